@@ -32,6 +32,9 @@ class Events:
     def __iter__(self) -> Iterator[list[Event]]: ...
     def __next__(self) -> list[Event]: ...
 
+def statement_spans(bytes: bytes, start: int, end: int) -> bytes:
+    """Return start and end of each statement of a folded run, for an `array("Q")`."""
+
 class _Readings(Protocol):
     @property
     def ignore_case(self) -> bool: ...
@@ -315,3 +318,43 @@ def prove_map(original: bytes, emitted: bytes) -> MapProof:
 
     `emitted` has the block of that variable and all maps that it reads, in any order.
     """
+
+def request_settings() -> list[str]:
+    """Return the directives that the model of requests reads from the settings of a level."""
+
+class SiteRefusedError(Exception):
+    """nginx does not start with a site; the arguments are the number of the directive and nginx's message."""
+
+class RequestModel:
+    """The model of a site: what becomes of requests. It is made once and asked from any thread."""
+
+    def __init__(self, site: str, texts: Sequence[bytes]) -> None:
+        """Read a site: its `SiteForm` as JSON, and the texts of its folded runs. Raises `SiteRefusedError`."""
+
+    def trace(self, request: str, world: str) -> str:
+        """Return what becomes of a request, with the steps that lead there.
+
+        `request` is a `Request` of `rust/src/request/world.rs` as JSON, `world` a `World`. The result is an object with
+        `outcome` and `steps` of `rust/src/request/outcome.rs`. Raises `ValueError` for other JSON.
+        """
+
+    def answers(self, requests: Sequence[str], world: str) -> list[str]:
+        """Return the outcomes of requests, in their order."""
+
+    def tally(self, request: str, targets: Sequence[tuple[bytes, int]], world: str) -> RequestTally:
+        """Count what becomes of requests that are like `request` but for their target.
+
+        Each target comes with the number of its requests.
+        """
+
+class RequestTally:
+    """What became of requests.
+
+    Attributes:
+        nodes: The directives that took part, by number, each with its requests.
+        ends: How the requests end: kind, status, server, level, directive, why it is not known, the number of requests,
+            and the place of one of them in the targets.
+    """
+
+    nodes: list[tuple[int, int]]
+    ends: list[tuple[str, int | None, int | None, int | None, int | None, str | None, int, int]]

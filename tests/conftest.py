@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Generator, Iterable, Iterator
 
@@ -27,30 +28,42 @@ settings.load_profile("nginxopt")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_NGINX = {"binary", "each_binary"}
+# Python keeps the frames of its calls in blocks of 16 KiB, and gives a block back as soon as it is empty: a call that
+# needs a new one costs two system calls and a page fault, each time. A frame that asks for more than half of 1 MiB gets
+# a block with room for all calls of a test (push_chunk in Python/pystate.c).
+_WIDE_FRAME = 70_000
+_call = pytest.CallInfo.from_call.__func__  # type: ignore[attr-defined]  # a class method
+_call.__code__ = _call.__code__.replace(co_stacksize=_WIDE_FRAME)
 
 
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
     """Mark what asks nginx, and leave out of the measure of coverage what covers hardly anything and takes long.
 
     The measure doubles the time of a test. Laws are left out: a line that only a random example reaches is not covered.
-    So are, of the tests that are given an nginx, all cases but the first: they ask it the same of another text. Other
-    tests with random examples, and those of commands that are measured elsewhere, are marked where they stand.
+    So are, of the tests that ask nginx, all cases but the first: they ask it the same of another text. Other tests with
+    random examples, and those of commands that are measured elsewhere, are marked where they stand.
     """
     measured: set[str] = set()
     for item in items:
-        if _asks_nginx(item):
+        asks_nginx = _asks_nginx(item)
+        if asks_nginx:
             item.add_marker(pytest.mark.nginx)
         function = item.nodeid.partition("[")[0]
         is_law = isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
-        if is_law or (function in measured and not _NGINX.isdisjoint(getattr(item, "fixturenames", ()))):
+        if is_law or (asks_nginx and function in measured):
             item.add_marker(pytest.mark.no_cover)
         measured.add(function)
 
 
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from going through all tests again and again."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Measure the commands that a test runs only if the test is measured."""
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure the commands that a test and its fixtures run only if the test is measured."""
     with pytest.MonkeyPatch.context() as patch:
         if item.get_closest_marker("no_cover"):
             patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)

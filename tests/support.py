@@ -50,8 +50,12 @@ BUILD_FAST = {
     "CARGO_PROFILE_RELEASE_LTO": "off",
     "CARGO_PROFILE_RELEASE_OPT_LEVEL": "0",
     "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "16",
+    "PYO3_NO_PYTHON": "1",
 }
-"""The environment of a test that builds the extension elsewhere: as nobody waits for that one, in seconds."""
+"""The environment of a test that builds the extension elsewhere: as nobody waits for that one, in seconds.
+
+PyO3 asks no interpreter, and so is not built again for each environment; abi3 needs none.
+"""
 
 _GLOBALS = ("-g", "pid nginx.pid;")
 # With more open files a circular include overflows nginx's stack.

@@ -13,7 +13,7 @@ everywhere: `types`. A block that nginx does not allow where it stands is open a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView
+from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
 
 from nginxopt.config import Block, Bulk, Config, Directive, Scope
@@ -51,7 +51,8 @@ _OWN = {
 # A level that has one of these has its own value for all of them: `root` and `alias` are one field, `allow` and `deny`
 # one list (ngx_http_core_merge_loc_conf, ngx_http_access_merge_loc_conf), and a request has one handler.
 _TOGETHER = [{"root", "alias"}, {"allow", "deny"}, _HANDLERS]
-_RIVALS = {name: names - {name} for names in _TOGETHER for name in names}
+RIVALS = {name: names - {name} for names in _TOGETHER for name in names}
+"""The directives that a level does not inherit if it has the directive itself."""
 
 # Directives that a level may have more than once, each adding to the others.
 _LISTS = {
@@ -65,6 +66,16 @@ _LISTS = {
 
 _STOCK = {"mime.types": "types"}
 """Files that come with nginx, and the one directive that is in them."""
+
+_PACKAGED = {
+    **_STOCK,
+    "fastcgi.conf": "fastcgi_param",
+    "fastcgi_params": "fastcgi_param",
+    "proxy_params": "proxy_set_header",
+    "scgi_params": "scgi_param",
+    "uwsgi_params": "uwsgi_param",
+}
+"""Such files of nginx and its packages that people do change at times, and the directive that is in them."""
 
 
 @dataclass(eq=False, slots=True)
@@ -114,7 +125,7 @@ class Level:
     def _stated(self, name: str) -> Setting | None:
         """Return the own setting of a directive at this level; None if it certainly has none."""
         directives = self.own(name)
-        if not directives and any(rival in self._own for rival in _RIVALS.get(name, ())):
+        if not directives and any(rival in self._own for rival in RIVALS.get(name, ())):
             return Setting(name, (), self, True, None)
         is_open = self.is_open or name in self.unread
         if not directives and not is_open:
@@ -125,6 +136,10 @@ class Level:
     def _inherited(self, name: str) -> Setting:
         outer = self._outer(name)
         return Setting(name, (), None, True, default(name, self.target)) if outer is None else outer.setting(name)
+
+    def inherits(self, name: str) -> bool:
+        """Return whether the level takes a directive from the level around it if it does not have it itself."""
+        return self._outer(name) is not None
 
     def around(self, kind: str) -> Level | None:
         """Return the nearest enclosing level of that kind, which may be this one; None if there is none."""
@@ -223,39 +238,45 @@ class Setting:
         return self.default
 
 
-def levels(config: Config, target: Version) -> Level:
+def levels(config: Config, target: Version, *, as_given: bool = False) -> Level:
     """Return the outermost level of `config` with all within it. Linear in the text that is read.
 
     What a file says that is read several times stands in each of those places, with a source of its own for each
-    reading (`Source.original`).
+    reading (`Source.original`). With `as_given`, nothing is taken to be around a fragment, and missing files of
+    packages to be as they come.
     """
-    root = _outermost(config, target)
-    _fill(config, root)
+    root = _outermost(config, target, is_open=not as_given)
+    _fill(config, root, _PACKAGED if as_given else _STOCK)
     return root
 
 
-def _outermost(config: Config, target: Version) -> Level:
+def is_packaged(include: Directive) -> bool:
+    """Return whether an include names a file that comes with nginx or its packages."""
+    return _name(include) in _PACKAGED
+
+
+def _outermost(config: Config, target: Version, *, is_open: bool) -> Level:
     """Return the level of the main file, within open levels if it is a fragment."""
     scope = config.readings
     if len(config.candidates) != 1:
-        outer = None if config.candidates else Level("main", None, None, target, is_open=True)
+        outer = None if config.candidates else Level("main", None, None, target, is_open)
         if () in config.candidates and _is_main(scope):
             return Level("main", scope, None, target)
-        return Level(FRAGMENT, scope, outer, target, is_open=True)
+        return Level(FRAGMENT, scope, outer, target, is_open)
     context = config.candidates[0]
     if not context:
         return Level("main", scope, None, target)
-    level = Level("main", None, None, target, is_open=True)
+    level = Level("main", None, None, target, is_open)
     for kind in context[:-1]:
-        level = Level(kind, None, level, target, is_open=True)
-    return Level(context[-1], scope, level, target, is_open=True)
+        level = Level(kind, None, level, target, is_open)
+    return Level(context[-1], scope, level, target, is_open)
 
 
 def _is_main(scope: Scope) -> bool:
     return any(directive.name in ("http", "events", "stream", "mail") for directive in scope.directives)
 
 
-def _fill(config: Config, level: Level) -> None:
+def _fill(config: Config, level: Level, stock: Mapping[str, str]) -> None:
     """Add the content of its scope to a level, and the levels inside."""
     if level.scope is None:
         return
@@ -268,9 +289,9 @@ def _fill(config: Config, level: Level) -> None:
         if node.block is not None:
             inner = Level(str(node.name), next(scopes), level, level.target, _is_misplaced(node, level))
             level.levels.append(inner)
-            _fill(config, inner)
+            _fill(config, inner, stock)
         elif node.name == "include" and config.is_missing(node):
-            _open(level, node)
+            _open(level, stock.get(_name(node)))
 
 
 def _is_misplaced(block: Directive, level: Level) -> bool:
@@ -278,9 +299,13 @@ def _is_misplaced(block: Directive, level: Level) -> bool:
     return around is not None and level.kind not in around and level.kind != FRAGMENT
 
 
-def _open(level: Level, include: Directive) -> None:
-    """Record that includes of a level were not read."""
-    stock = _STOCK.get(include.args[0].rpartition("/")[2])
+def _name(include: Directive) -> str:
+    """Return the name of an included file, without its folder."""
+    return include.args[0].rpartition("/")[2]
+
+
+def _open(level: Level, stock: str | None) -> None:
+    """Record that an include of a level was not read; `stock` is the directive that certainly is all that is in it."""
     if stock:
         level.unread.add(stock)
     else:

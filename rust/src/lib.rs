@@ -20,6 +20,7 @@ pub mod phase;
 pub mod prove;
 pub mod prove_map;
 pub mod quote;
+pub mod request;
 pub mod rewrite;
 pub mod syntax;
 pub mod variables;

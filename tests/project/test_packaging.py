@@ -15,7 +15,7 @@ import pytest
 
 from tests.support import BUILD_FAST, tracked
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 ROOT = Path(__file__).parents[2]
 # Always the same place, so that cargo compiles again only what has changed.

@@ -16,7 +16,7 @@ import yaml
 
 from tests.support import BUILD_FAST, IN_CI, ROOT, tracked
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 SECONDS = 900  # to install once; a minute or two, unless the machine is busy
@@ -24,6 +24,12 @@ SECONDS = 900  # to install once; a minute or two, unless the machine is busy
 SLOW = "events {}\nhttp {\n    gzip on;\n    gzip_types text/css;\n    gzip_comp_level 9; # as fast as can be\n}\n"
 FAST = SLOW.replace("level 9", "level 6")
 FAIL_ON_INFO = "args: [--isolated, --target-version, 1.22.1, --select, gzip-level, --fail-on, info]"
+
+# A clone is as old as the files that were cloned: cargo compiles only what has changed, wherever it lies.
+_POST_CHECKOUT = """\
+#!/bin/sh
+git ls-files | while read -r name; do touch -r "{tool}/$name" "$name"; done
+"""
 
 _UNREACHABLE = re.compile(r"Failed to establish a new connection|name resolution|Network is unreachable")
 
@@ -61,7 +67,7 @@ class Hooks:
         for name in names:
             copy = self._tool / name
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, copy)
+            shutil.copy2(ROOT / name, copy)
         git(self._tool, "init", "--quiet")
         git(self._tool, "add", "--all", "--force")
         git(self._tool, "commit", "--quiet", "--message", "As it is")
@@ -75,11 +81,22 @@ class Hooks:
         )
         git(folder, "init", "--quiet")
 
-    def pre_commit(self, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-        """Run pre-commit; cargo compiles what the package of `test_packaging` shares with the hooks no second time."""
+    def install(self, folder: Path) -> subprocess.CompletedProcess[str]:
+        """Install the hooks that a folder uses; cargo does not compile again what `test_packaging` has built."""
+        hook = self._home / "git-hooks" / "post-checkout"
+        hook.parent.mkdir()
+        hook.write_text(_POST_CHECKOUT.format(tool=self._tool))
+        hook.chmod(0o755)
+        settings = {"COUNT": "1", "KEY_0": "core.hooksPath", "VALUE_0": str(hook.parent)}
+        environment = {f"GIT_CONFIG_{name}": value for name, value in settings.items()}
+        return self.pre_commit(folder, "install-hooks", **environment, **BUILD_FAST)
+
+    def pre_commit(self, folder: Path, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run pre-commit."""
         git(folder, "add", "--all")
         command = (sys.executable, "-m", "pre_commit", *args, "--color=never")
-        return run(folder, *command, PRE_COMMIT_HOME=str(self._home / "pre-commit"), PIP_NO_COMPILE="1", **BUILD_FAST)
+        home = str(self._home / "pre-commit")
+        return run(folder, *command, PRE_COMMIT_HOME=home, PIP_NO_COMPILE="1", **environment)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +105,7 @@ def hooks(tmp_path_factory: pytest.TempPathFactory) -> Hooks:
     hooks_ = Hooks(tmp_path_factory.mktemp("hooks"), tracked())
     folder = tmp_path_factory.mktemp("empty")
     hooks_.configure(folder, "nginxopt-lint")
-    done = hooks_.pre_commit(folder, "install-hooks")
+    done = hooks_.install(folder)
     if done.returncode and _UNREACHABLE.search(done.stdout) and not IN_CI:
         pytest.skip("no network: pip cannot install the hooks")
     assert done.returncode == 0, done.stdout
@@ -144,6 +161,18 @@ def test_many_rewrites_fail(call: Any) -> None:
     assert re.search(r"nginx/many\.conf: 25 rewrites\n  tried .*\n  moved +25 ", done.stdout)
     assert done.returncode == 1
     assert call("nginxopt-rewrite-to-map", {"nginx/many.conf": few}).returncode == 0
+
+
+def test_a_table_is_compared(call: Any) -> None:
+    """A row that a configuration answers otherwise fails with the rule that answered, once for all files."""
+    site = "events {{ }} http {{ server {{ server_name h; rewrite ^/old$ {} permanent; }} }}\n"
+    args = "args: [nginx/nginx.conf, redirects.csv]"
+    files = {"nginx/nginx.conf": site.format("/other"), "redirects.csv": "from,to,status\n/old,/new,301\n"}
+    done = call("nginxopt-test", files, args)
+    assert done.stdout.count("redirects.csv:2: failed http://h/old") == 1
+    assert "by nginx/nginx.conf:1: rewrite ^/old$ /other permanent" in done.stdout
+    assert done.returncode == 1
+    assert call("nginxopt-test", {"nginx/nginx.conf": site.format("/new")}, args).returncode == 0
 
 
 def test_every_hook_is_tried() -> None:

@@ -11,8 +11,9 @@ from xml.etree import ElementTree
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.lint.report.xml import document, sections
+from nginxopt.lint.report.xml import sections
 from nginxopt.text.escape import xml
+from nginxopt.text.markup import document
 
 
 def render(report: Report) -> Iterator[str]:

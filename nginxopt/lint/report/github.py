@@ -1,8 +1,4 @@
-"""A report as workflow commands of GitHub Actions, which shows them beside the lines of a pull request.
-
-Their form and escapes: "Workflow commands for GitHub Actions" in GitHub's documentation, and `actions/toolkit`,
-packages/core/src/command.ts.
-"""
+"""A report as workflow commands of GitHub Actions, which shows them beside the lines of a pull request."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from nginxopt.lint.diagnostic import Severity
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends, relative
-from nginxopt.text.escape import printable, unicode
+from nginxopt.text import workflow
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -22,13 +18,13 @@ def render(report: Report) -> Iterator[str]:
     for diagnostic in report.diagnostics:
         place = _place(diagnostic.finding, diagnostic.path, report.base)
         lines = [diagnostic.message, *advice(diagnostic), diagnostic.url]
-        yield _command(_COMMANDS[diagnostic.severity], {**place, "title": diagnostic.rule}, lines)
+        yield workflow.command(_COMMANDS[diagnostic.severity], {**place, "title": diagnostic.rule}, lines)
     for error in report.errors:
         lines = [error.message, *details(error)]
-        yield _command("error", {**_place(error, error.path, report.base), "title": "nginxopt"}, lines)
+        yield workflow.command("error", {**_place(error, error.path, report.base), "title": "nginxopt"}, lines)
     for note in report.notes:
         path = None if note.source is None else note.source.path
-        yield _command("notice", {**_place(note, path, report.base), "title": "nginxopt"}, [note.message])
+        yield workflow.command("notice", {**_place(note, path, report.base), "title": "nginxopt"}, [note.message])
 
 
 def _place(placed: Placed, path: str | None, base: str) -> dict[str, str]:
@@ -42,16 +38,3 @@ def _place(placed: Placed, path: str | None, base: str) -> dict[str, str]:
     properties |= {"line": str(start.line), "endLine": str(end.line)}
     # The runner takes columns only where both ends are in one line.
     return properties | ({"col": str(start.column), "endColumn": str(end.column)} if start.line == end.line else {})
-
-
-def _command(name: str, properties: dict[str, str], message: list[str]) -> str:
-    listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{name} {listed}::{'%0A'.join(_data(printable(line)) for line in message)}\n"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(unicode(text)).replace(":", "%3A").replace(",", "%2C")

@@ -13,8 +13,9 @@ from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.lint.report.xml import Section, document, sections
+from nginxopt.lint.report.xml import Section, sections
 from nginxopt.text.escape import xml
+from nginxopt.text.markup import document
 
 
 def render(report: Report) -> Iterator[str]:

@@ -12,7 +12,7 @@ from nginxopt.lint.cost import ERROR, WARNING
 from nginxopt.lint.declare import CATEGORIES, PAGES, Rule
 from nginxopt.lint.diagnostic import Grade, Safety
 from nginxopt.lint.premises import Premise
-from nginxopt.lint.report.style import Style
+from nginxopt.text.style import Style
 
 _OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "--unsafe-fixes"}
 PREMISES_PAGE = f"{PAGES.removesuffix('/rules')}/premises.md"

@@ -11,9 +11,9 @@ from nginxopt.lint.premises import listed
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, RuleCount, by_rule, details
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.lint.report.style import Style
 from nginxopt.text.escape import printable
 from nginxopt.text.plural import count
+from nginxopt.text.style import Style
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 

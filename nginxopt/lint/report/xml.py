@@ -1,10 +1,9 @@
-"""Helpers of the XML formats: the report by file, and a document of elements."""
+"""The report by file, for the XML formats."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from xml.etree import ElementTree
 
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
@@ -39,10 +38,3 @@ def sections(report: Report) -> Iterable[Section]:
     for error in report.errors:
         section(error.path or ".").errors.append(error)
     return by_name.values()
-
-
-def document(root: ElementTree.Element) -> str:
-    """Return a document, indented; text stays as it is."""
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from nginxopt.request import columns
 from nginxopt.rewrite.tables import apache, delimited, hosted
 from nginxopt.rewrite.tables.table import Kind, Table
 from nginxopt.text import Source
@@ -31,10 +32,10 @@ def kind_of(source: Source) -> Kind | None:
         return "apache"
     if _is_nginx(line):
         return None
-    if any(delimited.is_header(line, bytes([byte])) for byte in delimited.DELIMITERS) or _is_csv(line):
+    if any(columns.is_header(line, bytes([byte])) for byte in columns.DELIMITERS) or _is_csv(line):
         return "csv"
     words = line.split()
-    is_list = len(words) > 1 and delimited.is_address(words[0]) and delimited.is_address(words[1])
+    is_list = len(words) > 1 and columns.is_address(words[0]) and columns.is_address(words[1])
     return hosted.platform_of(source) if is_list else None
 
 
@@ -60,7 +61,7 @@ def _is_nginx(line: bytes) -> bool:
 
 def _is_csv(line: bytes) -> bool:
     """Return whether a line is a row with delimiters."""
-    rows = (line.replace(b'"', b"").split(bytes([byte])) for byte in delimited.DELIMITERS)
+    rows = (line.replace(b'"', b"").split(bytes([byte])) for byte in columns.DELIMITERS)
     return any(
-        len(cells) in (2, 3) and all(map(delimited.is_address, (cells[0].strip(), cells[1].strip()))) for cells in rows
+        len(cells) in (2, 3) and all(map(columns.is_address, (cells[0].strip(), cells[1].strip()))) for cells in rows
     )

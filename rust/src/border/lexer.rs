@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::lexer::bulk::{FoldedEvent, Folding};
-use crate::lexer::{self, Checkpoint, Event, Word};
+use crate::lexer::{self, Checkpoint, Event, Lexer, Word};
 
 /// The fewest events in a batch, unless the file ends.
 const BATCH: usize = 512;
@@ -79,6 +79,28 @@ impl Events {
     }
 }
 
+/// Start and end of each statement of a folded run, as numbers of 64 bits in the order of the machine.
+#[pyfunction]
+pub fn statement_spans<'py>(
+    py: Python<'py>,
+    bytes: PyBackedBytes,
+    start: usize,
+    end: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let spans = py.detach(|| spans(&bytes[..end], start));
+    Ok(PyBytes::new(py, &spans.map_err(|error| error_to_py(py, error))?))
+}
+
+fn spans(bytes: &[u8], start: usize) -> Result<Vec<u8>, lexer::LexError> {
+    let mut spans = Vec::new();
+    for event in Lexer::resume(bytes, Checkpoint::at(start, 1)) {
+        if let Event::Statement { words, end } = event? {
+            spans.extend([words[0].start, end].iter().flat_map(|offset| (*offset as u64).to_ne_bytes()));
+        }
+    }
+    Ok(spans)
+}
+
 type Batch<'a> = (Vec<FoldedEvent<'a>>, Option<Checkpoint>, Option<lexer::LexError>);
 
 /// The items from a checkpoint on, the next checkpoint unless the file ends, and the error that ends it.
@@ -128,7 +150,7 @@ pub(super) fn text_to_py<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(PyString::new(py, text)),
         Err(_) => {
-            let bytes = pyo3::types::PyBytes::new(py, bytes);
+            let bytes = PyBytes::new(py, bytes);
             PyString::from_encoded_object(&bytes, Some(c"utf-8"), Some(c"surrogateescape"))
         }
     }

@@ -8,9 +8,11 @@ mod map_block;
 mod maps;
 mod prove;
 mod prove_map;
+mod request;
 mod rewrite;
 mod run;
 mod script;
+mod site;
 
 use pyo3::prelude::*;
 
@@ -20,7 +22,7 @@ mod _native {
     #[pymodule_export]
     use super::hash::{map_sizes, map_verdict, variable_sizes};
     #[pymodule_export]
-    use super::lexer::{Events, LexError};
+    use super::lexer::{Events, LexError, statement_spans};
     #[pymodule_export]
     use super::map_block::map_blocks;
     #[pymodule_export]
@@ -30,6 +32,8 @@ mod _native {
     #[pymodule_export]
     use super::prove_map::{MapProof, prove_map};
     #[pymodule_export]
+    use super::request::{RequestModel, RequestTally, SiteRefusedError};
+    #[pymodule_export]
     use super::rewrite::{Compilation, PatternError, RefusedError, compile_rewrites, reasons};
     #[pymodule_export]
     use super::run::{CompiledRun, maps_text};
@@ -37,4 +41,6 @@ mod _native {
     use super::script::{
         Patterns, PyScript, never, path_of, pattern_error, pattern_facts, suspicious_rewrites, without_captures,
     };
+    #[pymodule_export]
+    use super::site::request_settings;
 }

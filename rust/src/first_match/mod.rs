@@ -13,6 +13,7 @@ mod requirement;
 mod trie;
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 pub use effort::Bounds;
@@ -76,7 +77,13 @@ impl FirstMatch {
     ///
     /// O(length) for the index, and PCRE2 for each candidate up to the answer.
     pub fn first(&self, subject: &[u8], limit: usize) -> First {
-        for index in self.index.candidates(&subject.to_ascii_lowercase(), limit) {
+        self.first_in(subject, 0..limit)
+    }
+
+    /// The first pattern with an index in `range` that matches `subject`; as fast as [`FirstMatch::first`].
+    pub fn first_in(&self, subject: &[u8], range: Range<usize>) -> First {
+        let candidates = self.index.candidates(&subject.to_ascii_lowercase(), range.end);
+        for index in candidates.skip_while(|index| *index < range.start) {
             match self.ask(index, subject) {
                 Answer::Yes => return First::Match(index),
                 Answer::No => {}
@@ -164,6 +171,9 @@ mod tests {
         assert_eq!(index.first(b"/b", 2), First::None);
         assert_eq!(index.first(b"/b", 3), First::Match(2));
         assert_eq!(index.first(b"/b", usize::MAX), First::Match(2));
+        assert_eq!(index.first_in(b"/ab", 1..3), First::Match(1));
+        assert_eq!(index.first_in(b"/ab", 2..3), First::Match(2));
+        assert_eq!(index.first_in(b"/ab", 3..3), First::None);
     }
 
     /// Reaching the match limit is an answer of its own, even if the subject does not contain the literals of the

@@ -1,0 +1,141 @@
+"""The site that `trace` and `test` ask about: its options, and the model of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from nginxopt.cli import options
+from nginxopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from nginxopt.config import Config
+    from nginxopt.lint.target import TargetVersion
+    from nginxopt.request import Gate, Url
+    from nginxopt.request.model import Model
+    from nginxopt.request.world import World
+    from nginxopt.semantics.site import Build
+    from nginxopt.version import Version
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--connect", metavar="HOST:PORT", help="Address of nginx to connect to, whatever the URL says."),
+    click.option("--base", metavar="URL", help="Site of paths, and of log lines without a host."),
+    click.option("--root", metavar="DIR", help="Look for files in DIR by their absolute paths; / for this machine's."),
+    click.option(
+        "--assume",
+        multiple=True,
+        metavar="FACT",
+        help="Assume exists=PATH, missing=PATH (a folder with a / at its end) or VARIABLE=VALUE.",
+    ),
+    options.TARGET_VERSION,
+    options.CONTEXT,
+    options.PREFIX,
+    options.MAIN,
+)
+
+
+def of_site(command: _Function) -> _Function:
+    """Add the options of `load` to a command."""
+    return reduce(lambda function, option: option(function), reversed(_OPTIONS), command)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSite:
+    """A site as a command asks about it.
+
+    Attributes:
+        base: The site of paths; None if none is stated.
+        notes: What was taken as given.
+    """
+
+    config: Config
+    model: Model
+    gate: Gate
+    world: World
+    target: TargetVersion
+    base: Url | None
+    notes: tuple[str, ...]
+
+
+def load(
+    path: str,
+    *,
+    connect: str | None,
+    base: str | None,
+    root: str | None,
+    assume: tuple[str, ...],
+    target_version: Version | None,
+    context: str | None,
+    prefix: str | None,
+    main: str | None,
+) -> AskedSite:
+    """Return the site of a configuration. Raises `UsageError` for wrong options, `InputError` as the model does."""
+    from nginxopt.lint.target import choose
+    from nginxopt.request.model import Model
+    from nginxopt.request.world import World
+
+    to, site, world = _address(connect), _base(base), World.assume(assume, root)
+    target = choose(target_version, None)
+    config, notes = _load(path, context, prefix, main)
+    model = Model(config, _build(target.version, prefix))
+    return AskedSite(config, model, model.gate(to), world, target, site, notes)
+
+
+def refused_url(text: str, message: str, column: int) -> UsageError:
+    """Return the error for a URL of the command line."""
+    return UsageError(f"{message}\n    {text}\n    {' ' * (column - 1)}^")
+
+
+def _base(text: str | None) -> Url | None:
+    """Return the site of `--base`."""
+    from nginxopt.request import UrlError, read_url
+
+    if text is None:
+        return None
+    try:
+        return read_url(text)
+    except UrlError as error:
+        raise refused_url(text, f"--base: {error.message}", error.column) from None
+
+
+def _address(text: str | None) -> tuple[str, int] | None:
+    """Return the host and port of `--connect`."""
+    if text is None:
+        return None
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise UsageError(f"--connect {text}: not HOST:PORT", hint="for example 127.0.0.1:8080")
+    return host.strip("[]"), int(port)
+
+
+def _load(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
+    """Return the configuration that a file is part of, and what was taken as given for it."""
+    from nginxopt.config import surroundings
+    from nginxopt.config.inputs import InputOptions, read
+    from nginxopt.config.surroundings import Surroundings
+
+    inputs = read([path], InputOptions(prefix, lambda _: context))
+    if inputs.errors:
+        raise inputs.errors[0]
+    if len(inputs.configs) != 1:
+        raise UsageError(f"{path} has {len(inputs.configs)} configurations", hint="name one of them")
+    (config,) = inputs.configs
+    if config.http is not None or context is not None or path == "-":
+        return config, ()
+    around = surroundings.find(path, prefix=prefix, main=main)
+    if isinstance(around, Surroundings):
+        return around.config, ()
+    return config, (f"nothing is around {path}: {around.because}",)
+
+
+def _build(target: Version, prefix: str | None) -> Build:
+    from nginxopt.semantics.site import Build
+
+    return Build(target) if prefix is None else Build(target, prefix=f"{Path(prefix).absolute()}/")

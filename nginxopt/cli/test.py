@@ -1,0 +1,168 @@
+"""`nginxopt test`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nginxopt.cli import options, site, stdout
+from nginxopt.errors import UsageError
+from nginxopt.request.report import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nginxopt.cli.site import AskedSite
+    from nginxopt.request import Request, Url
+    from nginxopt.request.batch import Batch
+    from nginxopt.text import Source
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt test nginx.conf redirects.csv                    compare each row with what nginx would answer
+  nginxopt test nginx.conf redirects.csv --follow           ... with where its redirects lead in the end
+  nginxopt test nginx.conf redirects.csv --nginx            ask a real nginx on 127.0.0.1
+  nginxopt test nginx.conf redirects.csv --format junit --output redirects.xml
+  nginxopt test nginx.conf urls.txt --record > table.csv    write the table of what nginx answers today
+
+\b
+Exit status: 0 every row passed, 1 a row failed or its answer is unknown, 2 usage error, 3 unreadable input or a
+broken row, 4 nginx is missing.
+"""
+
+
+_SHOWN = 10
+"""The requests that are listed of those left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A comparison as the command line asks for it."""
+
+    table: str
+    follows: bool
+    format: str
+    output: str | None
+    verbose: bool
+    quiet: bool
+
+
+@click.command("test", epilog=_EXAMPLES)
+@click.argument("config", metavar="CONFIG")
+@click.argument("table", metavar="TABLE")
+@click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
+@click.option("--record", "records", is_flag=True, help="Write a table of today's answers to the requests in TABLE.")
+@site.of_site
+@options.format_of(list(FORMATS), "text")
+@options.OUTPUT
+@options.QUIET
+@click.option("-v", "--verbose", is_flag=True, help="List all rules and locations that no row reaches.")
+def command(
+    config: str,
+    table: str,
+    follows: bool,
+    records: bool,
+    format_: str,
+    output: str | None,
+    quiet: bool,
+    verbose: bool,
+    **of_site: Any,
+) -> int:
+    """Test that requests get the answers that a table expects.
+
+    TABLE is CSV with the columns from, to and status (a header is optional), or JSON lines with these keys; - is
+    standard input. from is a URL or a path, to the Location, status a code, or proxy, static and the like. With
+    --record, TABLE may also be a list of URLs or an access log. CONFIG is as that of nginxopt trace.
+    """
+    from nginxopt.request.batch import Batch
+
+    if records and follows:
+        raise UsageError("--record writes each answer; it does not follow redirects")
+    if config == table == "-":
+        raise UsageError("only one of CONFIG and TABLE can be standard input")
+    asked = site.load(config, **of_site)
+    batch = Batch(asked.model, asked.gate, asked.world)
+    for note in () if quiet else asked.notes:
+        click.echo(f"note: {note}", err=True)
+    if records:
+        return _record(asked, batch, table, output)
+    return _compare(asked, batch, Call(table, follows, format_, output, verbose, quiet))
+
+
+def _compare(asked: AskedSite, batch: Batch, call: Call) -> int:
+    """Compare the answers with the rows; report."""
+    from nginxopt.request.expectations import run
+    from nginxopt.request.report import render
+    from nginxopt.request.report.model import TestReport
+    from nginxopt.request.table import read_table
+
+    rows = read_table(_source(call.table), _base(asked), follow=call.follows)
+    results = run(rows, batch, follows=call.follows)
+    by = f"model of nginx {asked.target.version}"
+    report = TestReport(_relative(call.table), results, asked.model.site.nodes, by)
+    color = call.output is None and stdout.colored()
+    _write(render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose), call.output)
+    return int(not results.passed)
+
+
+def _record(asked: AskedSite, batch: Batch, path: str, output: str | None) -> int:
+    """Write the table of today's answers."""
+    from nginxopt.request.recording import record
+    from nginxopt.text.escape import printable
+    from nginxopt.text.plural import count
+
+    requests = _requests(asked, path)
+    recording = record(requests, batch.answers(requests))
+    _write([recording.text], output)
+    for request, reason in recording.left_out[:_SHOWN]:
+        click.echo(f"left out: {printable(str(request))}: {printable(reason)}", err=True)
+    if len(recording.left_out) > _SHOWN:
+        click.echo(f"{count(len(recording.left_out), 'request')} left out in all", err=True)
+    return 0
+
+
+def _source(path: str) -> Source:
+    from nginxopt.config.filesystem import DISK, STDIN
+    from nginxopt.config.reader import contents
+    from nginxopt.text import Source
+
+    return Source(path, sys.stdin.buffer.read() if path == STDIN else contents(path, DISK))
+
+
+def _base(asked: AskedSite) -> Url | None:
+    return asked.base or asked.gate.base
+
+
+def _requests(asked: AskedSite, path: str) -> list[Request]:
+    """Return the requests of a table, a list or a log."""
+    from nginxopt.request.requests_file import RequestsFile
+    from nginxopt.request.table import is_table, read_table
+
+    source = _source(path)
+    if is_table(source):
+        return [row.request for row in read_table(source, _base(asked), follow=True)]
+    traffic = RequestsFile(path, asked.config, asked.gate, base=asked.base).read_from(source.data)
+    for note in traffic.notes:
+        click.echo(f"note: {note}", err=True)
+    return list(traffic)
+
+
+def _relative(path: str) -> str:
+    """Return a path as reports name it: below the working directory relative to it."""
+    folder = os.getcwd().rstrip("/") + "/"  # noqa: PTH109 - a text
+    return path.removeprefix(folder)
+
+
+def _write(pieces: Iterable[str], output: str | None) -> None:
+    """Write to a file or to standard output."""
+    from nginxopt.system.files import write_all
+
+    encoded = (piece.encode("utf-8", "surrogateescape") for piece in pieces)
+    if output is None:
+        stdout.write(encoded)
+    else:
+        write_all({output: b"".join(encoded)})

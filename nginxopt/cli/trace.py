@@ -1,0 +1,106 @@
+"""`nginxopt trace`."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nginxopt.cli import options, site, stdout, trace_requests
+from nginxopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from nginxopt.request import Request, Url
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt trace /etc/nginx/nginx.conf https://shop.example/old/page?x=1
+  nginxopt trace nginx.conf POST http://shop.example/cart -H 'Cookie: id=7'
+  nginxopt trace nginx.conf http://shop.example/a.html --root /       look for files on this machine
+  nginxopt trace nginx.conf http://shop.example/a.html --assume exists=/srv/www/a.html
+  nginxopt trace nginx.conf http://shop.example/ --client 10.0.0.1 --assume geoip_country_code=FR
+  nginx -T | nginxopt trace - http://shop.example/ --format json
+
+\b
+Exit status: 0 success, also if the outcome is unknown, 1 nginx answers otherwise (--nginx), 2 usage error,
+3 unreadable input, 4 nginx is missing.
+"""
+
+
+@click.command("trace", epilog=_EXAMPLES)
+@click.argument("config", metavar="CONFIG")
+@click.argument("request", nargs=-1, metavar="[METHOD] URL")
+@click.option("-H", "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Send a header, like curl -H.")
+@click.option("--client", metavar="ADDRESS", help="Address of the client.")
+@click.option("--sni", metavar="NAME", help="Name in the TLS handshake, if it is not the host of the URL.")
+@site.of_site
+@options.format_of(["text", "json"], "text")
+@click.option("--requests", metavar="FILE", help="Trace the requests in FILE: URLs, vegeta targets or an access log.")
+@click.option("--input-format", metavar="NAME", help="Format of FILE: urls, vegeta, or that of a log_format.")
+@click.option("-v", "--verbose", is_flag=True, help="List all servers and locations that were passed over.")
+def command(
+    config: str,
+    request: tuple[str, ...],
+    headers: tuple[str, ...],
+    client: str | None,
+    sni: str | None,
+    format_: str,
+    requests: str | None,
+    input_format: str | None,
+    verbose: bool,
+    **of_site: Any,
+) -> int:
+    """Show what becomes of a request, and why.
+
+    CONFIG is a main configuration, a file that one includes, or - for standard input, such as the output of nginx -T.
+    Shows the response, or where the request is passed on to, then the server, rules and location that decide it, and
+    the settings in force. Nothing is sent. What the configuration does not decide is unknown, with the reason.
+    """
+    from nginxopt.request import trace_json, trace_text
+    from nginxopt.request.trace import Circumstances, trace
+
+    if requests is not None:
+        _refuse_request(request, headers, client, sni, "-" if config == requests == "-" else None)
+    elif input_format is not None:
+        raise UsageError("--input-format is for --requests")
+    asked = site.load(config, **of_site)
+    if requests is not None:
+        return trace_requests.run(asked, requests, input_format, format_, verbose=verbose)
+    sent = _request(request, headers, client, asked.base or asked.gate.base)
+    known = Circumstances(asked.world, asked.gate, asked.target.origin, sni, asked.notes)
+    result = trace(asked.model, sent, known)
+    if format_ == "json":
+        stdout.write([trace_json.render(result).encode()])
+    else:
+        lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
+        stdout.write(line.encode(errors="backslashreplace") for line in lines)
+    return 0
+
+
+def _refuse_request(*of_one: object) -> None:
+    """Raise `UsageError` if --requests stands beside what is for one request."""
+    if any(of_one):
+        raise UsageError("--requests takes neither a URL nor -H, --client, --sni, nor standard input twice")
+
+
+def _request(words: tuple[str, ...], headers: tuple[str, ...], client: str | None, base: Url | None) -> Request:
+    """Return the request of the command line. Raises `UsageError` for what is none."""
+    from nginxopt.request import UrlError, read_request
+
+    if not 1 <= len(words) <= 2:
+        raise UsageError("expected a URL, or a method and a URL", hint="nginxopt trace CONFIG [METHOD] URL")
+    text = " ".join(words)
+    try:
+        request = read_request(text, base, headers=headers)
+    except UrlError as error:
+        raise site.refused_url(text, error.message, error.column) from None
+    return replace(request, client=None if client is None else _client(client))
+
+
+def _client(address: str) -> bytes:
+    try:
+        return str(ipaddress.ip_address(address)).encode()
+    except ValueError:
+        raise UsageError(f"--client {address}: not an IP address") from None

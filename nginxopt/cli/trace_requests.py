@@ -1,0 +1,59 @@
+"""A call of `nginxopt trace --requests`: what becomes of the requests of a file, and which rules they use."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from nginxopt.cli import stdout
+
+if TYPE_CHECKING:
+    from nginxopt.cli.site import AskedSite
+    from nginxopt.request.batch import Tally
+    from nginxopt.request.traffic import Traffic
+
+
+def run(asked: AskedSite, path: str, stated: str | None, format_: str, *, verbose: bool) -> int:
+    """Read the file, ask the model, report."""
+    from nginxopt.request import usage_report
+
+    for note in asked.notes:
+        click.echo(f"note: {note}", err=True)
+    traffic = _read(asked, path, stated)
+    tally = _tally(asked, traffic)
+    report = usage_report.UsageReport(path, traffic, tally, asked.model.site, f"nginx {asked.target.version}")
+    if format_ == "json":
+        stdout.write([usage_report.document(report).encode()])
+    else:
+        stdout.write(line.encode() for line in usage_report.lines(report, verbose=verbose))
+    return 0
+
+
+def _read(asked: AskedSite, path: str, stated: str | None) -> Traffic:
+    """Return the requests of the file, with a progress bar on a terminal."""
+    from nginxopt.request.requests_file import RequestsFile
+
+    file = RequestsFile(path, asked.config, asked.gate, stated, asked.base)
+    if not sys.stderr.isatty():
+        return file.read()
+    with click.progressbar(length=1, label=f"reading {path}", file=sys.stderr, show_pos=False) as bar:
+
+        def progress(done: int, size: int) -> None:
+            bar.length = size
+            bar.update(done - bar.pos)
+
+        return file.read(progress)
+
+
+def _tally(asked: AskedSite, traffic: Traffic) -> Tally:
+    """Return what becomes of the requests, with a progress bar on a terminal."""
+    from nginxopt.request.batch import Batch
+
+    batch = Batch(asked.model, asked.gate, asked.world)
+    if not sys.stderr.isatty():
+        return batch.tally(traffic.groups)
+    different = sum(len(group.targets) for group in traffic.groups)
+    with click.progressbar(length=different, label="tracing", file=sys.stderr) as bar:
+        return batch.tally(traffic.groups, bar.update)

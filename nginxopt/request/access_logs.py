@@ -1,0 +1,206 @@
+"""Reads access logs: which requests nginx got, as far as their format tells.
+
+What a format does not tell is not invented but taken from the site: the host of a site with a single one, and https if
+the host is served over TLS. Headers and the address of the client are read only if the configuration depends on them,
+so that more requests are equal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from operator import itemgetter
+from typing import BinaryIO
+
+from nginxopt.config import Config
+from nginxopt.errors import UsageError
+from nginxopt.request.client import Header, Request
+from nginxopt.request.connection import Gate
+from nginxopt.request.log_formats import LogFormat
+from nginxopt.request.traffic import Group, Traffic, chunks
+from nginxopt.request.urls import PORTS, Url
+
+_HOSTS = ("http_host", "host", "server_name")
+"""The variables that tell the host, the most exact first."""
+_OF_SITE = (*_HOSTS, "scheme", "https", "server_port")
+_OF_CLIENT = (b"remote_addr", b"allow", b"deny", b"geo", b"real_ip")
+"""What a configuration has that depends on the address of the client."""
+_OF_HEADERS = {
+    "http_user_agent": (b"browser", b"user-agent"),
+    "http_referer": (b"referer",),
+    "http_cookie": (b"cookie",),
+    "http_x_forwarded_for": (b"real_ip", b"geo", b"x-forwarded-for"),
+    "http_authorization": (b"auth_basic", b"remote_user"),
+}
+"""What a configuration has, besides the variable itself, that depends on a header."""
+
+_HEADER = "http_"
+_NOT_KNOWN = b"-"
+_NO_TARGET = (b"", _NOT_KNOWN)
+
+
+@dataclass(frozen=True)
+class AccessLog:
+    """How to read the lines of a log. `base` is where requests go without a host, and its scheme holds for all."""
+
+    format: LogFormat
+    config: Config
+    gate: Gate
+    base: Url | None = None
+
+    def read(self, file: BinaryIO, after_piece: Callable[[], object] = lambda: None) -> Traffic:
+        """Return the requests of a log. Raises `UsageError` if the host of its requests is not known."""
+        traffic = Traffic(f"access log in the format {self.format.name}", [])
+        lines: Counter[tuple[bytes, ...]] = Counter()
+        first = 1
+        for piece in chunks(file):
+            fields = self._pattern.findall(piece)
+            lines.update(fields)
+            if any(map(itemgetter(-1), fields)):
+                traffic.add_broken(first + at for at in self._broken(piece))
+            first += piece.count(b"\n")
+            after_piece()
+        traffic.lines = lines.total()
+        traffic.groups = self._groups(lines, traffic)
+        traffic.notes += self._notes()
+        return traffic
+
+    def fits(self, lines: Sequence[bytes]) -> bool:
+        """Return whether most of some lines have this format."""
+        reads_requests = self.format.reads_requests and self._undivided is None
+        return reads_requests and 2 * sum(map(self._is_line, lines)) > len(lines)
+
+    def _is_line(self, line: bytes) -> bool:
+        match = self._pattern.fullmatch(line)
+        return match is not None and not match["broken"]
+
+    @cached_property
+    def captured(self) -> tuple[str, ...]:
+        """The variables that are read."""
+        names = self.format.variables
+        request = ("request",) if "request" in names else ("request_method", "request_uri", "server_protocol")
+        needed = (*request, *_OF_SITE, *filter(self._is_relevant, names))
+        return tuple(dict.fromkeys(name for name in names if name in needed))
+
+    @property
+    def _undivided(self) -> tuple[str, str] | None:
+        return self.format.undivided(self.captured)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes]:
+        if self._undivided:
+            first, second = self._undivided
+            raise UsageError(f"log_format {self.format.name} has nothing between ${first} and ${second}")
+        return re.compile(b"(?m)^(?:%s\r?|(?P<broken>.+))$" % self.format.pattern(self.captured))
+
+    def _is_relevant(self, name: str) -> bool:
+        """Return whether a response may depend on a header or the address of the client."""
+        if name == "remote_addr":
+            return any(word in self._text for word in _OF_CLIENT)
+        words = (name.encode(), *_OF_HEADERS.get(name, ()))
+        return name.startswith(_HEADER) and name != "http_host" and any(word in self._text for word in words)
+
+    @cached_property
+    def _text(self) -> bytes:
+        """The text of the configuration without its formats of logs, in lower case."""
+        text = b"\n".join(file.source.data for file in self.config.files).lower()
+        return _LOG_FORMATS.sub(b"", text)
+
+    def _broken(self, piece: bytes) -> Iterator[int]:
+        """Yield the numbers of the lines of a piece that do not fit, from 0."""
+        return (at for at, line in enumerate(piece.split(b"\n")) if line.strip() and not self._is_line(line))
+
+    def _groups(self, lines: Mapping[tuple[bytes, ...], int], traffic: Traffic) -> list[Group]:
+        """Return the requests of the lines, whose fields are in the order of the pattern."""
+        places = {name: at - 1 for name, at in self._pattern.groupindex.items()}
+        uri_at = places["target" if "request" in self.captured else "request_uri"]
+        key_of = itemgetter(*(at for at in places.values() if at != uri_at))
+        groups: dict[object, Group] = {}
+        for fields, count in lines.items():
+            uri = fields[uri_at]
+            if uri in _NO_TARGET:
+                traffic.malformed += 0 if fields[-1] else count
+                continue
+            key = key_of(fields)
+            group = groups.get(key)
+            if group is None:
+                values = {name: self.format.unescape(fields[at]) for name, at in places.items()}
+                group = groups[key] = Group(self._request(values))
+            if b"\\" in uri:
+                uri = self.format.unescape(uri)
+            group.targets[uri] = group.targets.get(uri, 0) + count
+        return list(groups.values())
+
+    def _request(self, fields: Mapping[str, bytes]) -> Request:
+        """Return a request with the values of a line, but for its target."""
+        known = {name: value for name, value in fields.items() if value not in (b"", _NOT_KNOWN)}
+        url = self._url(known)
+        host = known.get("http_host") if "http_host" in fields else url.authority.encode("latin-1")
+        headers: list[Header] = [] if host is None else [(b"Host", host)]
+        for name, value in known.items():
+            if name.startswith(_HEADER) and name != "http_host":
+                headers.append((name.removeprefix(_HEADER).replace("_", "-").title().encode(), value))
+        method = known.get("method") or known.get("request_method") or b"GET"
+        return Request(url, tuple(headers), method, _version(known), known.get("remote_addr"))
+
+    def _url(self, known: Mapping[str, bytes]) -> Url:
+        """Return the URL of a line without its target."""
+        host = next((known[name].decode("latin-1") for name in _HOSTS if name in known), None)
+        if host is None:
+            return self._base
+        name, port = _split(host)
+        likely = replace(self.base, host=name) if self.base else self.gate.likely(name)
+        scheme = _scheme(known) or (likely.scheme if "server_port" not in known else self._scheme_at(known))
+        stated = known.get("server_port") or (port if "http_host" in known else None)
+        likely_port = likely.port if scheme == likely.scheme else PORTS[scheme]
+        return Url(scheme, name, int(stated) if stated else likely_port, b"/")
+
+    def _scheme_at(self, known: Mapping[str, bytes]) -> str:
+        return "https" if self.gate.is_tls(int(known["server_port"])) else "http"
+
+    @cached_property
+    def _base(self) -> Url:
+        """The site of requests without a host."""
+        base = self.base or self.gate.base
+        if base is None:
+            raise UsageError(
+                f"the format {self.format.name} has no host, and the configuration has several",
+                hint="name the site with --base URL, or log $host",
+            )
+        return base
+
+    def _notes(self) -> Iterator[str]:
+        names = self.captured
+        if self.base is None and not set(names).intersection(_HOSTS):
+            yield f"the log has no host: its requests are taken as those to {self._base.site} (--base)"
+        elif self.base is None and not {"scheme", "https", "server_port"}.intersection(names):
+            yield "the log has no scheme: https is assumed for hosts that are served over TLS (--base)"
+        if not {"request", "request_method"}.intersection(names):
+            yield "the log has no method: GET is assumed"
+
+
+_LOG_FORMATS = re.compile(rb"\blog_format\s[^;]*;")
+
+
+def _split(host: str) -> tuple[str, bytes | None]:
+    """Return host and port of a header `Host`."""
+    name, colon, port = host.rpartition(":")
+    return (name, port.encode()) if colon and port.isascii() and port.isdigit() and 0 < len(port) < 6 else (host, None)
+
+
+def _scheme(known: Mapping[str, bytes]) -> str | None:
+    if "scheme" in known:
+        return known["scheme"].decode()
+    return "https" if known.get("https") == b"on" else None
+
+
+def _version(known: Mapping[str, bytes]) -> tuple[int, int]:
+    """Return the version of a request; one of HTTP/2 or HTTP/3 is for the model as one of HTTP/1.1."""
+    stated = known.get("version") or known.get("server_protocol", b"").removeprefix(b"HTTP/")
+    if not stated:
+        return (0, 9) if "method" in known else (1, 1)
+    major, _, minor = stated.partition(b".")
+    return (int(major), int(minor)) if int(major) < 2 else (1, 1)

@@ -1,0 +1,117 @@
+"""Asks the model about many requests: the answer to each, or how often each directive takes part."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from nginxopt.request.client import Request
+from nginxopt.request.connection import Gate, NobodyListensError
+from nginxopt.request.judgement import Answer, answer_of
+from nginxopt.request.model import Model
+from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.traffic import Group, grouped
+from nginxopt.request.world import World
+from nginxopt.semantics.site.form import Node
+
+_OF_FILE = re.compile(r"whether .* (exists|is executable)\Z", re.DOTALL)
+_TARGETS = 50_000
+"""Requests that the model is asked about at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How requests end.
+
+    Attributes:
+        kind: As that of an outcome, `refused` where nginx does not listen.
+        node: The directive that decides.
+        reason: Why it is not known.
+        example: One of the requests.
+    """
+
+    kind: str
+    status: int | None
+    node: Node | None
+    reason: str | None
+    requests: int
+    example: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of requests: how they end, and by directive the number of those in which it took part."""
+
+    ends: list[End] = field(default_factory=list)
+    uses: Counter[Node] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Asks a model about requests that come through a gate."""
+
+    model: Model
+    gate: Gate
+    world: World
+
+    def answers(self, requests: Sequence[Request]) -> list[Answer]:
+        """Return the answer to each request; those to where nginx does not listen are `refused`."""
+        forms: list[str] = []
+        answers: list[Answer | None] = []
+        for request in requests:
+            try:
+                forms.append(json.dumps(self.gate.form(request)))
+                answers.append(None)
+            except NobodyListensError as error:
+                answers.append(Answer("refused", None, unknown=error.message))
+        outcomes = map(json.loads, self.model.native.answers(forms, self._world))
+        return [self._answer(next(outcomes)) if answer is None else answer for answer in answers]
+
+    def tally(self, groups: Iterable[Group], progress: Callable[[int], None] = lambda _: None) -> Tally:
+        """Count what becomes of requests. `progress` is told the number of different ones that are done."""
+        tally = Tally()
+        for group in groups:
+            try:
+                form = json.dumps(self.gate.form(group.request))
+            except NobodyListensError as error:
+                requests = sum(group.targets.values())
+                tally.ends.append(
+                    End("refused", None, None, error.message, requests, _example(group, next(iter(group.targets))))
+                )
+                continue
+            for targets in _parts(list(group.targets.items())):
+                counted = self.model.native.tally(form, targets, self._world)
+                tally.uses.update(dict(counted.nodes))
+                for kind, status, _, level, node, reason, requests, at in counted.ends:
+                    decisive = node if node is not None or level is None else self._node_of(level)
+                    why = None if reason is None else _OF_FILE.sub(r"whether a file \1", reason)
+                    tally.ends.append(End(kind, status, decisive, why, requests, _example(group, targets[at][0])))
+                progress(len(targets))
+        return tally
+
+    def uses(self, requests: Iterable[Request]) -> Counter[Node]:
+        """Return by directive the number of requests in which it takes part."""
+        return self.tally(grouped(requests)).uses
+
+    @property
+    def _world(self) -> str:
+        return json.dumps(self.world.form())
+
+    def _answer(self, outcome: OutcomeForm) -> Answer:
+        answer = answer_of(outcome)
+        level = outcome["level"]
+        return answer if answer.node is not None or level is None else replace(answer, node=self._node_of(level))
+
+    def _node_of(self, level: int) -> Node:
+        return self.model.site.site["levels"][level]["node"]
+
+
+def _parts(targets: Sequence[tuple[bytes, int]]) -> Iterator[Sequence[tuple[bytes, int]]]:
+    return (targets[start : start + _TARGETS] for start in range(0, len(targets), _TARGETS))
+
+
+def _example(group: Group, target: bytes) -> str:
+    return str(replace(group.request, url=replace(group.request.url, target=target)))

@@ -1,0 +1,96 @@
+"""Compares the answers to the requests of a table with what its rows expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from nginxopt.request.batch import Batch
+from nginxopt.request.follow import MOST, Ask, Chain, follow
+from nginxopt.request.judgement import Answer, Verdict, expected, judge
+from nginxopt.request.locations import REDIRECTS
+from nginxopt.request.table import Row
+from nginxopt.request.usage import Usage, usage
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a row.
+
+    Attributes:
+        answer: The answer that was compared: the first one, or the last of a chain that was followed.
+        chain: The addresses that redirects led to, the request first; only the request if none was followed.
+        problem: How the row differs, a phrase; empty if it passed.
+    """
+
+    row: Row
+    verdict: Verdict
+    answer: Answer
+    chain: tuple[str, ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of all rows, in order, and which rules and locations their requests reach."""
+
+    rows: tuple[Result, ...]
+    reached: Usage
+
+    def of(self, verdict: Verdict) -> list[Result]:
+        """Return the rows with a verdict."""
+        return [result for result in self.rows if result.verdict == verdict]
+
+    @property
+    def passed(self) -> bool:
+        """Whether all rows passed."""
+        return all(result.verdict == "passed" for result in self.rows)
+
+
+def run(rows: Sequence[Row], batch: Batch, *, follows: bool, ask: Ask | None = None) -> Results:
+    """Return the results of the rows. `ask` is who answers, by default the model."""
+    ask = ask or batch.answers
+    requests = [row.request for row in rows]
+    if follows:
+        chains = follow(requests, ask, batch.gate.serves)
+        results = [_of_chain(row, chain) for row, chain in zip(rows, chains, strict=True)]
+        requests = [request for chain in chains for request in chain.requests]
+    else:
+        results = [_of_answer(row, answer) for row, answer in zip(rows, ask(requests), strict=True)]
+    return Results(tuple(results), usage(batch.model.site.site, batch.uses(requests)))
+
+
+def _of_answer(row: Row, answer: Answer) -> Result:
+    verdict = judge(row, answer)
+    problem = "" if verdict == "passed" else f"expected {expected(row)}, got {answer}"
+    return Result(row, verdict, answer, (str(row.request),), problem)
+
+
+def _of_chain(row: Row, chain: Chain) -> Result:
+    """Return the result of a chain: `to` is compared with where it ends, a code with the first or last answer."""
+    addresses = tuple(map(str, chain.requests))
+    if chain.end in ("loop", "endless"):
+        how = "in a loop" if chain.end == "loop" else f"more than {MOST} times"
+        return Result(row, "failed", chain.answers[-1], (*addresses, chain.address), f"redirects {how}")
+    answer = _compared(row, chain)
+    verdict = judge(row, answer)
+    problem = "" if verdict == "passed" else f"expected {expected(row)}, got {answer}"
+    return Result(row, verdict, answer, addresses, problem)
+
+
+def _compared(row: Row, chain: Chain) -> Answer:
+    """Return what a row is compared with: its target with the end of the chain.
+
+    A chain has arrived at a file even if it is unknown whether that exists.
+    """
+    first, last = chain.answers[0], chain.answers[-1]
+    is_redirect_row = row.status is None or row.status in REDIRECTS
+    if isinstance(row.status, str) or (last.kind == "unknown" and not (is_redirect_row and last.asks_file)):
+        return last
+    if is_redirect_row:
+        deciding = last if chain.end == "left" or len(chain.answers) == 1 else chain.answers[-2]
+        is_redirect = first.status in REDIRECTS and first.location is not None
+        return replace(first, location=chain.address if is_redirect else first.location, node=deciding.node)
+    if chain.end == "left":
+        return replace(last, status=None, location=chain.address, unknown="another site decides the status")
+    return replace(last, location=chain.address) if row.to else last

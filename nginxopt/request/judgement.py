@@ -1,0 +1,109 @@
+"""Whether an outcome is what a row of a table expects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from nginxopt.request.locations import REDIRECTS, leads_to, normal
+from nginxopt.request.outcomes import OutcomeForm, UnknownForm, text_of
+from nginxopt.request.table import Row
+
+Verdict = Literal["passed", "failed", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request got, from the model or from nginx.
+
+    Attributes:
+        kind: As that of an outcome; `refused` where nginx does not listen, `response` if a real nginx answered.
+        status: None if it is not known, or decided by an upstream.
+        location: The `Location`; None if there is none, or it is not known.
+        target: What the request is passed on to: a URL for http and grpc, else a server; empty if it is not passed on.
+        unknown: Why something is unknown.
+        node: The directive that answered.
+        asks_file: Whether it is unknown because nobody knows if a file exists.
+    """
+
+    kind: str
+    status: int | None
+    location: str | None = None
+    target: str = ""
+    unknown: str | None = None
+    node: int | None = None
+    asks_file: bool = False
+
+    def __str__(self) -> str:
+        if self.kind == "unknown":
+            return f"unknown: {self.unknown}"
+        if self.kind == "refused":
+            return f"no connection: {self.unknown}"
+        if self.kind == "closed":
+            return "closed connection"
+        if self.target:
+            return f"{self.kind} to {self.target}"
+        words = [str(self.status)] if self.status else [self.kind]
+        words += [f"to {self.location}"] if self.location else []
+        words += [f"({self.unknown})"] if self.unknown else []
+        return " ".join(words)
+
+
+def answer_of(outcome: OutcomeForm) -> Answer:
+    """Return the answer of the model."""
+    unknown, passed, location = outcome["unknown"], outcome["upstream"], outcome["location"]
+    target = ""
+    if passed is not None:
+        scheme = f"{text_of(passed['scheme'])}://" if passed["scheme"] else ""
+        target = f"{scheme}{text_of(passed['server'])}{text_of(passed['target'] or '')}"
+    return Answer(
+        outcome["kind"],
+        outcome["status"],
+        None if location is None else text_of(location),
+        target,
+        None if unknown is None else unknown["reason"],
+        outcome["node"],
+        _asks_file(unknown),
+    )
+
+
+def _asks_file(unknown: UnknownForm | None) -> bool:
+    question = unknown["question"] if unknown else None
+    return question is not None and question["kind"] == "file"
+
+
+def expected(row: Row) -> str:
+    """Return what a row expects, a phrase."""
+    what = "a redirect" if row.status is None else str(row.status)
+    return f"{what} to {row.to}" if row.to else what
+
+
+def judge(row: Row, answer: Answer) -> Verdict:
+    """Return whether an answer is what a row expects; `unknown` if what decides is not known."""
+    if answer.kind in ("unknown", "refused"):
+        return "unknown" if answer.kind == "unknown" else "failed"
+    verdicts = {_of_status(row, answer), _of_target(row, answer)}
+    return "failed" if "failed" in verdicts else "unknown" if "unknown" in verdicts else "passed"
+
+
+def _of_status(row: Row, answer: Answer) -> Verdict:
+    if isinstance(row.status, str):
+        return _passed(answer.kind == row.status)
+    if answer.status is None:
+        is_open = answer.kind != "closed" and row.status not in REDIRECTS and row.status is not None
+        return "unknown" if is_open or answer.unknown else "failed"
+    return _passed(answer.status in REDIRECTS if row.status is None else answer.status == row.status)
+
+
+def _of_target(row: Row, answer: Answer) -> Verdict:
+    if not row.to:
+        return "passed"
+    if isinstance(row.status, str):
+        return _passed(normal(answer.target) == normal(row.to))
+    if answer.location is None:
+        return "unknown" if answer.unknown and answer.kind == "redirect" else "failed"
+    return _passed(leads_to(answer.location, row.to, row.request.url))
+
+
+def _passed(holds: bool) -> Verdict:
+    return "passed" if holds else "failed"

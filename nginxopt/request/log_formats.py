@@ -1,0 +1,160 @@
+r"""The formats of access logs: `combined`, and each `log_format` of a configuration, as patterns that read their lines.
+
+nginx writes the values between fixed texts and escapes what could be mistaken for these (`ngx_http_log_escape`):
+`escape=default` writes `"`, `\` and what is not printable ASCII as `\xXX` and a value that is not known as `-`,
+`escape=json` writes the escapes of a JSON string and nothing for such a value, `escape=none` writes values as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+from nginxopt.config import Config, Directive, encode
+
+Escape = Literal["default", "json", "none"]
+
+COMBINED = (
+    '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"'
+)
+"""The format that nginx has by itself (`ngx_http_combined_fmt`)."""
+
+REQUEST = ("method", "target", "version")
+"""The fields of a line that its `$request` gives."""
+
+_ESCAPES: dict[str, Escape] = {"default": "default", "json": "json", "none": "none"}
+_VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
+_REQUEST_LINE = rb"(?P<method>[A-Z_-]+) (?P<target>%s)(?: HTTP/(?P<version>\d\.\d))?"
+_NUMBER = rb"\d+"
+_TYPED: dict[str, bytes] = {
+    **dict.fromkeys(("remote_addr", "realip_remote_addr", "server_addr"), rb"[0-9A-Fa-f.:]+|unix:"),
+    **dict.fromkeys(("status", "body_bytes_sent", "bytes_sent", "request_length", "connection"), _NUMBER),
+    **dict.fromkeys(("connection_requests", "remote_port", "pid"), _NUMBER),
+    **dict.fromkeys(("msec", "request_time", "connection_time"), rb"\d+\.\d+"),
+    "server_port": rb"\d*",
+    "time_local": rb"\d\d/\w+/\d{4}:[\d:]+ [+-]\d{4}",
+    "time_iso8601": rb"[\d:T-]+[+-]\d\d:\d\d",
+    "scheme": rb"https?",
+    "https": rb"(?:on)?",
+    **dict.fromkeys(("host", "http_host", "server_name"), rb"[^\s\"/]*"),
+    "request_method": rb"[A-Z_-]*",
+    "request_uri": rb"[^\s\"]*",
+    "request_id": rb"[0-9a-f]{32}",
+    "pipe": rb"[.p]",
+    "is_args": rb"\??",
+}
+"""What a variable looks like in a line, escaped or not."""
+_DIVIDED = {
+    ("request_method", "request_uri"),
+    *((name, "request_uri") for name in ("host", "http_host", "server_name")),
+}
+"""Variables that need no text between them."""
+
+
+@dataclass(frozen=True)
+class LogFormat:
+    """A format of lines. `directive` is None for `combined` of nginx."""
+
+    name: str
+    text: str
+    escape: Escape = "default"
+    directive: Directive | None = None
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The names of its variables, without `$`."""
+        return tuple(match[1] or match[2] for match in _VARIABLE.finditer(self.text))
+
+    def pattern(self, captured: Iterable[str]) -> bytes:
+        """Return a pattern of a line, with a group of its name for each of some variables.
+
+        `request` has the groups of `REQUEST` instead; a request line that is none has empty ones.
+        """
+        wanted = set(captured)
+        literals = [encode(literal) for literal in _VARIABLE.split(self.text)[::3]]
+        pieces = [re.escape(literals[0])]
+        for name, literal in zip(self.variables, literals[1:], strict=True):
+            pieces += [_value(name, literal, self.escape, captured=name in wanted), re.escape(literal)]
+            wanted.discard(name)
+        return b"".join(pieces)
+
+    def undivided(self, captured: Iterable[str]) -> tuple[str, str] | None:
+        """Return two variables, one of which is captured, with nothing between them that tells where one ends."""
+        wanted, names = set(captured), self.variables
+        literals = _VARIABLE.split(self.text)[::3]
+        for pair, between in zip(pairwise(names), literals[1:], strict=False):
+            if not between and pair not in _DIVIDED and pair[0] != "scheme" and wanted.intersection(pair):
+                return pair
+        return None
+
+    @property
+    def reads_requests(self) -> bool:
+        """Whether its lines tell what was requested."""
+        return "request" in self.variables or "request_uri" in self.variables
+
+    def unescape(self, value: bytes) -> bytes:
+        """Return a value as it was before nginx escaped it."""
+        if self.escape == "none" or b"\\" not in value:
+            return value
+        return _ESCAPED.sub(_unescaped, value) if self.escape == "json" else _HEX.sub(_of_hex, value)
+
+
+def log_formats(config: Config) -> list[LogFormat]:
+    """Return the formats of a configuration, and `combined` unless it has one of its own."""
+    formats = [_read(directive) for directive, _ in config.walk() if directive.name == "log_format"]
+    own = {each.name: each for each in formats if each is not None}
+    return [*own.values(), *([] if "combined" in own else [LogFormat("combined", COMBINED)])]
+
+
+def _read(directive: Directive) -> LogFormat | None:
+    """Return the format of a directive; None for one that nginx refuses."""
+    name, *texts = map(str, directive.args) if directive.args else ("",)
+    escape: Escape = "default"
+    if texts and texts[0].startswith("escape="):
+        stated = _ESCAPES.get(texts.pop(0).removeprefix("escape="))
+        if stated is None:
+            return None
+        escape = stated
+    return LogFormat(name, "".join(texts), escape, directive) if texts else None
+
+
+def _value(name: str, following: bytes, escape: Escape, *, captured: bool) -> bytes:
+    """Return the pattern of a variable in front of a text."""
+    if name == "request" and captured:
+        return b"(?:%s|%s)" % (_REQUEST_LINE % _target(following, escape), _any(following, escape))
+    typed = _TYPED.get(name)
+    value = _any(following, escape) if typed is None else b"%s%s" % (typed, b"|-" if escape == "default" else b"|")
+    return b"(?P<%s>%s)" % (name.encode(), value) if captured else b"(?:%s)" % value
+
+
+def _target(following: bytes, escape: Escape) -> bytes:
+    """Return the pattern of a target in front of a text."""
+    if following.startswith(b'"') and escape == "json":
+        return rb'(?:[^\s"\\]|\\.)+'
+    return rb'[^\s"]+' if following.startswith(b'"') and escape == "default" else rb"\S+"
+
+
+def _any(following: bytes, escape: Escape) -> bytes:
+    """Return the pattern of any value in front of a text: quotes in values are escaped."""
+    if following.startswith(b'"') and escape == "default":
+        return rb'[^"\n]*'
+    if following.startswith(b'"') and escape == "json":
+        return rb'(?:[^"\\\n]|\\.)*'
+    return rb"[^\n]*?" if following else rb"[^\n]*"
+
+
+_HEX = re.compile(rb"\\x([0-9A-Fa-f]{2})")
+_ESCAPED = re.compile(rb'\\(?:u00([0-9A-Fa-f]{2})|(["\\nrtbf/]))')
+_CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f"}
+
+
+def _of_hex(match: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(match[1].decode())
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    return _of_hex(match) if match[1] else _CONTROLS.get(match[2], match[2])

@@ -1,0 +1,49 @@
+"""The model of a site, which says what becomes of requests."""
+
+from __future__ import annotations
+
+import json
+
+from nginxopt._native import RequestModel, SiteRefusedError
+from nginxopt.config import Config
+from nginxopt.errors import InputError
+from nginxopt.request.connection import Gate, RequestForm
+from nginxopt.request.outcomes import TraceForm
+from nginxopt.request.world import World
+from nginxopt.semantics.site import Build, LoweredSite, lower
+
+
+class Model:
+    """The model of the http block of a configuration.
+
+    Attributes:
+        site: The lowered site: directives and levels by number.
+        version: The nginx that answers.
+        native: The model itself.
+    """
+
+    def __init__(self, config: Config, build: Build) -> None:
+        """Lower a configuration. Raises `InputError` for what nginx refuses."""
+        self.site = lower(config, build)
+        self.version = build.version
+        try:
+            self.native = RequestModel(self.site.form, list(self.site.texts))
+        except SiteRefusedError as error:
+            raise _refused(self.site, *error.args) from None
+
+    def gate(self, to: tuple[str, int] | None = None) -> Gate:
+        """Return how clients connect to the site; `to` is an address whatever the URL says."""
+        return Gate(self.site.site, to)
+
+    def trace(self, request: RequestForm, world: World) -> TraceForm:
+        """Return what becomes of a request, and the way there."""
+        trace: TraceForm = json.loads(self.native.trace(json.dumps(request), json.dumps(world.form())))
+        return trace
+
+
+def _refused(site: LoweredSite, node: int, message: str) -> InputError:
+    """Return nginx's error for a directive."""
+    directive = site.nodes.directive(node)
+    if directive is None:
+        return InputError(message, nginx=message)
+    return directive.error(message, nginx=directive.located(message))

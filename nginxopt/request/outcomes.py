@@ -1,0 +1,108 @@
+"""What the model says of a request, field for field as `rust/src/request/outcome.rs` writes it.
+
+Text is bytes as Latin-1: each byte is the character of its number; `text_of` decodes it, `shown` is for people.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+from nginxopt.semantics.site.form import Node
+from nginxopt.text import decode
+from nginxopt.text.escape import unicode
+
+OutcomeKind = Literal[
+    "return", "redirect", "static", "error", "closed", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached",
+    "handler", "unknown",
+]  # fmt: skip
+
+StepKind = Literal[
+    "socket", "server", "set", "if", "rewrite", "return", "break", "location", "internal", "access", "try_files",
+    "index", "error_page", "handler", "map",
+]  # fmt: skip
+
+
+class PassedForm(TypedDict):
+    """A request as an upstream gets it."""
+
+    server: str
+    scheme: str
+    method: str
+    target: str | None
+
+
+class HeaderForm(TypedDict):
+    """A header that is added to a response."""
+
+    node: Node
+    name: str
+    value: str
+
+
+class QuestionForm(TypedDict, total=False):
+    """A question about the world: `kind` is `file`, `variable` or `upstream`."""
+
+    kind: str
+    path: str
+    name: str
+    server: str
+
+
+class UnknownForm(TypedDict):
+    """Why an outcome, or a part of it, is unknown."""
+
+    reason: str
+    node: Node | None
+    question: QuestionForm | None
+
+
+class OutcomeForm(TypedDict):
+    """What becomes of a request."""
+
+    kind: OutcomeKind
+    status: int | None
+    location: str | None
+    body: str | None
+    uri: str
+    args: str
+    server: int | None
+    level: int | None
+    node: Node | None
+    file: str | None
+    upstream: PassedForm | None
+    headers: list[HeaderForm]
+    unknown: UnknownForm | None
+
+
+class PassedOverForm(TypedDict):
+    """Something that was considered and not taken."""
+
+    node: Node
+    reason: str
+
+
+class StepForm(TypedDict):
+    """A decision on the way."""
+
+    kind: StepKind
+    node: Node | None
+    detail: str
+    captures: list[str | None]
+    passed_over: list[PassedOverForm]
+
+
+class TraceForm(TypedDict):
+    """An outcome, and the steps that led there."""
+
+    outcome: OutcomeForm
+    steps: list[StepForm]
+
+
+def text_of(latin: str) -> str:
+    """Return text of the model as text."""
+    return decode(latin.encode("latin-1"))
+
+
+def shown(latin: str) -> str:
+    r"""Return text of the model for people: bytes that are no UTF-8 are `\xff`."""
+    return latin if latin.isascii() else unicode(text_of(latin))

@@ -1,0 +1,18 @@
+"""A report as workflow commands of GitHub Actions, which shows them beside the rows of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.request.report.model import TestReport
+from nginxopt.request.report.text import details, summary
+from nginxopt.text import workflow
+
+
+def render(report: TestReport) -> Iterator[str]:
+    """Yield an error for each row that did not pass, then the counts as a notice."""
+    for result in report.results.rows:
+        if result.verdict != "passed":
+            place = {"file": report.path, "line": str(result.row.line), "title": "nginxopt test"}
+            yield workflow.command("error", place, [str(result.row.request), *details(report, result)])
+    yield workflow.command("notice", {"title": "nginxopt test"}, [summary(report)])

@@ -1,0 +1,48 @@
+"""The results of a table as reports show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nginxopt.request.expectations import Result, Results
+from nginxopt.request.usage import Part
+from nginxopt.semantics.site import Nodes, Place
+from nginxopt.text import shorten
+
+COVERED: tuple[Part, ...] = ("rule", "location")
+"""What rows are to reach."""
+
+_WIDTH = 100
+"""The longest text of a directive that is shown, in characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class TestReport:
+    """The results of a table.
+
+    Attributes:
+        path: The table, as reports name it.
+        nodes: The directives of the configuration by number.
+        by: Who answered, for people: `the model of nginx 1.22.1`, `nginx 1.22.1`.
+    """
+
+    __test__ = False  # to pytest this is no test
+
+    path: str
+    results: Results
+    nodes: Nodes
+    by: str
+
+    def place(self, result: Result) -> Place | None:
+        """Return the directive that answered a row; None if it is not known."""
+        return None if result.answer.node is None else self.nodes.place(result.answer.node)
+
+    def unreached(self, part: Part) -> Iterator[Place]:
+        """Yield the rules or locations that no row reaches, in the order of reading."""
+        return (self.nodes.place(use.node) for use in self.results.reached.unused(part))
+
+
+def place_of(place: Place) -> str:
+    """Return a directive for people: file, line and text."""
+    return f"{place.path}:{place.line}: {shorten(place.text, _WIDTH)}"

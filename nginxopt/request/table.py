@@ -1,0 +1,201 @@
+"""Tables of expectations: which answer each request is to get.
+
+CSV has the columns `from`, `to` and `status`; a line of JSON lines is an object with these keys and perhaps `method`
+and `headers`. `from` is a URL, or a path of the site that the table is for. `to` is the `Location`, or for `proxy` what
+the request is passed on to. `status` is a code or a kind of outcome; without one, any redirect to `to` is expected.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from nginxopt.errors import InputError
+from nginxopt.request.client import Request, read_request
+from nginxopt.request.columns import DELIMITERS, columns_of, delimiter_of, is_header
+from nginxopt.request.locations import REDIRECTS
+from nginxopt.request.urls import Url, UrlError
+from nginxopt.text import Source, Span, decode
+from nginxopt.text.delimited import BOM, Field, Record, records
+
+KINDS = ("static", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "handler", "closed")
+"""What a status may be besides a code: an outcome whose code nginx does not decide alone."""
+
+_PASSED = ("proxy", "grpc")
+"""The kinds that may have a target."""
+
+_ADDRESS = re.compile(r"(?:/|[A-Za-z][A-Za-z0-9+.-]*:)[^\x00-\x20\x7f]*")
+_KEYS = ("from", "to", "status", "method", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a request is to get.
+
+    Attributes:
+        line: Its line in the table, from 1.
+        to: The `Location`, or what it is passed on to; empty if there is none to compare.
+        status: A code, or one of `KINDS`; None for any redirect.
+    """
+
+    line: int
+    request: Request
+    to: str
+    status: int | str | None
+
+
+def is_target(text: str) -> bool:
+    """Return whether a text may be the target of a row: a path or an address."""
+    return _ADDRESS.fullmatch(text) is not None
+
+
+def read_table(source: Source, base: Url | None, *, follow: bool = False) -> list[Row]:
+    """Return the rows of a table. Raises `InputError` with the place of a row that is none.
+
+    If redirects are followed, `to` may go with any status, as it is where the last redirect leads.
+    """
+    table = _Table(source, base, follow)
+    data = source.data.removeprefix(BOM).lstrip()
+    rows = list(_json_rows(table) if data.startswith(b"{") else _csv_rows(table))
+    if not rows:
+        raise InputError("the table has no rows", path=source.path, expected="from,to,status")
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    source: Source
+    base: Url | None
+    follow: bool
+
+
+def is_table(source: Source) -> bool:
+    """Return whether a text is a table rather than a list of requests: JSON lines, or CSV with a header."""
+    data = source.data.removeprefix(BOM).lstrip()
+    first = data.partition(b"\n")[0]
+    return data.startswith(b"{") or any(is_header(first, bytes([byte])) for byte in DELIMITERS)
+
+
+def _csv_rows(table: _Table) -> Iterator[Row]:
+    source = table.source
+    delimiter = delimiter_of(source)
+    columns: dict[str, int] | None = None
+    for record in records(source, delimiter):
+        if columns is None:
+            columns, is_header = columns_of(source, record)
+            if is_header:
+                continue
+        yield _csv_row(table, record, columns)
+
+
+def _csv_row(table: _Table, record: Record, columns: Mapping[str, int]) -> Row:
+    whole = Span(record[0].start, record[-1].end)
+    if len(record) > 3:
+        raise InputError("more than three fields", source=table.source, span=whole, expected="from,to,status")
+    nothing = Field(b"", whole.end, whole.end)
+    fields = {
+        name: record[columns[name]] if columns.get(name, len(record)) < len(record) else nothing
+        for name in ("from", "to", "status")
+    }
+    places = {name: field.span for name, field in fields.items()}
+    values = {name: decode(field.value) for name, field in fields.items()}
+    return _Cells(table, whole, places).row(values)
+
+
+def _json_rows(table: _Table) -> Iterator[Row]:
+    source = table.source
+    start = len(BOM) if source.data.startswith(BOM) else 0
+    for line in source.data[start:].split(b"\n"):
+        if line.strip():
+            yield _json_row(table, line, start)
+        start += len(line) + 1
+
+
+def _json_row(table: _Table, line: bytes, start: int) -> Row:
+    source = table.source
+    whole = Span(start, start + len(line.rstrip()))
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        at = start + len(decode(line)[: error.pos].encode("utf-8", "surrogateescape"))
+        raise InputError(f"invalid JSON: {error.msg}", source=source, span=Span(at, max(at, whole.end))) from None
+    except UnicodeDecodeError as error:
+        at = start + error.start
+        raise InputError("invalid JSON: not UTF-8", source=source, span=Span(at, at + 1)) from None
+    if not isinstance(value, dict) or not isinstance(value.get("from"), str):
+        raise InputError("not an object with a string from", source=source, span=whole)
+    if unknown := [key for key in value if key not in _KEYS]:
+        message = f'unknown key "{unknown[0]}"; a row has {", ".join(_KEYS)}'
+        raise InputError(message, source=source, span=_place(line, start, whole, unknown[0]))
+    method, headers = value.get("method", "GET"), value.get("headers", {})
+    are_headers = isinstance(headers, dict) and all(isinstance(text, str) for text in headers.values())
+    if not isinstance(method, str) or not are_headers or not isinstance(value.get("to") or "", str):
+        raise InputError("to and method are strings, headers an object of strings", source=source, span=whole)
+    values = {name: str(value.get(name) or "") for name in ("from", "to", "status")}
+    places = {name: _place(line, start, whole, text) for name, text in values.items()}
+    lines = [f"{name}: {text}" if text else f"{name};" for name, text in headers.items()]
+    values["from"] = f"{method} {values['from']}" if "method" in value else values["from"]
+    return _Cells(table, whole, places).row(values, lines)
+
+
+def _place(line: bytes, start: int, whole: Span, text: str) -> Span:
+    """Return the place of a text in a line; the whole line if it is written otherwise there."""
+    written = text.encode("utf-8", "surrogateescape")
+    at = line.find(b'"' + written + b'"')
+    return Span(start + at + 1, start + at + 1 + len(written)) if at >= 0 else whole
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The places of a row and of its values, for errors."""
+
+    table: _Table
+    whole: Span
+    places: Mapping[str, Span]
+
+    def row(self, values: Mapping[str, str], headers: Sequence[str] = ()) -> Row:
+        """Return the row with some values. Raises `InputError` with the place of a wrong one."""
+        request = self._request(values["from"], headers)
+        status = self._status(values["status"])
+        to = values["to"]
+        if to and not is_target(to):
+            raise self._error("to", "neither a path nor an address")
+        if to and isinstance(status, str) and status not in _PASSED:
+            raise self._error("to", f"the kind {status} has no target")
+        if to and isinstance(status, int) and status not in REDIRECTS and not self.table.follow:
+            hint = "with --follow it is where redirects lead in the end"
+            raise self._error("to", f"a response with status {status} has no target", hint=hint)
+        if status is None and not to:
+            raise self._error("to", "the row expects nothing", expected="to, a status, or both")
+        line = self.table.source.position(self.whole.start).line
+        return Row(line, request, to, status)
+
+    def _request(self, text: str, headers: Sequence[str]) -> Request:
+        if not text:
+            raise self._error("from", "from is empty")
+        try:
+            return read_request(text, self.table.base, headers=headers)
+        except UrlError as error:
+            span = self._place("from")
+            at = span.start + len(text[: error.column - 1].encode("utf-8", "surrogateescape"))
+            at = at if at < span.end else span.start
+            hint = None if self.table.base or not text.startswith("/") else "name the site of the paths with --base URL"
+            place = Span(at, max(at, span.end))
+            raise InputError(error.message, source=self.table.source, span=place, hint=hint) from None
+
+    def _status(self, text: str) -> int | str | None:
+        if not text or text in KINDS:
+            return text or None
+        if text.isascii() and text.isdigit() and len(text) == 3:
+            return int(text)
+        raise self._error("status", f"the status is neither a code nor one of {', '.join(KINDS)}")
+
+    def _error(self, name: str, message: str, *, hint: str | None = None, expected: str | None = None) -> InputError:
+        span = self._place(name)
+        return InputError(message, source=self.table.source, span=span, hint=hint, expected=expected)
+
+    def _place(self, name: str) -> Span:
+        """Return the place of a value; that of the row if the value is empty."""
+        return self.places[name] if len(self.places[name]) else self.whole

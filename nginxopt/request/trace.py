@@ -1,0 +1,119 @@
+"""The trace of one request: the outcome, the decisions that led to it, and the settings in force there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nginxopt.request.client import Request
+from nginxopt.request.connection import Gate, RequestForm
+from nginxopt.request.in_force import InForce, in_force
+from nginxopt.request.model import Model
+from nginxopt.request.outcomes import OutcomeForm, StepForm, TraceForm
+from nginxopt.request.world import World
+from nginxopt.semantics import Level
+from nginxopt.semantics.site import LoweredSite, Place
+from nginxopt.semantics.site.form import Node
+from nginxopt.text.escape import printable
+from nginxopt.text.shorten import shorten
+from nginxopt.version import Version
+
+WIDTH = 100
+"""The longest text of a directive that is shown, in characters: a block of Lua is one word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What becomes of a request, and why.
+
+    Attributes:
+        version: The nginx that answers.
+        origin: Where that version is from.
+        sent: The request as the model reads it, with the connection.
+        notes: What was taken as given besides the premises of the site.
+    """
+
+    site: LoweredSite
+    version: Version
+    origin: str
+    request: Request
+    sent: RequestForm
+    outcome: OutcomeForm
+    steps: Sequence[StepForm]
+    notes: tuple[str, ...] = ()
+
+    def place(self, node: Node) -> Place:
+        """Return where a directive stands."""
+        return self.site.nodes.place(node)
+
+    @property
+    def level(self) -> Level | None:
+        """The level whose settings are in force: a location, an `if`, a server; None if none is known."""
+        number = self.outcome["level"]
+        if number is not None:
+            return self.site.levels[number]
+        return self.server
+
+    @property
+    def server(self) -> Level | None:
+        """The server; None for a request that is refused before one is chosen."""
+        number = self.outcome["server"]
+        return None if number is None else self.site.servers[number]
+
+    @property
+    def location(self) -> Level | None:
+        """The location, None if there is none."""
+        return self.level.around("location") if self.level else None
+
+    @property
+    def settings(self) -> list[InForce]:
+        """The settings in force."""
+        return list(in_force(self.level, self.outcome)) if self.level else []
+
+    @property
+    def premises(self) -> list[tuple[Place | None, str]]:
+        """What was taken as given, with its place."""
+        of_site = [(self.place(premise.node), premise.text) for premise in self.site.premises]
+        return [*of_site, *((None, note) for note in self.notes)]
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is known besides the configuration and the request.
+
+    Attributes:
+        gate: How clients connect.
+        origin: Where the version of the model is from.
+        sni: The name in the TLS handshake if it is not the host of the URL; empty for none.
+        notes: What was taken as given.
+    """
+
+    world: World
+    gate: Gate
+    origin: str
+    sni: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def trace(model: Model, request: Request, known: Circumstances) -> Trace:
+    """Return the trace of a request.
+
+    Raises `NobodyListensError` if nginx does not listen where it goes.
+    """
+    sent = known.gate.form(request)
+    if known.sni is not None:
+        sent["connection"]["sni"] = known.sni or None
+    answer: TraceForm = model.trace(sent, known.world)
+    return Trace(
+        model.site, model.version, known.origin, request, sent, answer["outcome"], answer["steps"], known.notes
+    )
+
+
+def line_of(place: Place) -> str:
+    """Return `file:line`."""
+    return f"{place.path}:{place.line}"
+
+
+def directive_text(place: Place) -> str:
+    """Return a directive for people, on one line and shortened."""
+    return printable(shorten(place.text, WIDTH))

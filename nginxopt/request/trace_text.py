@@ -1,0 +1,213 @@
+"""A trace for the terminal: the answer first, then the way there in nginx's order, then the settings in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.request.outcomes import OutcomeForm, PassedForm, QuestionForm, StepForm, StepKind, shown
+from nginxopt.request.trace import WIDTH, Trace, directive_text, line_of
+from nginxopt.semantics.site import Place
+from nginxopt.semantics.site.form import Node
+from nginxopt.text.escape import printable
+from nginxopt.text.plural import count
+from nginxopt.text.shorten import shorten
+from nginxopt.text.style import Style
+
+PASSED_OVER = 3
+"""The number of candidates passed over that are listed of each step."""
+
+_COLORS = {1: "cyan", 2: "green", 3: "cyan", 4: "yellow", 5: "red"}
+_ARROW: frozenset[StepKind] = frozenset(["rewrite", "internal", "error_page"])
+"""The steps whose detail is where the request goes from there."""
+_VALUE: frozenset[StepKind] = frozenset(["set", "map"])
+"""The steps whose detail is a value."""
+_SILENT: frozenset[StepKind] = frozenset(["socket", "server", "location", "return", "break", "handler"])
+"""The steps whose detail the line itself, or the outcome, says."""
+
+
+def render(trace: Trace, *, color: bool = False, verbose: bool = False) -> Iterator[str]:
+    """Yield the lines of a trace; `verbose` lists all candidates that were passed over."""
+    return (f"{line}\n" for line in _Text(trace, Style(color), verbose).lines())
+
+
+class _Text:
+    def __init__(self, trace: Trace, style: Style, verbose: bool) -> None:
+        self._trace = trace
+        self._style = style
+        self._shown = None if verbose else PASSED_OVER
+        places = [trace.place(step["node"]) for step in trace.steps if step["node"] is not None]
+        self._width = max((len(printable(line_of(place))) for place in places), default=0)
+
+    def lines(self) -> Iterator[str]:
+        yield from self._answer()
+        yield ""
+        yield from self._request()
+        for step in self._trace.steps:
+            if not self._is_said(step):
+                yield from self._step(step)
+        yield from self._response()
+        yield from self._settings()
+        yield from self._premises()
+        yield ""
+        yield f"for nginx {self._trace.version} ({self._trace.origin})"
+
+    def _answer(self) -> Iterator[str]:
+        outcome = self._trace.outcome
+        status = outcome["status"]
+        hue = "magenta" if status is None else _COLORS.get(status // 100)
+        yield self._style(headline(outcome), fg=hue, bold=True)
+        unknown, node = outcome["unknown"], outcome["node"]
+        if outcome["kind"] != "unknown":
+            yield from self._by(node)
+        if unknown is not None:
+            if outcome["kind"] != "unknown":
+                yield f"  {self._style('not known:', fg='magenta')} {printable(unknown['reason'])}"
+            yield from self._by(unknown["node"])
+            if unknown["question"] is not None:
+                yield f"  {self._style('help:', fg='cyan')} {printable(advice(unknown['question']))}"
+
+    def _by(self, node: Node | None) -> Iterator[str]:
+        if node is not None:
+            yield f"  by {self._at(self._trace.place(node))}"
+
+    def _is_said(self, step: StepForm) -> bool:
+        """Return whether a step says nothing besides the outcome: the handler that a statement is."""
+        is_statement = self._trace.outcome["kind"] in ("return", "redirect", "error")
+        return step["kind"] == "handler" and (step["node"] is None or is_statement)
+
+    def _request(self) -> Iterator[str]:
+        sent = self._trace.sent
+        connection = sent["connection"]
+        tls = "" if not connection["tls"] else " with TLS"
+        sni = f" for {shown(connection['sni'])}" if connection["sni"] else ""
+        host = connection["host"] if ":" not in connection["host"] else f"[{connection['host']}]"
+        yield self._sent(f"{sent['method']} {sent['target']} HTTP/{'.'.join(map(str, sent['version']))}")
+        for name, value in sent["headers"]:
+            if name.lower() not in ("user-agent", "accept"):
+                yield self._sent(f"{name}: {value}")
+        yield f"* connected to {printable(shown(host))}:{connection['port']}{tls}{printable(sni)}"
+
+    def _sent(self, line: str) -> str:
+        return f"> {printable(shown(line))}"
+
+    def _step(self, step: StepForm) -> Iterator[str]:
+        kind = self._style(f"{step['kind'].replace('_', ' '):<10}", fg="cyan")
+        node = step["node"]
+        place = None if node is None else self._trace.place(node)
+        where = f"{'' if place is None else printable(line_of(place)):<{self._width}}"
+        yield f"* {kind} {where}  {self._says(step, place)}".rstrip()
+        for number, capture in enumerate(step["captures"]):
+            if number and capture is not None:
+                yield f"      ${number} = {_quoted(capture)}"
+        detail = step["detail"]
+        if step["kind"] in _VALUE:
+            yield f"      = {_quoted(detail)}"
+        elif step["kind"] not in _SILENT and detail:
+            yield f"      {'-> ' if step['kind'] in _ARROW else ''}{printable(shown(detail))}"
+        yield from self._passed_over(step)
+
+    def _says(self, step: StepForm, place: Place | None) -> str:
+        """Return what a step is about: its directive, or the names of its server."""
+        if step["kind"] == "server" and self._trace.outcome["server"] is not None:
+            names = self._trace.site.site["servers"][self._trace.outcome["server"]]["names"]
+            listed = " ".join(shown(name["text"]) for name in names if name["text"])
+            return printable(shorten(f"server_name {listed}", WIDTH) if listed else "server without server_name")
+        if place is None:
+            return printable(shown(step["detail"]))
+        return directive_text(place)
+
+    def _passed_over(self, step: StepForm) -> Iterator[str]:
+        others = step["passed_over"]
+        for other in others[: self._shown]:
+            place = self._trace.place(other["node"])
+            yield self._style(f"      not {self._at(place)} ({printable(other['reason'])})", dim=True)
+        rest = len(others) - len(others[: self._shown])
+        if rest:
+            yield self._style(f"      and {count(rest, 'other')} (-v lists them)", dim=True)
+
+    def _response(self) -> Iterator[str]:
+        outcome = self._trace.outcome
+        if outcome["status"] is not None:
+            yield f"< HTTP {outcome['status']}"
+        if outcome["location"] is not None:
+            yield f"< Location: {printable(shown(outcome['location']))}"
+        for header in outcome["headers"]:
+            place = self._trace.place(header["node"])
+            yield f"< {printable(shown(header['name']))}: {printable(shown(header['value']))}    ({line_of(place)})"
+        if outcome["body"]:
+            yield f"< {_quoted(outcome['body'])}"
+
+    def _settings(self) -> Iterator[str]:
+        settings = self._trace.settings
+        if not settings:
+            return
+        yield ""
+        yield self._style("Settings in force", bold=True)
+        for setting in settings:
+            if setting.directives is None:
+                yield f"  {setting.name} is not known"
+            for directive in setting.directives or ():
+                yield f"  {self._at(self._trace.place(self._trace.site.nodes.number(directive)))}"
+
+    def _premises(self) -> Iterator[str]:
+        premises = self._trace.premises
+        if premises:
+            yield ""
+            yield self._style("Taken as given", bold=True)
+        for place, text in premises:
+            yield f"  {'' if place is None else printable(line_of(place)) + ': '}{printable(text)}"
+
+    def _at(self, place: Place) -> str:
+        """Return `file:line: directive`."""
+        return f"{self._style(printable(line_of(place)), bold=True)}: {directive_text(place)}"
+
+
+def headline(outcome: OutcomeForm) -> str:
+    """Return an outcome in one line."""
+    status = outcome["status"]
+    code = "" if status is None else f"{status} "
+    unknown = outcome["unknown"]
+    match outcome["kind"]:
+        case "unknown":
+            return printable(f"unknown: {unknown['reason'] if unknown else ''}")
+        case "redirect":
+            location = outcome["location"]
+            return f"{code}-> {'a Location that is not known' if location is None else printable(shown(location))}"
+        case "closed":
+            return "closed without a response"
+        case "return":
+            if outcome["body"]:
+                return f"{code}{_quoted(outcome['body'])}"
+            return f"{code}{'by return' if unknown is None else 'with a body that is not known'}"
+        case "static":
+            return f"{code}{printable(shown(outcome['file'] or ''))}"
+        case "error":
+            missing = f": {printable(shown(outcome['file']))} is missing" if outcome["file"] and status == 404 else ""
+            return f"{code}by nginx itself{missing}"
+        case "handler":
+            return f"{code}by a handler of nginx"
+        case kind:
+            return f"{code}passed on to {printable(_upstream(kind, outcome['upstream']))}"
+
+
+def _upstream(kind: str, passed: PassedForm | None) -> str:
+    if passed is None:
+        return kind
+    scheme = passed["scheme"] or kind
+    return f"{shown(scheme)}://{shown(passed['server'])}" + (
+        "" if passed["target"] is None else f": {shown(passed['method'])} {shown(passed['target'])}"
+    )
+
+
+def advice(question: QuestionForm) -> str:
+    """Return how a question is answered on the command line."""
+    if question["kind"] == "file":
+        path = shown(question["path"])
+        return f"answer with --assume exists={path} or missing={path}, or with --root DIR"
+    if question["kind"] == "variable":
+        return f"answer with --assume {shown(question['name'])}=VALUE"
+    return f"the response of {shown(question['server'])} decides"
+
+
+def _quoted(text: str) -> str:
+    return f'"{printable(shown(text))}"'

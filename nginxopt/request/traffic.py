@@ -1,0 +1,81 @@
+"""Many requests: equal ones are counted, and those that differ in nothing but the target stand together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import BinaryIO
+
+from nginxopt.request.client import Request
+
+SHOWN_LINES = 10
+"""The number of broken lines that are listed."""
+
+_CHUNK = 1 << 24
+"""Bytes that are read at once."""
+
+
+@dataclass(slots=True)
+class Group:
+    """Requests that differ only in their target, with the number of each; the target of `request` is none of them."""
+
+    request: Request
+    targets: dict[bytes, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Traffic:
+    """The requests of a file.
+
+    Attributes:
+        kind: What the file is, for people: `access log in the format combined`.
+        lines: The number of lines that are neither empty nor comments.
+        broken: The number of lines that do not fit the format, and the first of them, from 1.
+        malformed: The number of lines with a request that is no HTTP, which nginx answers with 400.
+        notes: What was taken as given.
+    """
+
+    kind: str
+    groups: list[Group]
+    lines: int = 0
+    broken: int = 0
+    broken_lines: list[int] = field(default_factory=list)
+    malformed: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def requests(self) -> int:
+        """The number of requests."""
+        return sum(sum(group.targets.values()) for group in self.groups)
+
+    def __iter__(self) -> Iterator[Request]:
+        """Yield the different requests."""
+        for group in self.groups:
+            for target in group.targets:
+                yield replace(group.request, url=replace(group.request.url, target=target))
+
+    def add_broken(self, numbers: Iterable[int]) -> None:
+        """Count lines that do not fit the format."""
+        for number in numbers:
+            self.broken += 1
+            if len(self.broken_lines) < SHOWN_LINES:
+                self.broken_lines.append(number)
+
+
+def grouped(requests: Iterable[Request]) -> list[Group]:
+    """Return requests in groups, in the order of their first ones."""
+    groups: dict[object, Group] = {}
+    for request in requests:
+        url = request.url
+        key = (url.scheme, url.host, url.port, request.method, request.headers, request.version, request.client)
+        if key not in groups:
+            groups[key] = Group(replace(request, url=replace(url, target=b"/")))
+        targets = groups[key].targets
+        targets[url.target] = targets.get(url.target, 0) + 1
+    return list(groups.values())
+
+
+def chunks(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the content of a file in pieces of whole lines."""
+    while piece := file.read(_CHUNK):
+        yield piece if piece.endswith(b"\n") else piece + file.readline()

@@ -1,0 +1,99 @@
+"""What is known of the world around nginx: files, and the values of variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Self, TypedDict
+
+from nginxopt.errors import UsageError
+from nginxopt.text import encode
+
+_VARIABLE = re.compile(r"\$?(?:\{(\w+)\}|(\w+))", re.ASCII)
+
+
+class FilesForm(TypedDict):
+    """What `Files` of `rust/src/request/world.rs` reads."""
+
+    existing: list[str]
+    missing: list[str]
+    disk: bool
+    root: str | None
+
+
+class WorldForm(TypedDict):
+    """What `World` of `rust/src/request/world.rs` reads. Text is bytes as Latin-1."""
+
+    files: FilesForm
+    variables: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What is known of the world.
+
+    Attributes:
+        existing: The paths of files, and of folders with a slash at their end, that are taken to exist.
+        missing: The paths that are taken to be missing.
+        variables: The values of variables, by name in lower case.
+        root: The folder in which all other files are looked for by their paths; None if it is unknown which exist.
+    """
+
+    existing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    root: str | None = None
+
+    @classmethod
+    def assume(cls, assumptions: Iterable[str], root: str | None = None) -> Self:
+        """Return a world in which these hold: `exists=PATH`, `missing=PATH`, `NAME=VALUE`.
+
+        Raises `UsageError` for another text, and for a path that both exists and is missing.
+        """
+        existing: list[str] = []
+        missing: list[str] = []
+        variables: dict[str, str] = {}
+        for assumption in assumptions:
+            name, equals, value = assumption.partition("=")
+            if not equals:
+                raise _wrong(assumption, "use exists=PATH, missing=PATH or VARIABLE=VALUE")
+            if name in ("exists", "missing"):
+                (existing if name == "exists" else missing).append(_path(assumption, value))
+            else:
+                variables[_variable(assumption, name)] = value
+        both = {path.rstrip("/") for path in existing} & {path.rstrip("/") for path in missing}
+        if both:
+            raise UsageError(f"--assume has {min(both)} both as existing and as missing")
+        return cls(tuple(existing), tuple(missing), variables, root)
+
+    def form(self) -> WorldForm:
+        """Return it as the model reads it."""
+        files: FilesForm = {
+            "existing": [*map(_latin, self.existing)],
+            "missing": [*map(_latin, self.missing)],
+            "disk": self.root is not None,
+            "root": self.root or None,
+        }
+        return {"files": files, "variables": {name: _latin(value) for name, value in self.variables.items()}}
+
+
+def _path(assumption: str, path: str) -> str:
+    if not path.startswith("/"):
+        raise _wrong(assumption, "the path of a file begins with /")
+    return path
+
+
+def _variable(assumption: str, name: str) -> str:
+    match = _VARIABLE.fullmatch(name)
+    if match is None:
+        raise _wrong(assumption, f'"{name}" is not the name of a variable')
+    return (match[1] or match[2]).lower()
+
+
+def _wrong(assumption: str, hint: str) -> UsageError:
+    return UsageError(f"invalid assumption {assumption!r}", hint=hint)
+
+
+def _latin(text: str) -> str:
+    return encode(text).decode("latin-1")

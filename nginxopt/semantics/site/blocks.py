@@ -1,0 +1,62 @@
+"""The http block of a configuration, or the blocks that a fragment implies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from nginxopt.config import Config, Context
+from nginxopt.errors import InputError
+from nginxopt.semantics.inherit import Level, levels
+from nginxopt.version import Version
+
+_SERVER: Context = ("http", "server")
+_PLACES = (("http",), _SERVER, (*_SERVER, "location"))
+
+_OF_SERVERS = {
+    "location", "rewrite", "return", "set", "if", "break", "try_files", "error_page", "add_header", "root", "index",
+}  # fmt: skip
+"""Directives that make a fragment that may stand in several contexts one of a server."""
+
+
+def placed(config: Config) -> Config:
+    """Return a configuration with one context for its main file. Raises `InputError` if that is none of http."""
+    context = _context(config)
+    if context and context not in _PLACES:
+        names = ",".join(context)
+        raise _refused(config, f"it stands in {names}", "give the main configuration, or a part of http or a server")
+    return replace(config, candidates=(context,))
+
+
+def http_level(config: Config, target: Version) -> Level:
+    """Return the http level of a configuration that is `placed`, with all within it."""
+    root = levels(config, target, as_given=True)
+    if root.kind == "main":
+        http = next((level for level in root.levels if level.kind == "http"), None)
+        if http is None:
+            raise _refused(config, "there is no http block", None)
+        return http
+    while root.kind != "http" and root.parent is not None:
+        root.parent.levels.append(root)
+        root = root.parent
+    return root
+
+
+def _context(config: Config) -> Context:
+    """Return the context of the main file: the one that it has, or that of a server with these rules."""
+    names = {str(directive.name) for directive in config.readings.directives}
+    if len(config.candidates) == 1:
+        return config.candidates[0]
+    if () in config.candidates and "http" in names:
+        return ()
+    if ("http",) in config.candidates and "server" in names:
+        return ("http",)
+    if _SERVER in config.candidates and (names & _OF_SERVERS or config.readings.nodes):
+        return _SERVER
+    location = _PLACES[-1]
+    if location in config.candidates:
+        return location
+    raise _refused(config, "no directive shows where it stands", "state it with --context")
+
+
+def _refused(config: Config, reason: str, hint: str | None) -> InputError:
+    return InputError(f"no requests can be followed here: {reason}", path=config.main.path, hint=hint)

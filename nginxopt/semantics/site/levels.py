@@ -1,0 +1,187 @@
+"""The levels of a site, from http to the innermost `if`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from nginxopt.config import Bulk, Config, Directive
+from nginxopt.semantics.inherit import Level, is_packaged
+from nginxopt.semantics.site.effects import effect
+from nginxopt.semantics.site.form import LevelForm, LevelKind, Node, OpaqueForm, ServerForm, StatedForm
+from nginxopt.semantics.site.nodes import Nodes
+from nginxopt.semantics.site.script import Texts, counted, latin, statement
+from nginxopt.semantics.site.settings import ROWS, differing
+from nginxopt.semantics.site.sockets import read_names
+from nginxopt.semantics.site.unread import Unread, in_force, missing, state
+from nginxopt.semantics.site.variables import row_form
+
+_STATEMENTS = ("rewrite", "set", "return", "break")
+
+_INNER = {"http": ("server",), "server": ("location", "if"), "location": ("location", "if", "limit_except")}
+"""The blocks that become levels, by where nginx allows them (the masks of their `ngx_command_t`)."""
+
+_BLOCKS = ("server", "location", "if", "limit_except")
+
+
+@dataclass(frozen=True, slots=True)
+class Premise:
+    """What a site takes as given: a clause, and the directive that it is about."""
+
+    node: Node
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What is in force around a level: its number, the settings that it has or may have, and what is not understood."""
+
+    number: int | None = None
+    settings: frozenset[str] = frozenset()
+    unread: tuple[Unread, ...] = ()
+
+
+class Levels:
+    """The levels of a configuration, as the model reads them.
+
+    Attributes:
+        all: The levels by number.
+        forms: What the model reads of them.
+        servers: The servers, with the numbers of their levels.
+        texts: The texts of folded runs.
+        opaque: The parts of http that were not read.
+        directives: The directives of settings.
+    """
+
+    def __init__(self, config: Config, nodes: Nodes) -> None:
+        self.all: list[Level] = []
+        self.forms: list[LevelForm] = []
+        self.servers: dict[Level, int] = {}
+        self.texts = Texts()
+        self.opaque: list[OpaqueForm] = []
+        self.directives: list[StatedForm] = []
+        self._config = config
+        self._nodes = nodes
+        self._settings: dict[Directive, int] = {}
+        self._premises: dict[Node, Premise] = {}
+
+    def add(self, level: Level, around: _Around = _Around()) -> int:
+        """Add a level with all within it, and return its number."""
+        number = len(self.all)
+        form = _form(level, self._node(level), around.number)
+        self.all.append(level)
+        self.forms.append(form)
+        settings = around.settings
+        for name, directives in differing(level, settings):
+            form["settings"][name] = self._setting(name, directives)
+            settings = settings - {name} if directives == () else settings | {name}
+        unread = (*in_force(level, around.unread, self._nodes), *self._missing(level))
+        state(form, unread)
+        self._add_content(level, form, _Around(number, settings, unread))
+        return number
+
+    def server_forms(self) -> list[ServerForm]:
+        """Return the servers in the order of reading."""
+        return [
+            {"node": node, "level": number, "names": read_names(level, node, self._nodes)}
+            for level, number in self.servers.items()
+            for node in (self._node(level),)
+        ]
+
+    def premises(self) -> tuple[Premise, ...]:
+        """Return what was taken as given."""
+        return tuple(self._premises.values())
+
+    def _add_content(self, level: Level, form: LevelForm, around: _Around) -> None:
+        inner = iter(level.levels)
+        for item in level.scope.nodes if level.scope else ():
+            if isinstance(item, Bulk):
+                form["script"].append(self.texts.run(item, self._nodes.number(item)))
+            elif item.block is not None:
+                self._add_block(next(inner), item, form, around)
+            else:
+                self._add_statement(item, form)
+        for block in inner:  # around a fragment there is nothing but its level
+            self._add_block(block, None, form, around)
+
+    def _add_statement(self, directive: Directive, form: LevelForm) -> None:
+        name = directive.name
+        if name in _STATEMENTS:
+            form["script"].append(statement(directive, self._nodes.number(directive)))
+        elif name == "include" and self._is_unread(directive):
+            form["script"].append(missing(directive, self._nodes).statement)
+        elif (what := effect(name, directive.args)) is not None and what.when == "in order":
+            form["script"].append(Unread(str(name), self._nodes.number(directive), what).statement)
+
+    def _add_block(self, level: Level, opener: Directive | None, form: LevelForm, around: _Around) -> None:
+        if level.kind not in _BLOCKS:
+            return
+        if opener is not None:
+            _check(opener, form["kind"])
+        number = self.add(level, around)
+        if level.kind == "server":
+            self.servers[level] = number
+        elif level.kind == "location":
+            form["locations"].append(number)
+        elif level.kind == "limit_except":
+            form["limit_except"] = number
+        else:
+            node, condition = self._node(level), [*map(latin, level.args)]
+            form["script"].append({"kind": "if", "node": node, "condition": condition, "level": number})
+
+    def _missing(self, level: Level) -> tuple[Unread, ...]:
+        """Return the includes of a level that were not read; one of a file of packages is a premise."""
+        includes = [directive for directive in level.own("include") if self._config.is_missing(directive)]
+        for include in filter(is_packaged, includes):
+            node = self._nodes.number(include)
+            self._premises[node] = Premise(node, f"{include.args[0]} is the file that comes with nginx")
+        unread = tuple(missing(include, self._nodes) for include in includes if not is_packaged(include))
+        if level.kind == "http" or (level.kind == "server" and not level.own("listen")):
+            self.opaque += [item.opaque for item in unread]
+        return unread
+
+    def _is_unread(self, include: Directive) -> bool:
+        return self._config.is_missing(include) and not is_packaged(include)
+
+    def _setting(self, name: str, directives: tuple[Directive, ...] | None) -> list[int] | None:
+        """Return the numbers of the directives of a setting."""
+        return None if directives is None else [self._number(name, directive) for directive in directives]
+
+    def _number(self, name: str, directive: Directive) -> int:
+        number = self._settings.setdefault(directive, len(self._settings))
+        if number == len(self.directives):
+            form = row_form if name == ROWS else _stated
+            self.directives.append(form(directive, self._nodes))
+        return number
+
+    def _node(self, level: Level) -> Node:
+        return self._nodes.number(level.opener) if level.opener else 0
+
+
+def _form(level: Level, node: Node, parent: int | None) -> LevelForm:
+    is_implied = level.kind == "location" and level.opener is None
+    return {
+        "kind": cast(LevelKind, level.kind),
+        "node": node,
+        "parent": parent,
+        "args": ["/"] if is_implied else [*map(latin, level.args)],
+        "script": [],
+        "locations": [],
+        "limit_except": None,
+        "settings": {},
+        "opaque": [],
+        "filters": [],
+    }
+
+
+def _check(opener: Directive, around: str) -> None:
+    """Raise `InputError` for a block that nginx does not allow in a block of the kind `around`."""
+    if opener.name not in _INNER.get(around, ()):
+        message = f'"{opener.name}" directive is not allowed here'
+        raise opener.error(message, nginx=opener.located(message))
+    if opener.name != "server":
+        counted(opener)
+
+
+def _stated(directive: Directive, nodes: Nodes) -> StatedForm:
+    return {"node": nodes.number(directive), "args": [*map(latin, directive.args)]}

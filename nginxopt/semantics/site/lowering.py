@@ -1,0 +1,94 @@
+"""Lowers a configuration to a site: structure only, as `rust/src/request/site.rs` reads it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from nginxopt.config import Config
+from nginxopt.config.tree import collector_paused
+from nginxopt.semantics.inherit import Level
+from nginxopt.semantics.site.blocks import http_level, placed
+from nginxopt.semantics.site.form import BuildForm, SiteForm
+from nginxopt.semantics.site.levels import Levels, Premise
+from nginxopt.semantics.site.nodes import Nodes
+from nginxopt.semantics.site.script import latin
+from nginxopt.semantics.site.sockets import read_sockets
+from nginxopt.semantics.site.variables import defined, upstreams
+from nginxopt.version import Version
+
+PREFIX = "/etc/nginx/"
+"""The prefix of the packages and images of nginx.org: what `nginx -V` says behind `--prefix`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The nginx that runs a site.
+
+    Attributes:
+        version: The release.
+        fixes: What it has besides its version, as `rust/src/request/site.rs` names it.
+        prefix: The folder of relative paths, with a slash at its end.
+    """
+
+    version: Version
+    fixes: frozenset[str] = frozenset()
+    prefix: str = PREFIX
+
+    def form(self) -> BuildForm:
+        """Return it as the model reads it."""
+        version = (self.version.major, self.version.minor, self.version.patch)
+        return {"version": version, "fixes": sorted(self.fixes), "prefix": latin(self.prefix)}
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredSite:
+    """A site for the model of requests.
+
+    Attributes:
+        site: What the model reads.
+        form: The same as JSON.
+        texts: The texts of its folded runs.
+        nodes: Its directives by number.
+        levels: Its levels by number.
+        servers: Its servers by number.
+        premises: What was taken as given.
+    """
+
+    site: SiteForm
+    form: str
+    texts: tuple[bytes, ...]
+    nodes: Nodes
+    levels: tuple[Level, ...]
+    servers: tuple[Level, ...]
+    premises: tuple[Premise, ...]
+
+
+def lower(config: Config, build: Build) -> LoweredSite:
+    """Return the site of the http block of `config`. Linear in the text, of which folded runs stay folded.
+
+    Nothing is taken to be around a fragment: a file of rules is that of a server of its own. Raises `InputError` for a
+    configuration without http, and where nginx refuses its structure.
+    """
+    with collector_paused():
+        return _lowered(placed(config), build)
+
+
+def _lowered(config: Config, build: Build) -> LoweredSite:
+    http = http_level(config, build.version)
+    nodes = Nodes(config)
+    levels = Levels(config, nodes)
+    levels.add(http)
+    servers = {level: server for server, level in enumerate(levels.servers)}
+    site: SiteForm = {
+        "build": build.form(),
+        "sockets": read_sockets(servers, nodes),
+        "servers": levels.server_forms(),
+        "levels": levels.forms,
+        "directives": levels.directives,
+        "variables": [*defined(http, nodes, config)],
+        "upstreams": [*upstreams(http, nodes)],
+        "opaque": levels.opaque,
+    }
+    form = json.dumps(site, ensure_ascii=False, separators=(",", ":"))
+    return LoweredSite(site, form, levels.texts.data(), nodes, tuple(levels.all), tuple(servers), levels.premises())

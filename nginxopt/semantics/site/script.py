@@ -1,0 +1,66 @@
+"""The statements of the rewrite module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nginxopt.config import Bulk, Directive, Source
+from nginxopt.semantics.site.form import Node, RewritesForm, StatementForm
+from nginxopt.text import encode
+
+ARGUMENTS: Mapping[str, range] = {
+    "rewrite": range(2, 4),
+    "set": range(2, 3),
+    "return": range(1, 3),
+    "break": range(1),
+    "if": range(1, 100),
+    "location": range(1, 3),
+    "limit_except": range(1, 100),
+}
+"""How many arguments nginx allows (the masks of their `ngx_command_t`)."""
+
+
+def latin(text: str) -> str:
+    """Return the bytes of a word as Latin-1."""
+    return text if text.isascii() else encode(text).decode("latin-1")
+
+
+def counted(directive: Directive) -> Directive:
+    """Return a directive whose number of arguments nginx allows. Raises `InputError` for another one."""
+    if len(directive.args) not in ARGUMENTS[directive.name]:
+        message = f'invalid number of arguments in "{directive.name}" directive'
+        raise directive.error(message, nginx=directive.located(message))
+    return directive
+
+
+def statement(directive: Directive, node: Node) -> StatementForm:
+    """Return a `rewrite`, `set`, `return` or `break`."""
+    args = [*map(latin, counted(directive).args)]
+    match directive.name:
+        case "rewrite":
+            flag = args[2] if len(args) > 2 else None
+            return {"kind": "rewrite", "node": node, "pattern": args[0], "replacement": args[1], "flag": flag}
+        case "set":
+            return {"kind": "set", "node": node, "variable": args[0], "value": args[1]}
+        case "return":
+            return {"kind": "return", "node": node, "args": args}
+        case _:
+            return {"kind": "break", "node": node}
+
+
+class Texts:
+    """The texts of files with folded runs, each once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Source, int] = {}
+
+    def run(self, bulk: Bulk, node: Node) -> RewritesForm:
+        """Return a folded run."""
+        source = bulk.source.original or bulk.source
+        text = self._numbers.setdefault(source, len(self._numbers))
+        start, end = bulk.span.start, bulk.span.end
+        return {"kind": "rewrites", "node": node, "count": bulk.count, "text": text, "start": start, "end": end}
+
+    def data(self) -> tuple[bytes, ...]:
+        """Return the texts, by number."""
+        return tuple(source.data for source in self._numbers)

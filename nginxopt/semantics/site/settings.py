@@ -1,0 +1,48 @@
+"""The settings of a level that differ from those of the level around it, and what is in force there unread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from nginxopt._native import request_settings
+from nginxopt.config import Directive
+from nginxopt.semantics.inherit import RIVALS, Level
+
+ROWS = "types"
+"""The setting whose directives are blocks of rows."""
+
+
+@cache
+def names() -> frozenset[str]:
+    """Return the directives that the model reads from settings."""
+    return frozenset(request_settings())
+
+
+def differing(level: Level, in_force: frozenset[str]) -> Iterator[tuple[str, tuple[Directive, ...] | None]]:
+    """Yield the settings that a level has otherwise than the level around it, with their directives; None: unknown.
+
+    `in_force` are those that the level around it has, or may have.
+    """
+    for name in sorted(_candidates(level, in_force)):
+        setting = level.setting(name)
+        if setting.level not in (level, None):
+            continue
+        directives = _directives(name, setting.directives) if setting.known else None
+        if directives != () or name in in_force:
+            yield name, directives
+
+
+def _candidates(level: Level, in_force: frozenset[str]) -> frozenset[str]:
+    """Return the settings that may differ from those around, without asking for all of them at every level."""
+    if level.is_open or level.parent is None:
+        return names()
+    own = names().intersection((*level.names, *level.unread))
+    dropped = {name for name in in_force if not level.inherits(name) or not own.isdisjoint(RIVALS.get(name, ()))}
+    return own | dropped
+
+
+def _directives(name: str, directives: tuple[Directive, ...]) -> tuple[Directive, ...]:
+    if name != ROWS:
+        return directives
+    return tuple(row for block in directives if block.block for row in block.block.directives())

@@ -1,0 +1,82 @@
+"""What is in force at a level and not understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from nginxopt.config import Directive
+from nginxopt.semantics.directives import NAMES
+from nginxopt.semantics.inherit import Level
+from nginxopt.semantics.site.effects import Effect, When, effect
+from nginxopt.semantics.site.form import Changes, LevelForm, Node, OpaqueForm, OpaqueStatementForm
+from nginxopt.semantics.site.nodes import Nodes
+from nginxopt.semantics.site.settings import names
+from nginxopt.semantics.site.variables import DEFINING
+
+STRUCTURE = DEFINING | {
+    "server", "location", "if", "limit_except", "include", "listen", "server_name", "upstream", "rewrite", "set",
+    "return", "break",
+}  # fmt: skip
+"""The directives that the lowering reads itself."""
+
+_FILTERS: dict[When, Changes] = {"body": "body", "headers": "headers", "response": "response", "first": "response"}
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A directive that is not understood, and what it may do."""
+
+    name: str
+    node: Node
+    effect: Effect
+
+    @property
+    def opaque(self) -> OpaqueForm:
+        """It as the model reads it."""
+        return {"node": self.node, "reason": self.effect.reason}
+
+    @property
+    def statement(self) -> OpaqueStatementForm:
+        """It as a statement of the script."""
+        return {"kind": "opaque", "node": self.node, "reason": self.effect.reason}
+
+
+def missing(include: Directive, nodes: Nodes) -> Unread:
+    """Return an include of a file that is not there: anything may stand in it."""
+    return Unread("include", nodes.number(include), Effect("in order", f"{include.args[0]} is missing"))
+
+
+def in_force(level: Level, outer: Iterable[Unread], nodes: Nodes) -> tuple[Unread, ...]:
+    """Return what is in force at a level, given what is at the level around it: without what stands in the script."""
+    return (*_inherited(level, outer), *_own(level, nodes))
+
+
+def _inherited(level: Level, outer: Iterable[Unread]) -> Iterator[Unread]:
+    for unread in outer:
+        is_replaced = unread.name in NAMES and unread.name in level.names and unread.name != "include"
+        if not is_replaced and (unread.effect.is_inherited or level.kind == "if"):
+            yield unread
+
+
+def _own(level: Level, nodes: Nodes) -> Iterator[Unread]:
+    for directive in level.directives:
+        name = str(directive.name)
+        if name in STRUCTURE or name in names():
+            continue
+        what = effect(name, directive.args)
+        if what is not None and what.when != "in order":
+            yield Unread(name, nodes.number(directive), what)
+
+
+def state(form: LevelForm, unread: Iterable[Unread]) -> None:
+    """State in a level what is in force there."""
+    for item in unread:
+        when = item.effect.when
+        if when == "first" and form["kind"] != "http":
+            form["script"].append(item.statement)
+        elif when == "after" or item.name == "include":
+            form["opaque"].append(item.opaque)
+        changes = "response" if item.name == "include" else _FILTERS.get(when)
+        if changes is not None:
+            form["filters"].append({"node": item.node, "reason": item.effect.reason, "changes": changes})

@@ -1,0 +1,92 @@
+"""The variables that a configuration defines outside of scripts, and its upstreams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from nginxopt.config import Config, Directive
+from nginxopt.semantics.inherit import Level
+from nginxopt.semantics.site.form import GeoForm, MapForm, OpaqueVariableForm, StatedForm, UpstreamForm
+from nginxopt.semantics.site.nodes import Nodes
+from nginxopt.semantics.site.script import latin
+
+DefinedForm = MapForm | GeoForm | OpaqueVariableForm
+
+_TABLES = {"map": range(2, 3), "split_clients": range(2, 3), "geo": range(1, 3)}
+
+_VALUES = {
+    "auth_request_set": "the response to auth_request sets it",
+    "js_set": "JavaScript (js_set)",
+    "js_var": "JavaScript (js_var)",
+    "keyval": "keyval is not modelled",
+    "num_map": "num_map is not modelled",
+    "perl_set": "Perl (perl_set)",
+}
+"""Directives that define a variable with a value that is not known."""
+
+_GEOIP = "geoip2"
+"""A block whose rows define such variables."""
+
+DEFINING = frozenset([*_TABLES, *_VALUES, _GEOIP])
+"""The directives that define variables."""
+
+
+def defined(http: Level, nodes: Nodes, config: Config) -> Iterator[DefinedForm]:
+    """Yield the variables of maps and modules. Raises `InputError` for a table without its arguments."""
+    for level in http.walk():
+        if level.kind in _TABLES:
+            yield _table(level, nodes, config)
+        elif level.kind == _GEOIP:
+            for row in level.directives:
+                if row.name.startswith("$"):
+                    yield _opaque(row, str(row.name), "geoip2 is not modelled", nodes)
+        else:
+            yield from _values(level, nodes)
+
+
+def upstreams(http: Level, nodes: Nodes) -> Iterator[UpstreamForm]:
+    """Yield the upstreams of http."""
+    for level in http.levels:
+        if level.kind == "upstream" and level.opener and level.args:
+            servers = [latin(server.args[0]) for server in level.own("server") if server.args]
+            yield {"node": nodes.number(level.opener), "name": latin(level.args[0]), "servers": servers}
+
+
+def _values(level: Level, nodes: Nodes) -> Iterator[DefinedForm]:
+    for name in level.names & _VALUES.keys():
+        for directive in level.own(name):
+            variable = next((arg for arg in directive.args if arg.startswith("$")), None)
+            if variable is not None:
+                yield _opaque(directive, variable, _VALUES[name], nodes)
+
+
+def _table(level: Level, nodes: Nodes, config: Config) -> DefinedForm:
+    opener = level.opener
+    assert opener is not None  # a block of the text
+    if len(opener.args) not in _TABLES[level.kind]:
+        message = f'invalid number of arguments in "{level.kind}" directive'
+        raise opener.error(message, nginx=opener.located(message))
+    variable = str(opener.args[-1])
+    unread = next((row for row in level.own("include") if config.is_missing(row)), None)
+    if unread is not None:
+        return _opaque(unread, variable, f"{unread.args[0]} is missing", nodes)
+    node, rows = nodes.number(opener), [row_form(row, nodes) for row in level.directives if not _is_include(row)]
+    source = latin(opener.args[0]) if len(opener.args) > 1 else None
+    if level.kind == "geo":
+        return {"kind": "geo", "node": node, "source": source, "variable": latin(variable), "rows": rows}
+    kind: Literal["map", "split_clients"] = "map" if level.kind == "map" else "split_clients"
+    return {"kind": kind, "node": node, "source": source or "", "variable": latin(variable), "rows": rows}
+
+
+def row_form(row: Directive, nodes: Nodes) -> StatedForm:
+    """Return the row of a table: its name is the first of its arguments."""
+    return {"node": nodes.number(row), "args": [latin(row.name), *map(latin, row.args)]}
+
+
+def _is_include(row: Directive) -> bool:
+    return row.name == "include" and len(row.args) == 1
+
+
+def _opaque(directive: Directive, variable: str, reason: str, nodes: Nodes) -> OpaqueVariableForm:
+    return {"kind": "opaque", "node": nodes.number(directive), "variable": latin(variable), "reason": reason}

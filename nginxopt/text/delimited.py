@@ -1,0 +1,91 @@
+"""Records of fields, RFC 4180: lines whose fields a character separates, and which may stand in quotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nginxopt.errors import InputError
+from nginxopt.text.source import Source, Span
+
+BOM = b"\xef\xbb\xbf"
+_BLANKS = b" \t"
+_FIRST_QUOTED = re.compile(rb'[ \t]*"')
+
+
+class Field(NamedTuple):
+    """The value of a field without quotes and blanks around it, and its place."""
+
+    value: bytes
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        """The place of the value, with its quotes."""
+        return Span(self.start, self.end)
+
+
+Record = list[Field]
+
+
+def records(source: Source, delimiter: bytes) -> Iterator[Record]:
+    """Yield the records that are not empty. `InputError` for a quote that is not closed."""
+    data = source.data
+    at = len(BOM) if data.startswith(BOM) else 0
+    while at < len(data):
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        if data.find(b'"', at, end) < 0:
+            record, following = _plain(data, at, end, delimiter), end + 1
+        else:
+            record, following = _quoted(source, at, delimiter)
+        if len(record) > 1 or record[0].value:
+            yield record
+        at = following
+
+
+def _plain(data: bytes, at: int, end: int, delimiter: bytes) -> Record:
+    """Return the record of a line without quotes."""
+    line = data[at:end].removesuffix(b"\r")
+    record = []
+    for cell in line.split(delimiter):
+        value = cell.strip(_BLANKS)
+        start = at + cell.find(value)
+        record.append(Field(value, start, start + len(value)))
+        at += len(cell) + 1
+    return record
+
+
+def _quoted(source: Source, at: int, delimiter: bytes) -> tuple[Record, int]:
+    """Return a record with quotes, and where the next one begins."""
+    data, record = source.data, []
+    ends = re.compile(b"[" + re.escape(delimiter) + rb"\n]|\Z")
+    while True:
+        opening = _FIRST_QUOTED.match(data, at)
+        if opening is None:
+            match = ends.search(data, at)
+            assert match is not None
+            record += _plain(data, at, match.start(), delimiter)
+        else:
+            start = opening.end()
+            stop = _closing(source, start)
+            match = ends.search(data, stop + 1)
+            assert match is not None
+            if data[stop + 1 : match.start()].strip(b" \t\r"):
+                raise InputError("text after a closing quote", source=source, span=Span(stop + 1, match.start()))
+            record.append(Field(data[start:stop].replace(b'""', b'"'), start - 1, stop + 1))
+        if match[0] != delimiter:
+            return record, match.end() or len(data)
+        at = match.end()
+
+
+def _closing(source: Source, start: int) -> int:
+    """Return the offset of the quote that ends a field."""
+    at = start
+    while (at := source.data.find(b'"', at)) >= 0:
+        if source.data[at + 1 : at + 2] != b'"':
+            return at
+        at += 2
+    raise InputError("this quote is not closed", source=source, span=Span(start - 1, start))

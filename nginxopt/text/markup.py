@@ -1,0 +1,12 @@
+"""XML documents."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+
+def document(root: ElementTree.Element) -> str:
+    """Return a document, indented; text stays as it is."""
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

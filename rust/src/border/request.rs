@@ -1,0 +1,105 @@
+//! [`crate::request`] for Python: text is JSON, whose strings are bytes as Latin-1.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::request::model::Model;
+use crate::request::outcome::{Outcome, Step};
+use crate::request::record::Steps;
+use crate::request::refused::Refused;
+use crate::request::site::Site;
+use crate::request::tally::{End, Ends};
+use crate::request::world::{Request, World};
+
+pyo3::create_exception!(
+    nginxopt._native,
+    SiteRefusedError,
+    pyo3::exceptions::PyException,
+    "nginx does not start with a site: (number of the directive, nginx's message)."
+);
+
+/// The model of a site.
+#[pyclass(frozen, module = "nginxopt._native")]
+pub struct RequestModel(Model);
+
+/// What becomes of requests that differ in their target: the directives that took part, and how the requests end.
+#[pyclass(frozen, get_all, module = "nginxopt._native")]
+pub struct RequestTally {
+    nodes: Vec<(u32, u64)>,
+    ends: Vec<PyEnd>,
+}
+
+/// Kind, status, server, level, directive, reason, the number of requests, and the place of one.
+type PyEnd = (String, Option<u16>, Option<usize>, Option<usize>, Option<u32>, Option<String>, u64, usize);
+
+#[derive(Serialize)]
+struct Trace {
+    outcome: Outcome,
+    steps: Vec<Step>,
+}
+
+#[pymethods]
+impl RequestModel {
+    #[new]
+    fn new(py: Python<'_>, site: &str, texts: Vec<PyBackedBytes>) -> PyResult<RequestModel> {
+        let site: Site = parse(site)?;
+        let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.to_vec()).collect();
+        py.detach(|| Model::new(site, &texts)).map(RequestModel).map_err(refused)
+    }
+
+    fn trace(&self, py: Python<'_>, request: &str, world: &str) -> PyResult<String> {
+        let (request, world): (Request, World) = (parse(request)?, parse(world)?);
+        py.detach(|| {
+            let mut steps = Steps::default();
+            let outcome = self.0.answer(&request, &world, &mut steps);
+            write(&Trace { outcome, steps: steps.0 })
+        })
+    }
+
+    fn answers(&self, py: Python<'_>, requests: Vec<String>, world: &str) -> PyResult<Vec<String>> {
+        let world: World = parse(world)?;
+        py.detach(|| {
+            let requests = requests.iter().map(|request| parse(request)).collect::<PyResult<Vec<Request>>>()?;
+            self.0.answers(&requests, &world).iter().map(write).collect()
+        })
+    }
+
+    fn tally(
+        &self,
+        py: Python<'_>,
+        request: &str,
+        targets: Vec<(PyBackedBytes, u64)>,
+        world: &str,
+    ) -> PyResult<RequestTally> {
+        let (request, world): (Request, World) = (parse(request)?, parse(world)?);
+        Ok(py.detach(|| {
+            let targets: Vec<(&[u8], u64)> = targets.iter().map(|(target, count)| (&**target, *count)).collect();
+            let tally = self.0.tally(&request, &targets, &world);
+            let mut nodes: Vec<(u32, u64)> = tally.nodes.into_iter().collect();
+            nodes.sort_unstable();
+            let mut ends: Vec<PyEnd> = tally.ends.into_iter().map(|(end, ends)| py_end(end, &ends)).collect();
+            ends.sort_unstable();
+            RequestTally { nodes, ends }
+        }))
+    }
+}
+
+fn py_end(end: End, ends: &Ends) -> PyEnd {
+    let End { kind, status, server, level, node, reason } = end;
+    (kind.name().to_owned(), status, server, level, node, reason, ends.count, ends.example)
+}
+
+fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> PyResult<T> {
+    serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn write(value: &impl Serialize) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn refused(refused: Refused) -> PyErr {
+    SiteRefusedError::new_err((refused.node, refused.message))
+}

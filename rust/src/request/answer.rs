@@ -1,0 +1,234 @@
+//! From a request to its outcome: the socket, what nginx reads, the server, and the run.
+
+use std::net::IpAddr;
+
+use crate::request::bytes::Bytes;
+use crate::request::model::Model;
+use crate::request::names::Choice;
+use crate::request::outcome::{Outcome, OutcomeKind, StepKind, Unknown};
+use crate::request::record::Recorder;
+use crate::request::run::{Flow, Phase, Run};
+use crate::request::setting::{Own, argument, is_on, number, size};
+use crate::request::site::{Family, Node, ServerId, Socket};
+use crate::request::state::State;
+use crate::request::wire::{self, Head, Settings, Stop};
+use crate::request::world::{Request, World};
+
+impl Model {
+    /// What becomes of a request.
+    pub fn answer<R: Recorder>(&self, request: &Request, world: &World, recorder: &mut R) -> Outcome {
+        match self.start(request, world, recorder) {
+            Ok(outcome) => outcome,
+            Err(unknown) => nowhere(unknown),
+        }
+    }
+
+    fn start<R: Recorder>(&self, request: &Request, world: &World, recorder: &mut R) -> Result<Outcome, Unknown> {
+        if let Some(opaque) = self.site.opaque.first() {
+            return Err(Unknown { reason: opaque.reason.clone(), node: Some(opaque.node), question: None });
+        }
+        let socket = self.socket(request)?;
+        let settings = |host: Option<&[u8]>| self.wire_settings(socket, request, host);
+        let (head, status) = match wire::read(request, &self.site.build, &settings) {
+            Ok(head) => (head, None),
+            Err(Stop::Rejected { status, head }) => (*head, Some(status)),
+            Err(Stop::Unknown(unknown)) => return Err(unknown),
+        };
+        let is_named = status.is_none() || head.host.is_some();
+        let host = if is_named { Some(head.host.as_ref().map_or(&b""[..], |host| host)) } else { None };
+        let choice = self.choose(socket, request, host)?;
+        let server = choice.as_ref().map_or(self.site.sockets[socket].default, |choice| choice.server);
+        let mut run = Run::new(self, world, request, &head, recorder, server);
+        run.note_server(socket, host.unwrap_or_default(), choice.as_ref());
+        if let Some(captures) = choice.and_then(|choice| choice.captures) {
+            run.capture(captures);
+        }
+        let flow = match status {
+            Some(status) => run.fail(status, None),
+            None => Flow::To(Phase::ServerRewrite),
+        };
+        Ok(run.run(flow))
+    }
+
+    /// The address that the client is connected to: its own, else that of all addresses (`ngx_http_init_connection`).
+    fn socket(&self, request: &Request) -> Result<usize, Unknown> {
+        let connection = &request.connection;
+        let is_same = |socket: &Socket| {
+            socket.family == connection.family && socket.port == connection.port && same(&socket.host, &connection.host)
+        };
+        let is_any = |socket: &Socket| {
+            let any: &[u8] = if connection.family == Family::Inet { b"0.0.0.0" } else { b"::" };
+            socket.family == connection.family && socket.port == connection.port && same(&socket.host, any)
+        };
+        let sockets = &self.site.sockets;
+        if let Some(socket) = sockets.iter().position(is_same) {
+            return Ok(socket);
+        }
+        let name = sockets.iter().find(|socket| socket.family == Family::Name && socket.port == connection.port);
+        if let Some(name) = name {
+            let reason = format!("the address of {}", name.host.escape_ascii());
+            return Err(Unknown { reason, node: name.node, question: None });
+        }
+        sockets.iter().position(is_any).ok_or_else(|| {
+            let reason = format!("nginx does not listen at {}:{}", connection.host.escape_ascii(), connection.port);
+            Unknown { reason, node: None, question: None }
+        })
+    }
+
+    /// The server of a host; of none, that of the handshake; `None` for the default one.
+    fn choose(&self, socket: usize, request: &Request, host: Option<&[u8]>) -> Result<Option<Choice>, Unknown> {
+        let sni = request.connection.sni.as_ref().filter(|_| request.connection.tls);
+        match (host, sni) {
+            (Some(host), _) if !host.is_empty() => self.names[socket].find(host),
+            (_, Some(name)) => self.names[socket].find(&name.to_ascii_lowercase()),
+            (Some(host), None) => self.names[socket].find(host),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The settings by which the request is read.
+    fn wire_settings(&self, socket: usize, request: &Request, host: Option<&[u8]>) -> Settings {
+        let choice = self.choose(socket, request, host).ok().flatten();
+        let server = choice.map_or(self.site.sockets[socket].default, |choice| choice.server);
+        let level = self.site.servers[server].level;
+        let first = |name: &str| {
+            let mut level = Some(level);
+            while let Some(id) = level {
+                let own = Own { site: &self.site, level: &self.site.levels[id] };
+                if let Ok(Some(directive)) = own.last(name) {
+                    return Some(directive);
+                }
+                level = own.level.parent;
+            }
+            None
+        };
+        let defaults = Settings::default();
+        let flag = |name: &str, default: bool| first(name).map_or(default, is_on);
+        let large_buffers = first("large_client_header_buffers").and_then(|directive| {
+            let count = usize::try_from(number(argument(directive, 0))?).ok()?;
+            Some((count, usize::try_from(size(argument(directive, 1))?).ok()?))
+        });
+        Settings {
+            merge_slashes: flag("merge_slashes", defaults.merge_slashes),
+            underscores_in_headers: flag("underscores_in_headers", defaults.underscores_in_headers),
+            ignore_invalid_headers: flag("ignore_invalid_headers", defaults.ignore_invalid_headers),
+            large_buffers: large_buffers.unwrap_or(defaults.large_buffers),
+        }
+    }
+}
+
+/// An outcome before a server is known.
+fn nowhere(unknown: Unknown) -> Outcome {
+    Outcome {
+        kind: OutcomeKind::Unknown,
+        status: None,
+        location: None,
+        body: None,
+        uri: Bytes::default(),
+        args: Bytes::default(),
+        server: None,
+        level: None,
+        node: unknown.node,
+        file: None,
+        upstream: None,
+        headers: Vec::new(),
+        unknown: Some(unknown),
+    }
+}
+
+/// Whether two texts are one address.
+fn same(left: &[u8], right: &[u8]) -> bool {
+    let address = |text: &[u8]| -> Option<IpAddr> {
+        let text = text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]")).unwrap_or(text);
+        std::str::from_utf8(text).ok()?.parse().ok()
+    };
+    left == right || matches!((address(left), address(right)), (Some(left), Some(right)) if left == right)
+}
+
+impl<'m, R: Recorder> Run<'m, R> {
+    fn new(
+        model: &'m Model,
+        world: &'m World,
+        request: &'m Request,
+        head: &'m Head,
+        recorder: &'m mut R,
+        server: ServerId,
+    ) -> Run<'m, R> {
+        let level = model.site.servers[server].level;
+        let mut state = State::new(server, level, model.variables.len());
+        state.method = head.method.clone();
+        state.uri = head.uri.path.clone();
+        state.args = head.uri.args.clone();
+        state.valid_unparsed_uri = !head.empty_path;
+        let client = Ok(request.connection.client.clone());
+        let mut run = Run { model, world, request, head, recorder, state, client, is_subrequest: false };
+        run.client = run.real_client();
+        run
+    }
+
+    fn note_server(&mut self, socket: usize, host: &[u8], choice: Option<&Choice>) {
+        let model = self.model;
+        let node = model.site.servers[self.state.server].node;
+        self.recorder.uses(node);
+        if R::STEPS {
+            let place = &model.site.sockets[socket];
+            let address = format!("{}:{}", place.host.escape_ascii(), place.port);
+            self.note(StepKind::Socket, place.node, || address.into_bytes());
+            let passed_over = model.names[socket].passed_over(host, choice);
+            let captures = choice.and_then(|choice| choice.captures.clone()).unwrap_or_default().groups;
+            self.note_step(StepKind::Server, Some(node), host.to_vec(), captures, passed_over);
+        }
+    }
+
+    /// The client, as the headers of trusted proxies say (`ngx_http_realip_handler`).
+    fn real_client(&self) -> Result<Option<Bytes>, Unknown> {
+        let client = &self.request.connection.client;
+        let settings = self.settings();
+        let (from, header) = (settings.real_ip_from.clone()?, settings.real_ip_header.clone()?);
+        let name: Vec<u8> = header.iter().map(|byte| if *byte == b'-' { b'_' } else { *byte }).collect();
+        let unknown = |node: Node| {
+            let reason = "the address of the client behind a proxy".to_owned();
+            Unknown { reason, node: Some(node), question: None }
+        };
+        let (Some(first), Some(value)) = (from.first(), self.header(&name)) else { return Ok(client.clone()) };
+        let mut is_trusted = false;
+        for address in &*from {
+            is_trusted |= address.has(client.as_ref().map(|client| &client.0[..]))?;
+        }
+        if !is_trusted {
+            return Ok(client.clone());
+        }
+        let text = std::str::from_utf8(value).map_err(|_| unknown(first.node))?;
+        match text.parse::<IpAddr>() {
+            Ok(address) => Ok(Some(address.to_string().as_str().into())),
+            Err(_) => Err(unknown(first.node)),
+        }
+    }
+
+    /// The answer to a subrequest (`ngx_http_subrequest`), which shares the variables.
+    pub fn ask(&mut self, uri: &[u8], node: Node) -> Result<Outcome, Unknown> {
+        let mut state = State::new(self.state.server, self.server_level(), 0);
+        state.slots = std::mem::take(&mut self.state.slots);
+        state.method = b"GET"[..].into();
+        state.uri = uri.to_vec();
+        state.internal = true;
+        state.valid_unparsed_uri = self.state.valid_unparsed_uri;
+        self.note(StepKind::Access, Some(node), || uri.to_vec());
+        let mut run = Run {
+            model: self.model,
+            world: self.world,
+            request: self.request,
+            head: self.head,
+            recorder: &mut *self.recorder,
+            state,
+            client: self.client.clone(),
+            is_subrequest: true,
+        };
+        let outcome = run.run(Flow::To(Phase::ServerRewrite));
+        self.state.slots = std::mem::take(&mut run.state.slots);
+        match outcome.unknown {
+            Some(unknown) if outcome.status.is_none() => Err(unknown),
+            _ => Ok(outcome),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The content phase: the handler of the location, or the files of its folder (`ngx_http_core_content_phase`).
+
+use crate::request::bytes::Bytes;
+use crate::request::files::Found;
+use crate::request::handler::Handler;
+use crate::request::outcome::{OutcomeKind, StepKind, Unknown};
+use crate::request::record::Recorder;
+use crate::request::response::Response;
+use crate::request::run::{Flow, Run};
+use crate::request::site::Node;
+use crate::request::uri::{self, Escape};
+use crate::request::value::Value;
+
+impl<R: Recorder> Run<'_, R> {
+    pub fn content(&mut self) -> Result<Flow, Unknown> {
+        if self.state.uri.is_empty() {
+            let reason = "the URI is empty".to_owned();
+            return Err(Unknown { reason, node: Some(self.settings().node), question: None });
+        }
+        match self.state.handler {
+            Some((handler, _)) if handler.passes_on() => self.pass(handler),
+            Some((Handler::Mp4 | Handler::Flv, node)) => self.media(node),
+            Some((handler, node)) => self.built_in(handler, node),
+            None => self.files(),
+        }
+    }
+
+    /// `stub_status`, `empty_gif`: no other method than GET and HEAD.
+    fn built_in(&mut self, handler: Handler, node: Node) -> Result<Flow, Unknown> {
+        self.recorder.uses(node);
+        if !self.is_get() {
+            return Ok(self.fail(405, Some(node)));
+        }
+        self.respond(Response { kind: handler.kind(), status: Some(200), node: Some(node), ..Response::default() })
+    }
+
+    /// `mp4`, `flv`: as a file, and not for folders.
+    fn media(&mut self, node: Node) -> Result<Flow, Unknown> {
+        if !self.is_get() {
+            return Ok(self.fail(405, Some(node)));
+        }
+        if uri::argument(&self.state.args, b"start").is_some() || uri::argument(&self.state.args, b"end").is_some() {
+            let reason = "a part of a media file".to_owned();
+            return Err(Unknown { reason, node: Some(node), question: None });
+        }
+        self.files()
+    }
+
+    fn is_get(&self) -> bool {
+        matches!(&*self.state.method, b"GET" | b"HEAD")
+    }
+
+    /// random_index, index, autoindex, dav and static, in this order.
+    fn files(&mut self) -> Result<Flow, Unknown> {
+        let settings = self.settings();
+        let node = settings.node;
+        let is_folder = self.state.uri.ends_with(b"/");
+        let is_read = self.is_get() || &*self.state.method == b"POST";
+        if is_folder && is_read {
+            if settings.random_index.clone()? {
+                let reason = "a random file of the folder".to_owned();
+                return Err(Unknown { reason, node: Some(node), question: None });
+            }
+            if let Some(flow) = self.index(node)? {
+                return Ok(flow);
+            }
+            if self.is_get() && settings.autoindex.clone()? {
+                return self.listing(node);
+            }
+        }
+        if settings.dav_methods.clone()?.iter().any(|method| method.eq_ignore_ascii_case(&self.state.method)) {
+            return Err(Unknown { reason: "WebDAV".into(), node: Some(node), question: None });
+        }
+        if !is_read {
+            return Ok(self.fail(405, Some(node)));
+        }
+        if is_folder { Ok(self.fail(403, Some(node))) } else { self.static_file(node) }
+    }
+
+    /// `ngx_http_index_handler`: the first that exists, found anew; `None` if none does.
+    fn index(&mut self, node: Node) -> Result<Option<Flow>, Unknown> {
+        let names = self.settings().index.clone()?;
+        let mut is_tested = false;
+        for value in &*names {
+            let name = self.index_name(value, node)?;
+            if name.starts_with(b"/") {
+                let args = self.state.args.clone();
+                return Ok(Some(self.internal_redirect(name, args, node)));
+            }
+            let Some(path) = self.path()? else { return Ok(Some(self.fail(500, Some(node)))) };
+            let file = [&path.bytes[..], &name].concat();
+            let exists = self.look_up(&file, node)?.is_some();
+            self.note(StepKind::Index, Some(node), || {
+                [&file[..], if exists { b": exists" } else { b": missing" }].concat()
+            });
+            if exists {
+                let uri = [&self.state.uri[..], &name].concat();
+                let args = self.state.args.clone();
+                return Ok(Some(self.internal_redirect(uri, args, node)));
+            }
+            if !is_tested {
+                is_tested = true;
+                let status = match self.look_up(&path.bytes, node)? {
+                    Some(Found::Folder) => continue,
+                    Some(_) => 500,
+                    None => 404,
+                };
+                self.state.missing = Some(Bytes(path.bytes));
+                return Ok(Some(self.fail(status, Some(node))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Variables of an `index` are not computed anew: nginx may still have the value of an earlier URI.
+    fn index_name(&mut self, value: &Value, node: Node) -> Result<Vec<u8>, Unknown> {
+        if self.changes_with_uri(value) && self.state.internal {
+            let reason = "the value that nginx keeps of a variable of index".to_owned();
+            return Err(Unknown { reason, node: Some(node), question: None });
+        }
+        self.evaluate(value)
+    }
+
+    /// `autoindex`
+    fn listing(&mut self, node: Node) -> Result<Flow, Unknown> {
+        let Some(path) = self.path()? else { return Ok(self.fail(500, Some(node))) };
+        if self.look_up(&path.bytes, node)? != Some(Found::Folder) {
+            self.state.missing = Some(Bytes(path.bytes));
+            return Ok(self.fail(404, Some(node)));
+        }
+        self.send_file(path.bytes, node)
+    }
+
+    /// `ngx_http_static_handler`
+    fn static_file(&mut self, node: Node) -> Result<Flow, Unknown> {
+        let Some(path) = self.path()? else { return Ok(self.fail(500, Some(node))) };
+        match self.look_up(&path.bytes, node)? {
+            Some(Found::Folder) => {
+                let mut target = uri::escape(&self.state.uri, Escape::Uri, self.model.site.build.version);
+                target.push(b'/');
+                if !self.state.args.is_empty() {
+                    target.push(b'?');
+                    target.extend_from_slice(&self.state.args);
+                }
+                self.state.location = Some(Ok(target));
+                Ok(self.fail(301, Some(node)))
+            }
+            Some(Found::File) if &*self.state.method == b"POST" => Ok(self.fail(405, Some(node))),
+            Some(Found::File) => self.send_file(path.bytes, node),
+            _ => {
+                self.state.missing = Some(Bytes(path.bytes));
+                Ok(self.fail(404, Some(node)))
+            }
+        }
+    }
+
+    fn send_file(&mut self, file: Vec<u8>, node: Node) -> Result<Flow, Unknown> {
+        let (kind, file) = (OutcomeKind::Static, Some(Bytes(file)));
+        self.respond(Response { kind, status: Some(200), node: Some(node), file, ..Response::default() })
+    }
+}

@@ -1,0 +1,141 @@
+//! Errors and their pages (`ngx_http_special_response_handler`).
+
+use crate::request::bytes::Bytes;
+use crate::request::outcome::{Outcome, OutcomeKind, StepKind, Unknown};
+use crate::request::record::Recorder;
+use crate::request::refused::Refused;
+use crate::request::response::Response;
+use crate::request::run::{Flow, Run};
+use crate::request::setting;
+use crate::request::site::{Node, Stated};
+use crate::request::value::Value;
+use crate::request::variables::Variables;
+
+/// An `error_page`, for one status.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorPage {
+    pub node: Node,
+    status: u16,
+    /// `=200`; 0 for `=`, by which the page's own status counts.
+    overwrite: Option<u16>,
+    target: Value,
+    /// The arguments of a target without variables.
+    args: Bytes,
+}
+
+impl ErrorPage {
+    pub fn read(directive: &Stated, variables: &mut Variables) -> Result<Vec<ErrorPage>, Refused> {
+        let refused = |message: String| Refused::new(directive.node, message);
+        let invalid = |text: &[u8]| refused(format!("invalid value \"{}\"", text.escape_ascii()));
+        let Some((target, statuses)) = directive.args.split_last() else { return Err(invalid(b"")) };
+        let (overwrite, statuses) = match statuses.split_last() {
+            Some((last, rest)) if last.starts_with(b"=") && !rest.is_empty() => {
+                let status = match &last[1..] {
+                    b"" => Some(0),
+                    text => setting::number(text).and_then(|number| u16::try_from(number).ok()),
+                };
+                (Some(status.ok_or_else(|| invalid(last))?), rest)
+            }
+            _ => (None, statuses),
+        };
+        let mut value = Value::parse(target, variables).map_err(refused)?;
+        let mut args = Bytes::default();
+        let question = target.iter().position(|byte| *byte == b'?').filter(|_| target.starts_with(b"/"));
+        if let (Some(question), Some(_)) = (question, value.constant()) {
+            value = Value::text(&target[..question]);
+            args = target[question + 1..].into();
+        }
+        let page = |text: &Bytes| {
+            let status = setting::number(text).and_then(|status| u16::try_from(status).ok());
+            let status = status.filter(|status| (300..=599).contains(status) && *status != 499);
+            let status = status.ok_or_else(|| invalid(text))?;
+            let overwrite = overwrite.or(matches!(status, 494..=497).then_some(400));
+            Ok(ErrorPage { node: directive.node, status, overwrite, target: value.clone(), args: args.clone() })
+        };
+        statuses.iter().map(page).collect()
+    }
+}
+
+impl<R: Recorder> Run<'_, R> {
+    /// Ends with a status that `node` causes.
+    pub fn fail(&mut self, status: u16, node: Option<Node>) -> Flow {
+        self.state.cause = node;
+        Flow::Error(status)
+    }
+
+    /// `ngx_http_finalize_request`
+    pub fn finalize(&mut self, status: u16) -> Result<Flow, Unknown> {
+        match status {
+            201 | 204 | 300.. if !matches!(status, 408 | 444 | 499) => self.special_response(status),
+            _ => Ok(Flow::Done(Box::new(self.closed()))),
+        }
+    }
+
+    fn special_response(&mut self, status: u16) -> Result<Flow, Unknown> {
+        self.state.err_status = status;
+        let settings = self.settings();
+        let pages = settings.error_pages.clone()?;
+        if !self.state.error_page && !pages.is_empty() && self.state.changes_left > 0 {
+            self.state.error_page = !settings.recursive_error_pages.clone()?;
+            if let Some(page) = pages.iter().find(|page| page.status == status) {
+                return self.send_error_page(page);
+            }
+        }
+        if matches!(status, 494..=497) {
+            self.state.err_status = 400;
+        }
+        self.respond_with_error(status)
+    }
+
+    /// nginx's own page.
+    fn respond_with_error(&mut self, status: u16) -> Result<Flow, Unknown> {
+        let kind = if self.state.is_return { OutcomeKind::Return } else { OutcomeKind::Error };
+        let node = self.state.cause;
+        let file = self.state.missing.take();
+        self.respond(Response { kind, status: Some(status), node, file, ..Response::default() })
+    }
+
+    fn send_error_page(&mut self, page: &ErrorPage) -> Result<Flow, Unknown> {
+        self.recorder.uses(page.node);
+        if let Some(status) = page.overwrite {
+            self.state.err_status = status;
+        }
+        let mut target = self.evaluate(&page.target)?;
+        self.note(StepKind::ErrorPage, Some(page.node), || target.clone());
+        match target.first() {
+            Some(b'/') => {
+                let args = if page.target.constant().is_some() { page.args.0.clone() } else { split_args(&mut target) };
+                if &*self.state.method != b"HEAD" {
+                    self.state.method = b"GET"[..].into();
+                }
+                Ok(self.internal_redirect(target, args, page.node))
+            }
+            Some(b'@') => Ok(self.named_location(&target, page.node)),
+            _ => {
+                if !matches!(page.overwrite, Some(301 | 302 | 303 | 307 | 308)) {
+                    self.state.err_status = 302;
+                }
+                self.state.location = Some(Ok(target));
+                let status = Some(self.state.err_status);
+                let kind = OutcomeKind::Redirect;
+                self.respond(Response { kind, status, node: Some(page.node), ..Response::default() })
+            }
+        }
+    }
+
+    fn closed(&self) -> Outcome {
+        Outcome { node: self.state.cause, ..self.outcome(OutcomeKind::Closed) }
+    }
+}
+
+/// Cuts the arguments off a URI (`ngx_http_split_args`).
+pub fn split_args(uri: &mut Vec<u8>) -> Vec<u8> {
+    match uri.iter().position(|byte| *byte == b'?') {
+        Some(question) => {
+            let args = uri.split_off(question + 1);
+            uri.pop();
+            args
+        }
+        None => Vec::new(),
+    }
+}

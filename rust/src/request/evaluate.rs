@@ -1,0 +1,209 @@
+//! Values while a request runs: what nginx computes of variables and captures (`ngx_http_complex_value`).
+
+use crate::request::outcome::{StepKind, Unknown};
+use crate::request::record::Recorder;
+use crate::request::run::{Run, unknown_variable};
+use crate::request::script::Engine;
+use crate::request::state::Slot;
+use crate::request::uri::{self, Escape};
+use crate::request::value::{Part, Value};
+use crate::request::variables::{RequestVariable, Source, VariableId};
+
+/// nginx gives up on variables that depend on each other deeper than this (`ngx_http_variable_depth`).
+const DEPTH: u8 = 100;
+
+impl<R: Recorder> Run<'_, R> {
+    pub fn evaluate(&mut self, value: &Value) -> Result<Vec<u8>, Unknown> {
+        self.evaluate_in(value, Engine::default())
+    }
+
+    /// A value in a script, where captures may be escaped.
+    pub fn evaluate_in(&mut self, value: &Value, engine: Engine) -> Result<Vec<u8>, Unknown> {
+        Ok(self.split(value, engine)?.0)
+    }
+
+    /// The target of a rewrite: the URI, and the arguments if it has any.
+    pub fn evaluate_target(&mut self, value: &Value) -> Result<(Vec<u8>, Option<Vec<u8>>), Unknown> {
+        let (mut text, start) = self.split(value, Engine::default())?;
+        let args = start.map(|start| text.split_off(start));
+        Ok((text, args))
+    }
+
+    /// nginx computes a value twice, first for its length. A map that sets captures changes those written before it.
+    fn split(&mut self, value: &Value, engine: Engine) -> Result<(Vec<u8>, Option<usize>), Unknown> {
+        if let Some(text) = value.constant() {
+            return Ok((text.to_vec(), None));
+        }
+        let map_captures = self.state.map_captures;
+        let first = self.write(value, engine)?;
+        if map_captures == self.state.map_captures || !value.has_captures() {
+            return Ok(first);
+        }
+        let second = self.write(value, engine)?;
+        if first.0.len() == second.0.len() {
+            return Ok(second);
+        }
+        let reason = "a map changes captures that stand before it in the value".to_owned();
+        Err(Unknown { reason, node: None, question: None })
+    }
+
+    /// The text, and where its arguments start.
+    fn write(&mut self, value: &Value, mut engine: Engine) -> Result<(Vec<u8>, Option<usize>), Unknown> {
+        let mut text = Vec::with_capacity(64);
+        let mut start = None;
+        for part in &value.parts {
+            match part {
+                Part::Text(bytes) => text.extend_from_slice(bytes),
+                Part::Capture(number) => self.write_capture(*number, engine, &mut text),
+                Part::Variable(variable) => self.write_variable(*variable, &mut text)?,
+                Part::Arguments => {
+                    start = Some(text.len());
+                    engine.is_args = true;
+                }
+            }
+        }
+        Ok((text, start))
+    }
+
+    /// `ngx_http_script_copy_capture_code`
+    fn write_capture(&self, number: usize, engine: Engine, text: &mut Vec<u8>) {
+        let Some(Some(capture)) = self.state.captures.get(number) else { return };
+        let uri = &self.head.uri;
+        if (engine.is_args || engine.quote) && (uri.quoted || uri.plus) && !self.is_subrequest {
+            text.extend(uri::escape(capture, Escape::Args, self.model.site.build.version));
+        } else {
+            text.extend_from_slice(capture);
+        }
+    }
+
+    /// The value of a variable.
+    pub fn variable(&mut self, variable: VariableId) -> Result<Vec<u8>, Unknown> {
+        let mut text = Vec::new();
+        self.write_variable(variable, &mut text)?;
+        Ok(text)
+    }
+
+    fn write_variable(&mut self, variable: VariableId, text: &mut Vec<u8>) -> Result<(), Unknown> {
+        match &self.state.slots[variable] {
+            Slot::Known(value) => {
+                text.extend_from_slice(value);
+                return Ok(());
+            }
+            Slot::Unknown(unknown) => return Err((**unknown).clone()),
+            Slot::Empty => {}
+        }
+        let model = self.model;
+        if let Some(value) = self.assumed(variable) {
+            text.extend_from_slice(value);
+            return Ok(());
+        }
+        match &model.sources[variable] {
+            Source::Request(of_request) => self.write_request_variable(*of_request, text),
+            Source::Header(name) => {
+                self.write_header(name, text);
+                Ok(())
+            }
+            Source::Cookie(name) => {
+                self.write_cookie(name, text);
+                Ok(())
+            }
+            Source::Argument(name) => {
+                text.extend_from_slice(uri::argument(&self.state.args, name).unwrap_or_default());
+                Ok(())
+            }
+            Source::Table(table) => {
+                let value = self.table(*table, variable)?;
+                text.extend_from_slice(&value);
+                Ok(())
+            }
+            Source::Empty => Ok(()),
+            Source::Unknown(reason) => Err(unknown_variable(model.variables.name(variable), reason.clone())),
+        }
+    }
+
+    /// A value that the world gives.
+    fn assumed(&self, variable: VariableId) -> Option<&[u8]> {
+        let assumed = &self.world.variables;
+        if assumed.is_empty() {
+            return None;
+        }
+        let name = std::str::from_utf8(self.model.variables.name(variable)).ok()?;
+        assumed.get(name).map(|value| &value.0[..])
+    }
+
+    /// The value of a map, `geo` or `split_clients`, which is kept unless it is volatile.
+    fn table(&mut self, table: usize, variable: VariableId) -> Result<Vec<u8>, Unknown> {
+        let table = &self.model.tables[table];
+        if self.state.depth == DEPTH {
+            let reason = "variables that depend on each other".to_owned();
+            return Err(Unknown { reason, node: Some(table.node), question: None });
+        }
+        self.state.depth += 1;
+        let value = self.row(table);
+        self.state.depth -= 1;
+        let value = value.map_err(|unknown| Unknown { node: unknown.node.or(Some(table.node)), ..unknown })?;
+        if !table.table.is_volatile() {
+            self.state.slots[variable] = Slot::Known(value.clone());
+        }
+        Ok(value)
+    }
+
+    fn row(&mut self, table: &crate::request::model::Table) -> Result<Vec<u8>, Unknown> {
+        let source = self.evaluate(&table.source)?;
+        let answer = table.table.find(&source)?;
+        let Some(row) = answer.row else {
+            self.note(StepKind::Map, Some(table.node), Vec::new);
+            return Ok(Vec::new());
+        };
+        if let Some(captures) = answer.captures {
+            self.state.map_captures += 1;
+            self.capture(captures);
+        }
+        let value = self.evaluate(&table.rows[row])?;
+        let node = table.table.rows()[row].node;
+        self.recorder.uses(node);
+        self.note(StepKind::Map, Some(node), || value.clone());
+        Ok(value)
+    }
+
+    /// Sets a variable as a script does (`ngx_http_script_set_var_code`).
+    pub fn assign(&mut self, variable: VariableId, value: Result<Vec<u8>, Unknown>) -> Result<(), Unknown> {
+        match self.model.sources[variable] {
+            Source::Request(RequestVariable::Args) => {
+                self.state.args = value?;
+                self.state.valid_unparsed_uri = false;
+            }
+            Source::Request(RequestVariable::LimitRate) => self.state.limit_rate = Some(value?),
+            _ => self.keep(variable, value),
+        }
+        Ok(())
+    }
+
+    /// Keeps the value of a variable, whatever it was.
+    pub fn keep(&mut self, variable: VariableId, value: Result<Vec<u8>, Unknown>) {
+        self.state.slots[variable] = match value {
+            Ok(value) => Slot::Known(value),
+            Err(unknown) => Slot::Unknown(Box::new(unknown)),
+        };
+    }
+
+    /// Whether the value has variables that follow the URI, and are computed anew at each use.
+    pub fn changes_with_uri(&self, value: &Value) -> bool {
+        value.parts.iter().any(|part| match part {
+            Part::Variable(variable) => matches!(
+                self.model.sources[*variable],
+                Source::Argument(_)
+                    | Source::Request(
+                        RequestVariable::Args
+                            | RequestVariable::DocumentRoot
+                            | RequestVariable::IsArgs
+                            | RequestVariable::RequestFilename
+                            | RequestVariable::RequestMethod
+                            | RequestVariable::Status
+                            | RequestVariable::Uri
+                    )
+            ),
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! The location of a URI (`ngx_http_core_find_location`).
+
+mod name;
+mod tree;
+
+use hashbrown::HashMap;
+
+use crate::request::outcome::{PassedOver, Unknown};
+use crate::request::patterns::{Captures, Pattern, Patterns};
+use crate::request::refused::Refused;
+use crate::request::site::{Kind, LevelId, Node, Site};
+
+use name::Name;
+use tree::{Found, Tree};
+
+/// The locations of a server.
+pub struct Locations {
+    top: Siblings,
+    named: HashMap<Vec<u8>, LevelId>,
+}
+
+/// The locations side by side in a server or a location.
+#[derive(Default)]
+struct Siblings {
+    tree: Tree,
+    regexes: Vec<Location>,
+    patterns: Option<Patterns>,
+    /// Those in a location of them.
+    inner: HashMap<LevelId, Siblings>,
+    /// Prefix and exact locations that nginx never finds, as they are in one with a pattern.
+    dead: Vec<Location>,
+}
+
+/// A location among its siblings.
+#[derive(Clone, Debug)]
+struct Location {
+    level: LevelId,
+    node: Node,
+    name: Vec<u8>,
+    is_exact: bool,
+    /// Whether no pattern beside it is tried (`^~`).
+    no_regex: bool,
+}
+
+/// The location that nginx chooses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// `None` if the settings of the server serve.
+    pub location: Option<LevelId>,
+    /// Whether nginx redirects to the name of the location, which is the URI and a slash.
+    pub redirect: bool,
+    /// What the patterns captured that matched, in that order: the numbered captures are those of the last, the named
+    /// ones of all. A pattern matches that is chosen, and one in which a location is chosen.
+    pub captures: Vec<Captures>,
+}
+
+impl Locations {
+    /// The locations in a server. The error is nginx's for the first that it refuses.
+    pub fn new(site: &Site, server: LevelId) -> Result<Locations, Refused> {
+        let mut locations = Locations { top: Siblings::default(), named: HashMap::default() };
+        let mut named = Vec::new();
+        locations.top = Siblings::new(site, server, None, &mut named)?;
+        for location in named {
+            locations.named.entry(location.name).or_insert(location.level);
+        }
+        Ok(locations)
+    }
+
+    /// The location `@name`.
+    pub fn named(&self, name: &[u8]) -> Option<LevelId> {
+        self.named.get(name).copied()
+    }
+
+    /// The location for a URI.
+    pub fn select(&self, uri: &[u8]) -> Result<Selection, Unknown> {
+        let mut selection = Selection::default();
+        self.top.find(uri, &mut selection)?;
+        Ok(selection)
+    }
+
+    /// The locations that match a URI, or were tried, and are not chosen for it, with the reason.
+    pub fn passed_over(&self, uri: &[u8], selection: &Selection) -> Vec<PassedOver> {
+        let _ = (uri, selection);
+        Vec::new()
+    }
+}
+
+/// Whether the search goes on further out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Search {
+    Over,
+    Open,
+}
+
+impl Siblings {
+    fn new(site: &Site, level: LevelId, around: Option<&Name>, named: &mut Vec<Location>) -> Result<Siblings, Refused> {
+        let mut siblings = Siblings::default();
+        let mut statics = Vec::new();
+        let mut patterns = Vec::new();
+        for id in &site.levels[level].locations {
+            let inner = &site.levels[*id];
+            if inner.kind != Kind::Location {
+                continue;
+            }
+            let name = Name::read(inner)?;
+            name.check(inner.node, around)?;
+            let location = name.location(*id, inner.node);
+            match name.caseless() {
+                Some(caseless) => {
+                    patterns.push(Pattern { node: inner.node, text: name.text.clone(), caseless });
+                    siblings.regexes.push(location);
+                }
+                None if name.is_named() => named.push(location),
+                None => statics.push((location, name::redirects(site, *id))),
+            }
+            let within = Siblings::new(site, *id, Some(&name), named)?;
+            if !within.is_empty() {
+                siblings.inner.insert(*id, within);
+            }
+        }
+        if around.is_some_and(|around| around.caseless().is_some()) {
+            siblings.dead = statics.into_iter().map(|(location, _)| location).collect();
+        } else {
+            siblings.tree = Tree::new(statics, site.build.version)?;
+        }
+        siblings.patterns = if patterns.is_empty() { None } else { Some(Patterns::new(patterns)?) };
+        Ok(siblings)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.tree.is_empty() && self.regexes.is_empty() && self.dead.is_empty()
+    }
+
+    /// Finds a location for a URI among these; what is chosen so far stays if none is.
+    fn find(&self, uri: &[u8], selection: &mut Selection) -> Result<Search, Unknown> {
+        let mut search = Search::Open;
+        let mut no_regex = false;
+        match self.tree.find(uri) {
+            Found::None => {}
+            Found::Exact(level) => {
+                selection.location = Some(level);
+                return Ok(Search::Over);
+            }
+            Found::Redirect(level) => {
+                (selection.location, selection.redirect) = (Some(level), true);
+                return Ok(Search::Over);
+            }
+            Found::Prefix { level, no_regex: is_last } => {
+                selection.location = Some(level);
+                no_regex = is_last;
+                search = self.find_within(level, uri, selection)?;
+            }
+        }
+        if search == Search::Over || no_regex {
+            return Ok(search);
+        }
+        let Some(patterns) = &self.patterns else { return Ok(search) };
+        let Some(index) = patterns.first(uri, 0..patterns.len())? else { return Ok(search) };
+        let level = self.regexes[index].level;
+        selection.captures.push(patterns.captures(index, uri)?);
+        selection.location = Some(level);
+        self.find_within(level, uri, selection)?;
+        Ok(Search::Over)
+    }
+
+    fn find_within(&self, level: LevelId, uri: &[u8], selection: &mut Selection) -> Result<Search, Unknown> {
+        self.inner.get(&level).map_or(Ok(Search::Open), |inner| inner.find(uri, selection))
+    }
+}

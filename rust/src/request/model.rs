@@ -1,0 +1,167 @@
+//! The model of a site: read once, asked about many requests.
+
+use crate::request::bytes::Bytes;
+use crate::request::levels::{self, Settings};
+use crate::request::locations::Locations;
+use crate::request::names::Names;
+use crate::request::outcome::Unknown;
+use crate::request::redirects::LimitExcept;
+use crate::request::refused::Refused;
+use crate::request::rules;
+use crate::request::script::Script;
+use crate::request::site::{Defined, Kind, LevelId, Node, ServerId, Site};
+use crate::request::tables;
+use crate::request::value::Value;
+use crate::request::variables::{self, Source, Variables};
+
+/// A configuration that nginx starts with.
+pub struct Model {
+    pub site: Site,
+    /// By level.
+    pub settings: Vec<Settings>,
+    pub scripts: Vec<Script>,
+    pub limit_excepts: Vec<Option<LimitExcept>>,
+    /// By server.
+    pub locations: Vec<Locations>,
+    /// By socket.
+    pub names: Vec<Names>,
+    pub variables: Variables,
+    /// By variable.
+    pub sources: Vec<Source>,
+    pub tables: Vec<Table>,
+}
+
+/// A map, `geo` or `split_clients`, with its values compiled.
+pub struct Table {
+    pub node: Node,
+    pub table: tables::Table,
+    pub source: Value,
+    /// The values of [`tables::Table::rows`].
+    pub rows: Vec<Value>,
+}
+
+impl Model {
+    /// Reads a site; folded rewrites are in `texts`. The error is nginx's for the first directive that it refuses.
+    pub fn new(site: Site, texts: &[Vec<u8>]) -> Result<Model, Refused> {
+        let mut variables = Variables::default();
+        let mut assigned = Vec::new();
+        let settings = levels::read(&site, &mut variables)?;
+        let mut scripts = Vec::with_capacity(site.levels.len());
+        for level in &site.levels {
+            let script = rules::Script::new(&level.script, texts)?;
+            scripts.push(Script::compile(script, &mut variables, &mut assigned)?);
+        }
+        let mut locations = Vec::new();
+        for server in &site.servers {
+            locations.push(Locations::new(&site, server.level)?);
+        }
+        let mut names = Vec::new();
+        for socket in &site.sockets {
+            names.push(Names::new(socket, &site.servers)?);
+        }
+        let patterns = site.levels.iter().flat_map(|level| &level.args);
+        let patterns =
+            patterns.chain(site.servers.iter().flat_map(|server| server.names.iter().map(|name| &name.text)));
+        assigned.extend(patterns.flat_map(|pattern| variables::group_names(pattern)));
+        let mut tables = Tables::default();
+        for defined in &site.variables {
+            tables.add(defined, &mut variables, &mut assigned)?;
+        }
+        let sources = sources(&variables, &assigned, &tables);
+        let limit_excepts = (0..site.levels.len()).map(|level| limit_except(&site, level)).collect();
+        let tables = tables.tables;
+        Ok(Model { site, settings, scripts, limit_excepts, locations, names, variables, sources, tables })
+    }
+
+    /// Whether a level is an `if` directly in a server.
+    pub fn is_in_server(&self, level: LevelId) -> bool {
+        let parent = self.site.levels[level].parent;
+        parent.is_some_and(|parent| self.site.levels[parent].kind == Kind::Server)
+    }
+
+    /// The first name of a server (`$server_name`): without the dot that begins it.
+    pub fn server_name(&self, server: ServerId) -> Result<&[u8], Unknown> {
+        let Some(name) = self.site.servers[server].names.first() else { return Ok(b"") };
+        if name.text.eq_ignore_ascii_case(b"$hostname") {
+            return Err(Unknown { reason: "the name of the machine".into(), node: Some(name.node), question: None });
+        }
+        Ok(name.text.strip_prefix(b".").unwrap_or(&name.text))
+    }
+
+    /// Whether `$1` is still escaped in a script after a rewrite with arguments (until 1.31.0).
+    pub fn keeps_is_args(&self) -> bool {
+        self.site.build.version < (1, 31, 0)
+    }
+
+    /// Whether `proxy_pass` works if the URI is shorter than the name of the location (since 1.29.4).
+    pub fn cuts_short_uris(&self) -> bool {
+        self.site.build.version >= (1, 29, 4)
+    }
+}
+
+/// The tables so far, and the variables that they define.
+#[derive(Default)]
+struct Tables {
+    tables: Vec<Table>,
+    /// The name, and the table; `None` and a reason for one that is not understood. The last of a name counts.
+    defined: Vec<(Vec<u8>, Result<usize, String>)>,
+}
+
+impl Tables {
+    fn add(
+        &mut self,
+        defined: &Defined,
+        variables: &mut Variables,
+        assigned: &mut Vec<Vec<u8>>,
+    ) -> Result<(), Refused> {
+        let (node, source, variable) = match defined {
+            Defined::Map { node, source, variable, .. } | Defined::SplitClients { node, source, variable, .. } => {
+                (*node, source.clone(), variable)
+            }
+            Defined::Geo { node, source, variable, .. } => {
+                (*node, source.clone().unwrap_or_else(|| "$remote_addr".into()), variable)
+            }
+            Defined::Opaque { variable, reason, .. } => {
+                self.define(variable, Err(reason.clone()));
+                return Ok(());
+            }
+        };
+        let Some(table) = tables::Table::new(defined)? else { return Ok(()) };
+        let refused = |message| Refused::new(node, message);
+        let source = Value::parse(&source, variables).map_err(refused)?;
+        let is_map = matches!(defined, Defined::Map { .. });
+        let mut rows = Vec::with_capacity(table.rows().len());
+        for row in table.rows() {
+            let value = if is_map { Value::parse(&row.value, variables) } else { Ok(Value::text(&row.value)) };
+            rows.push(value.map_err(|message| Refused::new(row.node, message))?);
+        }
+        if let Defined::Map { rows, .. } = defined {
+            assigned.extend(rows.iter().flat_map(|row| row.args.first()).flat_map(|key| variables::group_names(key)));
+        }
+        self.define(variable, Ok(self.tables.len()));
+        self.tables.push(Table { node, table, source, rows });
+        Ok(())
+    }
+
+    fn define(&mut self, variable: &Bytes, table: Result<usize, String>) {
+        let name = variable.strip_prefix(b"$").unwrap_or(variable).to_ascii_lowercase();
+        self.defined.push((name, table));
+    }
+}
+
+fn sources(variables: &Variables, assigned: &[Vec<u8>], tables: &Tables) -> Vec<Source> {
+    let assigned: hashbrown::HashSet<&[u8]> = assigned.iter().map(Vec::as_slice).collect();
+    let defined: hashbrown::HashMap<&[u8], _> =
+        tables.defined.iter().map(|(name, table)| (name.as_slice(), table)).collect();
+    let source = |name: &[u8]| match defined.get(name) {
+        Some(Ok(table)) => Source::Table(*table),
+        Some(Err(reason)) => Source::Unknown(reason.clone()),
+        None => variables::source(name, assigned.contains(name)),
+    };
+    variables.names().map(source).collect()
+}
+
+fn limit_except(site: &Site, level: LevelId) -> Option<LimitExcept> {
+    let inner = site.levels[level].limit_except?;
+    Some(LimitExcept { level: inner, except: site.levels[inner].args.clone() })
+}

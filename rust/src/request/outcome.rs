@@ -1,0 +1,161 @@
+//! What the model says of a request.
+
+use serde::Serialize;
+
+use crate::request::bytes::Bytes;
+use crate::request::site::{LevelId, Node, ServerId};
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    pub kind: OutcomeKind,
+    /// The status that the client gets; `None` if an upstream or a handler decides it.
+    pub status: Option<u16>,
+    /// The header `Location` as it is sent.
+    pub location: Option<Bytes>,
+    /// The body of a `return`.
+    pub body: Option<Bytes>,
+    /// `$uri` and `$args` at the end.
+    pub uri: Bytes,
+    pub args: Bytes,
+    /// `None` if the request is refused before a server is chosen.
+    pub server: Option<ServerId>,
+    /// The location, `if` or server whose settings are in force.
+    pub level: Option<LevelId>,
+    /// The directive that decides: the `return`, the `rewrite`, the `proxy_pass`, the `try_files`.
+    pub node: Option<Node>,
+    /// The file that is sent, or that is missing.
+    pub file: Option<Bytes>,
+    /// Where the request is passed on to.
+    pub upstream: Option<Passed>,
+    /// The headers of `add_header` and `expires` that are sent.
+    pub headers: Vec<Header>,
+    pub unknown: Option<Unknown>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeKind {
+    /// A `return` that is no redirect.
+    Return,
+    /// By `return`, `rewrite`, `error_page`, a missing slash.
+    Redirect,
+    /// A file, an index or a listing of a folder.
+    Static,
+    /// A response that nginx makes by itself: an error, or one of its error pages.
+    Error,
+    /// The connection is closed without a response (`return 444`).
+    Closed,
+    Proxy,
+    Fastcgi,
+    Uwsgi,
+    Scgi,
+    Grpc,
+    Memcached,
+    /// `stub_status`, `empty_gif` and other handlers of nginx.
+    Handler,
+    Unknown,
+}
+
+impl OutcomeKind {
+    /// As in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            OutcomeKind::Return => "return",
+            OutcomeKind::Redirect => "redirect",
+            OutcomeKind::Static => "static",
+            OutcomeKind::Error => "error",
+            OutcomeKind::Closed => "closed",
+            OutcomeKind::Proxy => "proxy",
+            OutcomeKind::Fastcgi => "fastcgi",
+            OutcomeKind::Uwsgi => "uwsgi",
+            OutcomeKind::Scgi => "scgi",
+            OutcomeKind::Grpc => "grpc",
+            OutcomeKind::Memcached => "memcached",
+            OutcomeKind::Handler => "handler",
+            OutcomeKind::Unknown => "unknown",
+        }
+    }
+}
+
+/// A request as an upstream gets it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Passed {
+    /// The name of the upstream, or the address, as evaluated: `backend`, `127.0.0.1:8080`, `unix:/run/app.sock`.
+    pub server: Bytes,
+    /// `http`, `https`, `grpc`, `grpcs`; empty for others.
+    pub scheme: Bytes,
+    pub method: Bytes,
+    /// The request target; `None` for protocols that pass parameters.
+    pub target: Option<Bytes>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Header {
+    pub node: Node,
+    pub name: Bytes,
+    pub value: Bytes,
+}
+
+/// Why an outcome is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unknown {
+    /// A phrase: `Lua`, `whether /srv/a.html exists`, `$geoip_country_code`.
+    pub reason: String,
+    /// The directive that asks.
+    pub node: Option<Node>,
+    pub question: Option<Question>,
+}
+
+/// A question about the world, which its answer would decide.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Question {
+    File { path: Bytes },
+    Variable { name: Bytes },
+    Upstream { server: Bytes },
+}
+
+/// A decision on the way, in the order in which nginx makes them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    pub kind: StepKind,
+    /// The directive: the `listen`, the `server`, the `rewrite`, the `location`.
+    pub node: Option<Node>,
+    /// What is so now, for people: the new URI, the value of a variable, the file asked for.
+    pub detail: Bytes,
+    /// The captures of the pattern, the whole match first; `None` for one that took no part.
+    pub captures: Vec<Option<Bytes>>,
+    /// Those that were considered and not taken, with the reason.
+    pub passed_over: Vec<PassedOver>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    Socket,
+    Server,
+    Set,
+    /// An `if`, true or false.
+    If,
+    Rewrite,
+    Return,
+    Break,
+    Location,
+    /// A redirect inside nginx: by `last`, `try_files`, `index`, `error_page`, or to a named location.
+    Internal,
+    Access,
+    TryFiles,
+    Index,
+    ErrorPage,
+    Handler,
+    /// A map that was evaluated, and the row that answered.
+    Map,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PassedOver {
+    pub node: Node,
+    /// A phrase: `a longer prefix matches`, `does not match`, `/a is ^~`.
+    pub reason: String,
+}

@@ -1,0 +1,101 @@
+//! Requests that are passed on: what an upstream gets (`ngx_http_proxy_create_request`).
+
+use crate::request::bytes::Bytes;
+use crate::request::handler::{Handler, Pass, Target, Url};
+use crate::request::outcome::{Passed, Unknown};
+use crate::request::record::Recorder;
+use crate::request::response::Response;
+use crate::request::run::{Flow, Run};
+use crate::request::uri::{self, Escape};
+
+impl<R: Recorder> Run<'_, R> {
+    pub fn pass(&mut self, handler: Handler) -> Result<Flow, Unknown> {
+        let settings = self.settings();
+        let passes = settings.passes.clone()?;
+        let Some(pass) = passes.iter().find(|pass| pass.handler == handler) else {
+            let reason = "the handler has no address to pass the request on to".to_owned();
+            return Err(Unknown { reason, node: Some(settings.node), question: None });
+        };
+        self.recorder.uses(pass.node);
+        if handler == Handler::Memcached && !matches!(&*self.state.method, b"GET" | b"HEAD") {
+            return Ok(self.fail(405, Some(pass.node)));
+        }
+        let (kind, node) = (handler.kind(), Some(pass.node));
+        match self.passed(pass) {
+            Ok(Some(passed)) => self.respond(Response { kind, node, upstream: Some(passed), ..Response::default() }),
+            Ok(None) => Ok(self.fail(500, node)),
+            Err(unknown) => self.respond(Response { kind, node, unknown: Some(unknown), ..Response::default() }),
+        }
+    }
+
+    /// `None` where nginx answers with 500.
+    fn passed(&mut self, pass: &Pass) -> Result<Option<Passed>, Unknown> {
+        let url = match &pass.target {
+            Target::Fixed(url) => url.clone(),
+            Target::Variable(value) => match Url::read(pass.handler, &self.evaluate(value)?) {
+                Ok(url) => url,
+                Err(_) => return Ok(None),
+            },
+        };
+        let target = match pass.handler {
+            Handler::Proxy => Some(self.proxy_target(pass, &url)?),
+            Handler::Grpc => Some(self.grpc_target()),
+            _ => None,
+        };
+        if target.as_ref().is_some_and(Vec::is_empty) {
+            return Ok(None);
+        }
+        let method = self.upstream_method(pass)?;
+        Ok(Some(Passed { server: url.server, scheme: url.scheme, method, target: target.map(Bytes) }))
+    }
+
+    fn upstream_method(&mut self, pass: &Pass) -> Result<Bytes, Unknown> {
+        let settings = self.settings();
+        match settings.proxy_method.clone()? {
+            Some(method) if pass.handler == Handler::Proxy => Ok(Bytes(self.evaluate(&method)?)),
+            _ => Ok(self.state.method.clone()),
+        }
+    }
+
+    /// The URI of the directive in place of the location's name; the client's own if it has none and nothing changed.
+    fn proxy_target(&self, pass: &Pass, url: &Url) -> Result<Vec<u8>, Unknown> {
+        let state = &self.state;
+        if matches!(pass.target, Target::Variable(_)) && !url.uri.is_empty() {
+            let slash: &[u8] = if url.uri.starts_with(b"?") { b"/" } else { b"" };
+            return Ok([slash, &url.uri].concat());
+        }
+        if url.uri.is_empty() && state.valid_unparsed_uri {
+            return Ok(self.head.unparsed_uri.0.clone());
+        }
+        let replaced = if state.valid_location && !url.uri.is_empty() { pass.location } else { 0 };
+        let Some(rest) = state.uri.get(replaced.min(state.uri.len())..) else { return Ok(Vec::new()) };
+        if replaced > state.uri.len() && !self.model.cuts_short_uris() {
+            let reason = "nginx cuts more of the URI than it has".to_owned();
+            return Err(Unknown { reason, node: Some(pass.node), question: None });
+        }
+        let mut target = if state.valid_location { url.uri.0.clone() } else { Vec::new() };
+        if self.head.uri.quoted || state.internal {
+            target.extend(uri::escape(rest, Escape::Uri, self.model.site.build.version));
+        } else {
+            target.extend_from_slice(rest);
+        }
+        self.add_args(&mut target);
+        Ok(target)
+    }
+
+    fn grpc_target(&self) -> Vec<u8> {
+        if self.state.valid_unparsed_uri {
+            return self.head.unparsed_uri.0.clone();
+        }
+        let mut target = uri::escape(&self.state.uri, Escape::Uri, self.model.site.build.version);
+        self.add_args(&mut target);
+        target
+    }
+
+    fn add_args(&self, target: &mut Vec<u8>) {
+        if !self.state.args.is_empty() {
+            target.push(b'?');
+            target.extend_from_slice(&self.state.args);
+        }
+    }
+}

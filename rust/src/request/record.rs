@@ -1,0 +1,58 @@
+//! What is kept of the way of a request: the steps for people, the directives used for tables, or nothing.
+
+use crate::request::outcome::Step;
+use crate::request::site::Node;
+
+/// Notes decisions as they are made.
+pub trait Recorder {
+    /// Whether steps are kept; if not, none is made.
+    const STEPS: bool;
+
+    /// A directive takes part: a server or location that is chosen, a rewrite that matches, a `return` that answers.
+    fn uses(&mut self, node: Node);
+
+    /// Keeps a step. Call it only with [`Recorder::STEPS`].
+    fn keep(&mut self, step: Step);
+}
+
+/// Keeps nothing.
+#[derive(Debug, Default)]
+pub struct Silent;
+
+impl Recorder for Silent {
+    const STEPS: bool = false;
+
+    fn uses(&mut self, _: Node) {}
+
+    fn keep(&mut self, _: Step) {}
+}
+
+/// Keeps the steps.
+#[derive(Debug, Default)]
+pub struct Steps(pub Vec<Step>);
+
+impl Recorder for Steps {
+    const STEPS: bool = true;
+
+    fn uses(&mut self, _: Node) {}
+
+    fn keep(&mut self, step: Step) {
+        self.0.push(step);
+    }
+}
+
+/// Keeps the directives that took part, each once.
+#[derive(Debug, Default)]
+pub struct Used(pub Vec<Node>);
+
+impl Recorder for Used {
+    const STEPS: bool = false;
+
+    fn uses(&mut self, node: Node) {
+        if !self.0.contains(&node) {
+            self.0.push(node);
+        }
+    }
+
+    fn keep(&mut self, _: Step) {}
+}

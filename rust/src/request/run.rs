@@ -1,0 +1,162 @@
+//! The run of a request through the phases of nginx (`ngx_http_core_run_phases`).
+
+use crate::request::bytes::Bytes;
+use crate::request::levels::Settings;
+use crate::request::model::Model;
+use crate::request::outcome::{Outcome, PassedOver, Question, Step, StepKind, Unknown};
+use crate::request::patterns::Captures;
+use crate::request::record::Recorder;
+use crate::request::site::{LevelId, Node};
+use crate::request::state::State;
+use crate::request::wire::Head;
+use crate::request::world::{Request, World};
+
+/// A phase, in the order in which they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    ServerRewrite,
+    FindLocation,
+    Rewrite,
+    PostRewrite,
+    Access,
+    TryFiles,
+    Content,
+}
+
+/// How a phase ends.
+#[derive(Debug)]
+pub enum Flow {
+    /// The next phase follows.
+    Next,
+    /// A phase follows.
+    To(Phase),
+    /// An error, or a redirect, with this status.
+    Error(u16),
+    Done(Box<Outcome>),
+}
+
+/// A request on its way.
+pub struct Run<'m, R> {
+    pub model: &'m Model,
+    pub world: &'m World,
+    pub request: &'m Request,
+    pub head: &'m Head,
+    pub recorder: &'m mut R,
+    pub state: State,
+    /// The address of the client; `None` if it is not known.
+    pub client: Result<Option<Bytes>, Unknown>,
+    pub is_subrequest: bool,
+}
+
+impl<'m, R: Recorder> Run<'m, R> {
+    /// Runs from a phase, or from an error, to the outcome.
+    pub fn run(&mut self, flow: Flow) -> Outcome {
+        match self.phases(flow) {
+            Ok(outcome) => outcome,
+            Err(unknown) => self.unknown(unknown),
+        }
+    }
+
+    fn phases(&mut self, mut flow: Flow) -> Result<Outcome, Unknown> {
+        let mut phase = Phase::ServerRewrite;
+        loop {
+            phase = match flow {
+                Flow::Next => phase.next(),
+                Flow::To(phase) => phase,
+                Flow::Error(status) => {
+                    flow = self.finalize(status)?;
+                    continue;
+                }
+                Flow::Done(outcome) => return Ok(*outcome),
+            };
+            flow = self.phase(phase)?;
+        }
+    }
+
+    fn phase(&mut self, phase: Phase) -> Result<Flow, Unknown> {
+        match phase {
+            Phase::ServerRewrite => self.script(self.state.level),
+            Phase::FindLocation => self.find_location(),
+            Phase::Rewrite if self.state.level == self.server_level() => Ok(Flow::Next),
+            Phase::Rewrite => self.script(self.location_level()),
+            Phase::PostRewrite => Ok(self.post_rewrite()),
+            Phase::Access => {
+                self.check_opaque()?;
+                self.access()
+            }
+
+            Phase::TryFiles => self.try_files(),
+            Phase::Content => self.content(),
+        }
+    }
+
+    /// The settings of the level in force.
+    pub fn settings(&self) -> &'m Settings {
+        &self.model.settings[self.state.level]
+    }
+
+    pub fn server_level(&self) -> LevelId {
+        self.model.site.servers[self.state.server].level
+    }
+
+    /// Unknown where a part of the level is not understood.
+    pub fn check_opaque(&self) -> Result<(), Unknown> {
+        self.settings().opaque.clone().map_or(Ok(()), Err)
+    }
+
+    /// Sets the captures of a match: the numbered ones, and the variables of named groups.
+    pub fn capture(&mut self, captures: Captures) {
+        self.state.captures = captures.groups;
+        for (name, value) in captures.named {
+            if let Some(variable) = self.model.variables.find(&name) {
+                self.keep(variable, Ok(value.0));
+            }
+        }
+    }
+
+    pub fn uri_with_args(&self) -> Vec<u8> {
+        let mut text = self.state.uri.clone();
+        if !self.state.args.is_empty() {
+            text.push(b'?');
+            text.extend_from_slice(&self.state.args);
+        }
+        text
+    }
+
+    /// Keeps a step, if steps are kept.
+    pub fn note(&mut self, kind: StepKind, node: Option<Node>, detail: impl FnOnce() -> Vec<u8>) {
+        if R::STEPS {
+            self.note_step(kind, node, detail(), Vec::new(), Vec::new());
+        }
+    }
+
+    pub fn note_step(
+        &mut self,
+        kind: StepKind,
+        node: Option<Node>,
+        detail: Vec<u8>,
+        captures: Vec<Option<Bytes>>,
+        passed_over: Vec<PassedOver>,
+    ) {
+        self.recorder.keep(Step { kind, node, detail: Bytes(detail), captures, passed_over });
+    }
+}
+
+impl Phase {
+    fn next(self) -> Phase {
+        match self {
+            Phase::ServerRewrite => Phase::FindLocation,
+            Phase::FindLocation => Phase::Rewrite,
+            Phase::Rewrite => Phase::PostRewrite,
+            Phase::PostRewrite => Phase::Access,
+            Phase::Access => Phase::TryFiles,
+            Phase::TryFiles | Phase::Content => Phase::Content,
+        }
+    }
+}
+
+/// Something that is not known, and that the value of a variable would decide.
+pub fn unknown_variable(name: &[u8], reason: String) -> Unknown {
+    let question = Some(Question::Variable { name: name.into() });
+    Unknown { reason, node: None, question }
+}

@@ -1,0 +1,328 @@
+//! Scripts of the rewrite module, with their values compiled, and how they run (`ngx_http_rewrite_handler`).
+
+use crate::request::bytes::Bytes;
+use crate::request::files::Found;
+use crate::request::outcome::{OutcomeKind, StepKind, Unknown};
+use crate::request::patterns::{Captures, Patterns};
+use crate::request::record::Recorder;
+use crate::request::refused::Refused;
+use crate::request::response::Response;
+use crate::request::rules::{self, Code, Condition, FileTest, Flag, Rewrite};
+use crate::request::run::{Flow, Run};
+use crate::request::site::{LevelId, Node};
+use crate::request::uri;
+use crate::request::value::Value;
+use crate::request::variables::{self, VariableId, Variables};
+
+/// A `return` without text sends this.
+static EMPTY: Value = Value::EMPTY;
+
+/// A script, compiled.
+pub struct Script {
+    steps: Vec<Step>,
+}
+
+enum Step {
+    Set {
+        node: Node,
+        variable: VariableId,
+        value: Value,
+    },
+    If {
+        node: Node,
+        test: Test,
+        level: LevelId,
+    },
+    /// The rewrites and their targets.
+    Rewrites(Box<rules::Run>, Vec<Value>),
+    Return {
+        node: Node,
+        status: u16,
+        text: Option<Value>,
+    },
+    Break {
+        node: Node,
+    },
+    Opaque(Unknown),
+}
+
+enum Test {
+    IsTrue(VariableId),
+    Equals { variable: VariableId, value: Value, negated: bool },
+    Matches { variable: VariableId, pattern: Box<Patterns>, negated: bool },
+    File { test: FileTest, path: Value, negated: bool },
+}
+
+impl Script {
+    /// The names of the variables that it sets are added to `assigned`. The error is nginx's.
+    pub fn compile(
+        script: rules::Script,
+        variables: &mut Variables,
+        assigned: &mut Vec<Vec<u8>>,
+    ) -> Result<Script, Refused> {
+        let mut steps = Vec::with_capacity(script.codes.len());
+        for code in script.codes {
+            steps.push(Step::compile(code, variables, assigned)?);
+        }
+        Ok(Script { steps })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+}
+
+impl Step {
+    fn compile(code: Code, variables: &mut Variables, assigned: &mut Vec<Vec<u8>>) -> Result<Step, Refused> {
+        let parse = |node: Node, text: &[u8], variables: &mut Variables| {
+            Value::parse(text, variables).map_err(|message| Refused::new(node, message))
+        };
+        Ok(match code {
+            Code::Set { node, variable, value } => {
+                assigned.push(variable.to_ascii_lowercase());
+                Step::Set { node, variable: variables.intern(&variable), value: parse(node, &value, variables)? }
+            }
+            Code::If { node, condition, level } => {
+                let test = match condition {
+                    Condition::IsTrue { variable } => Test::IsTrue(variables.intern(&variable)),
+                    Condition::Equals { variable, value, negated } => {
+                        let value = parse(node, &value, variables)?;
+                        Test::Equals { variable: variables.intern(&variable), value, negated }
+                    }
+                    Condition::Matches { variable, pattern, negated } => {
+                        assigned.extend(variables::group_names(&pattern.get(0).text));
+                        Test::Matches { variable: variables.intern(&variable), pattern, negated }
+                    }
+                    Condition::File { test, path, negated } => {
+                        Test::File { test, path: parse(node, &path, variables)?, negated }
+                    }
+                };
+                Step::If { node, test, level }
+            }
+            Code::Rewrites(run) => {
+                assigned.extend(run.rewrites().iter().flat_map(|rewrite| variables::group_names(&rewrite.pattern)));
+                let target = |rewrite: &Rewrite| {
+                    let is_redirect = matches!(rewrite.flag, Flag::Redirect(_));
+                    let parse = if is_redirect { Value::parse } else { Value::parse_target };
+                    parse(&rewrite.replacement, variables).map_err(|message| Refused::new(rewrite.node, message))
+                };
+                let targets = run.rewrites().iter().map(target).collect::<Result<_, _>>()?;
+                Step::Rewrites(run, targets)
+            }
+            Code::Return(statement) => {
+                let text = statement.text.filter(|text| !text.is_empty() || statement.status < 400);
+                let text = text.map(|text| parse(statement.node, &text, variables)).transpose()?;
+                Step::Return { node: statement.node, status: statement.status, text }
+            }
+            Code::Break { node } => Step::Break { node },
+            Code::Opaque(opaque) => {
+                Step::Opaque(Unknown { reason: opaque.reason, node: Some(opaque.node), question: None })
+            }
+        })
+    }
+}
+
+/// How captures are written while a script runs (`e->quote`, `e->is_args`).
+#[derive(Clone, Copy, Default)]
+pub struct Engine {
+    pub quote: bool,
+    pub is_args: bool,
+}
+
+impl<R: Recorder> Run<'_, R> {
+    /// Runs the script of the level at hand.
+    pub fn script(&mut self, level: LevelId) -> Result<Flow, Unknown> {
+        let script = &self.model.scripts[level];
+        let mut engine = Engine { quote: true, is_args: false };
+        Ok(self.steps(script, &mut engine)?.unwrap_or(Flow::Next))
+    }
+
+    /// Runs a script; `None` if the one around it goes on.
+    fn steps(&mut self, script: &Script, engine: &mut Engine) -> Result<Option<Flow>, Unknown> {
+        for step in &script.steps {
+            match step {
+                Step::Set { node, variable, value } => self.set(*node, *variable, value, *engine)?,
+                Step::If { node, test, level } => {
+                    let is_true = self.test(*node, test, *engine)?;
+                    self.note(StepKind::If, Some(*node), || if is_true { b"true".to_vec() } else { b"false".to_vec() });
+                    if is_true {
+                        self.recorder.uses(*node);
+                        self.enter_if(*level);
+                        let model = self.model;
+                        if let Some(flow) = self.steps(&model.scripts[*level], engine)? {
+                            return Ok(Some(flow));
+                        }
+                    }
+                }
+                Step::Rewrites(run, targets) => {
+                    if let Some(flow) = self.rewrites(run, targets, engine)? {
+                        return Ok(Some(flow));
+                    }
+                }
+                Step::Return { node, status, text } => return self.return_(*node, *status, text.as_ref()).map(Some),
+                Step::Break { node } => {
+                    self.note(StepKind::Break, Some(*node), Vec::new);
+                    if self.state.uri_changed {
+                        self.state.valid_location = false;
+                        self.state.uri_changed = false;
+                    }
+                    return Ok(Some(Flow::Next));
+                }
+                Step::Opaque(unknown) => return Err(unknown.clone()),
+            }
+        }
+        Ok(None)
+    }
+
+    fn set(&mut self, node: Node, variable: VariableId, value: &Value, engine: Engine) -> Result<(), Unknown> {
+        let value = self.evaluate_in(value, engine);
+        self.note(StepKind::Set, Some(node), || match &value {
+            Ok(value) => value.clone(),
+            Err(unknown) => unknown.reason.clone().into_bytes(),
+        });
+        self.assign(variable, value)
+    }
+
+    /// A true `if` of a location changes the settings (`ngx_http_script_if_code`).
+    fn enter_if(&mut self, level: LevelId) {
+        if !self.model.is_in_server(level) {
+            self.state.level = level;
+            self.update_location();
+        }
+    }
+
+    fn test(&mut self, node: Node, test: &Test, engine: Engine) -> Result<bool, Unknown> {
+        match test {
+            Test::IsTrue(variable) => {
+                let value = self.variable(*variable).map_err(|unknown| at(unknown, node))?;
+                Ok(!value.is_empty() && value != b"0")
+            }
+            Test::Equals { variable, value, negated } => {
+                let left = self.variable(*variable).map_err(|unknown| at(unknown, node))?;
+                let right = self.evaluate_in(value, engine).map_err(|unknown| at(unknown, node))?;
+                Ok((left == right) != *negated)
+            }
+            Test::Matches { variable, pattern, negated } => {
+                let subject = self.variable(*variable).map_err(|unknown| at(unknown, node))?;
+                let is_match = pattern.first(&subject, 0..1)?.is_some();
+                let captures = if is_match { pattern.captures(0, &subject)? } else { Captures::default() };
+                self.capture(captures);
+                Ok(is_match != *negated)
+            }
+            Test::File { test, path, negated } => {
+                let path = self.evaluate_in(path, engine).map_err(|unknown| at(unknown, node))?;
+                let is_true = match test {
+                    FileTest::Executable => self.is_executable(&path, node)?,
+                    FileTest::File => self.look_up(&path, node)? == Some(Found::File),
+                    FileTest::Directory => self.look_up(&path, node)? == Some(Found::Folder),
+                    FileTest::Exists => matches!(self.look_up(&path, node)?, Some(Found::File | Found::Folder)),
+                };
+                Ok(is_true != *negated)
+            }
+        }
+    }
+
+    fn rewrites(&mut self, run: &rules::Run, targets: &[Value], engine: &mut Engine) -> Result<Option<Flow>, Unknown> {
+        let mut from = 0;
+        while from < targets.len() {
+            let Some(hit) = run.first(&self.state.uri, from)? else { break };
+            let (rewrite, target) = (&run.rewrites()[hit.rule], &targets[hit.rule]);
+            self.recorder.uses(rewrite.node);
+            self.capture(hit.captures);
+            if let Some(flow) = self.rewrite(rewrite, target, engine)? {
+                return Ok(Some(flow));
+            }
+            from = hit.rule + 1;
+        }
+        // The pattern tried last did not match.
+        if from < targets.len() {
+            self.state.captures.clear();
+        }
+        Ok(None)
+    }
+
+    /// A rewrite that matched (`ngx_http_script_regex_start_code`, `ngx_http_script_regex_end_code`).
+    fn rewrite(&mut self, rewrite: &Rewrite, target: &Value, engine: &mut Engine) -> Result<Option<Flow>, Unknown> {
+        self.state.internal = true;
+        self.state.valid_unparsed_uri = false;
+        let is_break = rewrite.flag == Flag::Break;
+        if is_break {
+            self.state.valid_location = false;
+        }
+        self.state.uri_changed = !is_break;
+        engine.is_args = false;
+        engine.quote = matches!(rewrite.flag, Flag::Redirect(_));
+        if let Flag::Redirect(status) = rewrite.flag {
+            let location = self.evaluate_in(target, *engine);
+            let location = location.map(|text| self.redirect_target(rewrite, target, &text));
+            engine.quote = false;
+            self.note_rewrite(rewrite, || location.clone().unwrap_or_default());
+            self.state.location = Some(location);
+            return Ok(Some(self.fail(status, Some(rewrite.node))));
+        }
+        let (new, args) = self.evaluate_target(target)?;
+        match args {
+            Some(mut args) => {
+                if rewrite.adds_args && !self.state.args.is_empty() {
+                    args.push(b'&');
+                    args.extend_from_slice(&self.state.args);
+                }
+                self.state.args = args;
+                engine.is_args = self.model.keeps_is_args();
+            }
+            None if !rewrite.adds_args => self.state.args.clear(),
+            None => {}
+        }
+        self.state.uri = new;
+        self.note_rewrite(rewrite, Vec::new);
+        if self.state.uri.is_empty() {
+            return Ok(Some(self.fail(500, Some(rewrite.node))));
+        }
+        Ok((rewrite.flag != Flag::None).then_some(Flow::Next))
+    }
+
+    fn redirect_target(&self, rewrite: &Rewrite, target: &Value, text: &[u8]) -> Vec<u8> {
+        let mut location = uri::redirect_target(text);
+        if rewrite.adds_args && !self.state.args.is_empty() {
+            location.push(if target.has_question_mark() { b'&' } else { b'?' });
+            location.extend_from_slice(&self.state.args);
+        }
+        location
+    }
+
+    fn note_rewrite(&mut self, rewrite: &Rewrite, location: impl FnOnce() -> Vec<u8>) {
+        if R::STEPS {
+            let mut detail = location();
+            if !matches!(rewrite.flag, Flag::Redirect(_)) {
+                detail = self.uri_with_args();
+            }
+            let captures = self.state.captures.clone();
+            self.note_step(StepKind::Rewrite, Some(rewrite.node), detail, captures, Vec::new());
+        }
+    }
+
+    /// `ngx_http_script_return_code`, `ngx_http_send_response`
+    fn return_(&mut self, node: Node, status: u16, text: Option<&Value>) -> Result<Flow, Unknown> {
+        self.recorder.uses(node);
+        self.state.is_return = true;
+        self.note(StepKind::Return, Some(node), || status.to_string().into_bytes());
+        let Some(value) = text.or((status < 400).then_some(&EMPTY)) else { return Ok(self.fail(status, Some(node))) };
+        self.state.status = status;
+        let text = self.evaluate(value);
+        if matches!(status, 301 | 302 | 303 | 307 | 308) {
+            self.state.location = Some(text);
+            return Ok(self.fail(status, Some(node)));
+        }
+        let (body, unknown) = match text {
+            Ok(text) => (Some(Bytes(text)), None),
+            Err(unknown) => (None, Some(unknown)),
+        };
+        let kind = OutcomeKind::Return;
+        self.respond(Response { kind, status: Some(status), node: Some(node), body, unknown, ..Response::default() })
+    }
+}
+
+/// An unknown value, asked for at a directive.
+fn at(unknown: Unknown, node: Node) -> Unknown {
+    Unknown { node: unknown.node.or(Some(node)), ..unknown }
+}

@@ -1,0 +1,95 @@
+//! What changes while a request runs.
+
+use crate::request::bytes::Bytes;
+use crate::request::handler::Handler;
+use crate::request::outcome::Unknown;
+use crate::request::site::{LevelId, Node, ServerId};
+
+/// `NGX_HTTP_MAX_URI_CHANGES`, and one that is the error.
+const CHANGES: u8 = 11;
+
+/// The state of a request (`ngx_http_request_t`).
+#[derive(Clone, Debug)]
+pub struct State {
+    pub method: Bytes,
+    /// `$uri`
+    pub uri: Vec<u8>,
+    pub args: Vec<u8>,
+    pub server: ServerId,
+    /// The level whose settings are in force (`r->loc_conf`).
+    pub level: LevelId,
+    /// The whole match, then `$1` and so on; `None` for a group that took no part.
+    pub captures: Vec<Option<Bytes>>,
+    /// Counts how often a map changed the captures.
+    pub map_captures: u32,
+    /// The values of variables that are set or computed, by their number.
+    pub slots: Vec<Slot>,
+    pub internal: bool,
+    /// Whether the name of the location begins the URI (`r->valid_location`).
+    pub valid_location: bool,
+    /// Whether the URI is as the client sent it.
+    pub valid_unparsed_uri: bool,
+    pub uri_changed: bool,
+    /// How often the URI may still change.
+    pub changes_left: u8,
+    /// Whether an error was answered by a page.
+    pub error_page: bool,
+    pub add_uri_to_alias: bool,
+    /// The handler of the location, and its directive (`r->content_handler`).
+    pub handler: Option<(Handler, Node)>,
+    /// The status of the response, 0 before it is known (`r->headers_out.status`).
+    pub status: u16,
+    /// The status that goes before any other, unless it is 0 (`r->err_status`).
+    pub err_status: u16,
+    /// The header `Location`.
+    pub location: Option<Result<Vec<u8>, Unknown>>,
+    /// `$limit_rate`, as set.
+    pub limit_rate: Option<Vec<u8>>,
+    /// The directive that an error comes from, and whether it is a `return`.
+    pub cause: Option<Node>,
+    pub is_return: bool,
+    /// The file whose absence is the error.
+    pub missing: Option<Bytes>,
+    /// How deep the evaluation of variables is.
+    pub depth: u8,
+}
+
+/// The value of a variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Slot {
+    #[default]
+    Empty,
+    Known(Vec<u8>),
+    Unknown(Box<Unknown>),
+}
+
+impl State {
+    pub fn new(server: ServerId, level: LevelId, variables: usize) -> State {
+        State {
+            method: Bytes::default(),
+            uri: Vec::new(),
+            args: Vec::new(),
+            server,
+            level,
+            captures: Vec::new(),
+            map_captures: 0,
+            slots: vec![Slot::Empty; variables],
+            internal: false,
+            valid_location: true,
+            valid_unparsed_uri: true,
+            uri_changed: false,
+            changes_left: CHANGES,
+            error_page: false,
+            add_uri_to_alias: false,
+            handler: None,
+            status: 0,
+            err_status: 0,
+            location: None,
+            limit_rate: None,
+            cause: None,
+            is_return: false,
+            missing: None,
+            depth: 0,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Variables that a table answers: `map`, `geo` and `split_clients`.
+
+mod geo;
+mod map;
+mod split;
+
+use crate::request::bytes::Bytes;
+use crate::request::outcome::Unknown;
+use crate::request::patterns::Captures;
+use crate::request::refused::Refused;
+use crate::request::site::{Defined, Node};
+
+pub use geo::Geo;
+pub use map::Map;
+pub use split::SplitClients;
+
+/// A row that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub node: Node,
+    /// As written: of a map it may hold variables and captures, of the others it is plain.
+    pub value: Bytes,
+}
+
+/// A variable and the table of its values.
+pub enum Table {
+    Map(Box<Map>),
+    Geo(Geo),
+    SplitClients(SplitClients),
+}
+
+/// What a table answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The row, by its place in [`Table::rows`]; `None` if none answers, so that the value is empty.
+    pub row: Option<usize>,
+    /// What the row's pattern captured.
+    pub captures: Option<Captures>,
+}
+
+impl Table {
+    /// The table of a variable; `None` for one that is not understood. The error is nginx's.
+    pub fn new(defined: &Defined) -> Result<Option<Table>, Refused> {
+        Ok(Some(match defined {
+            Defined::Map { rows, .. } => Table::Map(Box::new(Map::new(rows)?)),
+            Defined::Geo { rows, .. } => Table::Geo(Geo::new(rows)?),
+            Defined::SplitClients { rows, .. } => Table::SplitClients(SplitClients::new(rows)?),
+            Defined::Opaque { .. } => return Ok(None),
+        }))
+    }
+
+    /// The rows that can answer, the default among them.
+    pub fn rows(&self) -> &[Row] {
+        match self {
+            Table::Map(map) => map.rows(),
+            Table::Geo(geo) => geo.rows(),
+            Table::SplitClients(split) => split.rows(),
+        }
+    }
+
+    /// Whether the value is computed at each use.
+    pub fn is_volatile(&self) -> bool {
+        match self {
+            Table::Map(map) => map.is_volatile(),
+            Table::Geo(geo) => geo.is_volatile(),
+            Table::SplitClients(_) => false,
+        }
+    }
+
+    /// The row for the value of the source. That of a `geo` is an address as text; another text, as that of a client on
+    /// a unix socket, counts as 255.255.255.255.
+    pub fn find(&self, source: &[u8]) -> Result<Answer, Unknown> {
+        match self {
+            Table::Map(map) => map.find(source),
+            Table::Geo(geo) => Ok(geo.find(source)),
+            Table::SplitClients(split) => Ok(split.find(source)),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `map` (`ngx_http_map_variable`, `ngx_http_map_find`).
+
+use crate::request::hosts::{Hosts, NotAdded};
+use crate::request::outcome::Unknown;
+use crate::request::patterns::{Pattern, Patterns};
+use crate::request::refused::Refused;
+use crate::request::site::Stated;
+use crate::request::tables::{Answer, Row};
+
+/// A map, by the text of its rows.
+pub struct Map {
+    rows: Vec<Row>,
+    hosts: Hosts<usize>,
+    patterns: Patterns,
+    /// The rows of the patterns.
+    owners: Vec<usize>,
+    default: Option<usize>,
+    hostnames: bool,
+    volatile: bool,
+}
+
+impl Map {
+    /// Reads the rows of the block (`ngx_http_map`).
+    pub fn new(stated: &[Stated]) -> Result<Map, Refused> {
+        let mut reader = Reader::default();
+        for row in stated {
+            reader.add(row)?;
+        }
+        Ok(Map {
+            rows: reader.rows,
+            hosts: reader.hosts,
+            patterns: Patterns::new(reader.patterns)?,
+            owners: reader.owners,
+            default: reader.default,
+            hostnames: reader.hostnames,
+            volatile: reader.volatile,
+        })
+    }
+
+    /// In their order.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    pub fn is_volatile(&self) -> bool {
+        self.volatile
+    }
+
+    /// The row for a value: an exact key in any case of letters, then wildcards, then the first pattern unless the value
+    /// is empty, then the default.
+    pub fn find(&self, source: &[u8]) -> Result<Answer, Unknown> {
+        let source = if self.hostnames { source.strip_suffix(b".").unwrap_or(source) } else { source };
+        if let Some((row, _)) = self.hosts.find(&source.to_ascii_lowercase()) {
+            return Ok(Answer { row: Some(row), captures: None });
+        }
+        if !source.is_empty()
+            && let Some(index) = self.patterns.first(source, 0..self.patterns.len())?
+        {
+            let captures = Some(self.patterns.captures(index, source)?);
+            return Ok(Answer { row: Some(self.owners[index]), captures });
+        }
+        Ok(Answer { row: self.default, captures: None })
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    rows: Vec<Row>,
+    hosts: Hosts<usize>,
+    patterns: Vec<Pattern>,
+    owners: Vec<usize>,
+    default: Option<usize>,
+    hostnames: bool,
+    volatile: bool,
+}
+
+impl Reader {
+    fn add(&mut self, stated: &Stated) -> Result<(), Refused> {
+        let args: Vec<&[u8]> = stated.args.iter().map(|arg| &**arg).collect();
+        match args[..] {
+            [b"hostnames"] => self.hostnames = true,
+            [b"volatile"] => self.volatile = true,
+            [key, value] => {
+                self.rows.push(Row { node: stated.node, value: value.into() });
+                return self.add_row(stated, key);
+            }
+            _ => return Err(Refused::new(stated.node, "invalid number of the map parameters")),
+        }
+        Ok(())
+    }
+
+    fn add_row(&mut self, stated: &Stated, key: &[u8]) -> Result<(), Refused> {
+        let row = self.rows.len() - 1;
+        let (text, caseless) = match key {
+            b"default" if self.default.is_some() => {
+                return Err(Refused::new(stated.node, "duplicate default map parameter"));
+            }
+            b"default" => {
+                self.default = Some(row);
+                return Ok(());
+            }
+            [b'~', b'*', text @ ..] => (text, true),
+            [b'~', text @ ..] => (text, false),
+            _ => return self.add_key(stated, key, row),
+        };
+        self.patterns.push(Pattern { node: stated.node, text: text.into(), caseless });
+        self.owners.push(row);
+        Ok(())
+    }
+
+    fn add_key(&mut self, stated: &Stated, key: &[u8], row: usize) -> Result<(), Refused> {
+        let key = key.strip_prefix(b"\\").unwrap_or(key);
+        let added = if self.hostnames { self.hosts.add(key, row) } else { self.hosts.add_exact(key, row) };
+        let text = key.escape_ascii();
+        added.map_err(|error| {
+            let message = match error {
+                NotAdded::Invalid => format!("invalid hostname or wildcard \"{text}\""),
+                NotAdded::Conflict => format!("conflicting parameter \"{text}\""),
+            };
+            Refused::new(stated.node, message)
+        })
+    }
+}

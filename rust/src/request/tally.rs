@@ -1,0 +1,96 @@
+//! Many requests at once: which directives answer how many of them.
+
+use std::ops::Range;
+
+use hashbrown::HashMap;
+
+use crate::parallel;
+use crate::request::bytes::Bytes;
+use crate::request::model::Model;
+use crate::request::outcome::{Outcome, OutcomeKind};
+use crate::request::record::{Silent, Used};
+use crate::request::site::{LevelId, Node, ServerId};
+use crate::request::world::{Request, World};
+
+/// Requests that differ in their target only, each with the number of times it was made.
+pub type Targets<'a> = &'a [(&'a [u8], u64)];
+
+/// What became of requests.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// For each directive that took part, the number of requests.
+    pub nodes: HashMap<Node, u64>,
+    pub ends: HashMap<End, Ends>,
+}
+
+/// How requests end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct End {
+    pub kind: OutcomeKind,
+    pub status: Option<u16>,
+    pub server: Option<ServerId>,
+    pub level: Option<LevelId>,
+    pub node: Option<Node>,
+    /// Why it is not known.
+    pub reason: Option<String>,
+}
+
+/// The requests that end in one way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    pub count: u64,
+    /// The place of one of them.
+    pub example: usize,
+}
+
+impl Model {
+    /// Tallies requests that are like `request`, on all processors.
+    pub fn tally(&self, request: &Request, targets: Targets, world: &World) -> Tally {
+        let parts = parallel::ranges(targets.len(), |range| self.tally_part(request, targets, range, world));
+        parts.into_iter().reduce(Tally::merge).unwrap_or_default()
+    }
+
+    fn tally_part(&self, request: &Request, targets: Targets, range: Range<usize>, world: &World) -> Tally {
+        let mut tally = Tally::default();
+        let mut request = request.clone();
+        let mut used = Used::default();
+        for place in range {
+            let (target, count) = targets[place];
+            request.target = Bytes(target.to_vec());
+            used.0.clear();
+            let outcome = self.answer(&request, world, &mut used);
+            for node in &used.0 {
+                *tally.nodes.entry(*node).or_default() += count;
+            }
+            let ends = tally.ends.entry(End::of(outcome)).or_insert(Ends { count: 0, example: place });
+            ends.count += count;
+        }
+        tally
+    }
+
+    /// The outcomes of requests, in their order, on all processors.
+    pub fn answers(&self, requests: &[Request], world: &World) -> Vec<Outcome> {
+        let answer = |place: usize| self.answer(&requests[place], world, &mut Silent);
+        parallel::ranges(requests.len(), |range| range.map(answer).collect::<Vec<_>>()).into_iter().flatten().collect()
+    }
+}
+
+impl Tally {
+    fn merge(mut self, other: Tally) -> Tally {
+        for (node, count) in other.nodes {
+            *self.nodes.entry(node).or_default() += count;
+        }
+        for (end, ends) in other.ends {
+            self.ends.entry(end).or_insert(Ends { count: 0, example: ends.example }).count += ends.count;
+        }
+        self
+    }
+}
+
+impl End {
+    fn of(outcome: Outcome) -> End {
+        let Outcome { kind, status, server, level, node, unknown, .. } = outcome;
+        let reason = unknown.filter(|_| kind == OutcomeKind::Unknown).map(|unknown| unknown.reason);
+        End { kind, status, server, level, node, reason }
+    }
+}

@@ -1,0 +1,122 @@
+//! `try_files` (`ngx_http_try_files_handler`).
+
+use crate::request::errors::split_args;
+use crate::request::files::Found;
+use crate::request::outcome::{StepKind, Unknown};
+use crate::request::paths::Alias;
+use crate::request::record::Recorder;
+use crate::request::refused::Refused;
+use crate::request::run::{Flow, Run};
+use crate::request::setting;
+use crate::request::site::{Node, Stated};
+use crate::request::value::Value;
+use crate::request::variables::Variables;
+
+/// A `try_files`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TryFiles {
+    node: Node,
+    files: Vec<Candidate>,
+    last: Last,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Candidate {
+    value: Value,
+    /// Whether it is written with a final slash.
+    is_folder: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Last {
+    Status(u16),
+    Target(Value),
+}
+
+impl TryFiles {
+    pub fn read(directive: &Stated, variables: &mut Variables) -> Result<TryFiles, Refused> {
+        let refused = |message: String| Refused::new(directive.node, message);
+        let Some((last, files)) = directive.args.split_last() else {
+            return Err(refused("invalid number of arguments in \"try_files\" directive".to_owned()));
+        };
+        let mut candidates = Vec::new();
+        for text in files {
+            let folder = text.strip_suffix(b"/");
+            let value = Value::parse(folder.unwrap_or(text), variables).map_err(refused)?;
+            candidates.push(Candidate { value, is_folder: folder.is_some() });
+        }
+        let last = match last.strip_prefix(b"=") {
+            Some(code) => {
+                let status = setting::number(code).and_then(|code| u16::try_from(code).ok());
+                let invalid = || refused(format!("invalid code \"{}\"", last.escape_ascii()));
+                Last::Status(status.filter(|status| *status <= 999).ok_or_else(invalid)?)
+            }
+            None => Last::Target(Value::parse(last, variables).map_err(refused)?),
+        };
+        Ok(TryFiles { node: directive.node, files: candidates, last })
+    }
+}
+
+impl<R: Recorder> Run<'_, R> {
+    pub fn try_files(&mut self) -> Result<Flow, Unknown> {
+        let Some(try_files) = self.settings().try_files.clone()? else { return Ok(Flow::Next) };
+        let node = try_files.node;
+        self.recorder.uses(node);
+        let alias = self.settings().root.clone()?.alias;
+        for candidate in &try_files.files {
+            let name = self.try_files_name(&candidate.value, alias)?;
+            let Some(path) = self.path_with(Some(&name))? else { return Ok(self.fail(500, Some(node))) };
+            let found = self.look_up(&path.bytes, node)?;
+            let exists = found.is_some_and(|found| (found == Found::Folder) == candidate.is_folder);
+            self.note(StepKind::TryFiles, Some(node), || {
+                [&path.bytes[..], if exists { b": exists" } else { b": missing" }].concat()
+            });
+            if exists {
+                self.take_file(name, candidate.is_folder, alias);
+                return Ok(Flow::Next);
+            }
+        }
+        match &try_files.last {
+            Last::Status(status) => Ok(self.fail(*status, Some(node))),
+            Last::Target(value) => {
+                let mut target = self.try_files_name(value, alias)?;
+                if self.path_with(Some(&target))?.is_none() {
+                    return Ok(self.fail(500, Some(node)));
+                }
+                if target.starts_with(b"@") {
+                    return Ok(self.named_location(&target, node));
+                }
+                let args = split_args(&mut target);
+                Ok(self.internal_redirect(target, args, node))
+            }
+        }
+    }
+
+    /// The value; the name of an `alias`' location is cut from one with variables.
+    fn try_files_name(&mut self, value: &Value, alias: Option<Alias>) -> Result<Vec<u8>, Unknown> {
+        let mut name = self.evaluate(value)?;
+        if let (Some(Alias::Name(length)), None) = (alias, value.constant()) {
+            let location = &self.state.uri[..length.min(self.state.uri.len())];
+            if location.len() == length && name.starts_with(location) {
+                name.drain(..length);
+            }
+        }
+        Ok(name)
+    }
+
+    /// The file becomes the URI; the location stays.
+    fn take_file(&mut self, name: Vec<u8>, is_folder: bool, alias: Option<Alias>) {
+        match alias {
+            None => self.state.uri = name,
+            Some(Alias::Name(length)) => {
+                self.state.uri.truncate(length);
+                self.state.uri.extend(name);
+            }
+            Some(Alias::Pattern) if !is_folder => {
+                self.state.uri = name;
+                self.state.add_uri_to_alias = true;
+            }
+            Some(Alias::Pattern) => {}
+        }
+    }
+}

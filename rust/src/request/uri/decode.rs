@@ -1,0 +1,132 @@
+//! The path of a request: decoded once, with its segments of dots taken away (`ngx_http_parse_complex_uri`).
+
+/// A path of a client as nginx keeps it, and what follows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Decoded {
+    /// `$uri`: decoded once, without segments of dots.
+    pub path: Vec<u8>,
+    /// `$args`: what follows the first `?`, neither decoded nor checked.
+    pub args: Vec<u8>,
+    /// Where the extension begins in the path, by which nginx takes the type of a file.
+    extension: Option<usize>,
+    /// Whether the client's path has a `%` (`r->quoted_uri`).
+    pub quoted: bool,
+    /// Whether the client's path has a `+`, written so or escaped (`r->plus_in_uri`).
+    pub plus: bool,
+}
+
+impl Decoded {
+    /// What follows the last dot of the last segment, unless the segment begins with it.
+    pub fn extension(&self) -> &[u8] {
+        self.extension.map_or(b"", |start| &self.path[start..])
+    }
+}
+
+/// Where in a segment the decoder is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Within,
+    AfterSlash,
+    AfterDot,
+    AfterTwoDots,
+}
+
+/// Decodes the target of a request, which is without scheme and host and may be just arguments; `None` if nginx answers
+/// it with 400. O(length).
+pub fn decode(target: &[u8], merge_slashes: bool) -> Option<Decoded> {
+    let path = if target.starts_with(b"/") { Vec::with_capacity(target.len()) } else { b"/".to_vec() };
+    let mut decoder = Decoder { uri: Decoded { path, ..Decoded::default() }, place: Place::Within, merge_slashes };
+    let mut rest = target;
+    while let [byte, after @ ..] = rest {
+        rest = after;
+        match byte {
+            b'?' | b'#' => {
+                decoder.end()?;
+                let arguments = if *byte == b'?' { after } else { b"" };
+                let end = arguments.iter().position(|byte| *byte == b'#').unwrap_or(arguments.len());
+                decoder.uri.args = arguments[..end].to_vec();
+                return Some(decoder.uri);
+            }
+            b'%' => {
+                let (decoded, after) = escaped(after)?;
+                decoder.uri.quoted = true;
+                rest = after;
+                match decoded {
+                    0 => return None,
+                    b'%' | b'#' | b'?' => decoder.plain(decoded),
+                    _ => decoder.byte(decoded)?,
+                }
+            }
+            byte => decoder.byte(*byte)?,
+        }
+    }
+    decoder.end()?;
+    Some(decoder.uri)
+}
+
+/// The byte of two hexadecimal digits, and what follows them.
+fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let [high, low, after @ ..] = text else { return None };
+    let byte = 16 * digit(*high)? + digit(*low)?;
+    Some((byte as u8, after))
+}
+
+struct Decoder {
+    uri: Decoded,
+    place: Place,
+    merge_slashes: bool,
+}
+
+impl Decoder {
+    /// A byte that ends no path, whether it was escaped or not.
+    fn byte(&mut self, byte: u8) -> Option<()> {
+        match (byte, self.place) {
+            (b'/', Place::AfterSlash) if self.merge_slashes => {}
+            (b'/', Place::AfterDot | Place::AfterTwoDots) => {
+                self.end()?;
+                self.place = Place::AfterSlash;
+            }
+            (b'/', _) => {
+                self.uri.path.push(b'/');
+                self.uri.extension = None;
+                self.place = Place::AfterSlash;
+            }
+            (b'.', Place::AfterSlash) => self.dot(Place::AfterDot),
+            (b'.', Place::AfterDot) => self.dot(Place::AfterTwoDots),
+            (b'.', Place::Within) => {
+                self.uri.path.push(b'.');
+                self.uri.extension = Some(self.uri.path.len());
+            }
+            _ => self.plain(byte),
+        }
+        Some(())
+    }
+
+    fn dot(&mut self, place: Place) {
+        self.uri.path.push(b'.');
+        self.place = place;
+    }
+
+    /// A byte without a meaning of its own.
+    fn plain(&mut self, byte: u8) {
+        self.uri.plus |= byte == b'+';
+        self.uri.path.push(byte);
+        self.place = Place::Within;
+    }
+
+    /// Takes the segment of dots away that ends here, with the segment before it if it has two.
+    fn end(&mut self) -> Option<()> {
+        let path = &mut self.uri.path;
+        match self.place {
+            Place::AfterDot => path.truncate(path.len() - 1),
+            Place::AfterTwoDots => {
+                let before = path.len().checked_sub(4)?;
+                let slash = path[..=before].iter().rposition(|byte| *byte == b'/')?;
+                path.truncate(slash + 1);
+            }
+            Place::Within | Place::AfterSlash => {}
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,166 @@
+//! The variables of a configuration, and where their values come from.
+
+use hashbrown::HashMap;
+
+use crate::variables;
+
+/// A variable, by its place among those that the configuration names.
+pub type VariableId = usize;
+
+/// Where the value of a variable comes from until a script or a match sets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    Request(RequestVariable),
+    /// `$http_x`, without the prefix.
+    Header(Vec<u8>),
+    /// `$cookie_x`
+    Cookie(Vec<u8>),
+    /// `$arg_x`
+    Argument(Vec<u8>),
+    /// A map, `geo` or `split_clients`, by its place among them.
+    Table(usize),
+    /// Empty unless a script or a match sets it.
+    Empty,
+    /// Nothing in the configuration or the request tells it; a phrase that says why.
+    Unknown(String),
+}
+
+/// Variables that the request itself tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestVariable {
+    Args,
+    BinaryRemoteAddr,
+    ContentLength,
+    DocumentRoot,
+    Host,
+    Https,
+    IsArgs,
+    LimitRate,
+    NginxVersion,
+    ProxyAddXForwardedFor,
+    RemoteAddr,
+    RemoteUser,
+    Request,
+    RequestFilename,
+    RequestMethod,
+    RequestUri,
+    Scheme,
+    ServerAddr,
+    ServerName,
+    ServerPort,
+    ServerProtocol,
+    SslServerName,
+    /// A variable of TLS: empty without.
+    Tls,
+    Status,
+    Uri,
+}
+
+/// Those that the configuration names, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Variables {
+    names: Vec<Vec<u8>>,
+    ids: HashMap<Vec<u8>, VariableId>,
+}
+
+impl Variables {
+    /// The variable of a name, in any case of letters.
+    pub fn intern(&mut self, name: &[u8]) -> VariableId {
+        let name = name.to_ascii_lowercase();
+        if let Some(id) = self.ids.get(&name) {
+            return *id;
+        }
+        self.names.push(name.clone());
+        self.ids.insert(name, self.names.len() - 1);
+        self.names.len() - 1
+    }
+
+    /// The variable of a name, if it was interned.
+    pub fn find(&self, name: &[u8]) -> Option<VariableId> {
+        self.ids.get(&name.to_ascii_lowercase()).copied()
+    }
+
+    /// The name, in lower case and without its `$`.
+    pub fn name(&self, id: VariableId) -> &[u8] {
+        &self.names[id]
+    }
+
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.names.iter().map(Vec::as_slice)
+    }
+}
+
+/// The source of a variable that no table defines. `is_assigned` says whether a `set` or a named group does.
+pub fn source(name: &[u8], is_assigned: bool) -> Source {
+    let text = String::from_utf8_lossy(name);
+    if let Some(variable) = of_request(&text) {
+        return Source::Request(variable);
+    }
+    if let Some(header) = name.strip_prefix(b"http_") {
+        return Source::Header(header.to_vec());
+    }
+    if let Some(cookie) = name.strip_prefix(b"cookie_") {
+        return Source::Cookie(cookie.to_vec());
+    }
+    if let Some(argument) = name.strip_prefix(b"arg_") {
+        return Source::Argument(argument.to_vec());
+    }
+    if text == "content_type" {
+        return Source::Header(name.to_vec());
+    }
+    if is_assigned && !variables::is_own(&text) { Source::Empty } else { Source::Unknown(format!("${text}")) }
+}
+
+/// The names of the named groups of a pattern, in lower case.
+pub fn group_names(pattern: &[u8]) -> Vec<Vec<u8>> {
+    let mut names = Vec::new();
+    for start in memchr::memmem::find_iter(pattern, b"(?") {
+        let text = &pattern[start + 2..];
+        let text = text.strip_prefix(b"P").unwrap_or(text);
+        let [b'<' | b'\'', name @ ..] = text else { continue };
+        let length = name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(name.len());
+        if length > 0 {
+            names.push(name[..length].to_ascii_lowercase());
+        }
+    }
+    names
+}
+
+fn of_request(name: &str) -> Option<RequestVariable> {
+    Some(match name {
+        "args" | "query_string" => RequestVariable::Args,
+        "binary_remote_addr" => RequestVariable::BinaryRemoteAddr,
+        "content_length" => RequestVariable::ContentLength,
+        "document_root" => RequestVariable::DocumentRoot,
+        "host" => RequestVariable::Host,
+        "https" => RequestVariable::Https,
+        "is_args" => RequestVariable::IsArgs,
+        "limit_rate" => RequestVariable::LimitRate,
+        "nginx_version" => RequestVariable::NginxVersion,
+        "proxy_add_x_forwarded_for" => RequestVariable::ProxyAddXForwardedFor,
+        "remote_addr" | "realip_remote_addr" => RequestVariable::RemoteAddr,
+        "remote_user" => RequestVariable::RemoteUser,
+        "request" => RequestVariable::Request,
+        "request_filename" => RequestVariable::RequestFilename,
+        "request_method" => RequestVariable::RequestMethod,
+        "request_uri" => RequestVariable::RequestUri,
+        "scheme" => RequestVariable::Scheme,
+        "server_addr" => RequestVariable::ServerAddr,
+        "server_name" => RequestVariable::ServerName,
+        "server_port" => RequestVariable::ServerPort,
+        "server_protocol" => RequestVariable::ServerProtocol,
+        "ssl_server_name" => RequestVariable::SslServerName,
+        "status" => RequestVariable::Status,
+        "uri" | "document_uri" => RequestVariable::Uri,
+        name if name.starts_with("ssl_") && !name.starts_with("ssl_preread_") => RequestVariable::Tls,
+        _ => return None,
+    })
+}

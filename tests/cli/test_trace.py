@@ -1,0 +1,231 @@
+"""`nginxopt trace`: what becomes of a request, on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.cli.compiling import Ran
+
+Run = Callable[..., Ran]
+
+SITE = """events {}
+http {
+    add_header X-A "b c";
+    map $uri $moved { /gone /new; default ""; }
+    upstream app { server 10.0.0.1:8080; }
+    geo $from { default out; 10.0.0.0/8 in; }
+    server {
+        listen 80 default_server;
+        return 301 https://$host$request_uri;
+    }
+    server {
+        listen 443 ssl;
+        server_name shop.example www.shop.example;
+        root /srv/www;
+        rewrite ^/old/(.*)$ /new/$1 permanent;
+        if ($moved) { return 302 $moved; }
+        location / { try_files $uri @app; }
+        location = /who { return 200 "$from $http_x_b $arg_q"; }
+        location ~ \\.php$ { fastcgi_pass 127.0.0.1:9000; fastcgi_param A b; }
+        location @app { proxy_pass http://app; proxy_read_timeout 5s; }
+        location /lua { content_by_lua_file a.lua; }
+    }
+}
+"""
+SCHEMA = json.loads(files("nginxopt").joinpath("schemas/trace.json").read_bytes())
+
+
+@pytest.fixture
+def trace(run: Run, tmp_path: Path) -> Run:
+    """A function that traces a request to the site for nginx 1.22.1."""
+    (tmp_path / "nginx.conf").write_text(SITE)
+    return lambda *args: run("trace", "nginx.conf", *args, "--target-version", "1.22.1")
+
+
+def first(ran: Ran) -> str:
+    """The answer in one line."""
+    assert ran.status == 0, ran.err
+    return ran.out.decode().partition("\n")[0]
+
+
+def form(ran: Ran) -> dict[str, Any]:
+    """The trace as JSON, which the schema allows."""
+    assert ran.status == 0, ran.err
+    result: dict[str, Any] = json.loads(ran.out)
+    jsonschema.validate(result, SCHEMA)
+    return result
+
+
+def test_a_trace_for_people(trace: Run) -> None:
+    """The answer comes first, then the decisions in nginx's order with their places, then the settings."""
+    assert trace("https://shop.example/old/42?x=1").out.decode() == (
+        "301 -> https://shop.example/new/42?x=1\n"
+        "  by nginx.conf:15: rewrite ^/old/(.*)$ /new/$1 permanent\n"
+        "\n"
+        "> GET /old/42?x=1 HTTP/1.1\n"
+        "> Host: shop.example\n"
+        "* connected to 127.0.0.1:443 with TLS for shop.example\n"
+        "* socket     nginx.conf:12  listen 443 ssl\n"
+        "* server     nginx.conf:11  server_name shop.example www.shop.example\n"
+        "* rewrite    nginx.conf:15  rewrite ^/old/(.*)$ /new/$1 permanent\n"
+        '      $1 = "42"\n'
+        "      -> /new/42?x=1\n"
+        "< HTTP 301\n"
+        "< Location: https://shop.example/new/42?x=1\n"
+        "< X-A: b c    (nginx.conf:3)\n"
+        "\n"
+        "Settings in force\n"
+        '  nginx.conf:3: add_header X-A "b c"\n'
+        "\n"
+        "for nginx 1.22.1 (stated)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("args", "answer"),
+    [
+        (["http://any.example/x?y"], "301 -> https://any.example/x?y"),
+        (["https://www.shop.example/gone"], "302 -> https://www.shop.example/new"),
+        (["https://shop.example/who"], "200 with a body that is not known"),
+        (["https://shop.example/who", "--client", "10.1.2.3"], '200 "in  "'),
+        (["POST", "https://shop.example/who?q=1", "-H", "X-B: 2", "--client", "8.8.8.8"], '200 "out 2 1"'),
+        (["POST https://shop.example/a.php"], "passed on to fastcgi://127.0.0.1:9000"),
+        (["https://shop.example/a"], "unknown: whether /srv/www/a exists"),
+        (["https://shop.example/a", "--assume", "exists=/srv/www/a"], "200 /srv/www/a"),
+        (["https://shop.example/a?b", "--assume", "missing=/srv/www/a"], "passed on to http://app: GET /a?b"),
+        (["https://shop.example/lua"], "unknown: Lua (content_by_lua_file)"),
+        (["https://shop.example/%"], "400 by nginx itself"),
+        (["https://10.0.0.7/old/1", "--sni", "shop.example"], "301 -> https://10.0.0.7/new/1"),
+        (["http://shop.example:8080/x", "--connect", "127.0.0.1:80"], "301 -> https://shop.example/x"),
+    ],
+)
+def test_answers(trace: Run, args: list[str], answer: str) -> None:
+    """The first line is what becomes of the request, and the status is 0 even if that is unknown."""
+    assert first(trace(*args)) == answer
+
+
+def test_files_are_looked_for_in_a_folder(trace: Run, tmp_path: Path) -> None:
+    """`--root` is the folder that stands for the root of the disk."""
+    (tmp_path / "disk/srv/www").mkdir(parents=True)
+    (tmp_path / "disk/srv/www/a").write_text("x")
+    assert first(trace("https://shop.example/a", "--root", "disk")) == "200 /srv/www/a"
+    assert first(trace("https://shop.example/b", "--root", "disk")) == "passed on to http://app: GET /b"
+
+
+def test_what_is_not_known_says_how_to_answer(trace: Run) -> None:
+    """An unknown outcome has its place, and the options that decide it."""
+    lines = trace("https://shop.example/a").out.decode().splitlines()
+    assert lines[:3] == [
+        "unknown: whether /srv/www/a exists",
+        "  by nginx.conf:17: try_files $uri @app",
+        "  help: answer with --assume exists=/srv/www/a or missing=/srv/www/a, or with --root DIR",
+    ]
+
+
+def test_settings_of_a_pass(trace: Run) -> None:
+    """The settings of its protocol are those in force at the location that passes the request on."""
+    result = form(trace("https://shop.example/a", "--assume", "missing=/srv/www/a", "--format", "json"))
+    settings = {setting["name"]: setting["directives"] for setting in result["settings"]}
+    assert settings["proxy_read_timeout"] == [{"file": "nginx.conf", "line": 20, "text": "proxy_read_timeout 5s"}]
+    assert result["location"] == {"file": "nginx.conf", "line": 20, "text": "location @app"}
+    assert result["outcome"]["upstream"] == {"server": "app", "scheme": "http", "method": "GET", "target": "/a"}
+
+
+def test_a_trace_as_json(trace: Run) -> None:
+    """The JSON has the request, the outcome, server and location, and the steps with their places."""
+    result = form(trace("https://shop.example/old/42", "--format", "json"))
+    assert result["request"]["headers"][0] == {"name": "Host", "value": "shop.example"}
+    assert (result["request"]["tls"], result["request"]["sni"]) == (True, "shop.example")
+    assert result["outcome"]["kind"] == "redirect"
+    assert result["outcome"]["by"]["line"] == 15
+    assert result["outcome"]["headers"][0]["by"]["line"] == 3
+    assert result["server"]["names"] == ["shop.example", "www.shop.example"]
+    assert result["location"] is None
+    assert [step["kind"] for step in result["steps"][:3]] == ["socket", "server", "rewrite"]
+    assert result["steps"][2]["captures"] == ["/old/42", "42"]
+
+
+def test_an_unknown_outcome_as_json(trace: Run) -> None:
+    """What is not known has its reason, its place and the question."""
+    result = form(trace("https://shop.example/a", "--format", "json"))
+    assert result["outcome"]["unknown"] == {
+        "reason": "whether /srv/www/a exists",
+        "at": {"file": "nginx.conf", "line": 17, "text": "try_files $uri @app"},
+        "question": {"kind": "file", "about": "/srv/www/a"},
+    }
+
+
+def test_bytes_that_are_no_text_are_escaped(run: Run, tmp_path: Path) -> None:
+    """Text is shown as it reads, and other bytes as escapes."""
+    (tmp_path / "nginx.conf").write_bytes('events {} http { server { return 200 "é$arg_a"; } }'.encode())
+    ran = run("trace", "nginx.conf", "http://a/?a=%ff", "--format", "json")
+    assert form(ran)["outcome"]["body"] == "é%ff"
+    (tmp_path / "nginx.conf").write_bytes(b"events {} http { server { return 200 \xff; } }")
+    assert form(run("trace", "nginx.conf", "http://a/", "--format", "json"))["outcome"]["body"] == "\\xff"
+
+
+def test_a_file_of_a_configuration_is_traced_with_all_of_it(run: Run, tmp_path: Path) -> None:
+    """A file that the main configuration includes is part of that; another one stands alone, which is said."""
+    (tmp_path / "nginx.conf").write_text("events {} http { add_header A b; include shop.conf; }")
+    (tmp_path / "shop.conf").write_text("server { return 301 /x; }")
+    (tmp_path / "other.conf").write_text("rewrite ^/a /b permanent;")
+    assert "< A: b" in run("trace", "shop.conf", "http://a/").out.decode()
+    assert "Taken as given" in run("trace", "other.conf", "http://a/a").out.decode()
+    assert first(run("trace", "other.conf", "http://a/a", "--context", "server")) == "301 -> http://a/b"
+
+
+def test_the_output_of_nginx_is_read(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Standard input may be what `nginx -T` prints."""
+    dump = tmp_path / "dump"
+    dump.write_text("# configuration file /etc/nginx/nginx.conf:\nevents {} http { server { return 302 /x; } }\n")
+    with dump.open() as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert first(run("trace", "-", "http://a/")) == "302 -> http://a/x"
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "message"),
+    [
+        ([], 2, "expected a URL, or a method and a URL"),
+        (["a", "b", "c"], 2, "expected a URL, or a method and a URL"),
+        (["shop.example/"], 2, "a URL begins with http:// or https://\n    shop.example/\n    ^"),
+        (["GET http://a b/"], 2, "a space in the"),
+        (["http://shop.example:99/"], 2, "no server listens at port 99"),
+        (["http://a/", "--client", "x"], 2, "--client x: not an IP address"),
+        (["http://a/", "--connect", "x"], 2, "--connect x: not HOST:PORT"),
+        (["http://a/", "--assume", "x"], 2, "invalid assumption 'x'"),
+        (["http://a/", "--assume", "exists=a"], 2, "the path of a file begins with /"),
+        (["http://a/", "--assume", "a-b=c"], 2, '"a-b" is not the name of a variable'),
+        (["http://a/", "--assume", "exists=/a", "--assume", "missing=/a"], 2, "both as existing and as missing"),
+    ],
+)
+def test_usage_errors(trace: Run, args: list[str], status: int, message: str) -> None:
+    """What is no request, and no fact, is refused with the reason."""
+    ran = trace(*args)
+    assert ran.status == status
+    assert message in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("events {} http { server { return 1000; } }", "nginx.conf:1:"),
+        ("events {} http { server { rewrite ^/( /b; } }", "nginx.conf:1:"),
+        ("events {} http { server { location /a { } location /a { } } }", 'duplicate location "/a"'),
+        ("events {", "this block is not closed"),
+        ("events {}", "there is no http block"),
+    ],
+)
+def test_a_configuration_that_nginx_refuses(run: Run, tmp_path: Path, text: str, message: str) -> None:
+    """A configuration that nginx does not start with is an error with its place, status 3."""
+    (tmp_path / "nginx.conf").write_text(text)
+    ran = run("trace", "nginx.conf", "http://a/")
+    assert ran.status == 3
+    assert message in ran.err

@@ -1,0 +1,183 @@
+"""Whether an answer is what a row expects, and chains of redirects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from nginxopt.request import Gate, Request, from_curl, read_request, read_url
+from nginxopt.request.follow import Chain, follow
+from nginxopt.request.judgement import Answer, Verdict, answer_of, judge
+from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.table import Row
+from tests.request.test_connection import site, socket
+
+MOVED = Answer("redirect", 301, "https://h/b")
+PAGE = Answer("return", 200)
+PASSED = Answer("proxy", None, target="http://app/a")
+FILE = Answer("static", None, unknown="whether /srv/a exists")
+VAGUE = Answer("redirect", 302, None, unknown="$geoip_country_code")
+CLOSED = Answer("closed", None)
+UNKNOWN = Answer("unknown", None, unknown="Lua")
+
+JUDGED: list[tuple[str, int | str | None, Answer, Verdict]] = [
+    ("/b", 301, MOVED, "passed"),
+    ("/b", None, MOVED, "passed"),
+    ("", 301, MOVED, "passed"),
+    ("/b", 302, MOVED, "failed"),
+    ("/c", 301, MOVED, "failed"),
+    ("", 404, MOVED, "failed"),
+    ("", 200, PAGE, "passed"),
+    ("/b", None, PAGE, "failed"),
+    ("/b", 301, PAGE, "failed"),
+    ("/b", 301, PASSED, "failed"),
+    ("/b", None, PASSED, "failed"),
+    ("", 200, PASSED, "unknown"),
+    ("", "proxy", PASSED, "passed"),
+    ("http://app/a", "proxy", PASSED, "passed"),
+    ("http://app/b", "proxy", PASSED, "failed"),
+    ("", "static", PASSED, "failed"),
+    ("", 200, FILE, "unknown"),
+    ("", "static", FILE, "passed"),
+    ("/b", 302, VAGUE, "unknown"),
+    ("/b", 301, VAGUE, "failed"),
+    ("", "closed", CLOSED, "passed"),
+    ("", 200, CLOSED, "failed"),
+    ("/b", 301, UNKNOWN, "unknown"),
+    ("", "static", UNKNOWN, "unknown"),
+]
+
+
+@pytest.mark.parametrize(("to", "status", "answer", "verdict"), JUDGED)
+def test_an_answer_is_judged(to: str, status: int | str | None, answer: Answer, verdict: Verdict) -> None:
+    """A row passes if all it expects is known to hold, and fails if something is known not to."""
+    assert judge(Row(1, read_request("https://h/a"), to, status), answer) == verdict
+
+
+def outcome(**values: object) -> OutcomeForm:
+    """An outcome of the model."""
+    nothing = dict.fromkeys(OutcomeForm.__annotations__)
+    return {**nothing, "kind": "return", "headers": [], **values}  # type: ignore[typeddict-item]
+
+
+def test_the_answer_of_an_outcome() -> None:
+    """An answer has of an outcome what rows are compared with."""
+    passed = {"server": "app", "scheme": "http", "method": "GET", "target": "/\u00c3\u00a4"}
+    assert answer_of(outcome(kind="proxy", upstream=passed, node=3)) == Answer(
+        "proxy", None, None, "http://app/\u00e4", node=3
+    )
+    fastcgi = {"server": "unix:/run/php.sock", "scheme": "", "method": "GET", "target": None}
+    assert answer_of(outcome(kind="fastcgi", upstream=fastcgi)).target == "unix:/run/php.sock"
+    unknown = {"reason": "Lua", "node": 7, "question": None}
+    assert answer_of(outcome(kind="unknown", unknown=unknown)) == Answer("unknown", None, unknown="Lua")
+    assert answer_of(outcome(kind="redirect", status=301, location="/\u00ff")).location == "/\udcff"
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (MOVED, "301 to https://h/b"),
+        (PAGE, "200"),
+        (PASSED, "proxy to http://app/a"),
+        (FILE, "static (whether /srv/a exists)"),
+        (CLOSED, "closed connection"),
+        (UNKNOWN, "unknown: Lua"),
+    ],
+)
+def test_an_answer_is_shown(answer: Answer, text: str) -> None:
+    """An answer is a short phrase."""
+    assert str(answer) == text
+
+
+SITE = site(
+    *(socket("0.0.0.0", 80, 0, 1), socket("0.0.0.0", 443, 1, tls=True)),
+    names=("a.example", ".b.example"),
+)  # fmt: skip
+GATE = Gate(SITE)
+
+PATHS = {
+    "http://a.example/1": Answer("redirect", 301, "/2"),
+    "http://a.example/2": Answer("redirect", 302, "https://www.b.example/3#part"),
+    "https://www.b.example/3": Answer("return", 200),
+    "http://a.example/out": Answer("redirect", 301, "https://other.example/"),
+    "http://a.example/mail": Answer("redirect", 301, "mailto:a@a.example"),
+    "http://a.example/loop": Answer("redirect", 301, "/pool"),
+    "http://a.example/pool": Answer("redirect", 301, "/loop"),
+    "http://a.example/gone": Answer("return", 410, "/1"),
+    "POST http://a.example/form": Answer("redirect", 303, "/2"),
+    "POST http://a.example/again": Answer("redirect", 308, "/form"),
+}
+
+
+def ask(requests: Sequence[Request]) -> list[Answer]:
+    """The answers of a site."""
+    return [PATHS.get(str(request)) or Answer("redirect", 301, f"{request.url}x") for request in requests]
+
+
+def chain_of(text: str) -> Chain:
+    """The chain that a request begins."""
+    (chain,) = follow([read_request(text)], ask, GATE.serves)
+    return chain
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "count", "address"),
+    [
+        ("http://a.example/1", "answered", 3, "https://www.b.example/3#part"),
+        ("https://www.b.example/3", "answered", 1, "https://www.b.example/3"),
+        ("http://a.example/out", "left", 1, "https://other.example/"),
+        ("http://a.example/mail", "left", 1, "mailto:a@a.example"),
+        ("http://a.example/loop", "loop", 2, "http://a.example/loop"),
+        ("http://a.example/more", "endless", 11, "http://a.example/morexxxxxxxxxxx"),
+        ("http://a.example/gone", "answered", 1, "http://a.example/gone"),
+        ("POST http://a.example/again", "answered", 4, "https://www.b.example/3#part"),
+    ],
+)
+def test_a_chain_is_followed(text: str, end: str, count: int, address: str) -> None:
+    """A chain ends with an answer, at another site, in a loop, or after too many redirects."""
+    chain = chain_of(text)
+    assert (chain.end, len(chain.answers), chain.address) == (end, count, address)
+
+
+def test_clients_change_the_method() -> None:
+    """A POST stays one after 308, and becomes a GET after 303; the host follows the address."""
+    requests = chain_of("POST http://a.example/again").requests
+    assert [request.method for request in requests] == [b"POST", b"POST", b"GET", b"GET"]
+    assert requests[-1].headers == (
+        (b"Host", b"www.b.example"),
+        *from_curl(read_url("http://a.example/")).headers[1:],
+    )
+
+
+def test_several_chains_are_asked_together() -> None:
+    """The requests of a round are asked at once."""
+    rounds: list[int] = []
+
+    def counting(requests: Sequence[Request]) -> list[Answer]:
+        rounds.append(len(requests))
+        return ask(requests)
+
+    follow([read_request(f"http://a.example/{path}") for path in ("1", "2", "out")], counting, GATE.serves)
+    assert rounds == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "serves"),
+    [
+        ("a.example", "http://A.example./x", True),
+        ("a.example", "http://a.example:81/", False),
+        ("a.example", "https://a.example/", False),
+        (".b.example", "http://b.example/", True),
+        ("*.b.example", "http://b.example/", False),
+        ("*.b.example", "http://x.b.example/", True),
+        ("www.*", "http://www.c.example/", True),
+        ("www.*", "http://c.example/", False),
+        ("~^Www\\d", "http://www1.example/", True),
+        ("~^Www\\d", "http://www.example/", False),
+    ],
+)
+def test_a_site_serves_its_names(name: str, url: str, serves: bool) -> None:
+    """A URL is one of the site if a server has its host as a name, where it listens."""
+    plain = site(socket("0.0.0.0", 80, 0), socket("0.0.0.0", 443, 0), names=(name,))
+    assert Gate(plain).serves(read_url(url)) is serves

@@ -1,0 +1,1 @@
+"""The lowering of configurations to sites."""

@@ -1,0 +1,94 @@
+"""Each directive that the model does not read is known to change no outcome, or not understood with a reason."""
+
+from __future__ import annotations
+
+import pytest
+from crossplane import analyzer
+
+from nginxopt.semantics.directives import NAMES, NGINX, PLUS
+from nginxopt.semantics.site.effects import IGNORED, effect
+from nginxopt.semantics.site.settings import names
+from nginxopt.semantics.site.unread import STRUCTURE
+
+HTTP = (
+    analyzer.NGX_HTTP_MAIN_CONF
+    | analyzer.NGX_HTTP_SRV_CONF
+    | analyzer.NGX_HTTP_LOC_CONF
+    | analyzer.NGX_HTTP_LIF_CONF
+    | analyzer.NGX_HTTP_LMT_CONF
+)
+
+OF_HTTP = {name for name, masks in analyzer.DIRECTIVES.items() if any(mask & HTTP for mask in masks)}
+"""The directives of http up to 1.17, those of NGINX Plus among them."""
+
+
+def test_each_directive_of_http_is_one_of_these() -> None:
+    """What is known of http is read by the model, has an effect with a reason, or changes nothing."""
+    for name in sorted(OF_HTTP - STRUCTURE - names()):
+        what = effect(name)
+        assert what is None or what.when != "first" or name in ("ssl_verify_client",), name
+
+
+def test_no_directive_is_in_two_lists() -> None:
+    """What the model reads is not ignored, and what is ignored has one reason."""
+    ignored = [name for names in IGNORED.values() for name in names.split()]
+    assert len(ignored) == len(set(ignored))
+    assert not set(ignored) & (names() | STRUCTURE)
+    assert not {name for name in names() if name not in NGINX}
+    assert set(ignored) - NAMES <= OTHERS
+
+
+OTHERS = {
+    name
+    for name in " ".join(IGNORED.values()).split()
+    if name.startswith(("brotli", "zstd", "fancyindex", "vhost_", "opentracing", "modsecurity_", "subs_"))
+}
+"""Directives of modules that are in no list of names."""
+
+
+@pytest.mark.parametrize(
+    ("directive", "when"),
+    [
+        ("gzip on", None),
+        ("proxy_read_timeout 5s", None),
+        ("lua_package_path x", None),
+        ("ssl_certificate x", None),
+        ("nobody_knows 1", "first"),
+        ("proxy_nobody_knows 1", "first"),
+        ("modsecurity on", "first"),
+        ("modsecurity off", None),
+        ("ssl_verify_client on", "first"),
+        ("ssl_verify_client optional", None),
+        ("access_by_lua x", "after"),
+        ("content_by_lua x", "after"),
+        ("set_by_lua $x y", "in order"),
+        ("sub_filter a b", "body"),
+        ("ssi on", "body"),
+        ("ssi off", None),
+        ("slice 0", None),
+        ("slice 1m", "after"),
+        ("header_filter_by_lua x", "response"),
+        ("more_set_headers X-A:1", "headers"),
+        ("more_clear_headers Location", "response"),
+        ("js_content x", "after"),
+        ("auth_jwt off", None),
+    ],
+)
+def test_effects(directive: str, when: str | None) -> None:
+    """A directive acts at a time of its own, unless it is switched off."""
+    name, *args = directive.split()
+    what = effect(name, tuple(args))
+    assert (what and what.when) == when
+
+
+def test_reasons() -> None:
+    """A reason names the language of a module, or the directive."""
+    reasons = [what.reason for name in ("js_content", "access_by_lua", "perl", "slice", "x") if (what := effect(name))]
+    assert reasons == [
+        "JavaScript (js_content)",
+        "Lua (access_by_lua)",
+        "Perl (perl)",
+        "slice is not modelled",
+        'unknown directive "x"',
+    ]
+    assert not {name for name in PLUS if name.startswith("proxy_") and effect(name)}
