@@ -159,7 +159,9 @@ def _headed(run: PlannedRun, maps: str) -> bytes:
     tried = f"{filtered:,} {be(filtered)} tried only behind a pattern for all of them"
     if not moved:
         return encode(f"# Of {rewrites} here, {tried}.\n")
-    return encode(f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}{f'; {tried}' * bool(filtered)}.\n")
+    return encode(
+        f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}{f'; {tried}' * bool(filtered)}.\n"
+    )
 
 
 _INCLUDE = """\

@@ -103,6 +103,11 @@ class PlannedRun:
         return Cost.total([Cost.of(sum(self.alone.values()) + self.native.listing), Cost(*self.native.tried)])
 
     @property
+    def kept(self) -> int:
+        """The number of its rules that stay, alone or behind a filter."""
+        return sum(count for _, count in self.native.reasons())
+
+    @property
     def alone(self) -> Counter[str]:
         """The number of its rules that are tried one by one, by the reason why they stay."""
         return Counter(dict(self.native.alone()))
@@ -171,7 +176,7 @@ class Plan:
 
     @property
     def moving(self) -> int:
-        """The number of rules and conditions that a map or a filter replaces, and of patterns of maps that a tree does."""
+        """The number of rules, conditions and patterns of maps that are no longer tried one by one."""
         return self.moved + self.filtered + self.maps.moved + self.chains.moved
 
     @property
@@ -359,9 +364,7 @@ def _compile(rewrites: Rewrites, place: Place, options: Options) -> _native.Comp
     return _native_runs(rewrites, place, rewrites.sections[place], options)
 
 
-def _native_runs(
-    rewrites: Rewrites, place: Place, parts: Sequence[Section], options: Options
-) -> _native.Compilation:
+def _native_runs(rewrites: Rewrites, place: Place, parts: Sequence[Section], options: Options) -> _native.Compilation:
     """Compile sections; raise `InputError` for what nginx refuses."""
     source = rewrites.file.source
     try:

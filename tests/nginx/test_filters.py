@@ -41,7 +41,21 @@ rewrite ^/l/r/([^/]+)/(.*)$ https://$host/$2/$1?x=1 redirect;
 rewrite (?i)^/l/Any(/.*)?$ /l/any$1? permanent;
 """
 PATHS = [
-    *("p/", "p/a", "p/%0A", "p/a%0A", "p/%2B+%20%3F", "P/a", "p", "step/x", "step/", "step/a%0Ab", "g/aaa", "g/", "g/b"),
+    *(
+        "p/",
+        "p/a",
+        "p/%0A",
+        "p/a%0A",
+        "p/%2B+%20%3F",
+        "P/a",
+        "p",
+        "step/x",
+        "step/",
+        "step/a%0Ab",
+        "g/aaa",
+        "g/",
+        "g/b",
+    ),
     *("br/x", "br/", "f/a", "f/%26", "go/abc", "go/", "go/1", "loop/", "x.old", "x.old%0A", "p/x.old", "step/x.old"),
     *("r/a/b", "r//b", "any", "ANY/%3Fx", "anyx", "file", "none", "", "moved/x"),
 ]
@@ -83,7 +97,9 @@ AROUND_IN_A_SERVER = {
 @pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
 def test_filters_in_a_server(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """A filter in a server changes nothing where no rule fires, and leaves `$1` to `$9` as the rules did."""
-    servers = [f"access_log access.log main; {AROUND_IN_A_SERVER[around].replace('%s', rules)}" for rules in (MIXED, FIRING)]
+    servers = [
+        f"access_log access.log main; {AROUND_IN_A_SERVER[around].replace('%s', rules)}" for rules in (MIXED, FIRING)
+    ]
     filtered = MIXED.count("rewrite") + FIRING.count("rewrite")
     check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=filtered), tmp_path, REQUESTS)
 
