@@ -36,10 +36,8 @@ pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
             if most > limit || seen.len() > MOST_STATES {
                 return None;
             }
-            if calls > 0 || next.iter().any(|ways| *ways > 0) {
-                if seen.insert(next.clone()) {
-                    left.push(next);
-                }
+            if next.iter().any(|ways| *ways > 0) && seen.insert(next.clone()) {
+                left.push(next);
             }
         }
     }
