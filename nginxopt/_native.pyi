@@ -243,6 +243,11 @@ class Patterns:
     def __new__(cls, patterns: Sequence[bytes]) -> Self: ...
     def first(self, subject: bytes) -> int | None: ...
 
+def common_subject(inside: Sequence[bytes], outside: Sequence[bytes], is_uri: bool) -> tuple[bool, bytes | None]:
+    """Return whether certainly no subject is matched by all of `inside` and none of `outside`, and else one that seems
+    to be, the shortest; None if the search was given up. Some ms for the worst question.
+    """
+
 def path_of(url: bytes, sites: Sequence[bytes]) -> bytes | None:
     """Return the path of a URL that is one of `sites` (how such URLs begin) and is asked for as it is written."""
 
@@ -263,6 +268,9 @@ def reasons() -> list[tuple[str, str]]:
 
 def map_blocks(text: bytes) -> list[tuple[bytes, int, int, list[bytes]]]:
     """Return the maps of a text: variable without `$`, start, end, plain keys; `ValueError` if it has anything else."""
+
+def map_spans(text: bytes) -> list[tuple[int, int]]:
+    """Return the starts and ends of the maps of a text; `ValueError` if it has anything else."""
 
 class Refuted(Exception):  # noqa: N818 - a verdict, not a failure
     """An obligation of the proof does not hold; `args` are what it is, and a URI on which the texts differ."""

@@ -28,6 +28,7 @@ _COMMANDS = {
     "trace": "nginxopt.cli.trace",
     "test": "nginxopt.cli.test",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
+    "verify": "nginxopt.cli.verify",
     "probe": "nginxopt.cli.probe",
     "bench": "nginxopt.cli.bench",
 }

@@ -39,6 +39,13 @@ class Call:
 
 def run(call: Call, compile_options: Options) -> int:
     """Run the pipeline for one file: load, plan, emit, prove, compare on nginx, write."""
+    from nginxopt.config.tree import collector_paused
+
+    with collector_paused():
+        return _run(call, compile_options)
+
+
+def _run(call: Call, compile_options: Options) -> int:
     from nginxopt.cli.loading import load
     from nginxopt.rewrite import plan
     from nginxopt.rewrite.proof import proved
@@ -84,10 +91,11 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
         because = f" ({around.because})" if isinstance(around, surroundings.Alone) else ""
         unchecked = "not checked, as the nginx.conf is unknown: names, hash table sizes and includes"
         return [f"  {unchecked}{because}"] if call.mode == "write" else []
-    changed = rereading.read(emission)
     installed = around.installed if isinstance(around, surroundings.Surroundings) else None
+    is_tried = call.nginx is not None and call.mode in IN_PLACE and installed is None
+    changed = rereading.read(emission, rows=is_tried)
     notes = [f"  {note}" for note in rereading.unchecked(emission, installed)]
-    if call.nginx is None or call.mode not in IN_PLACE or installed is not None:
+    if not is_tried:
         return notes
     if emission.plan.config.missing:
         return [*notes, "  not tried with nginx -t, which refuses a configuration with missing files"]

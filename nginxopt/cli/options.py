@@ -14,7 +14,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 Option = Callable[[_Function], _Function]
 
 
-def _version(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Version | None:
+def version(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Version | None:
+    """Return the version that an option names."""
     from nginxopt.version import Version
 
     return None if text is None else Version.parse(text)
@@ -24,7 +25,7 @@ CONTEXT = click.option("--context", metavar="CONTEXT", help="Context of a fragme
 PREFIX = click.option("-p", "--prefix", metavar="DIR", help="Directory of relative includes, like nginx -p.")
 MAIN = click.option("-c", "--main", metavar="FILE", help="Main configuration that includes each FILE, like nginx -c.")
 TARGET_VERSION = click.option(
-    "--target-version", metavar="VERSION", callback=_version, help="Target nginx version, such as 1.22.1."
+    "--target-version", metavar="VERSION", callback=version, help="Target nginx version, such as 1.22.1."
 )
 OUTPUT = click.option("--output", metavar="FILE", help="Write the report to FILE.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no summary and no notes.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +12,7 @@ import click
 
 from nginxopt.cli import options
 from nginxopt.errors import UsageError
+from nginxopt.semantics.site import FIXES
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from nginxopt.request.model import Model
     from nginxopt.request.world import World
     from nginxopt.semantics.site import Build
+    from nginxopt.system.nginx import Binary
     from nginxopt.version import Version
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -35,6 +37,13 @@ _OPTIONS = (
         help="Assume exists=PATH, missing=PATH (a folder with a / at its end) or VARIABLE=VALUE.",
     ),
     options.TARGET_VERSION,
+    click.option(
+        "--build-fix",
+        "fixes",
+        multiple=True,
+        type=click.Choice(FIXES),
+        help="Fix of a later release that the target nginx has, like those of distributions.",
+    ),
     options.CONTEXT,
     options.PREFIX,
     options.MAIN,
@@ -72,19 +81,26 @@ def load(
     root: str | None,
     assume: tuple[str, ...],
     target_version: Version | None,
+    fixes: tuple[str, ...],
     context: str | None,
     prefix: str | None,
     main: str | None,
+    binary: Binary | None = None,
 ) -> AskedSite:
-    """Return the site of a configuration. Raises `UsageError` for wrong options, `InputError` as the model does."""
+    """Return the site of a configuration, for the nginx at hand if there is one.
+
+    Raises `UsageError` for wrong options, `InputError` as the model does.
+    """
     from nginxopt.lint.target import choose
     from nginxopt.request.model import Model
     from nginxopt.request.world import World
 
     to, site, world = _address(connect), _base(base), World.assume(assume, root)
-    target = choose(target_version, None)
-    config, notes = _load(path, context, prefix, main)
-    model = Model(config, _build(target.version, prefix))
+    if binary is not None and (target_version or fixes):
+        raise UsageError("--nginx is the target, so --target-version and --build-fix do not apply")
+    target = choose(target_version, None, None if binary is None else binary.path)
+    config, notes = read_config(path, context, prefix, main)
+    model = Model(config, _build(target.version, frozenset(fixes), prefix, binary))
     return AskedSite(config, model, model.gate(to), world, target, site, notes)
 
 
@@ -115,7 +131,7 @@ def _address(text: str | None) -> tuple[str, int] | None:
     return host.strip("[]"), int(port)
 
 
-def _load(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
+def read_config(path: str, context: str | None, prefix: str | None, main: str | None) -> tuple[Config, tuple[str, ...]]:
     """Return the configuration that a file is part of, and what was taken as given for it."""
     from nginxopt.config import surroundings
     from nginxopt.config.inputs import InputOptions, read
@@ -135,7 +151,9 @@ def _load(path: str, context: str | None, prefix: str | None, main: str | None) 
     return config, (f"nothing is around {path}: {around.because}",)
 
 
-def _build(target: Version, prefix: str | None) -> Build:
+def _build(target: Version, fixes: frozenset[str], prefix: str | None, binary: Binary | None) -> Build:
+    from nginxopt.request.build import probe
     from nginxopt.semantics.site import Build
 
-    return Build(target) if prefix is None else Build(target, prefix=f"{Path(prefix).absolute()}/")
+    build = Build(target, fixes) if binary is None else probe(binary)
+    return build if prefix is None else replace(build, prefix=f"{Path(prefix).absolute()}/")

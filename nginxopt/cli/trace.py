@@ -13,6 +13,8 @@ from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
     from nginxopt.request import Request, Url
+    from nginxopt.request.trace import Trace
+    from nginxopt.system.nginx import Binary
 
 _EXAMPLES = """\b
 Examples:
@@ -21,6 +23,7 @@ Examples:
   nginxopt trace nginx.conf http://shop.example/a.html --root /       look for files on this machine
   nginxopt trace nginx.conf http://shop.example/a.html --assume exists=/srv/www/a.html
   nginxopt trace nginx.conf http://shop.example/ --client 10.0.0.1 --assume geoip_country_code=FR
+  nginxopt trace nginx.conf http://shop.example/ --nginx              compare with the answer of nginx
   nginx -T | nginxopt trace - http://shop.example/ --format json
 
 \b
@@ -39,6 +42,7 @@ Exit status: 0 success, also if the outcome is unknown, 1 nginx answers otherwis
 @options.format_of(["text", "json"], "text")
 @click.option("--requests", metavar="FILE", help="Trace the requests in FILE: URLs, vegeta targets or an access log.")
 @click.option("--input-format", metavar="NAME", help="Format of FILE: urls, vegeta, or that of a log_format.")
+@options.check_with_nginx("Also ask nginx, on 127.0.0.1 with echoes for upstreams, and compare its answer.")
 @click.option("-v", "--verbose", is_flag=True, help="List all servers and locations that were passed over.")
 def command(
     config: str,
@@ -49,6 +53,7 @@ def command(
     format_: str,
     requests: str | None,
     input_format: str | None,
+    nginx: str | None,
     verbose: bool,
     **of_site: Any,
 ) -> int:
@@ -62,21 +67,41 @@ def command(
     from nginxopt.request.trace import Circumstances, trace
 
     if requests is not None:
+        if nginx is not None:
+            raise UsageError("--nginx is for one request, not for --requests")
         _refuse_request(request, headers, client, sni, "-" if config == requests == "-" else None)
     elif input_format is not None:
         raise UsageError("--input-format is for --requests")
-    asked = site.load(config, **of_site)
+    if nginx and not request:  # which `--nginx CONFIG URL` took for the path
+        config, request, nginx = nginx, (config,), ""
+    binary = None if nginx is None else _binary(nginx)
+    asked = site.load(config, binary=binary, **of_site)
     if requests is not None:
         return trace_requests.run(asked, requests, input_format, format_, verbose=verbose)
     sent = _request(request, headers, client, asked.base or asked.gate.base)
     known = Circumstances(asked.world, asked.gate, asked.target.origin, sni, asked.notes)
     result = trace(asked.model, sent, known)
+    if binary is not None:
+        result = _compared(result, asked, binary)
     if format_ == "json":
         stdout.write([trace_json.render(result).encode()])
     else:
         lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
         stdout.write(line.encode(errors="backslashreplace") for line in lines)
-    return 0
+    return int(result.comparison is not None and bool(result.comparison.differences))
+
+
+def _binary(path: str) -> Binary:
+    from nginxopt.system import nginx
+
+    return nginx.find(path or None)
+
+
+def _compared(trace: Trace, asked: site.AskedSite, binary: Binary) -> Trace:
+    """Return a trace with what nginx answers."""
+    from nginxopt.request.real import compare
+
+    return replace(trace, comparison=compare(asked.config, trace, asked.world, binary))
 
 
 def _refuse_request(*of_one: object) -> None:

@@ -23,6 +23,21 @@ WIDTH = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """How the answer of a real nginx differs from that of the model.
+
+    Attributes:
+        nginx: Its name and version.
+        differences: A clause each.
+        reason: Why nothing was compared; None if the answers were.
+    """
+
+    nginx: str
+    differences: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """What becomes of a request, and why.
 
@@ -31,6 +46,7 @@ class Trace:
         origin: Where that version is from.
         sent: The request as the model reads it, with the connection.
         notes: What was taken as given besides the premises of the site.
+        comparison: With the answer of a real nginx, if one was asked.
     """
 
     site: LoweredSite
@@ -41,6 +57,7 @@ class Trace:
     outcome: OutcomeForm
     steps: Sequence[StepForm]
     notes: tuple[str, ...] = ()
+    comparison: Comparison | None = None
 
     def place(self, node: Node) -> Place:
         """Return where a directive stands."""

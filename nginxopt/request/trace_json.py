@@ -8,7 +8,7 @@ from typing import Any
 from nginxopt import __version__
 from nginxopt.config import Directive
 from nginxopt.request.outcomes import HeaderForm, OutcomeForm, QuestionForm, StepForm, UnknownForm, shown
-from nginxopt.request.trace import Trace
+from nginxopt.request.trace import Comparison, Trace
 from nginxopt.semantics import Level
 from nginxopt.semantics.site import Place
 from nginxopt.semantics.site.form import Node
@@ -39,6 +39,7 @@ def form(trace: Trace) -> Json:
         "location": None if trace.location is None else writer.level(trace.location),
         "steps": [writer.step(step) for step in trace.steps],
         "settings": writer.settings(),
+        "nginx": _comparison(trace.comparison),
         "premises": [
             {**(_EMPTY if place is None else _place(place)), "premise": text} for place, text in trace.premises
         ],
@@ -61,6 +62,17 @@ def _request(trace: Trace) -> Json:
         "tls": connection["tls"],
         "sni": _shown(connection["sni"]),
         "client": _shown(connection["client"]),
+    }
+
+
+def _comparison(comparison: Comparison | None) -> Json | None:
+    if comparison is None:
+        return None
+    return {
+        "name": comparison.nginx,
+        "compared": comparison.reason is None,
+        "reason": comparison.reason,
+        "differences": [unicode(difference) for difference in comparison.differences],
     }
 
 

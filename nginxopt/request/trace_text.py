@@ -66,6 +66,19 @@ class _Text:
             if unknown["question"] is not None:
                 yield f"  {self._style('help:', fg='cyan')} {printable(advice(unknown['question']))}"
 
+        yield from self._comparison()
+
+    def _comparison(self) -> Iterator[str]:
+        comparison = self._trace.comparison
+        if comparison is None:
+            return
+        if comparison.reason is not None:
+            yield f"  nginx was not asked: {printable(comparison.reason)}"
+        elif not comparison.differences:
+            yield f"  {self._style('nginx answers the same', fg='green')}"
+        for difference in comparison.differences:
+            yield f"  {self._style('differs:', fg='red', bold=True)} {printable(difference)}"
+
     def _by(self, node: Node | None) -> Iterator[str]:
         if node is not None:
             yield f"  by {self._at(self._trace.place(node))}"

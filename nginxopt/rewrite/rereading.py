@@ -8,17 +8,22 @@ from pathlib import Path
 from nginxopt.config import Config, includes, reread
 from nginxopt.errors import DefectError, InputError
 from nginxopt.rewrite.emission import Emission
+from nginxopt.rewrite.maps import blocks
 from nginxopt.system.nginx import Binary, trial
 
 
-def read(emission: Emission) -> Config:
-    """Return the whole new configuration. Raises `DefectError` unless it reads the maps once, in its http block."""
+def read(emission: Emission, *, rows: bool = True) -> Config:
+    """Return the whole new configuration. Raises `DefectError` unless it reads the maps once, in its http block.
+
+    Without `rows` the blocks of the maps are read by the native core, which is faster, and are not in the result.
+    """
     texts = {change.file.path: change.after for change in emission.changes}
     path = emission.maps_path or ""
     try:
-        config = reread(emission.plan.config, {path: emission.maps, **texts})
+        maps = emission.maps if rows else blocks.around(emission.maps)
+        config = reread(emission.plan.config, {path: maps, **texts})
         contexts = config.contexts(path)
-    except (InputError, KeyError) as error:
+    except (InputError, KeyError, ValueError) as error:
         raise DefectError(f"the result cannot be read: {error}; nothing was written") from None
     if contexts != (("http",),):
         raise DefectError(f"the result does not include {path} exactly once in the http block; nothing was written")

@@ -25,6 +25,12 @@ pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) ->
     })
 }
 
+/// What `of` makes of each of `0..count`, in order, on all processors.
+pub fn collect<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let mut parts = ranges(count, |part| part.map(&of).collect::<Vec<R>>());
+    if parts.len() == 1 { parts.remove(0) } else { parts.into_iter().flatten().collect() }
+}
+
 /// Runs two pieces of work at once.
 pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {

@@ -11,7 +11,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from nginxopt.request import real
 from tests.cli.compiling import Ran
+from tests.support import the_nginx
 
 Run = Callable[..., Ran]
 
@@ -229,3 +231,33 @@ def test_a_configuration_that_nginx_refuses(run: Run, tmp_path: Path, text: str,
     ran = run("trace", "nginx.conf", "http://a/")
     assert ran.status == 3
     assert message in ran.err
+
+
+def test_a_real_nginx_is_asked(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--nginx` compares the answer of nginx: the same, or another one with status 1."""
+    the_nginx()
+    (tmp_path / "nginx.conf").write_text("events {} http { server { listen 80; return 302 /x; } }")
+    ran = run("trace", "--nginx", "nginx.conf", "http://a/")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.decode().splitlines()[:3] == [
+        "302 -> http://a/x",
+        "  by nginx.conf:1: return 302 /x",
+        "  nginx answers the same",
+    ]
+    assert form(run("trace", "nginx.conf", "http://a/", "--nginx", "--format", "json"))["nginx"]["compared"]
+    monkeypatch.setattr(real, "differences", lambda *_: ["nginx answers 200, not 302"])
+    differing = run("trace", "nginx.conf", "http://a/", "--nginx")
+    assert differing.status == 1
+    assert "  differs: nginx answers 200, not 302\n" in differing.out.decode()
+
+
+def test_builds(run: Run, tmp_path: Path) -> None:
+    """`--build-fix` names what a build has besides its version, which `--nginx` finds by itself."""
+    text = 'rewrite ^/e/(.*)$ /y?z=1; set $first $1; return 200 "[$first]";'
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ location /e/ {{ {text} }} }} }}")
+    call = ("trace", "nginx.conf", "http://a/e/a%20b", "--target-version", "1.22.1")
+    assert first(run(*call)) == '200 "[a%20b]"'
+    the_nginx()
+    ran = run(*call, "--nginx")
+    assert ran.status == 2
+    assert "--nginx is the target" in ran.err

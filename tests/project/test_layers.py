@@ -29,6 +29,8 @@ NATIVE = {
     "semantics.site.nodes": {"statement_spans"},
     "semantics.site.settings": {"request_settings"},
     "request.connection": {"Patterns"},
+    "request.verify.region": {"Patterns", "common_subject"},
+    "request.verify.side": {"request_settings"},
     "request.model": {"RequestModel", "SiteRefusedError"},
     "rewrite.redirects.script": {"Script"},
     "rewrite.redirects.site": {"path_of"},
@@ -45,7 +47,7 @@ NATIVE = {
         *("CompiledMap", "Patterns", "RefusedRow", "StayingMap", "compile_map", "pattern_error", "pattern_facts")
     },
     "rewrite.chains.proof": {"Patterns", "pattern_facts", "prove_map"},
-    "rewrite.maps.blocks": {"map_blocks"},
+    "rewrite.maps.blocks": {"map_blocks", "map_spans"},
     "rewrite.maps.planning": {"CompiledMap", "RefusedRow", "compile_map"},
     "rewrite.maps.proof": {"prove_map"},
 }
@@ -81,7 +83,7 @@ CRATE_USES: dict[str, set[str]] = {
     "request": {"lexer", "syntax", "pcre", "parallel", "variables", "first_match"},
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "border": {
-        *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match"),
+        *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match", "language"),
         *("phase", "rewrite", "maps", "prove", "prove_map", "request"),
     },
     "lib": {"border"},

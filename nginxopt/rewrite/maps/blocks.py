@@ -30,6 +30,15 @@ def read(text: bytes) -> list[MapBlock]:
     return [MapBlock(name, text[start:end], keys) for name, start, end, keys in _native.map_blocks(text)]
 
 
+def around(text: bytes) -> bytes:
+    """Return what is between the blocks of a text: comments. `ValueError` as `read`."""
+    pieces, at = [], 0
+    for start, end in _native.map_spans(text):
+        pieces.append(text[at:start])
+        at = end
+    return b"".join([*pieces, text[at:]])
+
+
 def reachable(text: bytes, blocks: Iterable[MapBlock]) -> Iterator[MapBlock]:
     """Yield those of `blocks` whose variables a text evaluates, and those that they evaluate, in the order given."""
     blocks = list(blocks)

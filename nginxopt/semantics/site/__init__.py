@@ -10,16 +10,16 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.semantics.site.levels import Premise
-    from nginxopt.semantics.site.lowering import PREFIX, Build, LoweredSite, lower
+    from nginxopt.semantics.site.lowering import FIXES, PREFIX, Build, LoweredSite, lower
     from nginxopt.semantics.site.nodes import Nodes, Place
 
-__all__ = ["PREFIX", "Build", "LoweredSite", "Nodes", "Place", "Premise", "lower"]
+__all__ = ["FIXES", "PREFIX", "Build", "LoweredSite", "Nodes", "Place", "Premise", "lower"]
 
 __getattr__ = attributes(
     __name__,
     {
         "levels": ("Premise",),
-        "lowering": ("PREFIX", "Build", "LoweredSite", "lower"),
+        "lowering": ("FIXES", "PREFIX", "Build", "LoweredSite", "lower"),
         "nodes": ("Nodes", "Place"),
     },
 )

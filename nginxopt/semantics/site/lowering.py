@@ -17,6 +17,11 @@ from nginxopt.semantics.site.sockets import read_sockets
 from nginxopt.semantics.site.variables import defined, upstreams
 from nginxopt.version import Version
 
+FIXES = ("CVE-2026-15176", "CVE-2026-42945")
+"""The fixes of later releases that some builds have and that change outcomes (`rust/src/request`): no path by `alias`
+while a rewrite has changed the URI (1.30.6), and no escapes in `$1` after a rewrite with arguments (1.30.1).
+"""
+
 PREFIX = "/etc/nginx/"
 """The prefix of the packages and images of nginx.org: what `nginx -V` says behind `--prefix`."""
 
@@ -27,7 +32,7 @@ class Build:
 
     Attributes:
         version: The release.
-        fixes: What it has besides its version, as `rust/src/request/site.rs` names it.
+        fixes: Those of `FIXES` that it has besides its version.
         prefix: The folder of relative paths, with a slash at its end.
     """
 

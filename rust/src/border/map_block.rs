@@ -10,6 +10,13 @@ use crate::map_block;
 /// A block: the name of its variable, its start and end, and its exact keys.
 type BlockFields<'py> = (Cow<'py, [u8]>, usize, usize, Vec<Cow<'py, [u8]>>);
 
+/// The starts and ends of the `map` blocks of a text; `ValueError` as [`map_blocks`].
+#[pyfunction]
+pub fn map_spans(text: &[u8]) -> PyResult<Vec<(usize, usize)>> {
+    let blocks = map_block::read(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(blocks.into_iter().map(|block| (block.span.start, block.span.end)).collect())
+}
+
 /// The `map` blocks of a text; `ValueError` if it has anything else, or cannot be read.
 #[pyfunction]
 pub fn map_blocks(text: &[u8]) -> PyResult<Vec<BlockFields<'_>>> {

@@ -24,7 +24,7 @@ mod _native {
     #[pymodule_export]
     use super::lexer::{Events, LexError, statement_spans};
     #[pymodule_export]
-    use super::map_block::map_blocks;
+    use super::map_block::{map_blocks, map_spans};
     #[pymodule_export]
     use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map};
     #[pymodule_export]
@@ -39,7 +39,8 @@ mod _native {
     use super::run::{CompiledRun, maps_text};
     #[pymodule_export]
     use super::script::{
-        Patterns, PyScript, never, path_of, pattern_error, pattern_facts, suspicious_rewrites, without_captures,
+        Patterns, PyScript, common_subject, never, path_of, pattern_error, pattern_facts, suspicious_rewrites,
+        without_captures,
     };
     #[pymodule_export]
     use super::site::request_settings;

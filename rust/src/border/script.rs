@@ -8,6 +8,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::Failed;
 use crate::first_match::{Bounds, First, FirstMatch};
+use crate::language::{self, Limits, Subjects, Witness};
 use crate::maps::refused;
 use crate::rewrite::script::{self, Number, Portion, Script};
 use crate::rewrite::suspicious::{self, Never};
@@ -99,6 +100,26 @@ pub fn pattern_facts(pattern: &[u8]) -> Option<(bool, u32, bool)> {
 #[pyfunction]
 pub fn pattern_error(pattern: &[u8]) -> Option<String> {
     refused::error(pattern)
+}
+
+/// Some ms for the worst question.
+const LIMITS: Limits = Limits { states: 4_000, automaton_bytes: 4 << 20, covers: 0 };
+
+/// Whether certainly no subject is matched by all of `inside` and by none of `outside`, and else a subject that seems
+/// to be.
+#[pyfunction]
+pub fn common_subject(
+    py: Python<'_>,
+    inside: Vec<Vec<u8>>,
+    outside: Vec<Vec<u8>>,
+    is_uri: bool,
+) -> (bool, Option<Vec<u8>>) {
+    let subjects = if is_uri { Subjects::Uris } else { Subjects::All };
+    match py.detach(|| language::common_subject(subjects, &inside, &outside, &LIMITS)) {
+        Witness::Nothing => (true, None),
+        Witness::Found(subject) => (false, Some(subject)),
+        Witness::Unknown => (false, None),
+    }
 }
 
 /// Patterns, to find the first that matches.

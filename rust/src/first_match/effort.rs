@@ -81,7 +81,7 @@ fn before_line(ast: &Ast) -> Option<Ast> {
         star = sub;
     }
     let is_star = matches!(star, Ast::Repeat { min: 0, max: None, sub, .. }
-        if byte_set(sub).is_some_and(|set| set.union(&ByteSet::of(|byte| byte == b'\n')) == ByteSet::ALL));
+        if byte_set(sub).is_some_and(|set| set.union(&ByteSet::one(b'\n')) == ByteSet::ALL));
     is_star.then(|| Ast::Concat(before.to_vec()))
 }
 

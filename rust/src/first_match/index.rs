@@ -1,11 +1,10 @@
 //! Finds the patterns that a subject may match, by the literals it contains.
 
-use crate::parallel;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use hashbrown::HashMap;
 
 use super::TooManyLiterals;
-use super::requirement::{self, RequiredLiterals, Requirement};
+use super::requirement::{RequiredLiterals, Requirement};
 use super::trie::PrefixTrie;
 
 /// An index over patterns by the literals that each of their matches contains, in lower case. So it also serves for all
@@ -23,18 +22,13 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub fn new(patterns: &[&[u8]]) -> Result<Index, TooManyLiterals> {
+    /// What each pattern requires, in their order.
+    pub fn new(requirements: Vec<Vec<Requirement>>) -> Result<Index, TooManyLiterals> {
         let mut always = Vec::new();
         let mut prefixes = Vec::new();
         let mut literals = Vec::new();
         let mut owners = Vec::new();
         let mut not_for_longer = Vec::new();
-        let requirements: Vec<_> = parallel::ranges(patterns.len(), |part| {
-            patterns[part].iter().map(|pattern| requirement::of(pattern)).collect::<Vec<_>>()
-        })
-        .into_iter()
-        .flatten()
-        .collect();
         let crowds = Crowds::count(&requirements);
         let chosen: Vec<_> = requirements.iter().map(|required| crowds.choose(required)).collect();
         for (index, (required, chosen)) in (0u32..).zip(requirements.into_iter().zip(chosen)) {

@@ -22,6 +22,10 @@ pub use matcher::{Answer, Doubt};
 use any_case::AnyCaseMatcher;
 use index::Index;
 use matcher::Matcher;
+use requirement::Requirement;
+
+use crate::parallel;
+use crate::syntax::{self, Pattern, Translation};
 
 /// The first pattern that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,11 +69,17 @@ impl FirstMatch {
     ///
     /// The error is for patterns beyond the reach of an index of 32 bits. Panics with more than 2^32 patterns.
     pub fn new(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
+        let required = parallel::collect(patterns.len(), |place| Required::of(patterns[place]));
+        FirstMatch::of_required(patterns, required)
+    }
+
+    /// As [`FirstMatch::new`], with what each of the patterns requires.
+    pub fn of_required(patterns: &[&[u8]], required: Vec<Required>) -> Result<FirstMatch, TooManyLiterals> {
         Ok(FirstMatch {
             patterns: PatternTexts::new(patterns),
             matchers: patterns.iter().map(|_| OnceLock::new()).collect(),
             spellings: patterns.iter().map(|_| OnceLock::new()).collect(),
-            index: Index::new(patterns)?,
+            index: Index::new(required.into_iter().map(|required| required.0).collect())?,
         })
     }
 
@@ -108,11 +118,33 @@ impl FirstMatch {
     }
 }
 
+/// What each match of a pattern contains, for the index.
+pub struct Required(Vec<Requirement>);
+
+impl Required {
+    pub fn of(pattern: &[u8]) -> Required {
+        match syntax::parse(pattern) {
+            Ok(read) => Required::of_read(&read, &read.translate()),
+            Err(_) => Required::of_unread(pattern),
+        }
+    }
+
+    /// As [`Required::of`], for a pattern that [`syntax::parse`] reads.
+    pub fn of_read(pattern: &Pattern, translation: &Translation) -> Required {
+        Required(requirement::of_read(pattern, translation))
+    }
+
+    /// As [`Required::of`], for a pattern that it refuses.
+    pub fn of_unread(pattern: &[u8]) -> Required {
+        Required(requirement::of_unread(pattern))
+    }
+}
+
 /// Literals in lower case: each match of an exactly known pattern contains one of them, in any case of letters. The set
 /// with the longest literals is taken; empty if none is known.
 pub(crate) fn needed_literals(pattern: &[u8]) -> Vec<Vec<u8>> {
     let shortest = |literals: &&[Vec<u8>]| literals.iter().map(Vec::len).min().unwrap_or(0);
-    let requirements = requirement::of(pattern);
+    let Required(requirements) = Required::of(pattern);
     let sets = requirements.iter().map(|requirement| requirement.need.literals());
     sets.max_by_key(shortest).unwrap_or_default().to_vec()
 }

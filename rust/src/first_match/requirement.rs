@@ -7,7 +7,7 @@ use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, Hir, HirKin
 
 use super::effort;
 use super::matcher::is_anchored;
-use crate::syntax::{self, Pattern};
+use crate::syntax::{self, Pattern, Translation};
 
 /// The most literals that stand for one pattern; with more, the pattern is indexed by others or always tried.
 const MOST_LITERALS: usize = 32;
@@ -50,18 +50,19 @@ pub(super) struct Requirement {
 /// may give up at once.
 ///
 /// Inexact patterns require nothing: their look-arounds may look anywhere before the literals come.
-pub(super) fn of(pattern: &[u8]) -> Vec<Requirement> {
-    let Ok(pattern) = syntax::parse(pattern) else {
-        let need = RequiredLiterals::Prefix(vec![syntax::prefix(pattern)]);
-        return Some(Requirement { need, longest: usize::MAX }).filter(Requirement::is_useful).into_iter().collect();
-    };
-    let translation = pattern.translate();
+pub(super) fn of_read(pattern: &Pattern, translation: &Translation) -> Vec<Requirement> {
     if !translation.exact {
         return Vec::new();
     }
-    let mut requirements = by_selectivity(&translation.hir, &pattern);
+    let mut requirements = by_selectivity(&translation.hir, pattern);
     requirements.retain(Requirement::is_useful);
     requirements
+}
+
+/// The same of a pattern that is not read.
+pub(super) fn of_unread(pattern: &[u8]) -> Vec<Requirement> {
+    let need = RequiredLiterals::Prefix(vec![syntax::prefix(pattern)]);
+    Some(Requirement { need, longest: usize::MAX }).filter(Requirement::is_useful).into_iter().collect()
 }
 
 impl Requirement {
@@ -77,7 +78,8 @@ impl Requirement {
 fn by_selectivity(hir: &Hir, pattern: &Pattern) -> Vec<Requirement> {
     let ast = &pattern.ast;
     let anchored = is_anchored(hir);
-    let hir = &lower_case(hir);
+    let lower = has_capitals(hir).then(|| lower_case(hir));
+    let hir = lower.as_ref().unwrap_or(hir);
     let prefix = literals(hir, ExtractKind::Prefix);
     let prefix_length = shortest(&prefix);
     let prefix = Requirement {
@@ -94,12 +96,31 @@ fn by_selectivity(hir: &Hir, pattern: &Pattern) -> Vec<Requirement> {
     requirements
 }
 
+/// A class of more bytes is part of no literal.
+const LARGE_CLASS: usize = 64;
+
+fn is_large(class: &ClassBytes) -> bool {
+    class.ranges().iter().map(|range| range.len()).sum::<usize>() > LARGE_CLASS
+}
+
+/// Whether what may be part of a literal has a capital.
+fn has_capitals(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Literal(literal) => literal.0.iter().any(u8::is_ascii_uppercase),
+        HirKind::Class(Class::Bytes(class)) => !is_large(class),
+        HirKind::Repetition(repetition) => has_capitals(&repetition.sub),
+        HirKind::Capture(capture) => has_capitals(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().any(has_capitals),
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Unicode(_)) => false,
+    }
+}
+
 /// The same in lower case: `(?i)bot` has one literal then, not eight.
 fn lower_case(hir: &Hir) -> Hir {
     let all = |parts: &[Hir]| parts.iter().map(lower_case).collect();
     match hir.kind() {
         HirKind::Literal(literal) => Hir::literal(literal.0.to_ascii_lowercase()),
-        HirKind::Class(Class::Bytes(class)) => Hir::class(Class::Bytes(class_in_lower_case(class))),
+        HirKind::Class(Class::Bytes(class)) if !is_large(class) => Hir::class(Class::Bytes(class_in_lower_case(class))),
         HirKind::Repetition(repetition) => {
             Hir::repetition(Repetition { sub: Box::new(lower_case(&repetition.sub)), ..repetition.clone() })
         }
@@ -108,7 +129,7 @@ fn lower_case(hir: &Hir) -> Hir {
         }
         HirKind::Concat(parts) => Hir::concat(all(parts)),
         HirKind::Alternation(branches) => Hir::alternation(all(branches)),
-        HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Unicode(_)) => hir.clone(),
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(_) => hir.clone(),
     }
 }
 
@@ -156,7 +177,12 @@ fn required<'h>(hir: &'h Hir, found: &mut Vec<&'h [u8]>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{RequiredLiterals, of};
+    use super::{RequiredLiterals, Requirement};
+    use crate::first_match::Required;
+
+    fn of(pattern: &[u8]) -> Vec<Requirement> {
+        Required::of(pattern).0
+    }
 
     fn need(pattern: &str) -> Option<RequiredLiterals> {
         of(pattern.as_bytes()).into_iter().next().map(|requirement| requirement.need)

@@ -46,7 +46,7 @@ impl<'r> Keyed<'r> {
     }
 
     fn entry(&self, entry: usize) -> &PathEntry<'r> {
-        &self.chunks.entries[entry]
+        &self.chunks.labels.entries[entry]
     }
 
     /// Lists the rows of each bucket. O(entries), as each row is in few buckets.
@@ -59,7 +59,7 @@ impl<'r> Keyed<'r> {
                 inherited.iter().for_each(|entry| copies[self.entry(*entry).row] += 1);
                 buckets.push(self.bucket(at, &inherited));
             }
-            let node = &self.chunks.trie.nodes[at];
+            let node = &self.chunks.labels.trie.nodes[at];
             let own = node.own.clone().filter(|entry| self.is_live(*entry, at));
             let own = own.filter(|entry| self.entry(*entry).kind != PathEnd::Covering);
             let handed: Vec<usize> = inherited.iter().copied().chain(own).collect();
@@ -87,7 +87,7 @@ impl<'r> Keyed<'r> {
         let mut is_rare = tried.is_empty();
         let mut stack = vec![at];
         while let Some(below) = stack.pop() {
-            let node = &self.chunks.trie.nodes[below];
+            let node = &self.chunks.labels.trie.nodes[below];
             for entry in node.own.clone().filter(|entry| self.is_live(*entry, at)) {
                 let PathEntry { row, kind, .. } = *self.entry(entry);
                 is_rare &= below == at && (kind == PathEnd::Dot || Some(row) == cover);

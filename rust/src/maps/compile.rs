@@ -35,9 +35,9 @@ pub fn compile(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
     }
     let caseless = map.patterns.iter().filter(|row| row.caseless || row.pattern.starts_with(b"(?i)")).count();
     let folded = 2 * caseless > map.patterns.len();
-    let rows = row::read(map, &groups, folded);
+    let (rows, required) = row::read(map, &groups, folded);
     let texts: Vec<&[u8]> = rows.iter().map(|row| &*row.text).collect();
-    let Ok(first) = FirstMatch::new(&texts) else { return Err(Stays::TooManyRows) };
+    let Ok(first) = FirstMatch::of_required(&texts, required) else { return Err(Stays::TooManyRows) };
     let exact = if map.hostnames { Exact::none(rows.len()) } else { Exact::choose(&rows, &first) };
     let plan = |parts: Parts| {
         let mut compiled = write(&parts, Writer::new(map, &rows, stem, folded, &parts));

@@ -1,5 +1,7 @@
 //! The result of compiling a map.
 
+use std::cmp::Reverse;
+
 use hashbrown::HashMap;
 
 use crate::maps::cost::Cost;
@@ -36,11 +38,17 @@ pub struct Shape {
 }
 
 impl Compiled {
-    /// The text of the new maps.
+    /// The text of the new maps, the longest first: nginx fills the memory that it took to read one (the temporary pool
+    /// of `ngx_http_map_block`) with those that follow.
     pub fn text(&self) -> Vec<u8> {
-        let mut text = Vec::new();
-        self.maps.iter().for_each(|map| map.write(&mut text));
-        text
+        let write = |map: &EmittedMap| {
+            let mut text = Vec::new();
+            map.write(&mut text);
+            text
+        };
+        let mut texts: Vec<Vec<u8>> = self.maps.iter().map(write).collect();
+        texts.sort_by_key(|text| Reverse(text.len()));
+        texts.concat()
     }
 
     /// The variables that the new maps define, including named groups.

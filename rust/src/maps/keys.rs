@@ -2,7 +2,10 @@
 
 use crate::maps::entry::{PathEnd, PathEntry};
 use crate::maps::row::RowFacts;
-use crate::maps::trie::Trie;
+use crate::maps::trie::{Trie, TrieNode};
+
+/// From more rows with a dot at one place on, subjects with a dot there have a key: hardly any others get to these rows.
+const FEW_DOTS: usize = 2;
 
 /// The keys of a trie, and the rows that cover its nodes.
 pub struct KeyChoice {
@@ -25,6 +28,10 @@ impl KeyChoice {
             let is_answer = |entry: &&PathEntry| entry.kind == PathEnd::Covering && rows[entry.row].is_plain;
             let (answers, tried): (Vec<&PathEntry>, Vec<&PathEntry>) = own.partition(is_answer);
             let children = || node.children.clone();
+            if tried.iter().filter(|entry| entry.kind == PathEnd::Dot).count() > FEW_DOTS {
+                let is_dot = |child: &usize| path_byte(&trie.nodes[*child], entries, node.depth) == b'.';
+                children().filter(is_dot).for_each(|child| is_key[child] = true);
+            }
             open[at] = tried.len() + children().filter(|child| !is_key[*child]).map(|child| open[child]).sum::<usize>();
             if node.under.len() > leaf || node.depth == 0 {
                 children().filter(|child| open[*child] > 0).for_each(|child| is_key[child] = true);
@@ -34,6 +41,11 @@ impl KeyChoice {
         }
         KeyChoice { is_key, cover }
     }
+}
+
+/// A byte of the path of a node.
+fn path_byte(node: &TrieNode, entries: &[PathEntry], at: usize) -> u8 {
+    entries[node.under.start].sequence.bytes[at]
 }
 
 /// By node: the first row that covers its path, from the root down.

@@ -7,7 +7,7 @@
 //!
 //! The modules, in the order of the data: [`row`] has what is known of a row, its [`sequence`]s and whether its value
 //! has [`captures`]; [`entry`] places rows in a [`trie`]; [`keys`] chooses paths of it, which the patterns of
-//! [`chunk`]s distinguish; [`bucket`] lists the rows of each key; [`writer`] collects the [`text`] of the maps, with
+//! [`chunk`]s, [`cut`] off the trie, distinguish; [`bucket`] lists the rows of each key; [`writer`] collects the [`text`] of the maps, with
 //! new [`pattern`]s.
 
 pub mod bucket;
@@ -17,6 +17,7 @@ pub mod chunk;
 pub mod compile;
 pub mod compiled;
 pub mod cost;
+pub mod cut;
 pub mod entry;
 pub mod exact;
 #[cfg(test)]

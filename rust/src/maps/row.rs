@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::first_match::{Bounds, needed_literals};
+use crate::first_match::{Bounds, Required, needed_literals};
 use crate::language::{Finite, finite};
 use crate::map_block::{MapBlock, PatternRow};
 use crate::maps::captures::{self, CaptureNames};
@@ -36,19 +36,14 @@ pub struct RowFacts<'m> {
     pub strings: Option<Vec<Vec<u8>>>,
 }
 
-/// Reads all the rows, in lower case if `folded`.
-pub fn read<'m>(map: &'m MapBlock<'m>, groups: &CaptureNames, folded: bool) -> Vec<RowFacts<'m>> {
+/// Reads all the rows, in lower case if `folded`, and what each match of them contains.
+pub fn read<'m>(map: &'m MapBlock<'m>, groups: &CaptureNames, folded: bool) -> (Vec<RowFacts<'m>>, Vec<Required>) {
     let rows = &map.patterns;
-    parallel::ranges(rows.len(), |part| {
-        rows[part].iter().map(|row| RowFacts::new(row, groups, folded)).collect::<Vec<_>>()
-    })
-    .into_iter()
-    .flatten()
-    .collect()
+    parallel::collect(rows.len(), |row| RowFacts::new(&rows[row], groups, folded)).into_iter().unzip()
 }
 
 impl<'m> RowFacts<'m> {
-    fn new(row: &'m PatternRow<'m>, groups: &CaptureNames, folded: bool) -> RowFacts<'m> {
+    fn new(row: &'m PatternRow<'m>, groups: &CaptureNames, folded: bool) -> (RowFacts<'m>, Required) {
         let text =
             if row.caseless { Cow::Owned([b"(?i)", &*row.pattern].concat()) } else { Cow::Borrowed(&*row.pattern) };
         // A row with a named group sets the variable of that name where it matches.
@@ -58,7 +53,8 @@ impl<'m> RowFacts<'m> {
             Err(_) => {
                 let beginnings = unread_beginning(&text, folded);
                 let is_skippable = beginnings.is_some();
-                RowFacts {
+                let required = Required::of_unread(&text);
+                let facts = RowFacts {
                     row,
                     text,
                     beginnings,
@@ -69,7 +65,8 @@ impl<'m> RowFacts<'m> {
                     spans_lines: true,
                     is_plain,
                     strings: None,
-                }
+                };
+                (facts, required)
             }
         }
     }
@@ -80,7 +77,7 @@ impl<'m> RowFacts<'m> {
         pattern: &Pattern,
         is_plain: bool,
         folded: bool,
-    ) -> RowFacts<'m> {
+    ) -> (RowFacts<'m>, Required) {
         let beginnings = beginnings(pattern, folded);
         let translation = pattern.translate();
         let Bounds { always_answers: is_certain, in_lines, before_prefix } = Bounds::of(pattern, &translation.hir);
@@ -88,7 +85,7 @@ impl<'m> RowFacts<'m> {
         let needs = if beginnings.is_none() { needed_literals(&text) } else { Vec::new() };
         let spans_lines = !is_certain || beginnings.is_none() || !is_one_line(&pattern.ast);
         let strings = if is_plain && may_be_finite(&pattern.ast) { strings(&translation) } else { None };
-        RowFacts {
+        let facts = RowFacts {
             row,
             text,
             beginnings,
@@ -99,7 +96,8 @@ impl<'m> RowFacts<'m> {
             spans_lines,
             is_plain,
             strings,
-        }
+        };
+        (facts, Required::of_read(pattern, &translation))
     }
 
     /// Whether it matches all subjects with its beginnings; if `in_lines`, all those without an inner newline.

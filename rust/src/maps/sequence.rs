@@ -139,7 +139,7 @@ fn star(item: &Ast) -> Tail {
     let Ast::Repeat { min: 0, max: None, sub, .. } = item else { return Tail::Unknown };
     match &**sub {
         Ast::Class(set) if *set == ByteSet::ALL => Tail::Anything,
-        Ast::Class(set) if set.complement() == ByteSet::of(|byte| byte == b'\n') => Tail::Line,
+        Ast::Class(set) if *set == ByteSet::NO_NEWLINE => Tail::Line,
         _ => Tail::Unknown,
     }
 }

@@ -54,7 +54,7 @@ impl<'r> Tree<'r> {
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> WrittenTree {
         let Tree { keyed: Keyed { chunks, .. }, buckets, .. } = self;
         write_chunks(writer, chunks);
-        let mut leaves = Leaves::new(leaf_size(chunks.entries.len()), next);
+        let mut leaves = Leaves::new(leaf_size(chunks.labels.entries.len()), next);
         let length = |bucket: &Bucket| chunks.path(bucket.node).len();
         let places: Vec<BucketValue> =
             buckets.iter().map(|bucket| leaves.place(bucket, length(bucket), writer)).collect();
@@ -79,41 +79,28 @@ fn leaf_size(entries: usize) -> usize {
 
 /// Writes the maps that set `$prefix` to the longest key.
 fn write_chunks(writer: &mut Writer, chunks: &Chunks) {
-    let below = chunks.below(0);
-    if below.is_empty() {
-        return write_keys(writer, chunks, 0, "prefix");
-    }
-    write_keys(writer, chunks, 0, "root");
+    let name = |level: usize| if level == chunks.levels.len() { "prefix".to_owned() } else { format!("root{level}") };
+    write_keys(writer, &chunks.top, &name(0));
     let mut count = 0;
-    write_below(writer, chunks, &below, "root", "prefix", &mut count);
+    for (level, below) in chunks.levels.iter().enumerate() {
+        let mut map =
+            EmittedMap { default: writer.variable(&name(level)), ..writer.of(&name(level), &name(level + 1)) };
+        for chunk in below {
+            count += 1;
+            let variable = write_keys(writer, &chunk.pattern, &format!("chunk{count}"));
+            map.rows.extend(chunk.roots.iter().map(|root| (Key::Exact(chunks.path(*root).to_vec()), variable.clone())));
+        }
+        writer.add(map);
+    }
 }
 
-/// Writes the map of one chunk, which gives the longest of its keys.
-fn write_keys(writer: &mut Writer, chunks: &Chunks, root: usize, what: &str) {
+/// Writes the map that gives the longest key that a pattern finds.
+fn write_keys(writer: &mut Writer, pattern: &[u8], what: &str) -> Vec<u8> {
     let key = String::from_utf8_lossy(&writer.name("key")).into_owned();
-    let pattern = [b"^(?<", key.as_bytes(), b">", &*chunks.pattern(root), b")"].concat();
+    let pattern = [b"^(?<", key.as_bytes(), b">", pattern, b")"].concat();
     let mut map = writer.of_source(what);
     map.rows.push((Key::Pattern { pattern, caseless: writer.folded }, writer.variable("key")));
-    writer.add(map);
-}
-
-/// Writes the map from `$from`, the key of one chunk, to `$to`, the longest key of all: if the key is the root of
-/// another chunk, that chunk decides.
-fn write_below(writer: &mut Writer, chunks: &Chunks, below: &[usize], from: &str, to: &str, count: &mut usize) {
-    let mut map = writer.of(from, to);
-    map.default = writer.variable(from);
-    for &root in below {
-        *count += 1;
-        let (chunk, down) = (format!("chunk{count}"), format!("down{count}"));
-        write_keys(writer, chunks, root, &chunk);
-        let further = chunks.below(root);
-        let variable = if further.is_empty() { writer.variable(&chunk) } else { writer.variable(&down) };
-        if !further.is_empty() {
-            write_below(writer, chunks, &further, &chunk, &down, count);
-        }
-        map.rows.push((Key::Exact(chunks.path(root).to_vec()), variable));
-    }
-    writer.add(map);
+    writer.add(map)
 }
 
 /// The value of the tree for a key.

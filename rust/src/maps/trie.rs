@@ -51,6 +51,15 @@ impl Trie {
         }
         Trie { nodes }
     }
+
+    /// By node: whether one of the marked nodes is at the node or further down.
+    pub fn has_below(&self, is_marked: &[bool]) -> Vec<bool> {
+        let mut has = is_marked.to_vec();
+        for at in (0..has.len()).rev() {
+            has[at] |= self.nodes[at].children.clone().any(|child| has[child]);
+        }
+        has
+    }
 }
 
 /// The length of the common prefix of sorted strings.

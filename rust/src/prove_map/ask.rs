@@ -173,11 +173,18 @@ fn takes(item: &Ast, byte: u8, caseless: bool) -> bool {
 /// The beginnings of subjects that begin with the key and as the anchored pattern does, up to its first unbounded
 /// repetition; in lower case if `caseless`.
 pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
-    let mut open: Vec<(Vec<&Ast>, Vec<u8>)> = vec![(vec![ast], Vec::new())];
+    let Some(start) = along(ast, key, caseless) else { return Vec::new() };
+    let mut open: Vec<(Vec<&Ast>, Vec<u8>)> = vec![start];
     let mut found = Vec::new();
     while let Some((mut items, mut bytes)) = open.pop() {
         if open.len() + found.len() > MOST_WAYS {
             return vec![key.to_vec()];
+        }
+        while bytes.len() >= key.len()
+            && let Some(byte) = items.last().and_then(|item| only_member(item, caseless))
+        {
+            bytes.push(byte);
+            items.pop();
         }
         let known = key.get(bytes.len()).copied();
         let Some(item) = items.pop() else {
@@ -206,6 +213,25 @@ pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
         }
     }
     found
+}
+
+/// The items behind those that take the bytes of the key one by one, the next of them last, and the bytes taken; `None`
+/// if an item does not take its byte.
+fn along<'a>(ast: &'a Ast, key: &[u8], caseless: bool) -> Option<(Vec<&'a Ast>, Vec<u8>)> {
+    let Ast::Concat(items) = ast else { return Some((vec![ast], Vec::new())) };
+    let [Ast::Start, items @ ..] = items.as_slice() else { return Some((vec![ast], Vec::new())) };
+    let count = items.iter().zip(key).take_while(|(item, _)| is_single(item)).count();
+    let (taken, rest) = items.split_at(count);
+    let are_taken = taken.iter().zip(key).all(|(item, byte)| may_take(item, *byte, caseless));
+    are_taken.then(|| (rest.iter().rev().collect(), key[..count].to_vec()))
+}
+
+/// The only byte that an item matches; in lower case if `caseless`.
+fn only_member(item: &Ast, caseless: bool) -> Option<u8> {
+    match item {
+        Ast::Byte(byte) => Some(if caseless { byte.to_ascii_lowercase() } else { *byte }),
+        _ => None,
+    }
 }
 
 /// Limit of the ways through the beginning of a pattern.

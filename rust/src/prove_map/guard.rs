@@ -103,9 +103,14 @@ impl Implication<'_> {
                 {
                     return choices.iter().all(|row| self.implies(row, guard));
                 }
-                branches.iter().any(|branch| self.implies(row, &pushed(guards, std::slice::from_ref(branch))))
+                let may_begin = |branch: &&Ast| match (row.last(), first_byte(branch)) {
+                    (Some(Ast::Byte(byte)), Some(first)) => *byte == first,
+                    _ => true,
+                };
+                let mut branches = branches.iter().filter(may_begin);
+                branches.any(|branch| self.implies(row, &pushed(guards, std::slice::from_ref(branch))))
             }
-            Ast::Byte(byte) => self.takes(row, guard, &ByteSet::of(|other| other == *byte)),
+            Ast::Byte(byte) => self.takes(row, guard, &ByteSet::one(*byte)),
             Ast::Class(set) => self.takes(row, guard, set),
             Ast::Repeat { .. } | Ast::Dollar => match row.split_last() {
                 Some((&first, rows)) if is_same(first, wanted) => self.implies(rows, guards),
@@ -146,6 +151,15 @@ fn is_same(one: &Ast, other: &Ast) -> bool {
             (min, max, sub) == (other_min, other_max, other_sub) && matches!(**sub, Ast::Byte(_) | Ast::Class(_))
         }
         _ => false,
+    }
+}
+
+/// The byte that a branch begins with, if it begins with just one.
+fn first_byte(branch: &Ast) -> Option<u8> {
+    match branch {
+        Ast::Byte(byte) => Some(*byte),
+        Ast::Concat(items) => items.first().and_then(first_byte),
+        _ => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads tries that are written as patterns, and the keys that they capture.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::map_block::{MapBlock, PatternRow};
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
@@ -104,7 +104,8 @@ impl<'b> KeysReader<'_, 'b> {
         Ok(Keys { keys, caseless })
     }
 
-    /// `map $keys $longest { "root" $chunk; ... default $keys; }`: keys longer than the roots of the trie above.
+    /// `map $keys $longest { "root" $chunk; ... default $keys; }`: keys longer than the roots of the trie above. Several
+    /// roots may lead to one chunk.
     fn chunks(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, MapRefutation> {
         let name = block.variable.escape_ascii();
         let Some(upper) = self.map_of(&block.source).filter(|_| block.patterns.is_empty()) else {
@@ -120,28 +121,34 @@ impl<'b> KeysReader<'_, 'b> {
             return refute(Obligation::Chunk, format!("${name} has no chunk for some roots"));
         }
         let mut keys = Vec::new();
+        let mut roots: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
         for (place, root) in upper.keys.strings().iter().enumerate() {
             match rows.get(&Some(place)) {
-                Some(value) => keys.extend(self.chunk(value, place, &upper)?),
+                Some(value) => roots.entry(*value).or_default().push(place),
                 None => keys.push(root.clone()),
             }
+        }
+        for (value, roots) in roots {
+            keys.extend(self.chunk(value, &roots, &upper)?);
         }
         Ok(Keys { keys: Prefixes::new(keys), caseless: upper.caseless })
     }
 
-    /// The keys of one chunk: its root, and keys that begin with it but with no longer key of the trie above.
-    fn chunk(&mut self, value: &[u8], place: usize, upper: &Keys) -> Result<Vec<Vec<u8>>, MapRefutation> {
-        let root = upper.keys.strings()[place].escape_ascii();
+    /// The keys of one chunk: its roots, and keys that begin with one of them but with no longer key of the trie above.
+    /// So of the keys that a subject begins with, those longer than its root are all in the chunk of this root.
+    fn chunk(&mut self, value: &[u8], roots: &[usize], upper: &Keys) -> Result<Vec<Vec<u8>>, MapRefutation> {
+        let name = |place: usize| upper.keys.strings()[place].escape_ascii();
         let Some(chunk) = self.map_of(value) else {
-            return refute(Obligation::Chunk, format!("there is no chunk of \"{root}\""));
+            return refute(Obligation::Chunk, format!("there is no chunk of \"{}\"", name(roots[0])));
         };
         let chunk = self.keys(chunk)?;
-        if chunk.caseless != upper.caseless || chunk.keys.find(&upper.keys.strings()[place]).is_none() {
-            return refute(Obligation::Chunk, format!("the chunk of \"{root}\" does not hold it"));
+        let holds = |place: &usize| chunk.keys.find(&upper.keys.strings()[*place]).is_some();
+        if let Some(root) = roots.iter().find(|root| chunk.caseless != upper.caseless || !holds(root)) {
+            return refute(Obligation::Chunk, format!("the chunk of \"{}\" does not hold it", name(*root)));
         }
-        let is_its_own = |key: &Vec<u8>| upper.keys.longest(key) == Some(place);
+        let is_its_own = |key: &Vec<u8>| upper.keys.longest(key).is_some_and(|root| roots.binary_search(&root).is_ok());
         if let Some(key) = chunk.keys.strings().iter().find(|key| !is_its_own(key)) {
-            let key = key.escape_ascii();
+            let (root, key) = (name(roots[0]), key.escape_ascii());
             return refute(Obligation::Chunk, format!("the chunk of \"{root}\" has \"{key}\" of another"));
         }
         self.proved.discharge(Obligation::Chunk);

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use crate::first_match::{First, FirstMatch};
 use crate::language::{Finite, finite};
 use crate::map_block::MapBlock;
+use crate::parallel;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::{Comparable, may_meet};
 use crate::prove_map::keys::KeysReader;
@@ -15,7 +16,7 @@ use crate::prove_map::prover::{Place, Prover};
 use crate::prove_map::row::Language;
 
 /// Limit of the strings of one row.
-const MOST_STRINGS: usize = 256;
+const MOST_STRINGS: usize = 128;
 
 /// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and
 /// only the `>` in the middle splits them.
@@ -222,7 +223,9 @@ impl<'b> Prover<'b> {
     /// Each answer is the value of the first row that matches.
     fn exact_answers(&self, known: &LookedUp<'b>, place: &Place) -> Result<(), MapRefutation> {
         let texts: Vec<&[u8]> = self.rows.list.iter().map(|row| row.text.as_slice()).collect();
-        let Ok(index) = FirstMatch::new(&texts) else {
+        let rows = &self.rows.list;
+        let required = parallel::collect(rows.len(), |row| rows[row].required());
+        let Ok(index) = FirstMatch::of_required(&texts, required) else {
             return refute(Obligation::ExactAnswer, "the rows hold too many literals for an index");
         };
         for listed in known.by_spelling.values() {

@@ -59,7 +59,7 @@
 //! | `order` | the rows of a chain ascend |
 //! | `guard` | a guard or a filter is implied by all rows that it may skip |
 //! | `trie` | a key's pattern lists literals and captures all of one; each key comes before those it begins with |
-//! | `chunk` | each root has a chunk, which holds it and only keys that have no longer root |
+//! | `chunk` | each root has a chunk, which holds it and only keys whose longest root leads to this chunk |
 //! | `bucket-key` | the rows of a tree are keys of its trie, which differ by more than case |
 //! | `bucket` | a row that may match in a bucket is tried there, or comes after one that covers it |
 //! | `cover` | a row whose value ends a chain matches all subjects of the bucket |
@@ -95,6 +95,7 @@ pub mod prover;
 pub mod row;
 pub mod text;
 pub mod tree;
+pub mod walk;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::first_match::Bounds;
+use crate::first_match::{Bounds, Required};
 use crate::map_block::MapBlock;
 use crate::parallel;
 use crate::prove_map::heads::heads;
@@ -69,6 +69,14 @@ impl<'b> OriginalRow<'b> {
             has_captures: has_captures(value),
             text,
             language,
+        }
+    }
+
+    /// What each match contains, for an index.
+    pub fn required(&self) -> Required {
+        match &self.language {
+            Some(language) => Required::of_read(&language.pattern, &language.translation),
+            None => Required::of_unread(&self.text),
         }
     }
 
@@ -153,8 +161,7 @@ impl<'b> Rows<'b> {
         let patterns = &block.patterns;
         let read =
             |place: usize| OriginalRow::new(&patterns[place].pattern, patterns[place].caseless, &patterns[place].value);
-        let parts = parallel::ranges(patterns.len(), |part| part.map(read).collect::<Vec<_>>());
-        let list: Vec<OriginalRow> = parts.into_iter().flatten().collect();
+        let list: Vec<OriginalRow> = parallel::collect(patterns.len(), read);
         let mut places: [HashMap<_, Vec<usize>>; 2] = Default::default();
         for (place, row) in list.iter().enumerate() {
             places[usize::from(row.caseless)].entry(row.pattern).or_default().push(place);

@@ -41,15 +41,16 @@ const ORIGINAL_CHUNKS: &str = r#"map $host $to {
     "~*^b[0-9]" 4;
     "~^B7" 5;
     "~*^c" 6;
+    "~*^d" 7;
 }"#;
 
 const CHUNKS: &str = r#"map $host $to { hostnames; .example.com site; default $m_tree; }
-map $host $m_root { hostnames; "~*^(?<m_key>[ab]|c)" $m_key; }
-map $m_root $m_prefix { "a" $m_sub1; "b" $m_sub2; "c" $m_sub3; }
+map $host $m_root { hostnames; "~*^(?<m_key>[ab]|c|d)" $m_key; }
+map $m_root $m_prefix { "a" $m_sub1; "b" $m_sub2; "c" $m_sub3; "d" $m_sub3; }
 map $host $m_sub1 { hostnames; "~*^(?<m_key>a(?:\.(?:b\.|c\.)?)?)" $m_key; }
 map $host $m_sub2 { hostnames; "~*^(?<m_key>b)" $m_key; }
-map $host $m_sub3 { hostnames; "~*^(?<m_key>c)" $m_key; }
-map $m_prefix $m_tree { "a." 3; "a.b." $m_leaf1; "a.c." 2; "b" $m_leaf2; "c" 6; }
+map $host $m_sub3 { hostnames; "~*^(?<m_key>c|d)" $m_key; }
+map $m_prefix $m_tree { "a." 3; "a.b." $m_leaf1; "a.c." 2; "b" $m_leaf2; "c" 6; "d" 7; }
 map $host $m_leaf1 { hostnames; "~*^a\.b\..*$" 1; default 3; }
 map $host $m_leaf2 { hostnames; "~*^(?!b[0-9])" ""; "~*^b[0-9]" 4; "~^B7" 5; }
 "#;
@@ -218,6 +219,9 @@ const FAULTS: &[Fault] = &[
     (1, r#""b" $m_sub2;"#, r#""b" $m_sub3;"#, Obligation::Chunk),
     (1, r#""b" $m_sub2;"#, "", Obligation::Chunk),
     (1, "(?<m_key>b)", "(?<m_key>b|c)", Obligation::Chunk),
+    (1, "(?<m_key>c|d)", "(?<m_key>c)", Obligation::Chunk),
+    (1, "(?<m_key>c|d)", "(?<m_key>c|d|a1)", Obligation::Chunk),
+    (1, r#""d" $m_sub3;"#, r#""d" $m_sub2;"#, Obligation::Chunk),
     (1, "~*^(?<m_key>b)", "~^(?<m_key>b)", Obligation::Chunk),
     (1, r#""a" $m_sub1;"#, r#""a" $m_sub1; "" $m_sub1;"#, Obligation::Chunk),
     // Guards.

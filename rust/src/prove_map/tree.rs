@@ -11,7 +11,8 @@ use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::prover::{Chain, Place, Prover};
 use crate::prove_map::row::{Heads, OriginalRow};
-use crate::syntax::Hir;
+use crate::prove_map::walk::{KeyWalk, first_items};
+use crate::syntax::{Ast, Hir};
 
 /// Limit of the pairs of a row and a bucket in which it may match.
 const MOST_PAIRS: usize = 20_000_000;
@@ -87,9 +88,12 @@ impl<'p, 'b> TreeProof<'p, 'b> {
             if self.is_float[place] || !self.place.live[place] {
                 continue;
             }
-            pairs += match row.heads(self.keys.caseless) {
-                Heads::Exact(heads) => heads.iter().map(|head| self.add(place, head)).sum(),
-                Heads::AnyCase(head) => self.add_any_case(place, &head, &folded),
+            pairs += match row.beginning().and_then(|row| first_items(&row.pattern.ast)) {
+                Some(items) => self.add_walked(place, items),
+                None => match row.heads(self.keys.caseless) {
+                    Heads::Exact(heads) => heads.iter().map(|head| self.add(place, head)).sum(),
+                    Heads::AnyCase(head) => self.add_any_case(place, &head, &folded),
+                },
             };
             if pairs > MOST_PAIRS {
                 let what = format!("{} and those before it may match in too many buckets", self.prover.name(place));
@@ -97,6 +101,19 @@ impl<'p, 'b> TreeProof<'p, 'b> {
             }
         }
         Ok(())
+    }
+
+    /// The buckets of subjects that begin with these items.
+    fn add_walked(&mut self, row: usize, items: &[Ast]) -> usize {
+        let none = self.candidates.len() - 1;
+        let mut count = 0;
+        let candidates = &mut self.candidates;
+        let found = |key: Option<usize>| {
+            count += 1;
+            push(&mut candidates[key.unwrap_or(none)], row);
+        };
+        KeyWalk { keys: &self.keys.keys, items, caseless: self.keys.caseless, found }.run();
+        count
     }
 
     /// The bucket of a head is that of its longest key, unless more bytes lead to a longer one.

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use crate::request::bytes::Bytes;
+use crate::request::levels::Verify;
 use crate::request::model::Model;
 use crate::request::names::Choice;
 use crate::request::outcome::{Outcome, OutcomeKind, StepKind, Unknown};
@@ -34,9 +35,8 @@ impl Model {
             Err(Stop::Rejected { status, head }) => (*head, Some(status)),
             Err(Stop::Unknown(unknown)) => return Err(unknown),
         };
-        let is_named = status.is_none() || head.host.is_some();
-        let host = if is_named { Some(head.host.as_ref().map_or(&b""[..], |host| host)) } else { None };
-        let choice = self.choose(socket, request, host)?;
+        let host = head.host.as_ref().map(|host| &host.0[..]).or(status.is_none().then_some(b""));
+        let (choice, status) = self.serve(socket, request, host, status)?;
         let server = choice.as_ref().map_or(self.site.sockets[socket].default, |choice| choice.server);
         let mut run = Run::new(self, world, request, &head, recorder, server);
         run.note_server(socket, host.unwrap_or_default(), choice.as_ref());
@@ -75,20 +75,57 @@ impl Model {
         })
     }
 
-    /// The server of a host; of none, that of the handshake; `None` for the default one.
-    fn choose(&self, socket: usize, request: &Request, host: Option<&[u8]>) -> Result<Option<Choice>, Unknown> {
-        let sni = request.connection.sni.as_ref().filter(|_| request.connection.tls);
-        match (host, sni) {
-            (Some(host), _) if !host.is_empty() => self.names[socket].find(host),
-            (_, Some(name)) => self.names[socket].find(&name.to_ascii_lowercase()),
-            (Some(host), None) => self.names[socket].find(host),
-            (None, None) => Ok(None),
+    /// The server of a request, `None` for the default one, and the status if it is refused
+    /// (`ngx_http_set_virtual_server`, `ngx_http_process_request`).
+    fn serve(
+        &self,
+        socket: usize,
+        request: &Request,
+        host: Option<&[u8]>,
+        status: Option<u16>,
+    ) -> Result<(Option<Choice>, Option<u16>), Unknown> {
+        let greeted = self.greeted(socket, request)?;
+        let Some(host) = host else { return Ok((greeted, status)) };
+        let sni = request.connection.sni.as_ref().filter(|_| greeted.is_some());
+        let choice = match sni {
+            Some(name) if name.eq_ignore_ascii_case(host) => greeted.clone(),
+            _ => self.names[socket].find(host)?,
+        };
+        if status.is_some() {
+            return Ok((choice, status));
+        }
+        let server = choice.as_ref().map_or(self.site.sockets[socket].default, |choice| choice.server);
+        let level = self.site.servers[server].level;
+        let verify = self.settings[level].verifies_client.clone()?;
+        let is_other = sni.is_some_and(|name| !name.eq_ignore_ascii_case(host));
+        if is_other && verify != Verify::Never {
+            return Ok((greeted, Some(421)));
+        }
+        if self.site.sockets[socket].tls && !request.connection.tls {
+            return Ok((choice, Some(497)));
+        }
+        if request.connection.tls && verify == Verify::Always {
+            let reason = "the certificate of the client".to_owned();
+            return Err(Unknown { reason, node: Some(self.settings[level].node), question: None });
+        }
+        Ok((choice, None))
+    }
+
+    /// The server of the name that the client asks for in its TLS handshake; `None` if none has it.
+    fn greeted(&self, socket: usize, request: &Request) -> Result<Option<Choice>, Unknown> {
+        match request.connection.sni.as_ref().filter(|_| request.connection.tls) {
+            Some(name) => self.names[socket].find(&name.to_ascii_lowercase()),
+            None => Ok(None),
         }
     }
 
     /// The settings by which the request is read.
     fn wire_settings(&self, socket: usize, request: &Request, host: Option<&[u8]>) -> Settings {
-        let choice = self.choose(socket, request, host).ok().flatten();
+        let choice = match host {
+            Some(host) => self.names[socket].find(host),
+            None => self.greeted(socket, request),
+        };
+        let choice = choice.ok().flatten();
         let server = choice.map_or(self.site.sockets[socket].default, |choice| choice.server);
         let level = self.site.servers[server].level;
         let first = |name: &str| {

@@ -100,13 +100,10 @@ impl<R: Recorder> Run<'_, R> {
             }
             if !is_tested {
                 is_tested = true;
-                let status = match self.look_up(&path.bytes, node)? {
-                    Some(Found::Folder) => continue,
-                    Some(_) => 500,
-                    None => 404,
-                };
-                self.state.missing = Some(Bytes(path.bytes));
-                return Ok(Some(self.fail(status, Some(node))));
+                if self.look_up(&path.bytes, node)? != Some(Found::Folder) {
+                    self.state.missing = Some(Bytes(path.bytes));
+                    return Ok(Some(self.fail(404, Some(node))));
+                }
             }
         }
         Ok(None)

@@ -40,7 +40,8 @@ impl<R: Recorder> Run<'_, R> {
             return Ok(first);
         }
         let second = self.write(value, engine)?;
-        if first.0.len() == second.0.len() {
+        let is_shorter = second.0.len() < first.0.len() && self.model.site.build.cuts_values();
+        if first.0.len() == second.0.len() || is_shorter {
             return Ok(second);
         }
         let reason = "a map changes captures that stand before it in the value".to_owned();
@@ -98,6 +99,11 @@ impl<R: Recorder> Run<'_, R> {
             return Ok(());
         }
         match &model.sources[variable] {
+            Source::Request(RequestVariable::RequestFilename) => {
+                let path = self.filename(variable)?;
+                text.extend(path);
+                Ok(())
+            }
             Source::Request(of_request) => self.write_request_variable(*of_request, text),
             Source::Header(name) => {
                 self.write_header(name, text);
@@ -118,6 +124,22 @@ impl<R: Recorder> Run<'_, R> {
             }
             Source::Empty => Ok(()),
             Source::Unknown(reason) => Err(unknown_variable(model.variables.name(variable), reason.clone())),
+        }
+    }
+
+    /// `$request_filename`. If nginx fails to compute it first, it is empty from then on.
+    fn filename(&mut self, variable: VariableId) -> Result<Vec<u8>, Unknown> {
+        match self.path()? {
+            Some(path) => {
+                self.state.has_filename = true;
+                Ok(path.bytes)
+            }
+            None => {
+                if !self.state.has_filename {
+                    self.keep(variable, Ok(Vec::new()));
+                }
+                Ok(Vec::new())
+            }
         }
     }
 

@@ -33,6 +33,7 @@ impl<R: Recorder> Run<'_, R> {
     /// What is at a path; `None` if nothing is.
     pub fn look_up(&self, path: &[u8], node: Node) -> Result<Option<Found>, Unknown> {
         match answer(&self.world.files, path) {
+            Answer::Found(Found::File | Found::Other) if path.ends_with(b"/") => Ok(None),
             Answer::Found(found) => Ok(Some(found)),
             Answer::Missing => Ok(None),
             Answer::Unknown => Err(unknown("whether", path, "exists", node)),

@@ -54,8 +54,20 @@ pub struct Settings {
     /// The addresses that may give the client's address, and the header that has it.
     pub real_ip_from: Setting<Arc<[Address]>>,
     pub real_ip_header: Setting<Arc<[u8]>>,
+    /// `ssl_verify_client`
+    pub verifies_client: Setting<Verify>,
     /// Something that may answer in any way.
     pub opaque: Option<Unknown>,
+}
+
+/// Whether nginx verifies the certificate of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    Never,
+    /// One that is sent must be valid.
+    IfSent,
+    /// One must be sent.
+    Always,
 }
 
 /// The settings of all levels, by their number. The error is nginx's for a directive that it refuses.
@@ -132,6 +144,15 @@ impl Reader<'_> {
             real_ip_header: own.merge("real_ip_header", &outer.real_ip_header, |directives| {
                 setting::argument(directives[0], 0).to_ascii_lowercase().into()
             }),
+            verifies_client: own.merge(
+                "ssl_verify_client",
+                &outer.verifies_client,
+                |directives| match setting::argument(directives[0], 0) {
+                    b"off" => Verify::Never,
+                    b"on" => Verify::Always,
+                    _ => Verify::IfSent,
+                },
+            ),
             opaque,
         })
     }
@@ -308,6 +329,7 @@ impl Settings {
             server_name_in_redirect: Ok(false),
             real_ip_from: Ok([].into()),
             real_ip_header: Ok((*b"x-real-ip").into()),
+            verifies_client: Ok(Verify::Never),
             opaque: None,
         }
     }

@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod answer;
+pub mod build;
 pub mod bytes;
 pub mod content;
 pub mod errors;
@@ -44,3 +45,6 @@ pub mod value;
 pub mod variables;
 pub mod wire;
 pub mod world;
+
+#[cfg(test)]
+mod tests;

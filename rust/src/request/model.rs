@@ -9,7 +9,7 @@ use crate::request::redirects::LimitExcept;
 use crate::request::refused::Refused;
 use crate::request::rules;
 use crate::request::script::Script;
-use crate::request::site::{Defined, Kind, LevelId, Node, ServerId, Site};
+use crate::request::site::{Defined, Kind, LevelId, Node, ServerId, Site, Statement};
 use crate::request::tables;
 use crate::request::value::Value;
 use crate::request::variables::{self, Source, Variables};
@@ -67,6 +67,7 @@ impl Model {
         for defined in &site.variables {
             tables.add(defined, &mut variables, &mut assigned)?;
         }
+        refuse_fixed(&site, &tables)?;
         let sources = sources(&variables, &assigned, &tables);
         let limit_excepts = (0..site.levels.len()).map(|level| limit_except(&site, level)).collect();
         let tables = tables.tables;
@@ -87,16 +88,6 @@ impl Model {
         }
         Ok(name.text.strip_prefix(b".").unwrap_or(&name.text))
     }
-
-    /// Whether `$1` is still escaped in a script after a rewrite with arguments (until 1.31.0).
-    pub fn keeps_is_args(&self) -> bool {
-        self.site.build.version < (1, 31, 0)
-    }
-
-    /// Whether `proxy_pass` works if the URI is shorter than the name of the location (since 1.29.4).
-    pub fn cuts_short_uris(&self) -> bool {
-        self.site.build.version >= (1, 29, 4)
-    }
 }
 
 /// The tables so far, and the variables that they define.
@@ -104,7 +95,7 @@ impl Model {
 struct Tables {
     tables: Vec<Table>,
     /// The name, and the table; `None` and a reason for one that is not understood. The last of a name counts.
-    defined: Vec<(Vec<u8>, Result<usize, String>)>,
+    defined: Vec<(Node, Vec<u8>, Result<usize, String>)>,
 }
 
 impl Tables {
@@ -121,8 +112,8 @@ impl Tables {
             Defined::Geo { node, source, variable, .. } => {
                 (*node, source.clone().unwrap_or_else(|| "$remote_addr".into()), variable)
             }
-            Defined::Opaque { variable, reason, .. } => {
-                self.define(variable, Err(reason.clone()));
+            Defined::Opaque { node, variable, reason } => {
+                self.define(*node, variable, Err(reason.clone()));
                 return Ok(());
             }
         };
@@ -138,21 +129,21 @@ impl Tables {
         if let Defined::Map { rows, .. } = defined {
             assigned.extend(rows.iter().flat_map(|row| row.args.first()).flat_map(|key| variables::group_names(key)));
         }
-        self.define(variable, Ok(self.tables.len()));
+        self.define(node, variable, Ok(self.tables.len()));
         self.tables.push(Table { node, table, source, rows });
         Ok(())
     }
 
-    fn define(&mut self, variable: &Bytes, table: Result<usize, String>) {
+    fn define(&mut self, node: Node, variable: &Bytes, table: Result<usize, String>) {
         let name = variable.strip_prefix(b"$").unwrap_or(variable).to_ascii_lowercase();
-        self.defined.push((name, table));
+        self.defined.push((node, name, table));
     }
 }
 
 fn sources(variables: &Variables, assigned: &[Vec<u8>], tables: &Tables) -> Vec<Source> {
     let assigned: hashbrown::HashSet<&[u8]> = assigned.iter().map(Vec::as_slice).collect();
     let defined: hashbrown::HashMap<&[u8], _> =
-        tables.defined.iter().map(|(name, table)| (name.as_slice(), table)).collect();
+        tables.defined.iter().map(|(_, name, table)| (name.as_slice(), table)).collect();
     let source = |name: &[u8]| match defined.get(name) {
         Some(Ok(table)) => Source::Table(*table),
         Some(Err(reason)) => Source::Unknown(reason.clone()),
@@ -164,4 +155,19 @@ fn sources(variables: &Variables, assigned: &[Vec<u8>], tables: &Tables) -> Vec<
 fn limit_except(site: &Site, level: LevelId) -> Option<LimitExcept> {
     let inner = site.levels[level].limit_except?;
     Some(LimitExcept { level: inner, except: site.levels[inner].args.clone() })
+}
+
+/// nginx refuses a map or a `set` of a variable of its own.
+fn refuse_fixed(site: &Site, tables: &Tables) -> Result<(), Refused> {
+    let refused =
+        |node: Node, name: &[u8]| Refused::new(node, format!("the duplicate \"{}\" variable", name.escape_ascii()));
+    let sets = site.levels.iter().flat_map(|level| &level.script).filter_map(|statement| match statement {
+        Statement::Set { node, variable, .. } => Some((*node, variable.strip_prefix(b"$").unwrap_or(variable))),
+        _ => None,
+    });
+    let defined = tables.defined.iter().map(|(node, name, _)| (*node, name.as_slice()));
+    match sets.chain(defined).find(|(_, name)| variables::is_fixed(&name.to_ascii_lowercase())) {
+        Some((node, name)) => Err(refused(node, name)),
+        None => Ok(()),
+    }
 }

@@ -69,7 +69,7 @@ impl<R: Recorder> Run<'_, R> {
         }
         let replaced = if state.valid_location && !url.uri.is_empty() { pass.location } else { 0 };
         let Some(rest) = state.uri.get(replaced.min(state.uri.len())..) else { return Ok(Vec::new()) };
-        if replaced > state.uri.len() && !self.model.cuts_short_uris() {
+        if replaced > state.uri.len() && !self.model.site.build.cuts_short_uris() {
             let reason = "nginx cuts more of the URI than it has".to_owned();
             return Err(Unknown { reason, node: Some(pass.node), question: None });
         }

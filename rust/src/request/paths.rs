@@ -98,7 +98,7 @@ impl<R: Recorder> Run<'_, R> {
     /// The path of `uri` in place of the URI behind the name of the location, or of the URI itself.
     pub fn path_with(&mut self, uri: Option<&[u8]>) -> Result<Option<Path>, Unknown> {
         let root = self.settings().root.clone()?;
-        if root.alias.is_some() && !self.state.valid_location {
+        if root.alias.is_some() && self.is_alias_refused()? {
             return Ok(None);
         }
         let mut bytes = self.root_folder(&root)?;
@@ -114,6 +114,10 @@ impl<R: Recorder> Run<'_, R> {
             (None, Some(Alias::Pattern)) => {}
         }
         Ok(Some(Path { bytes, root: length }))
+    }
+
+    fn is_alias_refused(&self) -> Result<bool, Unknown> {
+        Ok(!self.state.valid_location || (self.state.uri_changed && self.model.site.build.checks_alias()?))
     }
 
     /// `$document_root`

@@ -35,7 +35,8 @@ impl<R: Recorder> Run<'_, R> {
         }
         self.update_location();
         let limit = self.settings().max_body_size.clone()?;
-        if limit > 0 && self.head.content_length.is_some_and(|length| length > limit) {
+        if limit > 0 && !self.state.is_body_discarded && self.head.content_length.is_some_and(|length| length > limit) {
+            self.state.is_body_discarded = true;
             return Ok(self.fail(413, Some(node)));
         }
         if selection.redirect {
@@ -47,8 +48,9 @@ impl<R: Recorder> Run<'_, R> {
     /// `/a` is redirected to the location `/a/`.
     fn redirect_to_name(&mut self, location: LevelId, node: Node) -> Flow {
         let name = self.model.site.levels[location].plain_name().unwrap_or_default();
-        let version = self.model.site.build.version;
-        let mut target = if version >= (1, 21, 0) { uri::escape(name, Escape::Uri, version) } else { name.to_vec() };
+        let build = &self.model.site.build;
+        let mut target =
+            if build.escapes_names() { uri::escape(name, Escape::Uri, build.version) } else { name.to_vec() };
         if !self.state.args.is_empty() {
             target.push(b'?');
             target.extend_from_slice(&self.state.args);

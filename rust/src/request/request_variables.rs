@@ -56,11 +56,7 @@ impl<R: Recorder> Run<'_, R> {
                     text.extend(protocol.bytes());
                 }
             }
-            RequestVariable::RequestFilename => {
-                if let Some(path) = self.path()? {
-                    text.extend(path.bytes);
-                }
-            }
+            RequestVariable::RequestFilename => {}
             RequestVariable::RequestMethod => text.extend_from_slice(&self.state.method),
             RequestVariable::RequestUri => text.extend_from_slice(&self.head.unparsed_uri),
             RequestVariable::Scheme => text.extend_from_slice(if connection.tls { b"https" } else { b"http" }),
@@ -105,7 +101,7 @@ impl<R: Recorder> Run<'_, R> {
     /// `$http_x`: since 1.23.0 the values of all headers of the name.
     pub fn write_header(&self, name: &[u8], text: &mut Vec<u8>) {
         let separator: &[u8] = if name == b"cookie" { b"; " } else { b", " };
-        let joins = self.model.site.build.version >= (1, 23, 0) || matches!(name, b"cookie" | b"x_forwarded_for");
+        let joins = self.model.site.build.joins_headers() || matches!(name, b"cookie" | b"x_forwarded_for");
         for (place, value) in self.headers_of(name).take(if joins { usize::MAX } else { 1 }).enumerate() {
             if place > 0 {
                 text.extend_from_slice(separator);
@@ -124,7 +120,7 @@ impl<R: Recorder> Run<'_, R> {
 
     /// `$cookie_x` (`ngx_http_parse_cookie_lines`)
     pub fn write_cookie(&self, name: &[u8], text: &mut Vec<u8>) {
-        let is_old = self.model.site.build.version < (1, 29, 6);
+        let is_old = self.model.site.build.splits_cookies_at_commas();
         if let Some(value) = self.headers_of(b"cookie").find_map(|header| cookie(header, name, is_old)) {
             text.extend_from_slice(value);
         }

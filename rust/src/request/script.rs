@@ -268,7 +268,7 @@ impl<R: Recorder> Run<'_, R> {
                     args.extend_from_slice(&self.state.args);
                 }
                 self.state.args = args;
-                engine.is_args = self.model.keeps_is_args();
+                engine.is_args = self.model.site.build.keeps_is_args();
             }
             None if !rewrite.adds_args => self.state.args.clear(),
             None => {}
@@ -307,6 +307,7 @@ impl<R: Recorder> Run<'_, R> {
         self.state.is_return = true;
         self.note(StepKind::Return, Some(node), || status.to_string().into_bytes());
         let Some(value) = text.or((status < 400).then_some(&EMPTY)) else { return Ok(self.fail(status, Some(node))) };
+        self.state.is_body_discarded = true;
         self.state.status = status;
         let text = self.evaluate(value);
         if matches!(status, 301 | 302 | 303 | 307 | 308) {

@@ -42,7 +42,8 @@ pub struct Site {
 pub struct Build {
     /// Major, minor, patch.
     pub version: (u32, u32, u32),
-    /// How a build differs from its version, by the names of fixes that it has besides: `CVE-2026-15176`.
+    /// How a build differs from its version, by the names of fixes that it has besides: `CVE-2026-15176`,
+    /// `CVE-2026-42945`.
     pub fixes: HashSet<String>,
     /// The prefix of relative paths, with a final slash: `/usr/share/nginx/`.
     pub prefix: Bytes,
@@ -295,6 +296,7 @@ pub const SETTINGS: &[&str] = &[
     "server_name_in_redirect",
     "set_real_ip_from",
     "real_ip_header",
+    "ssl_verify_client",
     "stub_status",
     "try_files",
     "types",

@@ -50,6 +50,10 @@ pub struct State {
     pub is_return: bool,
     /// The file whose absence is the error.
     pub missing: Option<Bytes>,
+    /// Whether the body was read and dropped, so that its length is no error.
+    pub is_body_discarded: bool,
+    /// Whether `$request_filename` had a value: if it has none at first, it never has.
+    pub has_filename: bool,
     /// How deep the evaluation of variables is.
     pub depth: u8,
 }
@@ -89,6 +93,8 @@ impl State {
             cause: None,
             is_return: false,
             missing: None,
+            is_body_discarded: false,
+            has_filename: false,
             depth: 0,
         }
     }

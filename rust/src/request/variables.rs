@@ -119,6 +119,19 @@ pub fn source(name: &[u8], is_assigned: bool) -> Source {
     if is_assigned && !variables::is_own(&text) { Source::Empty } else { Source::Unknown(format!("${text}")) }
 }
 
+/// Whether nginx refuses a configuration that defines the variable. Those of later versions are not among them.
+pub fn is_fixed(name: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(name);
+    let is_header = matches!(
+        &*text,
+        "http_host" | "http_user_agent" | "http_referer" | "http_via" | "http_x_forwarded_for" | "http_cookie"
+    );
+    let of_request = of_request(&text).is_some_and(|variable| {
+        !matches!(variable, RequestVariable::LimitRate | RequestVariable::Tls | RequestVariable::ProxyAddXForwardedFor)
+    });
+    is_header || text == "content_type" || (of_request && text != "args")
+}
+
 /// The names of the named groups of a pattern, in lower case.
 pub fn group_names(pattern: &[u8]) -> Vec<Vec<u8>> {
     let mut names = Vec::new();

@@ -9,6 +9,8 @@ impl ByteSet {
     pub const EMPTY: ByteSet = ByteSet([0; 4]);
     /// Every byte.
     pub const ALL: ByteSet = ByteSet([u64::MAX; 4]);
+    /// Every byte but the newline: what a dot matches.
+    pub const NO_NEWLINE: ByteSet = ByteSet([!(1 << b'\n'), u64::MAX, u64::MAX, u64::MAX]);
 
     /// The bytes for which `member` holds.
     pub fn of(member: impl Fn(u8) -> bool) -> ByteSet {
@@ -64,18 +66,32 @@ impl ByteSet {
         folded
     }
 
-    /// The bytes in ascending order. O(256).
+    /// The bytes in ascending order. Linear in their number.
     pub fn iter(&self) -> impl Iterator<Item = u8> + '_ {
-        (0..=u8::MAX).filter(|&byte| self.contains(byte))
+        (0u8..).zip(self.0).flat_map(|(place, word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros() as u8)?;
+                left &= left - 1;
+                Some(place << 6 | bit)
+            })
+        })
     }
 
     /// The maximal runs of neighbouring bytes, both ends included, in ascending order.
     pub fn ranges(&self) -> Vec<(u8, u8)> {
         let mut ranges: Vec<(u8, u8)> = Vec::new();
-        for byte in self.iter() {
-            match ranges.last_mut() {
-                Some((_, last)) if *last == byte.wrapping_sub(1) => *last = byte,
-                _ => ranges.push((byte, byte)),
+        for (place, word) in (0u8..).zip(self.0) {
+            let mut left = word;
+            while left != 0 {
+                let low = left.trailing_zeros();
+                let length = (left >> low).trailing_ones();
+                left &= u64::MAX.checked_shl(low + length).unwrap_or(0);
+                let (low, high) = (place << 6 | low as u8, place << 6 | (low + length - 1) as u8);
+                match ranges.last_mut() {
+                    Some((_, last)) if *last == low.wrapping_sub(1) => *last = high,
+                    _ => ranges.push((low, high)),
+                }
             }
         }
         ranges
@@ -111,5 +127,14 @@ mod tests {
         assert_eq!(set.complement().ranges(), [(3, 199), (201, 253)]);
         assert_eq!(set.iter().count() + set.complement().iter().count(), 256);
         assert_eq!(ByteSet::ALL.ranges(), [(0, 255)]);
+        assert_eq!(ByteSet::NO_NEWLINE, ByteSet::of(|byte| byte != b'\n'));
+        for low in 0..=u8::MAX {
+            let set = ByteSet::of(|byte| byte >= low && byte % 67 != 3);
+            let members: Vec<u8> = (low..=u8::MAX).filter(|byte| byte % 67 != 3).collect();
+            assert_eq!(set.iter().collect::<Vec<_>>(), members);
+            let ranges = set.ranges();
+            assert_eq!(ranges.iter().flat_map(|(low, high)| *low..=*high).collect::<Vec<_>>(), members);
+            assert!(ranges.windows(2).all(|pair| pair[0].1 + 1 < pair[1].0));
+        }
     }
 }

@@ -222,7 +222,7 @@ impl<'p> Parser<'p> {
                 return Ast::Byte(b'.');
             }
         }
-        if flags.dot_all { Ast::Class(ByteSet::ALL) } else { Ast::Class(ByteSet::of(|byte| byte != b'\n')) }
+        Ast::Class(if flags.dot_all { ByteSet::ALL } else { ByteSet::NO_NEWLINE })
     }
 
     /// Steps over a quantifier (without its `?` or `+`) and returns its counts; `None` if the next `{` is just a byte.
@@ -302,11 +302,7 @@ fn is_letter_in_both_cases(ast: &Ast) -> bool {
 
 /// One byte of the pattern that stands for itself.
 pub(super) fn literal(byte: u8, flags: Flags) -> Ast {
-    if flags.caseless && byte.is_ascii_alphabetic() {
-        Ast::Class(ByteSet::of(|other| other.eq_ignore_ascii_case(&byte)))
-    } else {
-        Ast::Byte(byte)
-    }
+    if flags.caseless && byte.is_ascii_alphabetic() { Ast::Class(ByteSet::one(byte).fold()) } else { Ast::Byte(byte) }
 }
 
 /// A number of decimal digits only.

@@ -1,0 +1,67 @@
+"""`nginxopt verify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nginxopt.cli import options, stdout
+from nginxopt.cli.site import read_config
+
+if TYPE_CHECKING:
+    from nginxopt.version import Version
+
+STATUSES = {"equivalent": 0, "different": 1, "unknown": 5}
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt verify old/nginx.conf new/nginx.conf
+  nginxopt verify site.conf site.new.conf --context server
+  nginxopt verify nginx.conf nginx.conf --old-version 1.22.1 --new-version 1.28.0
+  nginxopt verify old/nginx.conf new/nginx.conf --format json
+
+\b
+Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 5 unknown.
+"""
+
+
+@click.command("verify", epilog=_EXAMPLES)
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@options.TARGET_VERSION
+@click.option("--old-version", metavar="VERSION", callback=options.version, help="nginx version of OLD.")
+@click.option("--new-version", metavar="VERSION", callback=options.version, help="nginx version of NEW.")
+@options.CONTEXT
+@options.format_of(["text", "json"], "text")
+def command(
+    old: str,
+    new: str,
+    target_version: Version | None,
+    old_version: Version | None,
+    new_version: Version | None,
+    context: str | None,
+    format_: str,
+) -> int:
+    """Tell whether two configurations answer every request alike.
+
+    OLD and NEW are main configurations, or parts of one. The result is "equivalent", "different" with a request that
+    shows it, or "unknown" with what may change an answer. Compared are the responses of http and what upstreams get,
+    not speed, logs, time-outs and TLS. Nothing is sent.
+    """
+    from nginxopt.lint.target import choose
+    from nginxopt.request.model import Model
+    from nginxopt.request.verify import report, verify
+    from nginxopt.semantics.site import Build
+
+    before, after = (
+        Model(read_config(path, context, None, None)[0], Build(choose(stated or target_version, None).version))
+        for path, stated in ((old, old_version), (new, new_version))
+    )
+    result = verify(before, after)
+    if format_ == "json":
+        stdout.write([report.render(result, before, after).encode()])
+    else:
+        lines = report.text(result, before, after, (old, new), color=stdout.colored())
+        stdout.write(line.encode(errors="backslashreplace") for line in lines)
+    return STATUSES[result.verdict]

@@ -1,0 +1,24 @@
+"""What is known of an nginx besides its version: distributions add fixes of later releases to an older one."""
+
+from __future__ import annotations
+
+from nginxopt.semantics.site import FIXES, Build
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Binary, Instance
+from nginxopt.version import Version
+
+_SERVER = rb"""
+location /alias/ { alias html/; rewrite ^/alias/x$ /alias/y; set $path $request_filename; return 200 "[$path]"; }
+location /escape/ { rewrite ^/escape/(.*)$ /y?z=1; set $first $1; return 200 "[$first]"; }
+"""
+_FIXED = dict(zip(FIXES, ((b"/alias/x", b"[]"), (b"/escape/a%20b", b"[a b]")), strict=True))
+"""The requests that tell, and the body that nginx sends with the fix."""
+
+
+def probe(binary: Binary) -> Build:
+    """Return the build of a binary, which is run on 127.0.0.1 for that. Raises `InputError` if it does not start."""
+    with Instance(binary, servers=[_SERVER]) as instance, instance.client() as client:
+        requests = [Request(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % target) for target, _ in _FIXED.values()]
+        answers = client.ask(requests)
+    fixes = {name for (name, (_, body)), answer in zip(_FIXED.items(), answers, strict=True) if answer.endswith(body)}
+    return Build(Version.of(binary.version), frozenset(fixes))

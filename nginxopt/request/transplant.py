@@ -1,0 +1,179 @@
+"""A configuration for a private nginx: the same http block on ports of 127.0.0.1, with an echo for each upstream.
+
+What leads out of the machine or writes outside the folder of that nginx is replaced or left out: the addresses of
+upstreams, resolvers, logs, caches. What nginx makes of the rest is the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from nginxopt.config import Bulk, Directive
+from nginxopt.config.layout import quoted
+from nginxopt.semantics import PROTOCOLS, Address, Level, read_addresses, read_pass
+from nginxopt.semantics.addresses import PORT, RANGES
+from nginxopt.text import encode
+
+ECHO = "nginxopt_echo"
+"""A variable with the address of the echo: what passes to a variable still does."""
+
+_FILE_TEST = re.compile(r"!?-[fdex]")
+_KEPT_OF_LISTEN = ("default_server", "default", "proxy_protocol")
+_LEFT_OUT = frozenset(
+    [
+        *("access_log", "error_log", "log_by_lua", "log_by_lua_block", "log_by_lua_file"),
+        *("aio", "directio", "sendfile", "thread_pool", "http2", "http3", "quic_retry"),
+        *("resolver", "resolver_timeout", "health_check", "include"),
+        *(f"{name}_temp_path" for name in ("client_body", *PROTOCOLS)),
+        *(f"{protocol}_bind" for protocol in PROTOCOLS),
+    ]
+)
+_LEFT_OUT_OF_UPSTREAMS = ("server", "zone", "resolver", "state")
+_OF_TLS = ("ssl", "proxy_ssl_", "grpc_ssl_", "uwsgi_ssl_")
+_SCHEMES = {"proxy": "http://", "grpc": "grpc://"}
+_WITH_EDITS = ("http", "server", "location", "if", "limit_except")
+
+Edit = Callable[[Directive, Level], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Where the private nginx runs.
+
+    Attributes:
+        ports: The port for each address that servers listen at.
+        echo: The port of the echo.
+        disk: The folder that stands for the root of the disk, without a slash at its end.
+        prefix: The folder of relative paths, with a slash at its end.
+        conf: The folder of the main configuration, with a slash at its end.
+        certificate: The files of a certificate and its key; None to leave out TLS.
+    """
+
+    ports: Mapping[Address, int]
+    echo: int
+    disk: str
+    prefix: str
+    conf: str
+    certificate: tuple[str, str] | None = None
+
+    def path(self, path: str) -> str:
+        """Return the path of a file on the stage; a variable is taken to be an absolute path."""
+        return self.disk + (path if path.startswith(("/", "$")) else self.prefix + path)
+
+
+def transplanted(http: Level, stage: Stage) -> bytes:
+    """Return the http block for a stage. Raises `InputError` for a pass whose whole URL is a variable."""
+    return b"http {\n%s}\n" % b"".join(_Writer(stage).http(http))
+
+
+class _Writer:
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._opened: set[Address] = set()
+        self._echo = f"127.0.0.1:{stage.echo}"
+        self._edits: dict[str, Edit] = {
+            "listen": self._listen,
+            "root": self._root,
+            "alias": self._root,
+            "auth_basic_user_file": self._user_file,
+            **{f"{protocol}_cache_path": self._cache for protocol in PROTOCOLS},
+            **{f"{protocol}_pass": self._pass for protocol in PROTOCOLS},
+        }
+
+    def http(self, http: Level) -> Iterator[bytes]:
+        """Yield the content of http."""
+        yield b"access_log off;\n"
+        for name in (b"client_body", b"proxy", b"fastcgi", b"uwsgi", b"scgi"):
+            yield b"%s_temp_path temp/%s;\n" % (name, name)
+        yield encode(f'map "" ${ECHO} {{ default {self._echo}; }}\n')
+        if self._stage.certificate:
+            yield encode("ssl_certificate {};\nssl_certificate_key {};\n".format(*self._stage.certificate))
+        if not http.own("root"):
+            yield encode(f"root {quoted(self._stage.path('html'))};\n")
+        yield from self._content(http)
+
+    def _content(self, level: Level) -> Iterator[bytes]:
+        """Yield the content of a level, with all included files."""
+        inner = iter(level.levels)
+        if level.kind == "server" and not level.own("listen"):
+            yield self._listens((Address("inet", "0.0.0.0", PORT),), "")
+        if level.kind == "upstream":
+            yield encode(f"server {self._echo};\n")
+        for node in level.scope.nodes if level.scope else ():
+            if isinstance(node, Bulk):
+                yield node.source.data[node.span.start : node.span.end] + b"\n"
+            elif node.block is not None:
+                yield from self._block(next(inner), self._head(node))
+            else:
+                yield self._statement(node, level)
+        for block in inner:  # those around a fragment
+            yield from self._block(block, b"location /" if block.kind == "location" else encode(block.kind))
+
+    def _block(self, level: Level, head: bytes) -> Iterator[bytes]:
+        yield head + b" {\n"
+        yield from self._content(level)
+        yield b"}\n"
+
+    def _head(self, opener: Directive) -> bytes:
+        """Return a block without its content; the path that an `if` tests is one of the stage."""
+        words = {}
+        if opener.name == "if" and len(opener.args) == 2 and _FILE_TEST.fullmatch(opener.args[0]):
+            words = {1: self._stage.path(opener.args[1])} if opener.args[1].startswith("/") else {}
+        assert opener.block is not None
+        return _text(opener, opener.block.span.start, words)
+
+    def _statement(self, directive: Directive, level: Level) -> bytes:
+        name = str(directive.name)
+        is_of_upstream = level.kind == "upstream" and name in _LEFT_OUT_OF_UPSTREAMS
+        if name in _LEFT_OUT or is_of_upstream or name.startswith(_OF_TLS):
+            return b""
+        edit = self._edits.get(name) if directive.args and level.kind in _WITH_EDITS else None
+        return (_text(directive) if edit is None else edit(directive, level)) + b"\n"
+
+    def _listen(self, directive: Directive, level: Level) -> bytes:
+        if "quic" in directive.args:
+            return b""
+        kept = (*_KEPT_OF_LISTEN, "ssl") if self._stage.certificate else _KEPT_OF_LISTEN
+        addresses = read_addresses(directive.args[0], ranges=level.target >= RANGES)
+        return self._listens(addresses, "".join(f" {word}" for word in directive.args[1:] if word in kept))
+
+    def _listens(self, addresses: tuple[Address, ...], parameters: str) -> bytes:
+        lines = []
+        for address in addresses:
+            shared = "" if address in self._opened else " reuseport"  # as the port is held by whoever reserved it
+            self._opened.add(address)
+            lines.append(f"listen 127.0.0.1:{self._stage.ports[address]}{parameters}{shared};\n")
+        return encode("".join(lines))
+
+    def _root(self, directive: Directive, _: Level) -> bytes:
+        return _text(directive, words={0: self._stage.path(directive.args[0])})
+
+    def _user_file(self, directive: Directive, _: Level) -> bytes:
+        path = directive.args[0]
+        return _text(directive, words={0: path if path.startswith(("/", "$")) else self._stage.conf + path})
+
+    def _cache(self, directive: Directive, _: Level) -> bytes:
+        return _text(directive, words={0: f"temp/cache-{directive.span.start}"})
+
+    def _pass(self, directive: Directive, level: Level) -> bytes:
+        """Return a pass to the echo, with the URI that it had."""
+        target = read_pass(directive, level, {})
+        if target is None:
+            return _text(directive)
+        scheme = _SCHEMES.get(target.protocol, "")
+        if target.has_variable and scheme and not target.scheme:
+            raise directive.error("--nginx cannot replace a server in a URL that is a variable", at=directive.args[0])
+        host = f"${ECHO}" if target.has_variable else self._echo
+        return _text(directive, words={0: f"{scheme}{host}{target.uri or ''}"})
+
+
+def _text(directive: Directive, end: int | None = None, words: Mapping[int, str] | None = None) -> bytes:
+    """Return the text of a directive up to `end`, with other words for some of its arguments."""
+    data, at, pieces = directive.source.data, directive.span.start, []
+    for index, word in sorted((words or {}).items()):
+        token = directive.args[index]
+        pieces += [data[at : token.start], encode(quoted(word))]
+        at = token.end
+    return b"".join([*pieces, data[at : directive.span.end if end is None else end]])

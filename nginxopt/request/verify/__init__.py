@@ -1,0 +1,21 @@
+"""Decides whether two configurations answer every request alike: `verify`.
+
+Both are lowered to sites. Servers are paired by the addresses and hosts that they answer (`hosts`), and become programs
+(`program`), which run on all requests at once (`explore`). Where they may differ, requests are tried on the model of
+both (`asking`), so that a difference has a witness; what is left is in doubt.
+"""
+
+from typing import TYPE_CHECKING
+
+from nginxopt.lazy import attributes
+
+if TYPE_CHECKING:
+    from nginxopt.request.verify.comparing import verify
+    from nginxopt.request.verify.verdict import Doubt, Verdict, Verification, Witness
+
+__all__ = ["Doubt", "Verdict", "Verification", "Witness", "verify"]
+
+__getattr__ = attributes(
+    __name__,
+    {"comparing": ("verify",), "verdict": ("Doubt", "Verdict", "Verification", "Witness")},
+)

@@ -1,0 +1,110 @@
+"""Asks the models of both sides the same request, and compares what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from nginxopt.request.connection import RequestForm
+from nginxopt.request.model import Model
+from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.verify.hosts import Address
+from nginxopt.request.verify.verdict import Witness
+from nginxopt.request.verify.witness import Candidate
+from nginxopt.request.world import World
+
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+class Asking:
+    """The models of both sides, which get the same answers about the world."""
+
+    def __init__(self, old: Model, new: Model) -> None:
+        self._models = (old, new)
+        self.tried = 0
+
+    def witness(self, request: RequestForm) -> Witness | None:
+        """Return a request with what both sides make of it, if that differs; None if it does not, or is not known.
+
+        Where it depends on files, it is tried without them, with all, and with those that settings name.
+        """
+        self.tried += 1
+        for exists in (lambda _: False, lambda _: True, self._is_named):
+            witness = self._witness(request, exists)
+            if witness is not None:
+                return witness
+        return None
+
+    def _witness(self, request: RequestForm, exists: Callable[[str], bool]) -> Witness | None:
+        paths: set[str] = set()
+        for _ in range(_MOST_FILES):
+            existing = tuple(sorted(filter(exists, paths)))
+            missing = tuple(sorted(paths.difference(existing)))
+            world = World(existing=existing, missing=missing)
+            old, new = (model.trace(request, world) for model in self._models)
+            mine, theirs = old["outcome"], new["outcome"]
+            asked = {path for outcome in (mine, theirs) if (path := _file(outcome)) is not None} - paths
+            if asked:
+                paths |= asked
+                continue
+            is_known = mine["unknown"] is None and theirs["unknown"] is None
+            if not is_known or _visible(mine) == _visible(theirs):
+                return None
+            return Witness(request, old, new, existing, missing)
+        return None
+
+    def _is_named(self, path: str) -> bool:
+        """Return whether an error page or a fallback is that file."""
+        return path.endswith(self._named)
+
+    @cached_property
+    def _named(self) -> tuple[str, ...]:
+        words = {
+            word
+            for model in self._models
+            for level in model.site.site["levels"]
+            for name in ("error_page", "try_files")
+            for directive in level["settings"].get(name) or ()
+            for word in model.site.site["directives"][directive]["args"]
+        }
+        return tuple(word for word in words if word.startswith("/") and "$" not in word)
+
+
+def _file(outcome: OutcomeForm) -> str | None:
+    """Return the file whose existence an outcome depends on."""
+    unknown = outcome["unknown"]
+    question = None if unknown is None else unknown["question"]
+    return None if question is None else question.get("path")
+
+
+def _visible(outcome: OutcomeForm) -> object:
+    """Return what a client or an upstream sees of an outcome."""
+    headers = sorted((header["name"], header["value"]) for header in outcome["headers"])
+    file = outcome["file"] if outcome["kind"] == "static" else None
+    return (
+        outcome["kind"], outcome["status"], outcome["location"], outcome["body"], outcome["upstream"], file, headers
+    )  # fmt: skip
+
+
+_MOST_FILES = 16
+
+
+def request_of(candidate: Candidate, address: Address, *, is_tls: bool) -> RequestForm:
+    """Return the request of a candidate at an address."""
+    family, host, port = address
+    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in candidate.headers]
+    named = candidate.host is not None
+    return {
+        "method": candidate.method.decode("latin-1"),
+        "target": candidate.target.decode("latin-1"),
+        "version": (1, 1) if named else (1, 0),
+        "headers": ([("Host", candidate.host)] if candidate.host is not None else []) + headers,
+        "connection": {
+            "family": family,
+            "host": _EVERYWHERE.get(host, host),
+            "port": port,
+            "tls": is_tls,
+            "sni": candidate.host if is_tls else None,
+            "client": "127.0.0.1",
+        },
+    }

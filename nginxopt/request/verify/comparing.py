@@ -1,0 +1,128 @@
+"""Decides whether two configurations answer every request alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+from nginxopt.request.model import Model
+from nginxopt.request.verify.asking import Asking, request_of
+from nginxopt.request.verify.explore import Difference
+from nginxopt.request.verify.hosts import Hosts, addresses, has_patterns, pairs, unlike
+from nginxopt.request.verify.probes import probes
+from nginxopt.request.verify.renaming import renamed
+from nginxopt.request.verify.servers import Comparison
+from nginxopt.request.verify.side import Side, unlike_settings
+from nginxopt.request.verify.verdict import Doubt, Verification, Witness
+from nginxopt.request.verify.witness import candidates
+
+MOST_DOUBTS = 20
+"""How many doubts are told."""
+
+_MOST_TRIED = 200  # differences between two servers for which requests are tried
+
+
+def verify(old: Model, new: Model) -> Verification:
+    """Compare two configurations: a request that tells them apart, or what is in doubt, or neither."""
+    return _Verifier(old, new).result()
+
+
+class _Verifier:
+    def __init__(self, old: Model, new: Model) -> None:
+        self._old = Side(old.site, old.site.site)
+        self._new = Side(new.site, renamed(old.site.site, new.site.site))
+        self._comparison = Comparison(self._old, self._new)
+        self._asking = Asking(old, new)
+        self._probes = list(probes(self._old, self._new))
+        self._doubts: dict[tuple[str, int | None, int | None], Doubt] = {}
+
+    def result(self) -> Verification:
+        compared: set[tuple[int, int]] = set()
+        witness = None
+        self._compare_addresses()
+        for hosts in pairs(self._old, self._new):
+            compared.add((hosts.old, hosts.new))
+            witness = witness or self._compare(hosts) or self._probe(hosts)
+        doubts = tuple(self._doubts.values())
+        return Verification(
+            witness, doubts[:MOST_DOUBTS], len(compared), self._asking.tried, _given(self._old, self._new)
+        )
+
+    def _compare(self, hosts: Hosts) -> Witness | None:
+        """Return a request that two servers answer differently; add what is in doubt."""
+        result = self._comparison.servers(hosts.old, hosts.new)
+        for difference in islice(result.differences, _MOST_TRIED):
+            for candidate in candidates(difference.region, hosts.example):
+                socket = addresses(self._old)[hosts.address]
+                is_tls = socket["tls"] if candidate.is_tls is None else candidate.is_tls
+                witness = self._asking.witness(request_of(candidate, hosts.address, is_tls=is_tls))
+                if witness is not None:
+                    return witness
+            self._doubt(self._reason(difference), difference.old.node, difference.new.node)
+        for reason, mine, theirs in result.reasons:
+            self._doubt(reason, mine, theirs)
+        return None
+
+    def _probe(self, hosts: Hosts) -> Witness | None:
+        """Return a request that two servers answer differently, of those that are likely to be."""
+        is_tls = addresses(self._old)[hosts.address]["tls"]
+        for probe in self._probes:
+            candidate = probe if probe.host is not None else replace(probe, host=hosts.example)
+            witness = self._asking.witness(request_of(candidate, hosts.address, is_tls=is_tls))
+            if witness is not None:
+                return witness
+        return None
+
+    def _compare_addresses(self) -> None:
+        for address, reason in unlike(self._old, self._new):
+            family, host, port = address
+            self._doubt(f"{host}:{port}: {reason}" if family != "unix" else f"{host}: {reason}", None, None)
+        for address in addresses(self._old).keys() & addresses(self._new).keys():
+            mine, theirs = addresses(self._old)[address], addresses(self._new)[address]
+            if has_patterns(self._old, mine) or has_patterns(self._new, theirs):
+                old, new = list(_patterns(self._old, address)), list(_patterns(self._new, address))
+                if [name for name, _ in old] != [name for name, _ in new]:
+                    self._doubt("the patterns of server_name differ", None, None)
+                    continue
+                for (_, mine_server), (_, their_server) in zip(old, new, strict=True):
+                    self._compare(Hosts(mine_server, their_server, address, None))
+
+    def _reason(self, difference: Difference) -> str:
+        """Return what is in doubt, as a phrase."""
+        old, new = difference.old, difference.new
+        if old.kind != new.kind:
+            return f"{_PHRASES[old.kind]} before, {_PHRASES[new.kind]} now"
+        if old.what != new.what:
+            return f"{_PHRASES[old.kind]}, but not the same"
+        names = unlike_settings(self._old, old.state.level, self._new, new.state.level)
+        return f"other settings: {', '.join(names)}" if names else "the same settings, with other values of variables"
+
+    def _doubt(self, reason: str, old: int | None, new: int | None) -> None:
+        self._doubts.setdefault((reason, old, new), Doubt(reason, old, new))
+
+
+def _patterns(side: Side, address: tuple[str, str, int]) -> Iterator[tuple[str, int]]:
+    """Yield the patterns of server names of an address, in their order, with their servers."""
+    for server in addresses(side)[address]["servers"]:
+        for name in side.server(server)["names"]:
+            if name["text"].startswith("~"):
+                yield name["text"], server
+
+
+_PHRASES = {
+    "return": "a return",
+    "redirect": "a redirect",
+    "slash": "a redirect to the name of a location",
+    "locating": "a location is chosen",
+    "last": "a location is chosen again",
+    "end": "a handler answers",
+    "exit": "the script goes on",
+    "opaque": "something that is not understood",
+}
+
+
+def _given(old: Side, new: Side) -> tuple[str, ...]:
+    """Return what was taken as given."""
+    premises = [premise.text for side in (old, new) for premise in side.site.premises]
+    return tuple(dict.fromkeys(["files and upstreams are the same before and after", *premises]))

@@ -1,0 +1,328 @@
+"""Runs two programs on all requests at once, and collects where they answer differently.
+
+Where both are in the same state and go on with the same operations, nothing can differ, and they are passed over
+together. Where they are not, each runs by itself, and what it asks of the request divides the requests into regions.
+What leads to the choice of a location is compared once for all requests, whatever their state: if both sides arrive
+there alike, nothing more is to be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from nginxopt.request.verify.live import Live
+from nginxopt.request.verify.program import Compiler, Operation, Program
+from nginxopt.request.verify.region import Matches, Region, overlap
+from nginxopt.request.verify.state import State
+from nginxopt.request.verify.steps import Leaf, Place, Question, Steps, is_url, names
+from nginxopt.request.verify.symbols import Derived, Match, Variable
+
+_EXIT = Operation("exit", (), None, (), None, "exit", None)
+_ENDS = {"return", "end", "slash", "leaf"}
+MOST_DIFFERENCES = 100
+"""How many differences of two servers are collected."""
+
+_ASKING = 4  # operations: what a question costs, in rough terms
+_MOST_TAKEN = 50  # patterns; more make automata too large
+_MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
+
+
+class TooMuchError(Exception):
+    """Too much differs for the work that is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Requests that the two sides seem to answer differently; `old` and `new` are the ends of their scripts."""
+
+    region: Region
+    old: Leaf
+    new: Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """One side: its steps, and what its blocks have in force."""
+
+    steps: Steps
+    compiler: Compiler
+
+
+class Explorer:
+    """Compares two servers. `work` is how many operations may be run."""
+
+    def __init__(self, old: Runner, new: Runner, live: Live, work: int) -> None:
+        self._old = old
+        self._new = new
+        self._live = live
+        self._work = work
+        self._passed_by: list[Matches] = []
+        self.differences: list[Difference] = []
+
+    def compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
+        """Compare two programs from states that are equal, but for the blocks whose settings are in force."""
+        known = len(self._passed_by)
+        self._compare(old, new, state, other, region)
+        del self._passed_by[known:]
+
+    def _compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
+        operations = SequenceMatcher(None, [item.key for item in old], [item.key for item in new], autojunk=False)
+        for tag, first, last, start, end in operations.get_opcodes():
+            if tag == "equal":
+                for mine, theirs in zip(old[first:last], new[start:end], strict=True):
+                    if mine.kind == "locating":
+                        return
+                    if mine.kind in _ENDS:
+                        self._compare_ends(mine, theirs, state, other, region)
+                        return
+                    if not self._is_passed_alike(mine, state, other):
+                        self._chunk(((mine,), ()), ((theirs,), ()), state, other, region)
+                    if _takes_all(mine):
+                        self._passed_by.append(Matches(state.uri, _pattern(mine)))
+                    state, other = self._passed(mine, theirs, state, other)
+                continue
+            pairs = _pairs(old[first:last], new[start:end])
+            if pairs is not None:
+                for mine, theirs in pairs:
+                    inside, beside = self._inside(mine, state, other, region)
+                    self.compare(mine.body, theirs.body, *inside, beside)
+                continue
+            mine_rest, their_rest = (old[first:last], old[last:]), (new[start:end], new[end:])
+            behind = self._chunk(mine_rest, their_rest, state, other, region)
+            if behind is None:
+                return
+            state, other, region = behind
+
+    def _is_passed_alike(self, operation: Operation, state: State, other: State) -> bool:
+        """Return whether an operation does the same on both sides under the settings in force."""
+        mine, theirs = self._old.compiler, self._new.compiler
+        if operation.kind in ("locate", "enter") or mine.settings(state.level) == theirs.settings(other.level):
+            return True
+        if mine.answering(state.level) != theirs.answering(other.level) and _may_answer(operation):
+            return False
+        return not self._old.steps.values.reads_settings(operation)
+
+    def _passed(self, old: Operation, new: Operation, state: State, other: State) -> tuple[State, State]:
+        """Return the states behind an operation that both sides have: what it may change is not known, but equal."""
+        match old.kind:
+            case "locate":
+                return state, other
+            case "enter" | "set" | "break":
+                return self._done(self._old, old, state), self._done(self._new, new, other)
+            case "opaque":
+                return _unknown(old, state), _unknown(new, other)
+        return _changed(old, state), _changed(new, other)
+
+    def _done(self, side: Runner, operation: Operation, state: State) -> State:
+        result = side.steps.do(operation, Place((), state))
+        return result.state if isinstance(result, Place) else state
+
+    def _inside(
+        self, operation: Operation, state: State, other: State, region: Region
+    ) -> tuple[tuple[State, State], Region]:
+        """Return the states and the requests inside a location."""
+        pattern = _pattern(operation)
+        within = region.with_answer(Matches(state.uri, pattern), True)
+        if operation.words[0] == "~":
+            match = Match(state.uri, pattern)
+            state, other = (side.with_match(match, names(pattern)) for side in (state, other))
+        return (state, other), within
+
+    def _compare_ends(self, old: Operation, new: Operation, state: State, other: State, region: Region) -> None:
+        """Compare equal ends of programs, whose settings may differ."""
+        mine = self._old.steps.do(old, Place((), state))
+        theirs = self._new.steps.do(new, Place((), other))
+        assert isinstance(mine, Leaf)
+        assert isinstance(theirs, Leaf)
+        self._compare_leaves(mine, theirs, region)
+
+    def _chunk(
+        self,
+        old: tuple[Program, Program],
+        new: tuple[Program, Program],
+        state: State,
+        other: State,
+        region: Region,
+    ) -> tuple[State, State, Region] | None:
+        """Compare parts of programs that differ, and all that they lead to. Return the states behind them; None if no
+        request goes on there on both sides, or all that do were followed to their end.
+        """
+        exits: dict[object, tuple[State, State, Region]] = {}
+        mine = Place(((*old[0], _EXIT), old[1]), state)
+        theirs = Place(((*new[0], _EXIT), new[1]), other)
+        for leaf, within in self._leaves(self._old, mine, region):
+            for against, both in self._leaves(self._new, theirs, within):
+                if leaf.kind == against.kind == "exit" and leaf.state.key(self._live) == against.state.key(self._live):
+                    key = leaf.state.key(self._live)
+                    known = exits[key][2].in_common(both) if key in exits else both
+                    exits[key] = (leaf.state, against.state, known)
+                else:
+                    self._follow((leaf, old[1]), (against, new[1]), both)
+        states = list(exits.values())
+        for first, second, known in states[1:]:
+            self.compare(old[1], new[1], first, second, known)
+        return states[0] if states else None
+
+    def _follow(self, old: tuple[Leaf, Program], new: tuple[Leaf, Program], region: Region) -> None:
+        """Compare two leaves, after running on where one is no end."""
+        if self._is_same(old[0], new[0]):
+            return
+        for leaf, within in self._ends(self._old, *old, region, _MOST_LOCATIONS):
+            for against, both in self._ends(self._new, *new, within, _MOST_LOCATIONS):
+                self._compare_leaves(leaf, against, both)
+
+    def _ends(
+        self, side: Runner, leaf: Leaf, rest: Program, region: Region, most: int
+    ) -> Iterator[tuple[Leaf, Region]]:
+        """Yield the ends behind a leaf."""
+        if leaf.kind == "exit":
+            place = Place((rest,), leaf.state)
+        elif leaf.kind in ("locating", "last") and most:
+            place = side.steps.locating(leaf.state)
+        else:
+            yield leaf, region
+            return
+        for next_leaf, within in self._leaves(side, place, region):
+            yield from self._ends(side, next_leaf, (), within, most - (leaf.kind == "last"))
+
+    def _leaves(self, side: Runner, place: Place, region: Region) -> Iterator[tuple[Leaf, Region]]:
+        """Yield the leaves that the requests of a region reach, each with its part of them."""
+        open_places = [(place, region)]
+        while open_places:
+            here, within = open_places.pop()
+            self._work -= 1
+            if self._work < 0:
+                raise TooMuchError
+            result = side.steps.step(here)
+            if isinstance(result, Leaf):
+                yield result, within
+            elif isinstance(result, Place):
+                open_places.append((result, within))
+            else:
+                self._work -= _ASKING
+                open_places += _answers(result, within)
+
+    def _compare_leaves(self, old: Leaf, new: Leaf, region: Region) -> None:
+        if self._is_same(old, new):
+            return
+        region = self._not_taken_before(region)
+        if not region.is_empty:
+            self.differences.append(Difference(region, old, new))
+            if len(self.differences) >= MOST_DIFFERENCES:
+                raise TooMuchError
+
+    def _not_taken_before(self, region: Region) -> Region:
+        """Return a region without the requests that both sides answered alike before they came to a difference."""
+        for subject in list(region.subjects()):
+            inside, _ = region.patterns(subject)
+            taken = [atom for atom in self._passed_by if atom.subject == subject and overlap(atom.pattern, inside)]
+            for atom in taken[:_MOST_TAKEN]:
+                region = region.with_answer(atom, False)
+        return region
+
+    def _is_same(self, old: Leaf, new: Leaf) -> bool:
+        """Return whether two leaves answer alike, or go on alike."""
+        if old.kind != new.kind or old.what != new.what:
+            return False
+        if old.kind in ("locating", "last", "exit"):
+            return old.state.key(self._live) == new.state.key(self._live)
+        mine, theirs = self._old.compiler, self._new.compiler
+        if old.kind == "end" or old.kind == "opaque":
+            same = mine.handler(old.state.level) == theirs.handler(new.state.level)
+            return same and old.state.key(self._live) == new.state.key(self._live)
+        if mine.answering(old.state.level) != theirs.answering(new.state.level):
+            return False
+        depends = mine.depends(old.state.level) or (old.kind == "return" and old.what[1] is not None)
+        return old.state.key(self._live) == new.state.key(self._live) if depends else True
+
+
+def _answers(question: Question, region: Region) -> list[tuple[Place, Region]]:
+    """Return where the answers to a question lead that requests of a region have."""
+    answer = region.answer(question.atom)
+    if answer is not None:
+        return [(question.true if answer else question.false, region)]
+    return [
+        (question.false, region.with_answer(question.atom, False)),
+        (question.true, region.with_answer(question.atom, True)),
+    ]
+
+
+def _pairs(old: Program, new: Program) -> list[tuple[Operation, Operation]] | None:
+    """Return pairs of locations that differ only inside; None if the parts differ otherwise."""
+    if len(old) != len(new):
+        return None
+    pairs = list(zip(old, new, strict=True))
+    alike = all(mine.kind == "locate" and mine.test == theirs.test for mine, theirs in pairs)
+    return pairs if alike else None
+
+
+def _changed(operation: Operation, state: State) -> State:
+    """Return the state behind an `if` or a rewrite."""
+    if operation.kind == "rewrite" and not _goes_on(operation):
+        return state.without_match()
+    after = f"after {operation.key}"
+    state = replace(
+        state,
+        values={**(state.values or {}), **{name: Variable(f"{name} {after}") for name in _assigned(operation)}},
+        captures=Match(Derived(after, (state.uri,)), b""),
+        cached={**(state.cached or {}), after: Variable(after)},
+        was_matched=state.was_matched or _has(operation, "rewrite"),
+    )
+    if any(map(_goes_on, _walk(operation))):
+        state = replace(state, uri=Variable(f"uri {after}"), args=Variable(f"args {after}"), is_changed=True)
+    return _unknown(operation, state) if _has(operation, "opaque") else state
+
+
+def _unknown(operation: Operation, state: State) -> State:
+    """Return the state behind something that is not understood and may have changed all of it."""
+    epoch = f" after {operation.key}"
+    return State(state.level, Variable("uri" + epoch), Variable("args" + epoch), is_changed=True, epoch=epoch)
+
+
+def _pattern(operation: Operation) -> bytes:
+    """Return the pattern that a location or a rewrite tries on the URI."""
+    text = operation.words[1 if operation.kind == "locate" else 0]
+    assert text is not None
+    return text.encode("latin-1")
+
+
+def _takes_all(operation: Operation) -> bool:
+    """Return whether no request goes on behind an operation whose pattern it matches."""
+    return operation.kind == "locate" or (operation.kind == "rewrite" and not _goes_on(operation))
+
+
+def _goes_on(operation: Operation) -> bool:
+    """Return whether an operation is a rewrite that changes the URI for the next one."""
+    return operation.kind == "rewrite" and operation.words[2] is None and not is_url(operation.words[1] or "")
+
+
+def _may_answer(operation: Operation) -> bool:
+    """Return whether an operation may answer a request by itself, under the settings in force."""
+    return any(
+        item.kind in ("return", "opaque")
+        or (item.kind == "rewrite" and (item.words[2] in ("redirect", "permanent") or is_url(item.words[1] or "")))
+        for item in _walk(operation)
+    )
+
+
+def _walk(operation: Operation) -> Iterator[Operation]:
+    yield operation
+    for inner in operation.body:
+        yield from _walk(inner)
+
+
+def _assigned(operation: Operation) -> Iterator[str]:
+    """Yield the variables that an operation may set."""
+    if operation.kind == "set" and operation.words[0] is not None:
+        yield operation.words[0].removeprefix("$")
+    if operation.kind in ("if", "rewrite"):
+        for word in operation.words:
+            yield from names((word or "").encode("latin-1"))
+    for inner in operation.body:
+        yield from _assigned(inner)
+
+
+def _has(operation: Operation, kind: str) -> bool:
+    return any(item.kind == kind for item in _walk(operation))

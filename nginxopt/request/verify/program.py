@@ -1,0 +1,294 @@
+"""A server as a program: what nginx does with a request, one operation after the other.
+
+The script of the server comes first, then the choice of a location, as tests of the URI whose bodies are the scripts
+of the locations. Equal operations of two programs have equal keys, whatever the files and lines in which they stand.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+
+from nginxopt.request.verify.definitions import Definitions
+from nginxopt.request.verify.keys import Keys
+from nginxopt.request.verify.region import equal_to, starts_with
+from nginxopt.request.verify.side import Side, Words
+from nginxopt.request.verify.symbols import variables
+from nginxopt.semantics.site.form import StatementForm
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """An operation.
+
+    Attributes:
+        kind: `set`, `rewrite`, `if`, `return`, `break`, `opaque` as the statements; `enter`: the settings of a block
+            are in force from here; `locating`: the script of a server is over; `locate`: the URI is tested for a
+            location, whose body never comes back; `slash`: a redirect to the name of a location; `end`: the script is
+            over, and a handler answers.
+        words: What it is about, as written.
+        level: The block that `if` and `enter` lead to.
+        body: The operations inside an `if` or a location.
+        node: The directive.
+        key: Equal for operations that do the same.
+        test: Equal for operations that ask the same; None for those that ask nothing.
+    """
+
+    kind: str
+    words: tuple[str | None, ...]
+    level: int | None
+    body: Program
+    node: int | None
+    key: Hashable
+    test: Hashable
+
+
+Program = tuple[Operation, ...]
+
+_ANSWERING = {
+    "absolute_redirect", "add_header", "add_header_inherit", "default_type", "error_page", "expires",
+    "msie_refresh", "port_in_redirect", "recursive_error_pages", "server_name_in_redirect", "types",
+}  # fmt: skip
+"""The settings that the answer of a `return` depends on."""
+
+_EVALUATED = {"set", "if", "rewrite", "return"}
+
+_ENTERING = {"internal", "client_max_body_size"}
+"""The settings that nginx looks at before the script of a location."""
+
+_PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
+
+
+class Compiler:
+    """Compiles the servers of a side. `keys` numbers what is equal, on both sides alike."""
+
+    def __init__(self, side: Side, keys: Keys) -> None:
+        self._side = side
+        self._keys = keys
+        self._reference: dict[int, Hashable] = {}
+        self._choices: dict[int, Program] = {}
+        self._definitions = Definitions(side, keys)
+
+    def server(self, level: int) -> Program:
+        """Return the program of a server from its script on."""
+        return (*self.script(level), self._operation("locating", (), None, ()), *self.locate(level))
+
+    def locate(self, level: int) -> Program:
+        """Return the choice of a location of a server, and what becomes of a request there."""
+        if level not in self._choices:
+            self._choices[level] = self._locate(level)
+        return self._choices[level]
+
+    def _locate(self, level: int) -> Program:
+        return (*self._choice(level, ()), self._end(level))
+
+    def named(self, level: int) -> dict[bytes, Program]:
+        """Return the named locations of a server."""
+        side = self._side
+        inner = [(side.location_name(number), number) for number in side.level(level)["locations"]]
+        return {name.text: self._location(number) for name, number in inner if name.modifier == "@"}
+
+    def script(self, level: int) -> Program:
+        """Return the statements of a block."""
+        return tuple(self._statement(statement) for statement in self._side.script(level))
+
+    def settings(self, level: int) -> Hashable:
+        """Return a number that is equal for blocks with the same settings in force."""
+        known = self._reference.get(level)
+        if known is None:
+            side = self._side
+            modelled = frozenset(side.settings(level).items())
+            others = frozenset(side.others(level).items())
+            unread = self._unread(level)
+            meaning = self._meaning(level, (*modelled, *others))
+            known = self._keys.number(("settings", modelled, others, self._except(level), unread, meaning))
+            self._reference[level] = known
+        return known
+
+    def handler(self, level: int) -> Hashable:
+        """Return a number that is equal for blocks whose handlers answer alike."""
+        name: object = None
+        around = self.location_of(level)
+        if around is not None and self._names_itself(level):
+            name = self._side.location_name(around)
+        return self._keys.number(("handler", self.settings(level), name))
+
+    def answering(self, level: int) -> Hashable:
+        """Return a number that is equal for blocks under which a `return` answers alike, and whether that depends on
+        the state of the request.
+        """
+        side = self._side
+        names = _ANSWERING if self.location_of(level) is None else _ANSWERING | _ENTERING
+        modelled = frozenset((name, words) for name, words in side.settings(level).items() if name in names)
+        others = frozenset((name, words) for name, words in side.others(level).items() if not name.startswith(_PASSING))
+        meaning = self._meaning(level, (*modelled, *others))
+        return self._keys.number(("answering", modelled, others, self._except(level), self._unread(level), meaning))
+
+    def _meaning(self, level: int, settings: Iterable[tuple[str, tuple[Words, ...] | None]]) -> Hashable:
+        """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
+        words = {word for _, directives in settings for directive in directives or () for word in directive}
+        used = sorted(set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word)))
+        defined = tuple((name, self._definitions.number(name)) for name in used if name in self._side.definitions)
+        upstreams = {
+            name: content for name, content in self._side.upstreams.items() if any(name in word for word in words)
+        }
+        name = self._side.server_name_of(level) if {"server_name", "host"} & set(used) else None
+        return defined, tuple(sorted(upstreams.items())), name
+
+    def depends(self, level: int) -> bool:
+        """Return whether the answer of a `return` depends on the state: by headers with variables, or error pages."""
+        settings = self._side.settings(level)
+        words = (word for name in _ANSWERING for directive in settings.get(name) or () for word in directive)
+        return "error_page" in settings or bool(self._side.others(level)) or any("$" in word for word in words)
+
+    def location_of(self, level: int) -> int | None:
+        """Return the location that a block is or stands in; None in a server."""
+        form = self._side.level(level)
+        while form["kind"] not in ("location", "server", "http") and form["parent"] is not None:
+            level, form = form["parent"], self._side.level(form["parent"])
+        return level if form["kind"] == "location" else None
+
+    def _except(self, level: int) -> Hashable:
+        """Return what the location around does for other methods."""
+        location = self.location_of(level)
+        inner = None if location is None else self._side.level(location)["limit_except"]
+        if inner is None or inner == level:
+            return None
+        return tuple(self._side.level(inner)["args"]), self.settings(inner)
+
+    def _unread(self, level: int) -> Hashable:
+        """Return what is in force and not understood, as it is written."""
+        unread = []
+        number: int | None = level
+        while number is not None:
+            form = self._side.level(number)
+            unread += [self._text(item["node"]) for item in (*form["opaque"], *form["filters"])]
+            number = form["parent"]
+        return tuple(unread)
+
+    def _statement(self, statement: StatementForm) -> Operation:
+        node = statement["node"]
+        match statement["kind"]:
+            case "set":
+                return self._operation("set", (statement["variable"].lower(), statement["value"]), None, (), node)
+            case "rewrite":
+                words = (statement["pattern"], statement["replacement"], statement["flag"])
+                return self._operation("rewrite", words, None, (), node, test=statement["pattern"])
+            case "if":
+                level = statement["level"]
+                body = (self._enter(level), *self.script(level))
+                condition = tuple(statement["condition"])
+                return self._operation("if", condition, level, body, node, test=condition)
+            case "return":
+                return self._operation("return", tuple(statement["args"]), None, (), node)
+            case "break":
+                return self._operation("break", (), None, (), node)
+            case "opaque":
+                return self._operation("opaque", (statement["reason"], self._text(node)), None, (), node)
+            case _:
+                raise AssertionError(statement)
+
+    def _text(self, node: int) -> str:
+        return self._side.site.nodes.place(node).text
+
+    def _enter(self, level: int) -> Operation:
+        return self._operation("enter", (), level, (), self._side.level(level)["node"], also=self.settings(level))
+
+    def _end(self, level: int) -> Operation:
+        return self._operation("end", (), None, (), self._side.level(level)["node"])
+
+    def _location(self, level: int) -> Program:
+        """Return what becomes of a request in a location once it is chosen."""
+        name = self._side.location_name(level)
+        identity = (name.modifier, name.text.decode("latin-1")) if self._names_itself(level) else ()
+        enter = self._operation(
+            "enter", identity, level, (), self._side.level(level)["node"], also=self.settings(level)
+        )
+        return (enter, *self.script(level), self._end(level))
+
+    def _names_itself(self, level: int) -> bool:
+        """Return whether the handler of a location uses its name: as `alias`, `proxy_pass` with a URI."""
+        settings = self._side.settings(level)
+        return "alias" in settings or any(name.endswith("_pass") for name in settings)
+
+    def _choice(self, level: int, tail: Program) -> Iterator[Operation]:
+        """Yield the tests of the locations directly in a block, in an order that chooses as nginx does.
+
+        `tail` are the regular expressions further out that nginx tries after those in here, unless what is chosen here
+        is final (`ngx_http_core_find_location`).
+        """
+        exact: list[tuple[bytes, int]] = []
+        prefixes: list[tuple[bytes, int, bool]] = []
+        regexes: list[int] = []
+        for inner in self._side.level(level)["locations"]:
+            name = self._side.location_name(inner)
+            if name.modifier == "=":
+                exact.append((name.text, inner))
+            elif name.modifier in ("~", "~*"):
+                regexes.append(inner)
+            elif name.modifier != "@":
+                prefixes.append((name.text, inner, name.modifier == "^~"))
+        beside = tuple(map(self._regex, regexes))
+        yield from self._slashes(level, exact, prefixes)
+        for text, inner in sorted(exact):
+            yield self._located("=", equal_to(text), self._location(inner), inner)
+        for text, inner, guards in sorted(prefixes, key=lambda prefix: (-len(prefix[0]), prefix[0])):
+            after = tail if guards else (*beside, *tail)
+            body = (*self._choice(inner, after), *after, *self._location(inner))
+            yield self._located("", starts_with(text), body, inner)
+        yield from beside
+
+    def _slashes(
+        self, level: int, exact: list[tuple[bytes, int]], prefixes: list[tuple[bytes, int, bool]]
+    ) -> Iterator[Operation]:
+        """Yield the redirects to the name of a location that passes requests on and ends with a slash."""
+        static = sorted([*exact, *((text, inner) for text, inner, _ in prefixes)])
+        names = [text for text, _ in static]
+        inside = {text: inner for text, inner, _ in prefixes}
+        for at, (text, inner) in enumerate(static):
+            stem = text[:-1]
+            first = bisect_left(names, stem)
+            if not text.endswith(b"/") or names[first] == stem or not self._passes(inner):
+                continue
+            # nginx finds it on its way through a tree, past which names between the two lead (ngx_http_core_module.c).
+            between = tuple(name.decode("latin-1") for name in names[first:at])
+            node = self._side.level(inner)["node"]
+            redirect = self._operation("slash", (text.decode("latin-1"), *between), None, (), node)
+            around = next((inside[stem[:end]] for end in range(len(stem), 0, -1) if stem[:end] in inside), level)
+            yield self._located("=", equal_to(stem), (self._enter(around), redirect), inner)
+
+    def _passes(self, level: int) -> bool:
+        return any(name.endswith("_pass") and stated for name, stated in self._side.level(level)["settings"].items())
+
+    def _regex(self, level: int) -> Operation:
+        name = self._side.location_name(level)
+        pattern = (b"(?i)" if name.modifier == "~*" else b"") + name.text
+        inner = self._side.level(level)["locations"]
+        nested = [number for number in inner if self._side.location_name(number).modifier in ("~", "~*")]
+        body = (*map(self._regex, nested), *self._location(level))
+        return self._located("~", pattern, body, level)
+
+    def _located(self, sign: str, pattern: bytes, body: Program, level: int) -> Operation:
+        text = pattern.decode("latin-1")
+        return self._operation("locate", (sign, text), level, body, self._side.level(level)["node"], test=(sign, text))
+
+    def _operation(
+        self,
+        kind: str,
+        words: tuple[str | None, ...],
+        level: int | None,
+        body: Program,
+        node: int | None = None,
+        *,
+        test: Hashable = None,
+        also: Hashable = None,
+    ) -> Operation:
+        meaning = self._words_meaning(words) if kind in _EVALUATED else None
+        key = self._keys.number((kind, words, also, meaning, tuple(operation.key for operation in body)))
+        return Operation(kind, words, level, body, node, key, None if test is None else (kind, test))
+
+    def _words_meaning(self, words: tuple[str | None, ...]) -> Hashable:
+        """Return what the variables in the words of a statement stand for."""
+        used = set().union(*(variables(word.encode("latin-1")) for word in words if word is not None and "$" in word))
+        return tuple((name, self._definitions.number(name)) for name in sorted(used & self._side.definitions.keys()))

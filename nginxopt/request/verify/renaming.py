@@ -1,0 +1,52 @@
+"""Variables that one side calls otherwise than the other: a name that is only a name is no difference."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from nginxopt.semantics.site.form import SiteForm, StatementForm
+
+_USED = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+
+
+def renamed(old: SiteForm, new: SiteForm) -> SiteForm:
+    """Return `new` with its own names of variables replaced by those of `old`, if each has as many that the other has
+    not: they are paired in the order in which they are defined.
+    """
+    mine, theirs = _defined(old), _defined(new)
+    names = [name for name in theirs if name not in mine]
+    others = [name for name in mine if name not in theirs]
+    if not names or len(names) != len(others):
+        return new
+    return cast(SiteForm, _replaced(new, dict(zip(names, others, strict=True))))
+
+
+def _defined(form: SiteForm) -> dict[str, None]:
+    """Return the variables that a site defines, in their order, without those that a pattern names."""
+    names = [definition["variable"] for definition in form["variables"]]
+    for level in form["levels"]:
+        names += [name for statement in level["script"] if (name := _set(statement)) is not None]
+    return dict.fromkeys(name.removeprefix("$").lower() for name in names)
+
+
+def _set(statement: StatementForm) -> str | None:
+    return statement["variable"] if statement["kind"] == "set" else None
+
+
+def _replaced(item: object, table: dict[str, str]) -> object:
+    """Return a part of a form with the names of variables replaced."""
+    if isinstance(item, str):
+        return _USED.sub(lambda match: _name(match, table), item) if "$" in item else item
+    if isinstance(item, list):
+        return [_replaced(inner, table) for inner in item]
+    if isinstance(item, dict):
+        return {key: _replaced(inner, table) for key, inner in item.items()}
+    return item
+
+
+def _name(match: re.Match[str], table: dict[str, str]) -> str:
+    name = (match[1] or match[2]).lower()
+    if name not in table:
+        return match[0]
+    return f"${table[name]}" if match[0] == match.string else f"${{{table[name]}}}"

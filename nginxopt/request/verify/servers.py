@@ -1,0 +1,110 @@
+"""Compares two servers for all requests: from the start of their scripts, from the choice of a location, and in each
+named location, whatever the state of the request there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nginxopt.request.verify.explore import Difference, Explorer, Runner, TooMuchError
+from nginxopt.request.verify.keys import Keys
+from nginxopt.request.verify.live import Live
+from nginxopt.request.verify.program import Compiler, Program
+from nginxopt.request.verify.region import Region
+from nginxopt.request.verify.side import Side
+from nginxopt.request.verify.state import State
+from nginxopt.request.verify.steps import Steps
+from nginxopt.request.verify.values import Values
+
+WORK = 200_000
+"""How many operations may be run for a pair of servers."""
+
+_BEFORE = {
+    "merge_slashes", "underscores_in_headers", "ignore_invalid_headers", "large_client_header_buffers",
+    "set_real_ip_from", "real_ip_header", "client_max_body_size",
+}  # fmt: skip
+"""The settings of a server that nginx looks at before its script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The result for two servers.
+
+    Attributes:
+        differences: Requests that they seem to answer differently.
+        reasons: Other things that differ, as phrases, with the directives of the old and the new side.
+    """
+
+    differences: tuple[Difference, ...] = ()
+    reasons: tuple[tuple[str, int | None, int | None], ...] = ()
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether they certainly answer all requests alike."""
+        return not self.differences and not self.reasons
+
+
+class Comparison:
+    """Compares servers of two sides, each pair once."""
+
+    def __init__(self, old: Side, new: Side) -> None:
+        self._keys = Keys()
+        self._sides = (old, new)
+        self._live = Live.of(old, new)
+        self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
+        self._known: dict[tuple[int, int], Compared] = {}
+
+    def servers(self, old: int, new: int) -> Compared:
+        """Return what differs between two servers."""
+        if (old, new) not in self._known:
+            self._known[old, new] = self._compare(old, new)
+        return self._known[old, new]
+
+    def _compare(self, old: int, new: int) -> Compared:
+        mine, theirs = self._compiled(0, old), self._compiled(1, new)
+        reasons = [*self._reasons(old, new)]
+        explorer = Explorer(mine.runner, theirs.runner, self._live, WORK)
+        try:
+            for before, after in (
+                (mine.program, theirs.program),
+                (mine.locating, theirs.locating),
+                *((mine.named[name], theirs.named[name]) for name in mine.named.keys() & theirs.named.keys()),
+            ):
+                explorer.compare(before, after, State(mine.level), State(theirs.level), Region())
+        except TooMuchError:
+            nodes = (self._sides[0].server(old)["node"], self._sides[1].server(new)["node"])
+            reasons.append(("too much differs to compare all requests", *nodes))
+        for name in mine.named.keys() ^ theirs.named.keys():
+            side = "old" if name in mine.named else "new"
+            reasons.append((f"only the {side} server has the location {name.decode('latin-1')}", None, None))
+        return Compared(tuple(explorer.differences), tuple(reasons))
+
+    def _compiled(self, side: int, server: int) -> _Server:
+        compiler, level = self._compilers[side], self._sides[side].server(server)["level"]
+        locating = compiler.locate(level)
+        values = Values(self._sides[side], server, compiler, self._keys)
+        runner = Runner(Steps(values, locating), compiler)
+        return _Server(level, compiler.server(level), locating, compiler.named(level), runner)
+
+    def _reasons(self, old: int, new: int) -> list[tuple[str, int | None, int | None]]:
+        levels = self._sides[0].server(old)["level"], self._sides[1].server(new)["level"]
+        nodes = self._sides[0].server(old)["node"], self._sides[1].server(new)["node"]
+        settings = [side.settings(level) for side, level in zip(self._sides, levels, strict=True)]
+        reasons: list[tuple[str, int | None, int | None]] = [
+            (f"{name} differs", *nodes)
+            for name in sorted(_BEFORE)
+            if settings[0].get(name, ()) != settings[1].get(name, ())
+        ]
+        named = {side.server_name(server) for side, server in zip(self._sides, (old, new), strict=True)}
+        if len(named) > 1 and any(side.states("server_name_in_redirect") for side in self._sides):
+            reasons.append(("the first server_name differs, and redirects may have it", *nodes))
+        return reasons
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    level: int
+    program: Program
+    locating: Program
+    named: dict[bytes, Program]
+    runner: Runner

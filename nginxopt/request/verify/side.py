@@ -1,0 +1,220 @@
+"""One of the two configurations that are compared, as a site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from nginxopt._native import request_settings
+from nginxopt.config import statements
+from nginxopt.semantics.site.effects import IGNORED
+from nginxopt.semantics.site.form import (
+    GeoForm,
+    LevelForm,
+    MapForm,
+    OpaqueVariableForm,
+    ServerForm,
+    SiteForm,
+    StatementForm,
+)
+from nginxopt.text import Source, encode
+
+if TYPE_CHECKING:
+    from nginxopt.config import Directive
+    from nginxopt.semantics import Level
+    from nginxopt.semantics.site import LoweredSite
+
+_INVISIBLE = (
+    "logs",
+    "sizes of buffers, pools and tables",
+    "connections, time-outs and the way bytes are sent",
+    "the encoding of a body, which decodes to the same",
+)
+"""What does not count as an answer, by the groups of `effects.IGNORED`."""
+
+_STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name", "include", "upstream"}
+_DEFINED = {"map", "geo", "split_clients"}
+_SCRIPT = {"set", "rewrite", "return", "break"}
+
+Definition = MapForm | GeoForm | OpaqueVariableForm
+
+Words = tuple[str, ...]
+"""The arguments of a directive."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocationName:
+    """The modifier and the path, pattern or name of a location."""
+
+    modifier: str
+    text: bytes
+
+
+class Side:
+    """A site, with what is asked of it again and again. `form` is that of the site, or that with other names."""
+
+    def __init__(self, site: LoweredSite, form: SiteForm) -> None:
+        self.site = site
+        self.form = form
+        self._scripts: dict[int, Sequence[StatementForm]] = {}
+        self._others: dict[int, dict[str, tuple[Words, ...]]] = {}
+
+    def level(self, number: int) -> LevelForm:
+        """Return a block by its number."""
+        return self.form["levels"][number]
+
+    def server(self, number: int) -> ServerForm:
+        """Return a server by its number."""
+        return self.form["servers"][number]
+
+    def script(self, number: int) -> Sequence[StatementForm]:
+        """Return the statements of a block, those of folded runs one by one."""
+        known = self._scripts.get(number)
+        if known is None:
+            statements = self.level(number)["script"]
+            known = self._scripts[number] = [inner for statement in statements for inner in self._unfolded(statement)]
+        return known
+
+    def _unfolded(self, statement: StatementForm) -> Iterator[StatementForm]:
+        if statement["kind"] != "rewrites":
+            yield statement
+            return
+        source = Source("", self.site.texts[statement["text"]])
+        rules = statements(source, start=statement["start"], end=statement["end"])
+        for node, rule in enumerate((rule for rule in rules if rule.kind == ";"), statement["node"]):
+            _, *words = map(_latin, rule.words)
+            yield {
+                "kind": "rewrite",
+                "node": node,
+                "pattern": words[0],
+                "replacement": words[1],
+                "flag": words[2] if len(words) > 2 else None,
+            }
+
+    def setting(self, number: int, name: str) -> tuple[Words, ...] | None:
+        """Return the directives in force at a block by their arguments; None if they are not known."""
+        return self._settings(number).get(name, ())
+
+    def settings(self, number: int) -> Mapping[str, tuple[Words, ...] | None]:
+        """Return all settings of a block that the model reads and something sets, by name."""
+        return self._settings(number)
+
+    def _settings(self, number: int) -> dict[str, tuple[Words, ...] | None]:
+        form = self.level(number)
+        around = {} if form["parent"] is None else self._settings(form["parent"])
+        if not form["settings"]:
+            return around
+        own = {
+            name: None if stated is None else tuple(self._words(directive) for directive in stated)
+            for name, stated in form["settings"].items()
+        }
+        return {name: words for name, words in {**around, **own}.items() if words != ()}
+
+    def _words(self, directive: int) -> Words:
+        return tuple(self.form["directives"][directive]["args"])
+
+    def states(self, name: str) -> bool:
+        """Return whether a setting is stated anywhere."""
+        return any(name in level["settings"] for level in self.form["levels"])
+
+    def others(self, number: int) -> dict[str, tuple[Words, ...]]:
+        """Return the directives in force that the model does not read and that may change what is answered or passed
+        on, by name.
+        """
+        known = self._others.get(number)
+        if known is None:
+            parent = self.level(number)["parent"]
+            around = {} if parent is None else self.others(parent)
+            own = self._own_others(self.site.levels[number])
+            known = self._others[number] = {**around, **own} if own else around
+        return known
+
+    def _own_others(self, level: Level) -> dict[str, tuple[Words, ...]]:
+        others: dict[str, list[Words]] = {}
+        for directive in level.directives:
+            name = str(directive.name)
+            if name not in self._read and self._counts(directive):
+                others.setdefault(name, []).append(_whole(directive))
+        return {name: tuple(words) for name, words in others.items()}
+
+    def _counts(self, directive: Directive) -> bool:
+        return str(directive.name) not in _invisible()
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        return frozenset(request_settings()) | _STRUCTURE | _DEFINED | _SCRIPT
+
+    @cached_property
+    def definitions(self) -> dict[str, Definition]:
+        """The variables that the configuration defines outside of scripts, by name; the last of a name counts."""
+        return {form["variable"].removeprefix("$").lower(): form for form in self.form["variables"]}
+
+    @property
+    def has_opaque(self) -> bool:
+        """Return whether a script or the http block has something that is not understood."""
+        scripts = (self.script(number) for number in range(len(self.form["levels"])))
+        return bool(self.form["opaque"]) or any(item["kind"] == "opaque" for script in scripts for item in script)
+
+    @cached_property
+    def upstreams(self) -> dict[str, tuple[Words, ...]]:
+        """What each upstream says, by its name."""
+        contents = {}
+        for upstream in self.form["upstreams"]:
+            directive = self.site.nodes.directive(upstream["node"])
+            inner = directive.block.directives() if directive is not None and directive.block is not None else ()
+            contents[upstream["name"]] = tuple(
+                (str(item.name), *item.args) for item in inner if not item.name.startswith(("keepalive", "zone"))
+            )
+        return contents
+
+    def server_name(self, server: int) -> str:
+        """Return the first name of a server, as `$server_name` has it."""
+        names = self.server(server)["names"]
+        return names[0]["text"] if names else ""
+
+    def server_name_of(self, level: int) -> str:
+        """Return the first name of the server around a block."""
+        number: int | None = level
+        while number is not None and self.level(number)["kind"] != "server":
+            number = self.level(number)["parent"]
+        server = self._server_at.get(number if number is not None else -1)
+        return "" if server is None else self.server_name(server)
+
+    @cached_property
+    def _server_at(self) -> dict[int, int]:
+        return {server["level"]: number for number, server in enumerate(self.form["servers"])}
+
+    def location_name(self, number: int) -> LocationName:
+        """Return the name of a location."""
+        args = self.level(number)["args"]
+        word = args[0] if args else ""
+        if len(args) > 1:
+            return LocationName(word, args[1].encode("latin-1"))
+        modifier = next((sign for sign in ("~*", "^~", "=", "~", "@") if word.startswith(sign)), "")
+        text = word if modifier == "@" else word.removeprefix(modifier)
+        return LocationName(modifier, text.encode("latin-1"))
+
+
+@cache
+def _invisible() -> frozenset[str]:
+    return frozenset(name for group in _INVISIBLE for name in IGNORED[group].split())
+
+
+def _latin(word: str) -> str:
+    return word if word.isascii() else encode(word).decode("latin-1")
+
+
+def _whole(directive: Directive) -> Words:
+    """Return the arguments of a directive with the content of its block."""
+    if directive.block is None:
+        return tuple(directive.args)
+    block = directive.source.data[directive.block.span.start : directive.block.span.end]
+    return (*directive.args, block.decode("latin-1"))
+
+
+def unlike_settings(old: Side, level: int, new: Side, other: int) -> list[str]:
+    """Return the names of the settings that are in force at only one of two blocks, or otherwise."""
+    mine, theirs = {**old.others(level), **old.settings(level)}, {**new.others(other), **new.settings(other)}
+    return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name, ()) != theirs.get(name, ()))

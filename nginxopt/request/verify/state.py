@@ -1,0 +1,83 @@
+"""The state of a request as a script changes it, in symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from nginxopt.request.verify.live import Live
+from nginxopt.request.verify.symbols import ARGS, EMPTY, URI, Capture, Match, Symbol, Variable
+
+START_URI = Variable(URI)
+START_ARGS = Variable(ARGS)
+
+BEFORE = Match(None, None)
+"""What was matched before the start of what is compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of a request.
+
+    Attributes:
+        uri: `$uri`.
+        args: `$args`.
+        values: The values of variables that were set, and of named captures, by name.
+        cached: The values of maps that were looked up; nginx keeps them.
+        captures: Where `$1` comes from; None after a pattern that did not match.
+        is_changed: Whether the URI was changed, so that it is not passed on as the client sent it.
+        is_stopped: Whether a `break` followed such a change.
+        was_matched: Whether a rewrite of the script matched: `$1` is escaped otherwise from there on.
+        level: The block whose settings are in force.
+        epoch: A suffix of the variables that are read from here on: what is not understood may have changed them all.
+    """
+
+    level: int
+    uri: Symbol = START_URI
+    args: Symbol = START_ARGS
+    values: Mapping[str, Symbol] | None = None
+    cached: Mapping[str, Symbol] | None = None
+    captures: Match | None = BEFORE
+    is_changed: bool = False
+    is_stopped: bool = False
+    was_matched: bool = False
+    epoch: str = ""
+
+    def with_value(self, name: str, value: Symbol) -> State:
+        """Return the state with a variable set."""
+        if name == ARGS:
+            return replace(self, args=value)
+        return replace(self, values={**(self.values or {}), name: value})
+
+    def with_match(self, match: Match, names: tuple[str, ...]) -> State:
+        """Return the state after a pattern with these named groups matched."""
+        named = {name: Capture(match, name, "name") for name in names}
+        return replace(self, captures=match, values={**(self.values or {}), **named} if named else self.values)
+
+    def without_match(self) -> State:
+        """Return the state after a pattern did not match."""
+        return replace(self, captures=None)
+
+    def at(self, level: int) -> State:
+        """Return the state with the settings of another block."""
+        return replace(self, level=level)
+
+    def capture(self, group: str, use: str) -> Symbol:
+        """Return the value of `$1` and the like."""
+        if self.captures is None:
+            return EMPTY
+        return Capture(self.captures, group, f"{use} after a match" if self.was_matched else use)
+
+    def key(self, live: Live) -> tuple[object, ...]:
+        """Return all of it that is read, but the level: states with equal keys go on alike under equal settings."""
+        values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name))
+        return (
+            self.uri,
+            self.args,
+            frozenset(values),
+            frozenset((self.cached or {}).items()),
+            (self.captures, self.was_matched) if live.captures else None,
+            self.is_changed,
+            self.is_stopped,
+            self.epoch,
+        )

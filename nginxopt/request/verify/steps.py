@@ -1,0 +1,260 @@
+"""What an operation does to the state of a request, as the rewrite module and the choice of a location do it.
+
+Sources: ngx_http_rewrite_module.c, ngx_http_script.c and `ngx_http_core_find_location`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+from nginxopt.request.verify.program import Operation, Program
+from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, equal_to
+from nginxopt.request.verify.state import State
+from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, join
+from nginxopt.request.verify.values import Values
+
+_NAMED = re.compile(rb"\(\?P?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')")
+_URL = ("http://", "https://", "$scheme")
+_REDIRECTS = {"301", "302", "303", "307", "308"}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The end of a script.
+
+    Attributes:
+        kind: `return`, `redirect`, `slash`, `locating` (a location is chosen), `last` (it is chosen again), `end` (a
+            handler answers), `exit` (of a part of a program) or `opaque`.
+        what: What is answered: a status, a text, a target.
+        state: The state then.
+        node: The directive that decides.
+    """
+
+    kind: str
+    what: tuple[Hashable, ...]
+    state: State
+    node: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An operation that asks: where each answer leads."""
+
+    atom: Atom
+    true: Place
+    false: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a program, and the state of the request there: what is left to do, innermost first."""
+
+    rest: tuple[Program, ...]
+    state: State
+
+    def then(self, program: Program) -> Place:
+        """Return the place at the start of a program that comes before the rest."""
+        return Place((program, *self.rest), self.state)
+
+    def with_state(self, state: State) -> Place:
+        """Return the place with another state."""
+        return Place(self.rest, state)
+
+
+class Steps:
+    """Steps of the programs of one server of a side; `locating` chooses a location of it."""
+
+    def __init__(self, values: Values, locating: Program) -> None:
+        self.values = values
+        self._locating = locating
+
+    def step(self, place: Place) -> Place | Question | Leaf:
+        """Do the next operation of a place."""
+        rest = place.rest
+        while rest and not rest[0]:
+            rest = rest[1:]
+        if not rest:
+            return Leaf("end", (), place.state, None)
+        operation = rest[0][0]
+        return self.do(operation, Place((rest[0][1:], *rest[1:]), place.state))
+
+    def do(self, operation: Operation, after: Place) -> Place | Question | Leaf:
+        """Do an operation, with what comes after it."""
+        state = after.state
+        match operation.kind:
+            case "enter":
+                assert operation.level is not None
+                return after.with_state(state.at(operation.level))
+            case "locating":
+                return Leaf("locating", (), state, operation.node)
+            case "leaf":
+                assert isinstance(operation.key, Leaf)
+                return operation.key
+            case "exit":
+                return Leaf("exit", (), state, None)
+            case "locate":
+                return self._locate(operation, after)
+            case "set":
+                return after.with_state(self._set(operation, state))
+            case "if":
+                return self._if(operation, after)
+            case "rewrite":
+                return self._rewrite(operation, after)
+            case "break":
+                return self._stopped(after)
+            case "return":
+                return self._return(operation, state)
+            case "slash":
+                return Leaf("slash", (operation.words[0], state.args), state, operation.node)
+            case "end":
+                return Leaf("end", (), state, operation.node)
+        return Leaf("opaque", (operation.key,), state, operation.node)
+
+    def locating(self, state: State) -> Place:
+        """Return the place at which a location is chosen, for the first time or again."""
+        return Place((self._locating,), replace(state, was_matched=False))
+
+    def _stopped(self, after: Place) -> Place:
+        """Return the place behind the script: the choice of a location, or the handler."""
+        state = replace(after.state, is_stopped=after.state.is_stopped or after.state.is_changed)
+        for number, program in enumerate(after.rest):
+            for at, operation in enumerate(program):
+                if operation.kind in ("locating", "end"):
+                    return Place((program[at:], *after.rest[number + 1 :]), state)
+        return Place((), state)
+
+    def _locate(self, operation: Operation, after: Place) -> Question:
+        sign, text = operation.words
+        assert text is not None
+        pattern, state = text.encode("latin-1"), after.state
+        matched = state
+        if sign == "~":
+            matched = state.with_match(Match(state.uri, pattern), names(pattern))
+        inside = Place((operation.body,), matched)
+        return Question(Matches(state.uri, pattern), inside, after)
+
+    def _set(self, operation: Operation, state: State) -> State:
+        name, text = operation.words
+        assert name is not None
+        assert text is not None
+        value, state = self.values.value(text.encode("latin-1"), state, "set")
+        return state.with_value(name.removeprefix("$"), value)
+
+    def _if(self, operation: Operation, after: Place) -> Place | Question:
+        words = [word.encode("latin-1") for word in operation.words if word is not None]
+        test = words[1].decode("latin-1") if len(words) == 3 else ""
+        if test in ("~", "~*", "!~", "!~*"):
+            return self._matching(operation, after, words[0], words[2], test)
+        if len(words) == 2:
+            value, state = self.values.value(words[1], after.state, "if")
+            return self._asking(Fact(words[0].decode().removeprefix("!"), (value,)), operation, after, state, words[0])
+        left, state = self.values.value(words[0], after.state, "if")
+        if test not in ("=", "!="):
+            return Question(Matches(left, FALSE), after.with_state(state), after.with_state(state).then(operation.body))
+        right, state = self.values.value(words[2], state, "if")
+        if left == right:
+            return after.with_state(state).then(operation.body) if test == "=" else after.with_state(state)
+        if isinstance(right, Text):
+            return self._asking(Matches(left, equal_to(right.value)), operation, after, state, words[1])
+        if isinstance(left, Text):
+            return self._asking(Matches(right, equal_to(left.value)), operation, after, state, words[1])
+        return self._asking(Fact("=", (left, right)), operation, after, state, words[1])
+
+    def _asking(self, atom: Atom, operation: Operation, after: Place, state: State, test: bytes) -> Question:
+        """Return a question whose positive answer leads into a block, or past it if the test is negated."""
+        behind = after.with_state(state)
+        inside = behind.then(operation.body)
+        return Question(atom, behind, inside) if test.startswith(b"!") else Question(atom, inside, behind)
+
+    def _matching(self, operation: Operation, after: Place, value: bytes, pattern: bytes, test: str) -> Question:
+        subject, state = self.values.value(value, after.state, "if")
+        if test.endswith("*"):
+            pattern = b"(?i)" + pattern
+        hit = after.with_state(state.with_match(Match(subject, pattern), names(pattern)))
+        miss = after.with_state(state.without_match())
+        if test.startswith("!"):
+            return Question(Matches(subject, pattern), hit, miss.then(operation.body))
+        return Question(Matches(subject, pattern), hit.then(operation.body), miss)
+
+    def _rewrite(self, operation: Operation, after: Place) -> Question:
+        pattern, replacement, flag = operation.words
+        assert pattern is not None
+        assert replacement is not None
+        regex, state = pattern.encode("latin-1"), after.state
+        hit = replace(state.with_match(Match(state.uri, regex), names(regex)), was_matched=True)
+        miss = after.with_state(state.without_match())
+        is_redirect = flag in ("redirect", "permanent") or is_url(replacement)
+        uri, args, hit = self._target(replacement, hit, "redirect" if is_redirect else "rewrite")
+        if is_redirect:
+            code = "301" if flag == "permanent" else "302"
+            text = Text(replacement.encode("latin-1"))  # decoded from here on, which the same words are alike
+            target = uri if _is_plain(uri) else Derived("redirect", (text, uri))
+            return Question(
+                Matches(state.uri, regex), self._end(Leaf("redirect", (code, target, args), hit, operation.node)), miss
+            )
+        hit = replace(hit, uri=uri, args=args, is_changed=True)
+        matched = after.with_state(hit)
+        if flag == "break":
+            matched = self._stopped(matched)
+        elif flag == "last":
+            matched = self._last(matched)
+        return Question(Matches(state.uri, regex), matched, miss)
+
+    def _end(self, leaf: Leaf) -> Place:
+        return Place(((Operation("leaf", (), None, (), leaf.node, leaf, None),),), leaf.state)
+
+    def _last(self, after: Place) -> Place:
+        """Return the choice of a location: behind the script of a server, or again."""
+        for number, program in enumerate(after.rest):
+            for at, operation in enumerate(program):
+                if operation.kind == "locating":
+                    return Place((program[at:], *after.rest[number + 1 :]), after.state)
+        return self._end(Leaf("last", (), after.state, None))
+
+    def _target(self, replacement: str, state: State, use: str) -> tuple[Symbol, Symbol, State]:
+        """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
+        path, mark, query = replacement.partition("?")
+        uri, state = self.values.value(path.encode("latin-1"), state, use)
+        if not mark:
+            return uri, state.args, state
+        if query.endswith("?") or not query:
+            args, state = self.values.value(query.removesuffix("?").encode("latin-1"), state, use + " args")
+            return uri, args, state
+        args, state = self.values.value(query.encode("latin-1"), state, use + " args")
+        return uri, join([args, Derived("more", (state.args,))]), state
+
+    def _return(self, operation: Operation, state: State) -> Leaf:
+        code, *text = (word for word in operation.words if word is not None)
+        if not text and not code.isdecimal():
+            code, text = "302", [code]
+        if not text:
+            return Leaf("return", (code, None), state, operation.node)
+        value, state = self.values.value(text[0].encode("latin-1"), state, "return")
+        if code not in _REDIRECTS:
+            return Leaf("return", (code, value), state, operation.node)
+        return Leaf("redirect", (code, *_split(value)), state, operation.node)
+
+
+def is_url(replacement: str) -> bool:
+    """Return whether a rewrite redirects to its replacement without a flag (`ngx_http_rewrite`)."""
+    return replacement.startswith(_URL)
+
+
+def _split(target: Symbol) -> tuple[Symbol, Symbol | None]:
+    """Return the target of a `return` as that of a rewrite: with its arguments apart, if they are the client's."""
+    is_args, args = Derived("is_args", (Variable(ARGS),)), Variable(ARGS)
+    if isinstance(target, Join) and target.parts[-2:] == (is_args, args):
+        return join(target.parts[:-2]), args
+    return target, Text(b"")
+
+
+def _is_plain(target: Symbol) -> bool:
+    """Return whether a target is sent as it is written."""
+    return isinstance(target, Text) and re.fullmatch(rb"[A-Za-z0-9/_.:-]*", target.value) is not None
+
+
+def names(pattern: bytes) -> tuple[str, ...]:
+    """Return the names of the groups of a pattern, in lower case."""
+    return tuple((match[1] or match[2]).decode().lower() for match in _NAMED.finditer(pattern))

@@ -1,0 +1,105 @@
+"""An upstream on 127.0.0.1 that answers every protocol of nginx, and keeps what it was asked.
+
+The first byte of a connection tells the protocol: a letter HTTP or memcached, 1 FastCGI, 0 uwsgi, a digit SCGI; and
+the preface of HTTP/2 gRPC, which is not answered.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+_SECONDS = 5.0
+_MOST = 1 << 20
+_PREFACE = b"PRI * HTTP/2.0"
+_STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n\r\necho"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the echo was asked; `line` is method and target of HTTP, the key of memcached, else empty."""
+
+    protocol: str
+    line: bytes = b""
+
+
+class Echo:
+    """The upstream, as a context manager; it answers one connection after the other."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+
+    def __enter__(self) -> Self:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listening.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)  # wakes the thread
+        self._thread.join()
+        self._listening.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            with connection, contextlib.suppress(OSError):
+                connection.settimeout(_SECONDS)
+                self._answer(connection)
+
+    def _answer(self, connection: socket.socket) -> None:
+        received = b""
+        while len(received) < _MOST:
+            data = connection.recv(65_536)
+            received += data
+            asked = _asked(received)
+            if asked is not None:
+                self.asked.append(asked)
+                connection.sendall(_response(asked, received))
+                return
+            if not data:
+                return
+
+
+def _asked(data: bytes) -> Asked | None:
+    """Return what was asked; None if more has to come."""
+    if data.startswith(b"\x01"):
+        return Asked("fastcgi") if data.endswith(struct.pack(">BBHHBx", 1, 5, 1, 0, 0)) else None
+    if data.startswith(b"\x00"):
+        return Asked("uwsgi") if len(data) >= 4 + int.from_bytes(data[1:3], "little") else None
+    if data[:1].isdigit():
+        size, colon, rest = data.partition(b":")
+        return Asked("scgi") if colon and len(rest) > int(size) else None
+    if data.startswith(_PREFACE):
+        return Asked("grpc")
+    line, end, _ = data.partition(b"\r\n")
+    if end and line.startswith((b"get ", b"gets ")):
+        return Asked("memcached", line.partition(b" ")[2])
+    return Asked("proxy", line.rpartition(b" HTTP/")[0]) if b"\r\n\r\n" in data else None
+
+
+def _response(asked: Asked, data: bytes) -> bytes:
+    match asked.protocol:
+        case "fastcgi":
+            number = int.from_bytes(data[2:4], "big")
+            output = struct.pack(">BBHHBx", 1, 6, number, len(_STATUS), 0) + _STATUS
+            return output + struct.pack(">BBHHBx", 1, 3, number, 8, 0) + bytes(8)
+        case "uwsgi" | "scgi":
+            return _STATUS
+        case "memcached":
+            return b"VALUE %s 0 4\r\necho\r\nEND\r\n" % asked.line
+        case "proxy":
+            return b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\nConnection: close\r\n\r\necho"
+        case _:
+            return b""

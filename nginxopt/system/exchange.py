@@ -1,0 +1,86 @@
+"""One exchange with a server on 127.0.0.1, over TCP or TLS: the bytes of a request, and the response."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import ssl
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from nginxopt.errors import MissingError
+
+_SECONDS = 20.0
+_OPENSSL = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout cert.key -out cert.pem"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A response; text is bytes as Latin-1, and the body is without the coding of the transfer."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    def values(self, name: str) -> list[str]:
+        """Return the values of a header."""
+        return [value for own, value in self.headers if own.lower() == name.lower()]
+
+    def header(self, name: str) -> str | None:
+        """Return the first value of a header; None without it."""
+        return next(iter(self.values(name)), None)
+
+
+def exchange(request: bytes, port: int, *, tls: bool = False, sni: str | None = None) -> Response | None:
+    """Send a request, after which the server has to close the connection; None if it does so without a response.
+
+    Raises `OSError` if the server does not answer within 20 seconds.
+    """
+    plain = socket.create_connection(("127.0.0.1", port), _SECONDS)
+    with plain, _wrapped(plain, sni) if tls else plain as connection:
+        connection.sendall(request)
+        received = b""
+        try:
+            while data := connection.recv(65_536):
+                received += data
+        except (ConnectionResetError, ssl.SSLEOFError):
+            pass
+        return _response(received) if received else None
+
+
+def certificate(folder: Path) -> tuple[str, str]:
+    """Return the files of a new certificate and its key in a folder. Raises `MissingError` without openssl."""
+    if shutil.which("openssl") is None:
+        raise MissingError("no openssl found, which makes a certificate for --nginx")
+    subprocess.run(["openssl", *_OPENSSL.split()], cwd=folder, check=True, capture_output=True, timeout=60)
+    return str(folder / "cert.pem"), str(folder / "cert.key")
+
+
+def _wrapped(plain: socket.socket, sni: str | None) -> ssl.SSLSocket:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is the certificate made here
+    return context.wrap_socket(plain, server_hostname=sni)
+
+
+def _response(received: bytes) -> Response:
+    head, _, body = received.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    status = first.split(" ")[1:2]
+    if not first.startswith("HTTP/") or not status:
+        return Response(200, (), received)  # HTTP/0.9
+    headers = tuple((name, value.strip(" ")) for name, _, value in (line.partition(":") for line in lines))
+    response = Response(int(status[0]), headers, body)
+    if "chunked" in (response.header("transfer-encoding") or ""):
+        return Response(response.status, headers, _unchunked(body))
+    return response
+
+
+def _unchunked(body: bytes) -> bytes:
+    data = b""
+    while True:
+        line, _, rest = body.partition(b"\r\n")
+        size = int(line.partition(b";")[0] or b"0", 16)
+        if not size:
+            return data
+        data, body = data + rest[:size], rest[size + 2 :]

@@ -1,0 +1,191 @@
+//! Cuts chunks off a trie of keys, level by level, until the rest fits a pattern.
+
+use crate::maps::chunk::{Chunk, Labels, Spellings};
+use crate::maps::pattern::escaped_length;
+use crate::pattern_text::{DEEPEST, LONGEST, escape};
+
+/// The longest text of a pattern with the path that its keys share; a named group is put around it.
+const MOST_TEXT: usize = LONGEST - 60;
+
+/// Keys beside a chunk stay above it if their text is no longer than this.
+const LEAST_TEXT: usize = MOST_TEXT / 8;
+
+/// The length of `(?:|)`.
+const GROUP_TEXT: usize = 5;
+
+/// A trie from which chunks are cut off. Their roots stay as keys of what is left.
+pub struct Cut<'c, 'k> {
+    labels: &'c Labels<'k>,
+    is_key: Vec<bool>,
+    /// Whether there is a key at the node or further down.
+    has_keys: Vec<bool>,
+    sizes: Vec<Size>,
+    /// The lengths of the labels and of the paths, in bytes of a token.
+    label_lengths: Vec<usize>,
+    path_lengths: Vec<usize>,
+    /// Whether the node, with all below it, belongs to a chunk of an earlier level.
+    is_gone: Vec<bool>,
+}
+
+/// The size of the text after the path of a node.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    /// In bytes of a token.
+    text: usize,
+    /// The depth of nested groups.
+    depth: usize,
+    /// Whether nothing below the node was cut off on this level.
+    is_whole: bool,
+}
+
+impl<'c, 'k> Cut<'c, 'k> {
+    pub fn new(labels: &'c Labels<'k>, is_key: Vec<bool>) -> Cut<'c, 'k> {
+        let count = is_key.len();
+        let label_lengths: Vec<usize> = (0..count).map(|at| token_length(labels.label(at))).collect();
+        let mut path_lengths = label_lengths.clone();
+        for (at, node) in labels.trie.nodes.iter().enumerate() {
+            let length = path_lengths[at];
+            path_lengths[node.children.clone()].iter_mut().for_each(|child| *child += length);
+        }
+        let (has_keys, is_gone) = (vec![false; count], vec![false; count]);
+        Cut { labels, is_key, has_keys, sizes: vec![Size::default(); count], label_lengths, path_lengths, is_gone }
+    }
+
+    /// Cuts off the largest subtrees that fit a pattern, several in one where they are neighbours. No chunks if all
+    /// that is left fits a pattern, or no spelling is free for a root.
+    pub fn level(&mut self, spellings: &mut Spellings<'k>) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        for at in (0..self.sizes.len()).rev() {
+            self.measure(at);
+            let is_small = self.fits(at);
+            let is_whole = self.branches(at).all(|child| self.sizes[child].is_whole);
+            self.sizes[at].is_whole = is_small && is_whole;
+            if !self.sizes[at].is_whole {
+                let count = chunks.len();
+                self.cut_below(at, is_whole, spellings, &mut chunks);
+                if chunks.len() > count {
+                    self.measure(at);
+                }
+            }
+        }
+        chunks
+    }
+
+    /// The pattern of what is left, if it fits one.
+    pub fn top(&self) -> Option<Vec<u8>> {
+        let branches: Vec<usize> = self.branches(0).collect();
+        self.fits(0).then(|| self.pattern(0, &branches, false))
+    }
+
+    /// The children of a node with keys at or below them.
+    fn branches(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
+        let children = self.labels.trie.nodes[at].children.clone();
+        children.filter(|child| self.has_keys[*child] && !self.is_gone[*child])
+    }
+
+    fn fits(&self, at: usize) -> bool {
+        self.path_lengths[at] + self.sizes[at].text + GROUP_TEXT <= MOST_TEXT && self.sizes[at].depth <= DEEPEST
+    }
+
+    fn measure(&mut self, at: usize) {
+        let mut size = Size::default();
+        let mut count = 0;
+        for child in self.branches(at) {
+            size.text += self.text(child);
+            size.depth = size.depth.max(self.sizes[child].depth);
+            count += 1;
+        }
+        if count > 1 || (count == 1 && self.is_key[at]) {
+            size.text += GROUP_TEXT;
+            size.depth += 1;
+        }
+        self.has_keys[at] = self.is_key[at] || count > 0;
+        self.sizes[at] = size;
+    }
+
+    /// The text of a child as one of several alternatives.
+    fn text(&self, child: usize) -> usize {
+        self.label_lengths[child] + self.sizes[child].text + 1
+    }
+
+    /// Puts the whole subtrees directly below a node into chunks: into one of which the node is the root, or into
+    /// several of which the children are. A few keys stay if there are chunks below.
+    fn cut_below(&mut self, at: usize, is_first: bool, spellings: &mut Spellings<'k>, chunks: &mut Vec<Chunk>) {
+        let path = self.labels.path(at);
+        let whole: Vec<usize> = self.branches(at).filter(|child| self.sizes[*child].is_whole).collect();
+        let text: usize = whole.iter().map(|child| self.text(*child)).sum();
+        if text <= LEAST_TEXT && !is_first {
+            return;
+        }
+        if at > 0 && self.path_lengths[at] + text + GROUP_TEXT <= MOST_TEXT && spellings.take(path) {
+            chunks.push(Chunk { roots: vec![at], pattern: self.pattern(at, &whole, true) });
+            whole.into_iter().for_each(|child| self.is_gone[child] = true);
+            self.is_key[at] = true;
+            return;
+        }
+        let free: Vec<usize> = whole.into_iter().filter(|child| spellings.take(self.labels.path(*child))).collect();
+        for (number, roots) in self.groups(at, &free).into_iter().enumerate() {
+            let text: usize = roots.iter().map(|child| self.text(*child)).sum();
+            if number == 0 || text > LEAST_TEXT {
+                roots.iter().for_each(|root| self.is_key[*root] = true);
+                let pattern = self.pattern(at, &roots, false);
+                roots.iter().for_each(|root| self.close(*root));
+                chunks.push(Chunk { roots, pattern });
+            }
+        }
+    }
+
+    /// Divides neighbours into groups that each fit a pattern, the largest first.
+    fn groups(&self, at: usize, children: &[usize]) -> Vec<Vec<usize>> {
+        let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
+        for &child in children {
+            let text = self.text(child) + GROUP_TEXT;
+            match groups.last_mut() {
+                Some((sum, group)) if *sum + text <= MOST_TEXT => {
+                    *sum += text;
+                    group.push(child);
+                }
+                _ => groups.push((self.path_lengths[at] + GROUP_TEXT + text, vec![child])),
+            }
+        }
+        groups.sort_by_key(|(text, _)| std::cmp::Reverse(*text));
+        groups.into_iter().map(|(_, group)| group).collect()
+    }
+
+    /// Leaves a root as a key without anything below it.
+    fn close(&mut self, root: usize) {
+        self.is_gone[self.labels.trie.nodes[root].children.clone()].fill(true);
+        self.sizes[root] = Size::default();
+    }
+
+    /// The pattern of the keys below a node, and of the node itself if `is_key`; each key stands before its prefixes.
+    fn pattern(&self, at: usize, branches: &[usize], is_key: bool) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.labels.path(at).iter().for_each(|byte| escape(*byte, &mut out));
+        self.write(branches, is_key, &mut out);
+        out
+    }
+
+    /// Writes what follows the path of a node.
+    fn write(&self, branches: &[usize], is_key: bool, out: &mut Vec<u8>) {
+        let is_group = branches.len() > 1 || is_key && !branches.is_empty();
+        if is_group {
+            out.extend_from_slice(b"(?:");
+        }
+        for (number, &child) in branches.iter().enumerate() {
+            if number > 0 {
+                out.push(b'|');
+            }
+            self.labels.label(child).iter().for_each(|byte| escape(*byte, out));
+            self.write(&self.branches(child).collect::<Vec<_>>(), self.is_key[child], out);
+        }
+        if is_group {
+            out.extend_from_slice(if is_key { b"|)" } else { b")" });
+        }
+    }
+}
+
+/// The most bytes that some bytes of a pattern take in a token.
+fn token_length(bytes: &[u8]) -> usize {
+    bytes.iter().map(|byte| escaped_length(*byte)).sum()
+}

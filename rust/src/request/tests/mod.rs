@@ -1,0 +1,16 @@
+//! What the model says of requests, statement by statement; each is verified on nginx 1.22.1 and 1.31.3.
+
+mod access;
+mod captures;
+mod errors;
+mod fixture;
+mod headers;
+mod internal;
+mod passed;
+mod scripts;
+mod served;
+mod servers;
+mod tried;
+mod values;
+
+pub(super) use fixture::{Asked, ask};

@@ -1,0 +1,32 @@
+//! The server of a request.
+
+use super::Asked;
+
+const TWO: &str = "server { server_name d; return 200 d; } server { server_name a; return 200 $host,$http_host; }";
+
+/// `Host` chooses among the servers of an address; the host of an absolute URI goes before it.
+#[test]
+fn the_host_chooses() {
+    let of = |line: &str, host: &str| Asked { line, headers: &[host], ..Asked::default() }.of_http(TWO);
+    assert_eq!(of("/", "Host: A:77"), "200 a,A:77");
+    assert_eq!(of("/", "Host: x"), "200 d");
+    assert_eq!(of("http://A:77/", "Host: d"), "200 a,d");
+    assert_eq!(of("/", "Host: a/b"), "400");
+}
+
+/// The groups of a name's pattern live on into the location.
+#[test]
+fn patterns_of_names() {
+    let text = "server { server_name d; } server { server_name ~^(?<s>.+)\\.a$; location / { return 200 $1$s; } }";
+    let asked = Asked { headers: &["Host: Q.a"], ..Asked::default() };
+    assert_eq!(asked.of_http(text), "200 qq");
+}
+
+/// The default server decides how URIs are read.
+#[test]
+fn merged_slashes() {
+    let text = "server { server_name d; } server { server_name m; merge_slashes off; return 200 $uri; }";
+    let asked = Asked { line: "//a", headers: &["Host: m"], ..Asked::default() };
+    assert_eq!(asked.of_http(text), "200 /a");
+    assert_eq!(asked.of_http(&text.replace("server_name d;", "server_name d; merge_slashes off;")), "200 //a");
+}

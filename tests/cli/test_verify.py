@@ -1,0 +1,115 @@
+"""`nginxopt verify`: whether two configurations answer alike, on the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.cli.compiling import Ran
+
+Run = Callable[..., Ran]
+
+SITE = """events {}
+http {
+    server {
+        listen 80;
+        server_name shop.example;
+        root /srv/www;
+        rewrite ^/old$ /new permanent;
+        location / { try_files $uri =404; }
+    }
+}
+"""
+SCHEMA = json.loads(files("nginxopt").joinpath("schemas/verify.json").read_bytes())
+
+
+@pytest.fixture
+def verify(run: Run, tmp_path: Path) -> Callable[..., Ran]:
+    """A function that compares the site with another text."""
+    (tmp_path / "old.conf").write_text(SITE)
+
+    def call(text: str, *args: str) -> Ran:
+        (tmp_path / "new.conf").write_text(text)
+        return run("verify", "old.conf", "new.conf", *args)
+
+    return call
+
+
+def form(ran: Ran) -> dict[str, Any]:
+    """The result as JSON, which the schema allows."""
+    result: dict[str, Any] = json.loads(ran.out)
+    jsonschema.validate(result, SCHEMA)
+    return result
+
+
+def test_equivalent(verify: Callable[..., Ran]) -> None:
+    """The same configuration in other words is equivalent, and what was taken as given is listed."""
+    ran = verify(SITE.replace("location / {", "# the files\n        location / {\n "))
+    assert ran.status == 0
+    assert ran.out.startswith(
+        b"equivalent: both configurations answer every request alike (1 pair of servers compared)\n"
+    )
+    assert b"taken as given:\n" in ran.out
+
+
+def test_different(verify: Callable[..., Ran]) -> None:
+    """A difference has a request that shows it, and the directives that decide on both sides."""
+    ran = verify(SITE.replace("/new permanent", "/newer permanent"))
+    assert ran.status == 1
+    assert ran.out.decode().split("\n") == [
+        "different: this request is answered differently",
+        "  GET /old",
+        "  Host: shop.example",
+        "  to 127.0.0.1:80",
+        "old.conf: 301 -> http://shop.example/new",
+        "  by old.conf:7: rewrite ^/old$ /new permanent",
+        "new.conf: 301 -> http://shop.example/newer",
+        "  by new.conf:7: rewrite ^/old$ /newer permanent",
+        "",
+    ]
+
+
+def test_unknown(verify: Callable[..., Ran]) -> None:
+    """What is in doubt is listed with its places."""
+    ran = verify(SITE.replace("listen 80;", "listen 80; listen 81;"))
+    assert ran.status == 5
+    assert b"0.0.0.0:81: only the new configuration listens there" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [("=404", "=404", "equivalent"), ("=404", "=403", "different"), ("listen 80", "listen 8080", "unknown")],
+)
+def test_json(verify: Callable[..., Ran], old: str, new: str, verdict: str) -> None:
+    """The JSON is as its schema says, and has the same verdict."""
+    result = form(verify(SITE.replace(old, new), "--format", "json"))
+    assert result["verdict"] == verdict
+    assert (result["witness"] is not None) == (verdict == "different")
+    assert bool(result["doubts"]) == (verdict == "unknown")
+
+
+def test_versions(verify: Callable[..., Ran]) -> None:
+    """The two sides may run different versions of nginx."""
+    assert verify(SITE, "--old-version", "1.22.1", "--new-version", "1.28.0").status in (0, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "message"),
+    [
+        ("events {}\nhttp { server { rewrite ^/( /b; } }\n", 3, "new.conf:2"),
+        ("events {}\nhttp { server {\n", 3, "new.conf"),
+        ("events {}\n", 3, "no http block"),
+    ],
+)
+def test_what_cannot_be_read(verify: Callable[..., Ran], text: str, status: int, message: str) -> None:
+    """A configuration that nginx refuses is an error with its place."""
+    ran = verify(text)
+    assert ran.status == status
+    assert message in ran.err
+    assert not ran.out

@@ -1,0 +1,123 @@
+"""What `verify` calls different is answered differently by nginx, and what it calls equivalent is not."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.request.connection import RequestForm
+from nginxopt.request.model import Model
+from nginxopt.request.verify import verify
+from nginxopt.semantics.site import Build
+from nginxopt.system import nginx
+from nginxopt.version import Version
+from tests.nginx.running import running
+from tests.request.verify.pairs import FILES, HARMLESS, MISTAKES, Pair, whole
+
+_CHANGING = re.compile(rb"^(?:Date|ETag|Last-Modified): .*\r\n", re.MULTILINE)
+_ECHO = 'server { listen 127.0.0.1:{U}; location / { return 200 "$request $http_host"; } }'
+_PATHS = ("/", "/a", "/a/", "/a/b", "/a/f.txt", "/b", "/c", "/f.txt", "/nx", "/old", "/x", "/x/y", "/x.php", "/ab?x=1")
+
+
+@contextlib.contextmanager
+def served(binary: nginx.Binary, text: str, ports: tuple[int, int], folder: str) -> Iterator[None]:
+    """Run one side, with an upstream that tells what it got."""
+    port, upstream = ports
+    data = whole(text, port, upstream, folder).replace("http {\n", "http { access_log off; " + _ECHO, 1)
+    with running(binary, data.replace("{U}", str(upstream))):
+        yield
+
+
+@contextlib.contextmanager
+def held_ports() -> Iterator[tuple[int, int]]:
+    """Two ports that nginx can bind and that the system gives to nobody else: bound here, and not listening."""
+    with contextlib.ExitStack() as stack:
+        holders = [stack.enter_context(socket.socket()) for _ in range(2)]
+        for holder in holders:
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            holder.bind(("127.0.0.1", 0))
+        yield holders[0].getsockname()[1], holders[1].getsockname()[1]
+
+
+def ask(request: RequestForm, port: int) -> bytes:
+    """The response to a request, without what changes with time."""
+    lines = [f"{request['method']} {request['target']} HTTP/1.{request['version'][1]}"]
+    lines += [f"{name}: {value}" for name, value in request["headers"]]
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
+        pieces = iter(lambda: connection.recv(65_536), b"")
+        return _CHANGING.sub(b"", b"".join(pieces))
+
+
+def model(binary: nginx.Binary, text: str) -> Model:
+    """The model of a side."""
+    return Model(load_text(text.encode(), "nginx.conf"), Build(Version.of(binary.version)))
+
+
+def plain(path: str, port: int) -> RequestForm:
+    """A request as `curl` sends it."""
+    return {
+        "method": "GET",
+        "target": path,
+        "version": (1, 1),
+        "headers": [("Host", "h")],
+        "connection": {
+            "family": "inet", "host": "127.0.0.1", "port": port, "tls": False, "sni": None, "client": None,
+        },
+    }  # fmt: skip
+
+
+def make(folder: Path, names: tuple[str, ...]) -> None:
+    """Make files that hold their names."""
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+
+
+def arrange(folder: Path, existing: tuple[str, ...], missing: tuple[str, ...]) -> None:
+    """Make the files that a witness takes to exist, and none that it takes to be missing."""
+    assert all(name.startswith(str(folder)) for name in existing)
+    for name in existing:
+        path = Path(name)
+        if name.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(name)
+    assert not any(Path(name).is_file() for name in missing)
+
+
+@pytest.mark.parametrize("pair", MISTAKES, ids=lambda pair: pair.name)
+def test_nginx_answers_a_witness_differently(pair: Pair, binary: nginx.Binary, tmp_path: Path) -> None:
+    """The request that `verify` names is answered differently by nginx, too."""
+    tmp_path.chmod(0o755)
+    with held_ports() as ports:
+        texts = [whole(text, *ports, str(tmp_path)) for text in (pair.old, pair.new)]
+        witness = verify(*(model(binary, text) for text in texts)).witness
+        assert witness is not None
+        arrange(tmp_path, witness.existing, witness.missing)
+        answers = []
+        for text in (pair.old, pair.new):
+            with served(binary, text, ports, str(tmp_path)):
+                answers.append(ask(witness.request, ports[0]))
+    assert answers[0] != answers[1]
+
+
+@pytest.mark.parametrize("pair", HARMLESS, ids=lambda pair: pair.name)
+def test_nginx_answers_equivalent_sides_alike(pair: Pair, binary: nginx.Binary, tmp_path: Path) -> None:
+    """nginx answers requests to equivalent configurations alike."""
+    make(tmp_path, FILES)
+    tmp_path.chmod(0o755)
+    answers = []
+    with held_ports() as ports:
+        for text in (pair.old, pair.new):
+            with served(binary, text, ports, str(tmp_path)):
+                answers.append([ask(plain(path, ports[0]), ports[0]) for path in _PATHS])
+    assert answers[0] == answers[1]

@@ -1,0 +1,233 @@
+"""Pairs of configurations: mistakes as people make them, edits that keep the meaning, and what is not known.
+
+Each is what stands in `http`; a text without a server stands in one. `{P}` is the port that nginx listens at, `{U}`
+that of an upstream, and `{T}` a folder with the files of `FILES`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FILES = ("r/f.txt", "r/x.html", "r/d/index.html", "r/a/f.txt", "r/x.php", "s/f.txt", "s/x.html", "s/a/f.txt", "r/maint")
+
+
+class Pair(NamedTuple):
+    """Two configurations, by what was edited."""
+
+    name: str
+    old: str
+    new: str
+
+
+MISTAKES = (
+    Pair("a lost ^", "rewrite ^/old$ /new permanent;", "rewrite /old$ /new permanent;"),
+    Pair("a lost $", "rewrite ^/old$ /new permanent;", "rewrite ^/old /new permanent;"),
+    Pair("another code", "rewrite ^/old$ /new permanent;", "rewrite ^/old$ /new redirect;"),
+    Pair("arguments dropped", "rewrite ^/old$ /new permanent;", "rewrite ^/old$ /new? permanent;"),
+    Pair("another target", "rewrite ^/old/(.*)$ /new/$1 permanent;", "rewrite ^/old/(.*)$ /new$1 permanent;"),
+    Pair(
+        "break for last",
+        "location /a/ { rewrite ^/a/(.*)$ /b/$1 last; } location /b/ { return 200 b; }",
+        "location /a/ { rewrite ^/a/(.*)$ /b/$1 break; } location /b/ { return 200 b; }",
+    ),
+    Pair(
+        "rules swapped",
+        "rewrite ^/a /b permanent; rewrite ^/ab$ /d permanent;",
+        "rewrite ^/ab$ /d permanent; rewrite ^/a /b permanent;",
+    ),
+    Pair("a rule removed", "rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent;", "rewrite ^/a$ /b permanent;"),
+    Pair("an exact location no longer exact", "location = /x { return 403; }", "location /x { return 403; }"),
+    Pair("a location in another case", "location /Docs/ { return 200 d; }", "location /docs/ { return 200 d; }"),
+    Pair("a location without its slash", "location /a/ { return 200 a; }", "location /a { return 200 a; }"),
+    Pair(
+        "a pass without the slash of its location",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}; }",
+        "location /a { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "proxy_pass with a URI",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}; }",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}/; }",
+    ),
+    Pair(
+        "proxy_pass with a URI without its slash",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}/b/; }",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}/b; }",
+    ),
+    Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
+    Pair("another root", "root {T}/r;", "root {T}/s;"),
+    Pair(
+        "a pattern that ignores case", "location ~ \\.php$ { return 200 p; }", "location ~* \\.php$ { return 200 p; }"
+    ),
+    Pair("a dot not escaped", "location ~ \\.php$ { return 200 p; }", "location ~ .php$ { return 200 p; }"),
+    Pair(
+        "^~ before a pattern",
+        "location ~ \\.php$ { return 200 p; } location /x { return 200 x; }",
+        "location ~ \\.php$ { return 200 p; } location ^~ /x { return 200 x; }",
+    ),
+    Pair(
+        "patterns swapped",
+        "location ~ ^/a { return 200 a; } location ~ b$ { return 200 b; }",
+        "location ~ b$ { return 200 b; } location ~ ^/a { return 200 a; }",
+    ),
+    Pair(
+        "headers lost by inheritance",
+        "add_header X-A 1; location / { return 200 x; }",
+        "add_header X-A 1; location / { add_header X-B 2; return 200 x; }",
+    ),
+    Pair("always lost", "add_header X-A 1 always; return 404;", "add_header X-A 1; return 404;"),
+    Pair("access turned round", "root {T}/r; location / { deny all; }", "root {T}/r; location / { allow all; }"),
+    Pair("internal lost", "location / { internal; return 200 x; }", "location / { return 200 x; }"),
+    Pair(
+        "limit_except lost",
+        "location / { limit_except GET { deny all; } return 200 x; }",
+        "location / { return 200 x; }",
+    ),
+    Pair(
+        "try_files without its fallback",
+        "root {T}/r; location / { try_files $uri /x.html; }",
+        "root {T}/r; location / { try_files $uri =404; }",
+    ),
+    Pair(
+        "a named location changed",
+        "root {T}/r; location / { try_files $uri @app; } location @app { return 200 a; }",
+        "root {T}/r; location / { try_files $uri @app; } location @app { return 200 b; }",
+    ),
+    Pair(
+        "an error page lost",
+        "root {T}/r; error_page 404 /x.html;",
+        "root {T}/r;",
+    ),
+    Pair(
+        "a condition turned round",
+        "if ($request_method = POST) { return 405; }",
+        "if ($request_method != POST) { return 405; }",
+    ),
+    Pair("another variable", "if ($arg_x = 1) { return 405; }", "if ($arg_y = 1) { return 405; }"),
+    Pair(
+        "a condition that ignores case",
+        "if ($http_user_agent ~ bot) { return 403; }",
+        "if ($http_user_agent ~* bot) { return 403; }",
+    ),
+    Pair("$uri for $request_uri", "return 301 https://h$request_uri;", "return 301 https://h$uri;"),
+    Pair(
+        "a row of a map more",
+        "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } return 200 x; }",
+        "map $uri $x { /a 1; /b 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } return 200 x; }",
+    ),
+    Pair(
+        "a server_name moved",
+        "server { listen 127.0.0.1:{P}; server_name a c; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name b; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name a; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name b c; return 200 b; }",
+    ),
+    Pair(
+        "another default server",
+        "server { listen 127.0.0.1:{P}; server_name a; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name b; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name b; return 200 b; }"
+        " server { listen 127.0.0.1:{P}; server_name a; return 200 a; }",
+    ),
+    Pair(
+        "redirects no longer absolute",
+        "rewrite ^/x$ /y permanent;",
+        "absolute_redirect off; rewrite ^/x$ /y permanent;",
+    ),
+)  # fmt: skip
+"""What is different."""
+
+HARMLESS = (
+    Pair(
+        "locations in another order",
+        "location /a { return 200 a; } location = /b { return 200 b; } location /a/b { return 200 ab; }",
+        "location /a/b { return 200 ab; } location /a { return 200 a; } location = /b { return 200 b; }",
+    ),
+    Pair(
+        "a pattern behind the prefixes",
+        "location ~ \\.php$ { return 200 p; } location /x { root {T}/r; }",
+        "location /x { root {T}/r; } location ~ \\.php$ { return 200 p; }",
+    ),
+    Pair(
+        "disjoint rules swapped",
+        "rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent;",
+        "rewrite ^/c$ /d permanent; rewrite ^/a$ /b permanent;",
+    ),
+    Pair(
+        "a dead rule removed",
+        "rewrite ^/a /b permanent; rewrite ^/ab$ /d permanent;",
+        "rewrite ^/a /b permanent;",
+    ),
+    Pair("a constant condition", "set $x 1; if ($x) { return 301 /a; }", "return 301 /a;"),
+    Pair(
+        "a variable with another name",
+        "set $v 1; location / { return 200 $v; }",
+        "set $w 1; location / { return 200 $w; }",
+    ),
+    Pair(
+        "a map with another name",
+        "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
+        "map $uri $y { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($y) { return 403; } }",
+    ),
+    Pair("another name of $uri", "location / { return 200 $uri; }", "location / { return 200 $document_uri; }"),
+    Pair(
+        "servers in another order",
+        "server { listen 127.0.0.1:{P} default_server; server_name a; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name b; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name b; return 200 b; }"
+        " server { listen 127.0.0.1:{P} default_server; server_name a; return 200 a; }",
+    ),
+    Pair(
+        "a setting inherited",
+        "server { listen 127.0.0.1:{P}; root {T}/r; }",
+        "root {T}/r; server { listen 127.0.0.1:{P}; }",
+    ),
+    Pair("a log", "access_log off; return 200 a;", "return 200 a;"),
+    Pair("a variable that nothing reads", "set $x 1; return 200 a;", "return 200 a;"),
+    Pair(
+        "last in a server",
+        "rewrite ^/x/(.*)$ /y/$1 last; location /y/ { root {T}/r; }",
+        "rewrite ^/x/(.*)$ /y/$1; location /y/ { root {T}/r; }",
+    ),
+)  # fmt: skip
+"""What is equivalent."""
+
+UNKNOWN = (
+    Pair(
+        "a condition for a map",
+        "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
+        "server { listen 127.0.0.1:{P}; if ($uri = /a) { return 403; } }",
+    ),
+    Pair(
+        "another time-out",
+        "location / { proxy_pass http://127.0.0.1:{U}; }",
+        "location / { proxy_pass http://127.0.0.1:{U}; proxy_read_timeout 5s; }",
+    ),
+    Pair(
+        "an upstream",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass "
+        "http://app; } }",
+        "upstream app { server 127.0.0.1:{U}; server 127.0.0.2:{U}; } server { listen 127.0.0.1:{P}; location"
+        " / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "a password file",
+        "location / { auth_basic a; auth_basic_user_file {T}/a; }",
+        "location / { auth_basic a; auth_basic_user_file {T}/b; }",
+    ),
+    Pair(
+        "a rate",
+        "limit_req_zone $uri zone=z:1m rate=1r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }",
+        "limit_req_zone $uri zone=z:1m rate=9r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }",
+    ),
+    Pair("an address", "server { listen 127.0.0.1:{P}; }", "server { listen 127.0.0.1:{U}; }"),
+)  # fmt: skip
+"""What no request of the model shows."""
+
+
+def whole(text: str, port: int = 8080, upstream: int = 9090, folder: str = "/srv") -> str:
+    """Return a whole configuration."""
+    root = "" if "root " in text else "root {T}/none; "
+    http = text if "server {" in text else f"server {{ listen 127.0.0.1:{{P}}; server_name h; {root}{text} }}"
+    filled = http.replace("{P}", str(port)).replace("{U}", str(upstream)).replace("{T}", folder)
+    return f"events {{}}\nhttp {{\n{filled}\n}}\n"

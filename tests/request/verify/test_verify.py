@@ -1,0 +1,57 @@
+"""`verify` tells mistakes from edits that change nothing, and says what it does not know."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.request.model import Model
+from nginxopt.request.verify import Verification, verify
+from nginxopt.semantics.site import Build
+from nginxopt.version import Version
+from tests.request.verify.pairs import HARMLESS, MISTAKES, UNKNOWN, Pair, whole
+
+
+def model(text: str) -> Model:
+    """The model of a whole configuration."""
+    return Model(load_text(text.encode(), "nginx.conf"), Build(Version(1, 22, 1)))
+
+
+def verified(pair: Pair) -> Verification:
+    """What `verify` says of a pair."""
+    return verify(model(whole(pair.old)), model(whole(pair.new)))
+
+
+def names(pairs: tuple[Pair, ...]) -> list[str]:
+    """The names of pairs, for pytest."""
+    return [pair.name for pair in pairs]
+
+
+@pytest.mark.parametrize("pair", MISTAKES, ids=names(MISTAKES))
+def test_a_mistake_has_a_witness(pair: Pair) -> None:
+    """A small mistake is different, with a request that both sides answer otherwise; so is undoing it."""
+    for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
+        assert result.verdict == "different", result.doubts
+        assert result.witness is not None
+        assert result.witness.old["outcome"] != result.witness.new["outcome"]
+
+
+@pytest.mark.parametrize("pair", HARMLESS, ids=names(HARMLESS))
+def test_an_edit_that_keeps_the_meaning(pair: Pair) -> None:
+    """An edit that changes nothing is equivalent, in both directions."""
+    for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
+        assert result.verdict == "equivalent", (result.witness, result.doubts)
+
+
+@pytest.mark.parametrize("pair", UNKNOWN, ids=names(UNKNOWN))
+def test_what_is_not_known_is_in_doubt(pair: Pair) -> None:
+    """What may change an answer, but is not shown by a request, is unknown, with a reason."""
+    for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
+        assert result.verdict == "unknown"
+        assert result.doubts[0].reason
+
+
+@pytest.mark.parametrize("pair", [*MISTAKES, *HARMLESS, *UNKNOWN], ids=lambda pair: pair.name)
+def test_a_configuration_is_equivalent_to_itself(pair: Pair) -> None:
+    """A configuration answers as itself, whatever stands in it."""
+    assert verified(Pair("", pair.old, pair.old)).verdict == "equivalent"
