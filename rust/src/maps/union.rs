@@ -232,9 +232,9 @@ mod tests {
     #[test]
     fn forms() {
         assert_eq!(text(&["^/a/(.*)$", "^/a/b", "^/c/([0-9]+)"]), r"^/(?:a/(?:.*$|b)|c/[0-9])");
-        assert_eq!(text(&["(?i)bot", "(?i)(Bat|cow)$"]), "(?i)b(?:ot|at$)|cow$");
+        assert_eq!(text(&["(?i)bot", "(?i)(Bat|cow)$"]), "(?i)bot|(?:bat|cow)$");
         assert_eq!(text(&["(.*)x/(.*)", r"index\.php$", "^/b"]), r"x/|index\.php$|^/b");
-        assert_eq!(text(&["^/(?:ab){2,3}(c|d)?", "^/[Aa]{1,}b"]), "^/(?:(?:ab){2,3}|[Aa]+b)");
+        assert_eq!(text(&["^/(?:ab){2,3}(c|d)?", "^/[Aa]+b"]), "^/(?:(?:ab){2,3}|[Aa]+b)");
         let head_of = |pattern: &str| head(&parse(pattern.as_bytes()).unwrap().ast).and_then(|heads| union(&heads));
         assert_eq!(head_of("^/a[bc](.*)/(.*)x$").unwrap(), b"^/a[b-c]");
         assert!(head_of("/a").is_none() && head_of("^/(.*)/x").is_none());
@@ -247,7 +247,7 @@ mod tests {
             &["^/a/(.*)$", "^/a/b", "^/c/([0-9]+)x"][..],
             &["(?i)bot", "(?i)(Bat|cow)$", r"(?i)x\.y"],
             &["(.*)x/(.*)", r"index\.php$", "^/b", r"\bz\B"],
-            &["^/(?:ab){2,3}(c|d)?", "^/[Aa]{1,}b", r"^/\d{3}\z", "^$"],
+            &["^/(?:ab){2,3}(c|d)?", "^/[Aa]+b", r"^/\d{3}\z", "^$"],
             &["^/n/?$", "^/n/([0-9]+)/?$", "^/n/c/(.*)/([0-9]+)/?$", "^/n/(a|b|)x"],
         ] {
             let hir = |pattern: &str| parse(pattern.as_bytes()).unwrap().translate().hir;
