@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass
@@ -14,11 +15,13 @@ from nginxopt.errors import UsageError
 from nginxopt.request.report import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from nginxopt.cli.site import AskedSite
     from nginxopt.request import Request, Url
     from nginxopt.request.batch import Batch
+    from nginxopt.request.follow import Ask
+    from nginxopt.system.nginx import Binary
     from nginxopt.text import Source
 
 _EXAMPLES = """\b
@@ -49,13 +52,15 @@ class Call:
     output: str | None
     verbose: bool
     quiet: bool
+    by_nginx: bool
 
 
 @click.command("test", epilog=_EXAMPLES)
 @click.argument("config", metavar="CONFIG")
-@click.argument("table", metavar="TABLE")
+@click.argument("table", metavar="TABLE", required=False)
 @click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
 @click.option("--record", "records", is_flag=True, help="Write a table of today's answers to the requests in TABLE.")
+@options.check_with_nginx("Ask nginx, on 127.0.0.1 with echoes for upstreams, instead of the model.")
 @site.of_site
 @options.format_of(list(FORMATS), "text")
 @options.OUTPUT
@@ -63,9 +68,10 @@ class Call:
 @click.option("-v", "--verbose", is_flag=True, help="List all rules and locations that no row reaches.")
 def command(
     config: str,
-    table: str,
+    table: str | None,
     follows: bool,
     records: bool,
+    nginx: str | None,
     format_: str,
     output: str | None,
     quiet: bool,
@@ -80,20 +86,47 @@ def command(
     """
     from nginxopt.request.batch import Batch
 
+    if nginx and table is None:  # which `--nginx CONFIG TABLE` took for the path
+        config, table, nginx = nginx, config, ""
+    if table is None:
+        raise click.UsageError("Missing argument 'TABLE'.")
     if records and follows:
         raise UsageError("--record writes each answer; it does not follow redirects")
     if config == table == "-":
         raise UsageError("only one of CONFIG and TABLE can be standard input")
-    asked = site.load(config, **of_site)
+    binary = None if nginx is None else site.binary(nginx)
+    asked = site.load(config, binary=binary, **of_site)
     batch = Batch(asked.model, asked.gate, asked.world)
     for note in () if quiet else asked.notes:
         click.echo(f"note: {note}", err=True)
     if records:
-        return _record(asked, batch, table, output)
-    return _compare(asked, batch, Call(table, follows, format_, output, verbose, quiet))
+        with _asking(asked, batch, binary) as ask:
+            return _record(asked, table, output, ask)
+    with _asking(asked, batch, binary) as ask:
+        return _compare(asked, batch, Call(table, follows, format_, output, verbose, quiet, binary is not None), ask)
 
 
-def _compare(asked: AskedSite, batch: Batch, call: Call) -> int:
+@contextlib.contextmanager
+def _asking(asked: AskedSite, batch: Batch, binary: Binary | None) -> Iterator[Ask]:
+    """Yield who answers: the model, or a private nginx, whose disagreements with the model are told in the end."""
+    if binary is None:
+        yield batch.answers
+        return
+    from nginxopt.request.private import PrivateNginx
+    from nginxopt.request.real_answers import RealAnswers
+    from nginxopt.text.escape import printable
+
+    prefix = asked.model.site.site["build"]["prefix"]
+    tls = any(socket["tls"] for socket in asked.model.site.site["sockets"])
+    with PrivateNginx(asked.config, prefix, asked.world, binary, tls=tls) as nginx:
+        answers = RealAnswers(batch, nginx)
+        yield answers
+    for request, of_model, answer in answers.disagreements[:_SHOWN]:
+        text = f"{request}: nginx answers {answer}, the model {of_model}"
+        click.echo(f"the model is wrong: {printable(text)}", err=True)
+
+
+def _compare(asked: AskedSite, batch: Batch, call: Call, ask: Ask) -> int:
     """Compare the answers with the rows; report."""
     from nginxopt.request.expectations import run
     from nginxopt.request.report import render
@@ -101,22 +134,23 @@ def _compare(asked: AskedSite, batch: Batch, call: Call) -> int:
     from nginxopt.request.table import read_table
 
     rows = read_table(_source(call.table), _base(asked), follow=call.follows)
-    results = run(rows, batch, follows=call.follows)
-    by = f"model of nginx {asked.target.version}"
+    results = run(rows, batch, ask, follows=call.follows)
+    who = "nginx" if call.by_nginx else "model of nginx"
+    by = f"{who} {asked.target.version}"
     report = TestReport(_relative(call.table), results, asked.model.site.nodes, by)
     color = call.output is None and stdout.colored()
     _write(render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose), call.output)
     return int(not results.passed)
 
 
-def _record(asked: AskedSite, batch: Batch, path: str, output: str | None) -> int:
+def _record(asked: AskedSite, path: str, output: str | None, ask: Ask) -> int:
     """Write the table of today's answers."""
     from nginxopt.request.recording import record
     from nginxopt.text.escape import printable
     from nginxopt.text.plural import count
 
     requests = _requests(asked, path)
-    recording = record(requests, batch.answers(requests))
+    recording = record(requests, ask(requests))
     _write([recording.text], output)
     for request, reason in recording.left_out[:_SHOWN]:
         click.echo(f"left out: {printable(str(request))}: {printable(reason)}", err=True)

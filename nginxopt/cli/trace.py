@@ -67,17 +67,15 @@ def command(
     from nginxopt.request.trace import Circumstances, trace
 
     if requests is not None:
-        if nginx is not None:
-            raise UsageError("--nginx is for one request, not for --requests")
         _refuse_request(request, headers, client, sni, "-" if config == requests == "-" else None)
     elif input_format is not None:
         raise UsageError("--input-format is for --requests")
-    if nginx and not request:  # which `--nginx CONFIG URL` took for the path
+    if nginx and not request and requests is None:  # which `--nginx CONFIG URL` took for the path
         config, request, nginx = nginx, (config,), ""
-    binary = None if nginx is None else _binary(nginx)
+    binary = None if nginx is None else site.binary(nginx)
     asked = site.load(config, binary=binary, **of_site)
     if requests is not None:
-        return trace_requests.run(asked, requests, input_format, format_, verbose=verbose)
+        return trace_requests.run(asked, requests, input_format, format_, binary, verbose=verbose)
     sent = _request(request, headers, client, asked.base or asked.gate.base)
     known = Circumstances(asked.world, asked.gate, asked.target.origin, sni, asked.notes)
     result = trace(asked.model, sent, known)
@@ -89,12 +87,6 @@ def command(
         lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
         stdout.write(line.encode(errors="backslashreplace") for line in lines)
     return int(result.comparison is not None and bool(result.comparison.differences))
-
-
-def _binary(path: str) -> Binary:
-    from nginxopt.system import nginx
-
-    return nginx.find(path or None)
 
 
 def _compared(trace: Trace, asked: site.AskedSite, binary: Binary) -> Trace:

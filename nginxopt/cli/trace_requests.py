@@ -12,23 +12,38 @@ from nginxopt.cli import stdout
 if TYPE_CHECKING:
     from nginxopt.cli.site import AskedSite
     from nginxopt.request.batch import Tally
+    from nginxopt.request.real import SampleComparison
     from nginxopt.request.traffic import Traffic
+    from nginxopt.system.nginx import Binary
 
 
-def run(asked: AskedSite, path: str, stated: str | None, format_: str, *, verbose: bool) -> int:
-    """Read the file, ask the model, report."""
+_SAMPLE = 500
+"""The requests that nginx is asked about."""
+
+
+def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: Binary | None, *, verbose: bool) -> int:
+    """Read the file, ask the model, and nginx if there is one, report. Returns 1 if nginx answers otherwise."""
     from nginxopt.request import usage_report
 
     for note in asked.notes:
         click.echo(f"note: {note}", err=True)
     traffic = _read(asked, path, stated)
     tally = _tally(asked, traffic)
-    report = usage_report.UsageReport(path, traffic, tally, asked.model.site, f"nginx {asked.target.version}")
+    comparison = None if binary is None else _compared(asked, traffic, binary)
+    by = f"nginx {asked.target.version}"
+    report = usage_report.UsageReport(path, traffic, tally, asked.model.site, by, comparison)
     if format_ == "json":
         stdout.write([usage_report.document(report).encode()])
     else:
         stdout.write(line.encode() for line in usage_report.lines(report, verbose=verbose))
-    return 0
+    return int(comparison is not None and bool(comparison.differences))
+
+
+def _compared(asked: AskedSite, traffic: Traffic, binary: Binary) -> SampleComparison:
+    """Return what nginx answers to a sample of the requests."""
+    from nginxopt.request.real import compare_sample
+
+    return compare_sample(asked.config, asked.gate, traffic.sample(_SAMPLE), asked.world, binary)
 
 
 def _read(asked: AskedSite, path: str, stated: str | None) -> Traffic:

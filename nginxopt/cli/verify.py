@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import options, stdout
-from nginxopt.cli.site import read_config
+from nginxopt.cli import options, site, stdout
 
 if TYPE_CHECKING:
+    from nginxopt.config import Config
+    from nginxopt.request.model import Model
     from nginxopt.version import Version
 
 STATUSES = {"equivalent": 0, "different": 1, "unknown": 5}
@@ -19,10 +20,11 @@ Examples:
   nginxopt verify old/nginx.conf new/nginx.conf
   nginxopt verify site.conf site.new.conf --context server
   nginxopt verify nginx.conf nginx.conf --old-version 1.22.1 --new-version 1.28.0
+  nginxopt verify old/nginx.conf new/nginx.conf --nginx        ask nginx about the request, too
   nginxopt verify old/nginx.conf new/nginx.conf --format json
 
 \b
-Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 5 unknown.
+Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 nginx is missing, 5 unknown.
 """
 
 
@@ -33,6 +35,7 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 5 unk
 @click.option("--old-version", metavar="VERSION", callback=options.version, help="nginx version of OLD.")
 @click.option("--new-version", metavar="VERSION", callback=options.version, help="nginx version of NEW.")
 @options.CONTEXT
+@options.check_with_nginx("Also ask nginx about the request, on 127.0.0.1 with echoes for upstreams.")
 @options.format_of(["text", "json"], "text")
 def command(
     old: str,
@@ -41,27 +44,38 @@ def command(
     old_version: Version | None,
     new_version: Version | None,
     context: str | None,
+    nginx: str | None,
     format_: str,
 ) -> int:
     """Tell whether two configurations answer every request alike.
 
     OLD and NEW are main configurations, or parts of one. The result is "equivalent", "different" with a request that
     shows it, or "unknown" with what may change an answer. Compared are the responses of http and what upstreams get,
-    not speed, logs, time-outs and TLS. Nothing is sent.
+    not speed, logs, time-outs and TLS. Without --nginx,
+    nothing is sent.
     """
-    from nginxopt.lint.target import choose
-    from nginxopt.request.model import Model
-    from nginxopt.request.verify import report, verify
-    from nginxopt.semantics.site import Build
+    from nginxopt.request.verify import confirm, report, verify
 
-    before, after = (
-        Model(read_config(path, context, None, None)[0], Build(choose(stated or target_version, None).version))
-        for path, stated in ((old, old_version), (new, new_version))
+    (config, before), (new_config, after) = (
+        _model(path, stated or target_version, context) for path, stated in ((old, old_version), (new, new_version))
     )
     result = verify(before, after)
+    if nginx is not None and result.witness is not None:
+        confirmation = confirm(result.witness, (config, before), (new_config, after), site.binary(nginx))
+        result = result.confirmed(confirmation)
     if format_ == "json":
         stdout.write([report.render(result, before, after).encode()])
     else:
         lines = report.text(result, before, after, (old, new), color=stdout.colored())
         stdout.write(line.encode(errors="backslashreplace") for line in lines)
     return STATUSES[result.verdict]
+
+
+def _model(path: str, stated: Version | None, context: str | None) -> tuple[Config, Model]:
+    """Return a configuration with its model."""
+    from nginxopt.lint.target import choose
+    from nginxopt.request.model import Model
+    from nginxopt.semantics.site import Build
+
+    config, _ = site.read_config(path, context, None, None)
+    return config, Model(config, Build(choose(stated, None).version))

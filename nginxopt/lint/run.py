@@ -70,9 +70,11 @@ def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterato
 
     A fix changes a file for all places that include it, so it stands only if the same fix is offered for all of them.
     """
+    read = list(findings)
+    if not read:  # as with most rules
+        return
     groups: dict[tuple[Source, Span, str], list[tuple[Finding, bool]]] = {}
     offers = _Offers(times)
-    read = list(findings)
     for finding in read:
         offers.add(finding.fix)
     for finding in read:

@@ -9,16 +9,22 @@ from nginxopt.version import Version
 
 _SERVER = rb"""
 location /alias/ { alias html/; rewrite ^/alias/x$ /alias/y; set $path $request_filename; return 200 "[$path]"; }
+location = / { return 200 "no limit"; }
 location /escape/ { rewrite ^/escape/(.*)$ /y?z=1; set $first $1; return 200 "[$first]"; }
 """
-_FIXED = dict(zip(FIXES, ((b"/alias/x", b"[]"), (b"/escape/a%20b", b"[a b]")), strict=True))
-"""The requests that tell, and the body that nginx sends with the fix."""
+_HEAD = b"GET %s HTTP/1.1\r\nHost: a\r\n%s\r\n"
+_EXPERIMENTS = (
+    (_HEAD % (b"/alias/x", b""), b"[]"),
+    (_HEAD % (b"/escape/a%20b", b""), b"[a b]"),
+    (_HEAD % (b"/", 1_000 * b"X: 1\r\n"), b"</html>\r\n"),
+)
+_FIXED = dict(zip(FIXES, _EXPERIMENTS, strict=True))
+"""The requests that tell, and the end of what nginx sends with the fix."""
 
 
 def probe(binary: Binary) -> Build:
     """Return the build of a binary, which is run on 127.0.0.1 for that. Raises `InputError` if it does not start."""
     with Instance(binary, servers=[_SERVER]) as instance, instance.client() as client:
-        requests = [Request(b"GET %s HTTP/1.1\r\nHost: a\r\n\r\n" % target) for target, _ in _FIXED.values()]
-        answers = client.ask(requests)
-    fixes = {name for (name, (_, body)), answer in zip(_FIXED.items(), answers, strict=True) if answer.endswith(body)}
+        answers = client.ask([Request(request) for request, _ in _FIXED.values()])
+    fixes = {name for (name, (_, end)), answer in zip(_FIXED.items(), answers, strict=True) if answer.endswith(end)}
     return Build(Version.of(binary.version), frozenset(fixes))

@@ -47,9 +47,8 @@ class Results:
         return all(result.verdict == "passed" for result in self.rows)
 
 
-def run(rows: Sequence[Row], batch: Batch, *, follows: bool, ask: Ask | None = None) -> Results:
-    """Return the results of the rows. `ask` is who answers, by default the model."""
-    ask = ask or batch.answers
+def run(rows: Sequence[Row], batch: Batch, ask: Ask, *, follows: bool) -> Results:
+    """Return the results of the rows; `ask` is who answers."""
     requests = [row.request for row in rows]
     if follows:
         chains = follow(requests, ask, batch.gate.serves)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import BinaryIO
 
 from nginxopt.request.client import Request
@@ -53,6 +54,11 @@ class Traffic:
         for group in self.groups:
             for target in group.targets:
                 yield replace(group.request, url=replace(group.request.url, target=target))
+
+    def sample(self, most: int) -> list[Request]:
+        """Return at most so many of the different requests, evenly from all groups."""
+        step = max(1, -(-sum(len(group.targets) for group in self.groups) // most))
+        return list(islice(self, 0, None, step))
 
     def add_broken(self, numbers: Iterable[int]) -> None:
         """Count lines that do not fit the format."""

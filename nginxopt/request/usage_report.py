@@ -12,6 +12,7 @@ from typing import Any
 
 from nginxopt import __version__
 from nginxopt.request.batch import End, Tally
+from nginxopt.request.real import SampleComparison
 from nginxopt.request.traffic import Traffic
 from nginxopt.request.usage import PARTS, Part, Usage, Use, usage
 from nginxopt.semantics.site import LoweredSite
@@ -36,6 +37,7 @@ class UsageReport:
     Attributes:
         path: The file.
         by: The nginx that is taken as given: `nginx 1.22.1`.
+        comparison: The answers of a real nginx to some of the requests; None if it was not asked.
     """
 
     path: str
@@ -43,6 +45,7 @@ class UsageReport:
     tally: Tally
     site: LoweredSite
     by: str
+    comparison: SampleComparison | None = None
 
     @cached_property
     def usage(self) -> Usage:
@@ -94,6 +97,17 @@ def text(report: UsageReport, *, verbose: bool) -> Iterator[str]:
         yield from _used(report, part, None if verbose else _SHOWN)
     for part in PARTS:
         yield from _unused(report, part, None if verbose else _SHOWN)
+    if report.comparison is not None:
+        yield from _compared(report.comparison)
+
+
+def _compared(comparison: SampleComparison) -> Iterator[str]:
+    yield ""
+    number = len(comparison.differences)
+    result = f"{count(number, 'request')} answered otherwise:" if number else "the same answers"
+    yield f"{comparison.nginx}, asked about {count(comparison.compared, 'request')}: {result}"
+    for request, clauses in comparison.differences[:_SHOWN]:
+        yield f"    {shorten(request, _WIDTH)}: {'; '.join(clauses)}"
 
 
 def _faults(traffic: Traffic) -> Iterator[str]:
@@ -155,8 +169,14 @@ def document(report: UsageReport) -> str:
         "outcomes": [{"kind": kind, "status": status, "requests": number} for kind, status, number in report.outcomes],
         "unknown": [_unknown_form(report, end) for end in report.unknown],
         **{f"{part}s": _forms(report, part) for part in PARTS},
+        "comparison": None if report.comparison is None else _comparison_form(report.comparison),
     }
     return unicode(json.dumps(content, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _comparison_form(comparison: SampleComparison) -> dict[str, Any]:
+    listed = [{"request": request, "differences": list(clauses)} for request, clauses in comparison.differences]
+    return {"nginx": comparison.nginx, "compared": comparison.compared, "differences": listed}
 
 
 def _unknown_form(report: UsageReport, end: End) -> dict[str, Any]:

@@ -65,8 +65,8 @@ def _unused(start: str, config: Config) -> str:
 
 
 def _numbers(start: str, config: Config) -> Iterator[int]:
-    begins = re.compile(rb"(?<![A-Za-z0-9_])" + start.encode() + rb"([0-9]{0,9})_", re.IGNORECASE)
-    for file in config.files:
-        if start.encode() in file.source.data.lower():  # a hundred times as fast as the pattern
-            for match in begins.finditer(file.source.data):
-                yield int(match[1] or b"1")
+    name = start.encode()
+    texts = (file.source.data.lower() for file in config.files)
+    for text in [text for text in texts if name in text]:  # a hundred times as fast as the pattern
+        for match in re.finditer(rb"(?<![a-z0-9_])" + name + rb"([0-9]{0,9})_", text):
+            yield int(match[1] or b"1")

@@ -44,7 +44,7 @@ _HANDLERS = _GATEWAYS | {"memcached_pass", "stub_status", "empty_gif", "flv", "m
 # The rewrite module keeps a script for each level, and hands none on (ngx_http_rewrite_merge_loc_conf); the others
 # belong to one block by their nature.
 _OWN = {
-    "rewrite", "return", "set", "break", "if", "try_files", "listen", "server_name", "location", "internal",
+    "rewrite", "return", "set", "break", "if", "try_files", "listen", "server_name", "location",
     "limit_except", "include", "server", "upstream", "map", "geo", "types_hash",
 }  # fmt: skip
 

@@ -134,14 +134,14 @@ impl Regex {
     ///
     /// Groups after the last that took part are left out. The error is PCRE2's negative code.
     pub fn captures(&self, subject: &[u8], calls: u32) -> Result<Option<GroupRanges>, i32> {
-        // SAFETY: the code is valid; a null context means the default allocator.
-        let block = unsafe { sys::pcre2_match_data_create_from_pattern_8(self.code.as_ptr(), ptr::null_mut()) };
-        let mut block = MatchBlock::own(block);
-        match self.execute(subject, &mut block, calls) {
-            Ok(groups) => Ok(Some(block.captures(groups))),
-            Err(sys::PCRE2_ERROR_NOMATCH) => Ok(None),
-            Err(code) => Err(code),
-        }
+        MATCH_BLOCK.with_borrow_mut(|block| {
+            block.make_room(self.group_count() + 1);
+            match self.execute(subject, block, calls) {
+                Ok(groups) => Ok(Some(block.captures(groups))),
+                Err(sys::PCRE2_ERROR_NOMATCH) => Ok(None),
+                Err(code) => Err(code),
+            }
+        })
     }
 
     /// The number of groups matched, plus one; 0 if the block has no room for all. The error is PCRE2's code.
@@ -189,17 +189,23 @@ thread_local! {
         NonNull::new(unsafe { sys::pcre2_match_context_create_8(ptr::null_mut()) }).expect("memory for a PCRE2 context"),
     );
 
-    /// One block for all the yes-or-no questions of a thread; it has room for the whole match only.
-    static MATCH_BLOCK: RefCell<MatchBlock> = RefCell::new(MatchBlock::own(
-        // SAFETY: a null context means the default allocator.
-        unsafe { sys::pcre2_match_data_create_8(1, ptr::null_mut()) },
-    ));
+    /// One block for all matches of a thread: to allocate one takes longer than most matches.
+    static MATCH_BLOCK: RefCell<MatchBlock> = RefCell::new(MatchBlock::with_room(1));
 }
 
 impl MatchBlock {
-    /// Panics if PCRE2 had no memory for the block, as Rust's own allocations do.
-    fn own(block: *mut sys::pcre2_match_data_8) -> MatchBlock {
+    /// A block for the whole match and `pairs - 1` groups. Panics without memory, as Rust's own allocations do.
+    fn with_room(pairs: u32) -> MatchBlock {
+        // SAFETY: a null context means the default allocator.
+        let block = unsafe { sys::pcre2_match_data_create_8(pairs, ptr::null_mut()) };
         MatchBlock(NonNull::new(block).expect("memory for a PCRE2 match block"))
+    }
+
+    fn make_room(&mut self, pairs: u32) {
+        // SAFETY: the block is valid.
+        if unsafe { sys::pcre2_get_ovector_count_8(self.0.as_ptr()) } < pairs {
+            *self = MatchBlock::with_room(pairs);
+        }
     }
 
     fn captures(&self, groups: usize) -> GroupRanges {
@@ -253,6 +259,17 @@ mod tests {
         assert_eq!(regex.captures(b"x/b", 10_000), Ok(Some(vec![Some(1..3), None, Some(2..3)])));
         assert_eq!(regex.captures(b"/a", 10_000), Ok(Some(vec![Some(0..2), Some(1..2)])));
         assert_eq!(regex.captures(b"/c", 10_000), Ok(None));
+    }
+
+    /// The block of a thread has room for a pattern with more groups than any before, and serves one with fewer again.
+    #[test]
+    fn many_groups() {
+        let (many, few) = (regex("(a)".repeat(70).as_bytes()), regex(b"(b)(c)?"));
+        for _ in 0..2 {
+            assert_eq!(few.captures(b"xb", 10_000), Ok(Some(vec![Some(1..2), Some(1..2)])));
+            let groups = many.captures(&[b'a'; 70], 10_000).unwrap().unwrap();
+            assert_eq!((groups.len(), groups[70].clone()), (71, Some(69..70)));
+        }
     }
 
     /// Names come with the numbers of their groups; letters match in any case if requested.

@@ -8,8 +8,8 @@ pub enum Phase {
     Location,
 }
 
-/// Which rules may stand in an `if` that certainly ends the script. In a server all may, as a true `if` changes nothing there;
-/// in a location, one replaces the location's configuration by its own.
+/// Which rules may stand in an `if` that certainly ends the script. In a server all may, as a true `if` changes nothing
+/// there; in a location, one replaces the location's configuration by its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entering {
     Nothing,

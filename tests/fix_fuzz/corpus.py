@@ -6,13 +6,15 @@ from __future__ import annotations
 import csv
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from nginxopt.config import Block, Directive, load_text
 from nginxopt.errors import InputError
 from nginxopt.semantics import Address, read_addresses
 from nginxopt.semantics.addresses import PORT
+from nginxopt.system import nginx
 from nginxopt.text import Draft, Edit, Span
 from tests.fix_fuzz.case import MAIN, Case, Start
 from tests.fix_fuzz.locations import Server, Target
@@ -43,20 +45,35 @@ _PARAMS = ("fastcgi_params", "uwsgi_params", "scgi_params", "proxy_params", "mim
 _PASSES = {"fastcgi_pass": "fastcgi", "uwsgi_pass": "uwsgi", "scgi_pass": "scgi"}
 
 
+class Place(Protocol):
+    """Where files are tried with a binary."""
+
+    @property
+    def binary(self) -> nginx.Binary:
+        """The nginx that tries them."""
+
+    @property
+    def prefix(self) -> Path:
+        """The prefix that they are in."""
+
+    def lay(self, files: Mapping[str, bytes]) -> None:
+        """Put files into the prefix, and nothing else."""
+
+
 def cases(
     folder: Path, stage: Stage, seed: int, first: int, count: int, kinds: Sequence[str] | None = None
 ) -> Iterator[Case]:
     """Yield cases: each file in turn, the next time with other origins and requests. Those that never start are left
     out, and origins are of `kinds` only, if they are given."""
-    texts = list(_texts(folder))
+    found = list(texts(folder))
     for number in range(first, first + count):
-        name, text = texts[number % len(texts)]
+        name, text = found[number % len(found)]
         case = runnable(text, stage, random.Random(f"{seed}-{number}"), f"{number} {name}", kinds)
         if case:
             yield case
 
 
-def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
+def texts(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the production-like files of a corpus that are no templates, with the blocks around them."""
     with (folder / "index.tsv").open(newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
@@ -70,7 +87,7 @@ def _texts(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def runnable(
-    text: bytes, stage: Stage, rng: random.Random, name: str, kinds: Sequence[str] | None = None
+    text: bytes, stage: Place, rng: random.Random, name: str, kinds: Sequence[str] | None = None
 ) -> Case | None:
     """Return a case of a text that nginx starts with; None if there is none."""
     try:

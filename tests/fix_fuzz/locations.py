@@ -127,7 +127,7 @@ def location(world: World, server_: Server, path: str, *, plain: bool = False, d
         inner.append(_if(world))
     if depth or plain or world.chance(0.7):
         return b("location", path, inner=inner)
-    if any(one.name == "location" for one in inner) or _has_uri(inner):
+    if any(directive.name == "location" for directive in inner) or _has_uri(inner):
         return b("location", "^~", path, inner=inner)
     pattern = rng.choice([f"^{path}", f"^{path}(.*)$", f"{path}.*", f"^{path}.*$"])
     return b("location", rng.choice(["~", "~*"]), pattern, inner=inner)

@@ -114,13 +114,13 @@ def generate(seed: int, number: int) -> Case:
     profile = draw.choice(list(PROFILES))
     source = draw.choices([each for each, _ in SOURCES], [weight for _, weight in SOURCES])[0]
     low, high = draw.choices([size for size, _ in _SIZES], [weight for _, weight in _SIZES])[0]
-    made = [_pattern(draw, source.style, profile) for _ in range(draw.randint(low, high))]
+    patterns = [_pattern(draw, source.style, profile) for _ in range(draw.randint(low, high))]
     # What is short matches much: most of it stands near the end, so that other rows are reached.
-    made.sort(key=lambda each: draw.random() ** (0.1 if len(each.regex) < 11 else 1))
+    patterns.sort(key=lambda each: draw.random() ** (0.1 if len(each.regex) < 11 else 1))
     hostnames = draw.random() < (0.5 if source.style.separator == b"." else 0.04)
-    values = _Values(draw, made)
-    regexes = [Row(Kind.REGEX, _regex(draw, each, values.of(each)), each.strings) for each in made]
-    others = _exact(draw, made, source.style, values, hostnames=hostnames)
+    values = _Values(draw, patterns)
+    regexes = [Row(Kind.REGEX, _regex(draw, each, values.of(each)), each.strings) for each in patterns]
+    others = _exact(draw, patterns, source.style, values, hostnames=hostnames)
     others += [Row(Kind.FLAG, draw.choice((b"hostnames;", b'"hostnames";')))] * hostnames
     others += [Row(Kind.FLAG, b"volatile;")] * (draw.random() < 0.2)
     if draw.random() < 0.7:
@@ -138,9 +138,9 @@ def generate(seed: int, number: int) -> Case:
 
 
 def _pattern(draw: random.Random, style: Style, profile: str) -> Pattern:
-    while len((made := pattern(draw, style, PROFILES[profile])).regex) > 3_000:
+    while len((drawn := pattern(draw, style, PROFILES[profile])).regex) > 3_000:
         pass
-    return made
+    return drawn
 
 
 def _regex(draw: random.Random, pattern_: Pattern, value: bytes) -> bytes:
@@ -149,12 +149,13 @@ def _regex(draw: random.Random, pattern_: Pattern, value: bytes) -> bytes:
 
 
 def _exact(
-    draw: random.Random, made: Sequence[Pattern], style: Style, values: _Values, *, hostnames: bool
+    draw: random.Random, patterns: Sequence[Pattern], style: Style, values: _Values, *, hostnames: bool
 ) -> list[Row]:
     """Return rows with exact keys, of which there are often none."""
     rows: dict[bytes, Row] = {}
     for _ in range(draw.choice((0, 0, 0, 1, 2, 5, 12))):
-        key = draw.choice((style.word(draw), draw.choice(draw.choice(made).strings), b"", b"default", b"~x", b"\\y"))
+        word, strings = style.word(draw), draw.choice(patterns).strings
+        key = draw.choice((word, draw.choice(strings), b"", b"default", b"~x", b"\\y"))
         if hostnames:
             name = style.word(draw).strip(b".").replace(b"*", b"")
             key = draw.choice((b"*." + name, b"." + name, name + b".*", name, name + b"."))
@@ -168,12 +169,12 @@ def _exact(
 class _Values:
     """Values of rows, some of them the same."""
 
-    def __init__(self, draw: random.Random, made: Sequence[Pattern]) -> None:
+    def __init__(self, draw: random.Random, patterns: Sequence[Pattern]) -> None:
         self._draw = draw
         self._count = 0
         self._captures = draw.random() < 0.5
         self._variables = draw.random() < 0.4
-        self._names = sorted({name for each in made for name in each.names})
+        self._names = sorted({name for each in patterns for name in each.names})
 
     def constant(self) -> bytes:
         self._count += 1

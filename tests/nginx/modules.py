@@ -26,7 +26,7 @@ def require_njs(binary: nginx.Binary) -> None:
 
 def require_directive(binary: nginx.Binary, name: str) -> None:
     """Skip the test if nginx is built without the module of a directive."""
-    if not _knows(binary, name):
+    if not knows(binary, name):
         pytest.skip(f"{binary} is built without the module of {name}")
 
 
@@ -42,6 +42,7 @@ def _accepts(binary: nginx.Binary, text: bytes) -> bool:
 
 
 @cache
-def _knows(binary: nginx.Binary, directive: str) -> bool:
+def knows(binary: nginx.Binary, directive: str) -> bool:
+    """Whether nginx has the module of a directive."""
     verdict = binary.test(nginx.configuration([f"{directive};".encode()]))
     return f'unknown directive "{directive}"' not in str(verdict)

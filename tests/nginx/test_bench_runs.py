@@ -43,7 +43,7 @@ from nginxopt.bench.temporary import private_folder
 from nginxopt.config import load_text
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx
-from tests.nginx.modules import require_directive
+from tests.nginx.modules import knows, require_directive
 from tests.support import PATIENCE, needs_nginx, the_nginx
 
 pytestmark = needs_nginx
@@ -274,6 +274,18 @@ def test_nginx_does_not_start(tmp_path: Path) -> None:
     experiment = Experiment("test", "", "", (good, bad), attacks, (Comparison("only", "bad"),), "latency")
     with pytest.raises(InputError, match=r'bad: edge: nginx did not start.*\n.*unknown directive "nonsense"'):
         run(experiment, Vegeta(), tmp_path)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_nginx_counts_no_requests(each_binary: nginx.Binary, tmp_path: Path) -> None:
+    """If nginx is built without the module that counts requests, the error names the module."""
+    deployed = Local(each_binary).deploy(simple(), tmp_path)
+    if knows(each_binary, "stub_status"):
+        with deployed:
+            return
+    with pytest.raises(InputError, match='unknown directive "stub_status"') as error, deployed:
+        pass
+    assert "ngx_http_stub_status_module" in (error.value.hint or "")
 
 
 @needs_vegeta

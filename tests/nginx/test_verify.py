@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from nginxopt import cli
 from nginxopt.config import load_text
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import Model
-from nginxopt.request.verify import verify
+from nginxopt.request.verify import confirming, verify
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version
+from tests.nginx.layouts import Ran
 from tests.nginx.running import running
 from tests.request.verify.pairs import FILES, HARMLESS, MISTAKES, Pair, whole
 
@@ -53,6 +55,23 @@ def ask(request: RequestForm, port: int) -> bytes:
         connection.sendall("\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1"))
         pieces = iter(lambda: connection.recv(65_536), b"")
         return _CHANGING.sub(b"", b"".join(pieces))
+
+
+@pytest.fixture
+def run_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Ran]:
+    """A function that runs a command in the temporary folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*args: str) -> Ran:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(args)
+        out, err = capfd.readouterr()
+        assert isinstance(ended.value.code, int)
+        return Ran(ended.value.code, out, err)
+
+    return call
 
 
 def model(binary: nginx.Binary, text: str) -> Model:
@@ -121,3 +140,26 @@ def test_nginx_answers_equivalent_sides_alike(pair: Pair, binary: nginx.Binary, 
             with served(binary, text, ports, str(tmp_path)):
                 answers.append([ask(plain(path, ports[0]), ports[0]) for path in _PATHS])
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("pair", [pair for pair in MISTAKES if "proxy_pass" in pair.old or "try_files" in pair.old])
+def test_the_command_asks_nginx(pair: Pair, run_command: Callable[..., Ran], tmp_path: Path) -> None:
+    """`--nginx` asks nginx about the request, and says that it answers so, too."""
+    for name, text in (("old.conf", pair.old), ("new.conf", pair.new)):
+        (tmp_path / name).write_text(whole(text))
+    ran = run_command("verify", "old.conf", "new.conf", "--nginx")
+    assert ran.status == 1, ran.out + ran.err
+    assert " answers so, too\n" in ran.out
+
+
+def test_a_witness_that_nginx_does_not_confirm(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the model is wrong about a request, the result is unknown, and says how."""
+    monkeypatch.setattr(confirming, "differences", lambda *_: ["nginx answers 200, not 301"])
+    text = whole("return 301 /a;"), whole("return 302 /a;")
+    sides = [load_text(data.encode(), "nginx.conf") for data in text]
+    models = [Model(config, Build(Version.of(binary.version))) for config in sides]
+    result = verify(*models)
+    assert result.witness is not None
+    asked = result.confirmed(confirming.confirm(result.witness, (sides[0], models[0]), (sides[1], models[1]), binary))
+    assert asked.verdict == "unknown"
+    assert asked.doubts[0].reason == "the model is wrong about a request: nginx answers 200, not 301"

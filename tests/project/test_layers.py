@@ -29,6 +29,7 @@ NATIVE = {
     "semantics.site.nodes": {"statement_spans"},
     "semantics.site.settings": {"request_settings"},
     "request.connection": {"Patterns"},
+    "request.verify.hosts": {"common_subject"},
     "request.verify.region": {"Patterns", "common_subject"},
     "request.verify.side": {"request_settings"},
     "request.model": {"RequestModel", "SiteRefusedError"},

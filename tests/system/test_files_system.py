@@ -157,7 +157,7 @@ def shared() -> Iterator[Path]:
 
 ATTEMPT = """
 try:
-    print([one.in_place for one in write_all({name: b"new" for name in %r})])
+    print([written.in_place for written in write_all({name: b"new" for name in %r})])
 except InputError as error:
     print(error.path, error.message)
 """

@@ -27,6 +27,8 @@ PROBE_SECONDS = 10.0
 _PORT_TRIES = 3
 _START_SECONDS = 60.0
 _TAKEN = "Address already in use"
+_NO_STATUS = 'unknown directive "stub_status"'
+_NO_STATUS_HINT = "this nginx is built without ngx_http_stub_status_module: choose one that has it with --nginx"
 _NANO = 1e9
 _TIME_WAIT = b"06"  # TCP_TIME_WAIT in the kernel's net/tcp_states.h
 _KILO = 1024
@@ -216,7 +218,8 @@ def _start_node(
     try:
         return running.enter_context(started)
     except InputError as error:
-        raise InputError(f"{variant.name}: {node.role}: {error.message}") from None
+        hint = _NO_STATUS_HINT if _NO_STATUS in error.message else error.hint
+        raise InputError(f"{variant.name}: {node.role}: {error.message}", hint=hint) from None
 
 
 def _proc(pid: int, name: str) -> str:

@@ -2,7 +2,7 @@
 
 Both are lowered to sites. Servers are paired by the addresses and hosts that they answer (`hosts`), and become programs
 (`program`), which run on all requests at once (`explore`). Where they may differ, requests are tried on the model of
-both (`asking`), so that a difference has a witness; what is left is in doubt.
+both (`asking`), and of a real nginx (`confirming`), so that a difference has a witness; what is left is in doubt.
 """
 
 from typing import TYPE_CHECKING
@@ -11,11 +11,16 @@ from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
     from nginxopt.request.verify.comparing import verify
-    from nginxopt.request.verify.verdict import Doubt, Verdict, Verification, Witness
+    from nginxopt.request.verify.confirming import confirm
+    from nginxopt.request.verify.verdict import Confirmation, Doubt, Verdict, Verification, Witness
 
-__all__ = ["Doubt", "Verdict", "Verification", "Witness", "verify"]
+__all__ = ["Confirmation", "Doubt", "Verdict", "Verification", "Witness", "confirm", "verify"]
 
 __getattr__ = attributes(
     __name__,
-    {"comparing": ("verify",), "verdict": ("Doubt", "Verdict", "Verification", "Witness")},
+    {
+        "comparing": ("verify",),
+        "confirming": ("confirm",),
+        "verdict": ("Confirmation", "Doubt", "Verdict", "Verification", "Witness"),
+    },
 )

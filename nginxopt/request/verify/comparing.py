@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
 from nginxopt.request.model import Model
 from nginxopt.request.verify.asking import Asking, request_of
 from nginxopt.request.verify.explore import Difference
-from nginxopt.request.verify.hosts import Hosts, addresses, has_patterns, pairs, unlike
+from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike
 from nginxopt.request.verify.probes import probes
 from nginxopt.request.verify.renaming import renamed
 from nginxopt.request.verify.servers import Comparison
@@ -40,6 +39,7 @@ class _Verifier:
     def result(self) -> Verification:
         compared: set[tuple[int, int]] = set()
         witness = None
+        self._compare_sites()
         self._compare_addresses()
         for hosts in pairs(self._old, self._new):
             compared.add((hosts.old, hosts.new))
@@ -74,19 +74,26 @@ class _Verifier:
                 return witness
         return None
 
+    def _compare_sites(self) -> None:
+        """Add what is in doubt about all servers."""
+        builds = self._old.form["build"], self._new.form["build"]
+        if builds[0] != builds[1]:
+            self._doubt("what differs between the versions of nginx is not compared", None, None)
+        unread = [[(item["reason"], side.text(item["node"])) for item in side.form["opaque"]] for side in self._sides]
+        names = [
+            [[name["text"] for name in server["names"]] for server in side.form["servers"]] for side in self._sides
+        ]
+        if unread[0] != unread[1] or (unread[0] and names[0] != names[1]):
+            self._doubt("something in http is not understood or missing, and may be servers", None, None)
+
+    @property
+    def _sides(self) -> tuple[Side, Side]:
+        return self._old, self._new
+
     def _compare_addresses(self) -> None:
         for address, reason in unlike(self._old, self._new):
             family, host, port = address
             self._doubt(f"{host}:{port}: {reason}" if family != "unix" else f"{host}: {reason}", None, None)
-        for address in addresses(self._old).keys() & addresses(self._new).keys():
-            mine, theirs = addresses(self._old)[address], addresses(self._new)[address]
-            if has_patterns(self._old, mine) or has_patterns(self._new, theirs):
-                old, new = list(_patterns(self._old, address)), list(_patterns(self._new, address))
-                if [name for name, _ in old] != [name for name, _ in new]:
-                    self._doubt("the patterns of server_name differ", None, None)
-                    continue
-                for (_, mine_server), (_, their_server) in zip(old, new, strict=True):
-                    self._compare(Hosts(mine_server, their_server, address, None))
 
     def _reason(self, difference: Difference) -> str:
         """Return what is in doubt, as a phrase."""
@@ -100,14 +107,6 @@ class _Verifier:
 
     def _doubt(self, reason: str, old: int | None, new: int | None) -> None:
         self._doubts.setdefault((reason, old, new), Doubt(reason, old, new))
-
-
-def _patterns(side: Side, address: tuple[str, str, int]) -> Iterator[tuple[str, int]]:
-    """Yield the patterns of server names of an address, in their order, with their servers."""
-    for server in addresses(side)[address]["servers"]:
-        for name in side.server(server)["names"]:
-            if name["text"].startswith("~"):
-                yield name["text"], server
 
 
 _PHRASES = {

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nginxopt._native import common_subject
 from nginxopt.request.verify.side import Side
 from nginxopt.semantics.site.form import SocketForm
+
+_HOST = "a-host."
 
 Address = tuple[str, str, int]
 """Family, host and port."""
@@ -46,18 +50,45 @@ def pairs(old: Side, new: Side) -> Iterator[Hosts]:
     """Yield which servers answer which hosts, so that each host is in one of them.
 
     Hosts divide by the names of both sides: each plain name, each wildcard and each of two of them together, and all
-    others. A server that a pattern of `server_name` chooses is one for an example of the pattern only.
+    others. Where no name of a side is that of a host, any pattern of a `server_name` may be, or none.
     """
     mine, theirs = addresses(old), addresses(new)
     for address in mine.keys() & theirs.keys():
-        sockets = mine[address], theirs[address]
-        for example in _examples([*_names(old, sockets[0]), *_names(new, sockets[1])]):
-            yield Hosts(choose(old, sockets[0], example), choose(new, sockets[1], example), address, example)
+        before, after = Names(old, mine[address]), Names(new, theirs[address])
+        for example in _examples([*_names(old, mine[address]), *_names(new, theirs[address])]):
+            yield from _chosen(before, after, address, example)
 
 
-def has_patterns(side: Side, socket: SocketForm) -> bool:
-    """Return whether a pattern chooses among the servers of an address."""
-    return any(name.startswith("~") for name in _names(side, socket))
+def _chosen(old: Names, new: Names, address: Address, example: str | None) -> Iterator[Hosts]:
+    """Yield the servers that may answer the hosts of a class."""
+    named = example or ""
+    mine, theirs = old.named(named), new.named(named)
+    if mine is not None and theirs is not None:
+        yield Hosts(mine, theirs, address, example)
+    elif mine is None and theirs is None and list(old.patterns) == list(new.patterns):
+        for pattern, server in old.patterns.items():
+            yield Hosts(server, new.patterns[pattern], address, host_of([pattern]))
+        yield Hosts(old.default, new.default, address, example)
+    else:
+        for first, before in old.possible(mine):
+            for second, after in new.possible(theirs):
+                given = (before, after, _class(example))
+                host = host_of([text for text in given if text is not None])
+                yield Hosts(first, second, address, host or example)
+
+
+def _class(example: str | None) -> str | None:
+    """Return a pattern of the hosts of a wildcard's example; None for other examples."""
+    if example is None or not example.startswith(_HOST):
+        return None
+    return r"~\." + re.escape(example.removeprefix(_HOST)) + "$"
+
+
+def host_of(patterns: Sequence[str]) -> str | None:
+    """Return a host that all patterns match; None if none is found that a client can send."""
+    inside = [pattern.removeprefix("~").encode("latin-1") for pattern in patterns]
+    host = common_subject([*inside, rb"^[a-z0-9.-]+\z"], [rb"^\.|\.\.|\.\z"], False)[1]
+    return None if host is None else host.decode()
 
 
 def _names(side: Side, socket: SocketForm) -> list[str]:
@@ -78,34 +109,35 @@ def _examples(names: list[str]) -> Iterator[str | None]:
         if name.startswith("."):
             yield name[1:]
     for head in sorted(heads):
-        yield f"a-host.{head}"
+        yield _HOST + head
     for tail in sorted(tails):
         yield f"{tail}.invalid"
         for head in sorted(heads):
-            yield f"{tail}.a-host.{head}"
+            yield f"{tail}.{_HOST}{head}"
 
 
-def choose(side: Side, socket: SocketForm, host: str | None) -> int:
-    """Return the server of an address for a host (`ngx_http_find_virtual_server`), patterns left aside."""
-    tables = _Tables(side, socket)
-    return tables.choose("" if host is None else host)
+class Names:
+    """The names of the servers of an address (`ngx_http_find_virtual_server`). Of equal names the first counts.
 
-
-class _Tables:
-    """The names of the servers of an address. Of equal names the first counts, as nginx ignores the others."""
+    Attributes:
+        default: The server of a host that has none of the names.
+        patterns: The servers of patterns, in the order in which they are tried.
+    """
 
     def __init__(self, side: Side, socket: SocketForm) -> None:
-        self._default = socket["default"]
+        self.default = socket["default"]
+        self.patterns: dict[str, int] = {}
         self._exact: dict[str, int] = {}
         self._heads: dict[str, int] = {}
         self._tails: dict[str, int] = {}
         for server in socket["servers"]:
             for name in side.server(server)["names"]:
-                self._add(name["text"].lower(), server)
+                if name["text"].startswith("~"):
+                    self.patterns.setdefault(name["text"], server)
+                else:
+                    self._add(name["text"].lower(), server)
 
     def _add(self, name: str, server: int) -> None:
-        if name.startswith("~"):
-            return
         if name.startswith("."):
             if name[1:] not in self._exact and name[1:] not in self._heads:
                 self._exact[name[1:]] = self._heads[name[1:]] = server
@@ -116,7 +148,14 @@ class _Tables:
         else:
             self._exact.setdefault(name, server)
 
-    def choose(self, host: str) -> int:
+    def possible(self, named: int | None) -> list[tuple[int, str | None]]:
+        """Return the servers that may answer a host, with their pattern: the one that `named` found, or any."""
+        if named is not None:
+            return [(named, None)]
+        return [(self.default, None), *((server, pattern) for pattern, server in self.patterns.items())]
+
+    def named(self, host: str) -> int | None:
+        """Return the server of a host; None if it has none of the names, so that patterns are tried."""
         if host in self._exact:
             return self._exact[host]
         labels = host.split(".")
@@ -126,4 +165,4 @@ class _Tables:
         for end in range(len(labels) - 1, 0, -1):
             if (tail := ".".join(labels[:end])) in self._tails:
                 return self._tails[tail]
-        return self._default
+        return None if self.patterns else self.default

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from nginxopt.request.verify.definitions import Definitions
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.region import equal_to, starts_with
-from nginxopt.request.verify.side import Side, Words
+from nginxopt.request.verify.side import LocationName, Side, Words
 from nginxopt.request.verify.symbols import variables
 from nginxopt.semantics.site.form import StatementForm
 
@@ -111,8 +111,17 @@ class Compiler:
         name: object = None
         around = self.location_of(level)
         if around is not None and self._names_itself(level):
-            name = self._side.location_name(around)
+            name = self._names_around(around)
         return self._keys.number(("handler", self.settings(level), name))
+
+    def _names_around(self, location: int) -> tuple[LocationName, ...]:
+        """Return the names of a location and of those around it, which an inherited `alias` belongs to."""
+        names = []
+        level: int | None = location
+        while level is not None and self._side.level(level)["kind"] == "location":
+            names.append(self._side.location_name(level))
+            level = self._side.level(level)["parent"]
+        return tuple(names)
 
     def answering(self, level: int) -> Hashable:
         """Return a number that is equal for blocks under which a `return` answers alike, and whether that depends on
@@ -163,7 +172,7 @@ class Compiler:
         number: int | None = level
         while number is not None:
             form = self._side.level(number)
-            unread += [self._text(item["node"]) for item in (*form["opaque"], *form["filters"])]
+            unread += [self._side.text(item["node"]) for item in (*form["opaque"], *form["filters"])]
             number = form["parent"]
         return tuple(unread)
 
@@ -185,12 +194,9 @@ class Compiler:
             case "break":
                 return self._operation("break", (), None, (), node)
             case "opaque":
-                return self._operation("opaque", (statement["reason"], self._text(node)), None, (), node)
+                return self._operation("opaque", (statement["reason"], self._side.text(node)), None, (), node)
             case _:
                 raise AssertionError(statement)
-
-    def _text(self, node: int) -> str:
-        return self._side.site.nodes.place(node).text
 
     def _enter(self, level: int) -> Operation:
         return self._operation("enter", (), level, (), self._side.level(level)["node"], also=self.settings(level))

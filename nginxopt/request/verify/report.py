@@ -42,6 +42,8 @@ class _Text:
             yield from self._witness(self._result.witness)
         for doubt in self._result.doubts if self._result.witness is None else ():
             yield from self._doubt(doubt)
+        if self._result.confirmation is not None and self._result.confirmation.holds:
+            yield f"{self._result.confirmation.nginx} answers so, too"
         if self._result.witness is None:
             yield ""
             yield "taken as given:"
@@ -111,6 +113,7 @@ def _form(result: Verification, old: Model, new: Model) -> dict[str, Any]:
             for doubt in result.doubts
         ],
         "given": list(result.given),
+        "confirmed": None if result.confirmation is None else result.confirmation.holds,
     }
 
 

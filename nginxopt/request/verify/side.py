@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt._native import request_settings
 from nginxopt.config import statements
-from nginxopt.semantics.site.effects import IGNORED
+from nginxopt.semantics.site.effects import IGNORED, effect
 from nginxopt.semantics.site.form import (
     GeoForm,
     LevelForm,
@@ -33,6 +33,18 @@ _INVISIBLE = (
     "the encoding of a body, which decodes to the same",
 )
 """What does not count as an answer, by the groups of `effects.IGNORED`."""
+
+_VISIBLE = {"early_hints", "max_ranges"}
+"""What counts nevertheless."""
+
+_ORDERED = (
+    ("allow", "deny"),
+    (
+        "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass", "stub_status",
+        "empty_gif", "flv", "mp4",
+    ),
+)  # fmt: skip
+"""Settings whose order among each other counts: the first rule of access that fits, and the last handler."""
 
 _STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name", "include", "upstream"}
 _DEFINED = {"map", "geo", "split_clients"}
@@ -59,6 +71,7 @@ class Side:
         self.site = site
         self.form = form
         self._scripts: dict[int, Sequence[StatementForm]] = {}
+        self._known: dict[int, dict[str, tuple[Words, ...] | None]] = {}
         self._others: dict[int, dict[str, tuple[Words, ...]]] = {}
 
     def level(self, number: int) -> LevelForm:
@@ -93,6 +106,10 @@ class Side:
                 "flag": words[2] if len(words) > 2 else None,
             }
 
+    def text(self, node: int) -> str:
+        """Return a directive as it is written."""
+        return self.site.nodes.place(node).text
+
     def setting(self, number: int, name: str) -> tuple[Words, ...] | None:
         """Return the directives in force at a block by their arguments; None if they are not known."""
         return self._settings(number).get(name, ())
@@ -102,15 +119,31 @@ class Side:
         return self._settings(number)
 
     def _settings(self, number: int) -> dict[str, tuple[Words, ...] | None]:
+        known = self._known.get(number)
+        if known is None:
+            in_force = self._in_force(number)
+            known = {name: self._all_words(directives) for name, directives in in_force.items()}
+            known |= {f"order of {'/'.join(group)}": self._order(in_force, group) for group in _ORDERED}
+            known = self._known[number] = {name: words for name, words in known.items() if words != ()}
+        return known
+
+    def _in_force(self, number: int) -> dict[str, list[int] | None]:
         form = self.level(number)
-        around = {} if form["parent"] is None else self._settings(form["parent"])
-        if not form["settings"]:
-            return around
-        own = {
-            name: None if stated is None else tuple(self._words(directive) for directive in stated)
-            for name, stated in form["settings"].items()
-        }
-        return {name: words for name, words in {**around, **own}.items() if words != ()}
+        around = {} if form["parent"] is None else self._in_force(form["parent"])
+        return {**around, **form["settings"]} if form["settings"] else around
+
+    def _all_words(self, directives: list[int] | None) -> tuple[Words, ...] | None:
+        return None if directives is None else tuple(map(self._words, directives))
+
+    def _order(self, in_force: Mapping[str, list[int] | None], group: tuple[str, ...]) -> tuple[Words, ...]:
+        """Return the names of a group in the order in which they are written, if there are several."""
+        stated = [
+            (self.form["directives"][directive]["node"], name)
+            for name in group
+            for directive in in_force.get(name) or ()
+        ]
+        names = tuple(name for _, name in sorted(stated))
+        return (names,) if len(set(names)) > 1 else ()
 
     def _words(self, directive: int) -> Words:
         return tuple(self.form["directives"][directive]["args"])
@@ -133,11 +166,15 @@ class Side:
 
     def _own_others(self, level: Level) -> dict[str, tuple[Words, ...]]:
         others: dict[str, list[Words]] = {}
+        stated: list[tuple[str, Words]] = []
         for directive in level.directives:
             name = str(directive.name)
             if name not in self._read and self._counts(directive):
                 others.setdefault(name, []).append(_whole(directive))
-        return {name: tuple(words) for name, words in others.items()}
+                stated.append((name, tuple(directive.args)))
+        acting = tuple(name for name, words in stated if effect(name, words) is not None)
+        order = {"order": [acting]} if len(set(acting)) > 1 else {}
+        return {name: tuple(words) for name, words in (others | order).items()}
 
     def _counts(self, directive: Directive) -> bool:
         return str(directive.name) not in _invisible()
@@ -199,7 +236,7 @@ class Side:
 
 @cache
 def _invisible() -> frozenset[str]:
-    return frozenset(name for group in _INVISIBLE for name in IGNORED[group].split())
+    return frozenset(name for group in _INVISIBLE for name in IGNORED[group].split()) - _VISIBLE
 
 
 def _latin(word: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from nginxopt.request.connection import RequestForm
@@ -44,6 +44,24 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What a real nginx makes of a witness.
+
+    Attributes:
+        nginx: Its name and version.
+        differences: How its answers differ from those of the model, on the old and on the new side.
+    """
+
+    nginx: str
+    differences: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nginx answers both sides as the model says, so that they differ."""
+        return not any(self.differences)
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """The result.
 
@@ -51,6 +69,7 @@ class Verification:
         servers: How many pairs of servers were compared.
         tried: How many requests the model answered on both sides.
         given: What was taken as given, as phrases.
+        confirmation: What nginx makes of the witness, if it was asked.
     """
 
     witness: Witness | None
@@ -58,6 +77,15 @@ class Verification:
     servers: int
     tried: int
     given: tuple[str, ...]
+    confirmation: Confirmation | None = None
+
+    def confirmed(self, confirmation: Confirmation) -> Verification:
+        """Return the result after nginx was asked: a witness that it does not confirm is one no more."""
+        if confirmation.holds:
+            return replace(self, confirmation=confirmation)
+        reasons = ("; ".join(side) for side in confirmation.differences if side)
+        doubts = [Doubt(f"the model is wrong about a request: {reason}", None, None) for reason in reasons]
+        return replace(self, witness=None, doubts=(*doubts, *self.doubts), confirmation=confirmation)
 
     @property
     def verdict(self) -> Verdict:

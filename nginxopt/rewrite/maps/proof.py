@@ -88,13 +88,14 @@ def _difference(before: Scope, after: Scope, changed: Collection[Directive], inc
     if include is not None:
         ours = [node for node in ours if node.name not in DEFAULTS]
         theirs = [node for node in theirs if node.name not in DEFAULTS and not _includes(node, include)]
-    for one, other in zip(ours, theirs, strict=False):
-        if _words(one) != _words(other):
-            return f"line {one.line} of {one.source.path} is not as it was"
+    for node, changed_node in zip(ours, theirs, strict=False):
+        if _words(node) != _words(changed_node):
+            return f"line {node.line} of {node.source.path} is not as it was"
     if len(ours) != len(theirs) or len(before.scopes) != len(after.scopes):
         return f"{before.block.source.path} does not have the directives that it had"
-    inner = (_difference(one, other, changed, include) for one, other in zip(before.scopes, after.scopes, strict=True))
-    return next((found for found in inner if found), None)
+    scopes = zip(before.scopes, after.scopes, strict=True)
+    inner = (_difference(scope, changed_scope, changed, include) for scope, changed_scope in scopes)
+    return next((difference for difference in inner if difference), None)
 
 
 def _stays(row: Directive | Bulk) -> bool:

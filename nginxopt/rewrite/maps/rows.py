@@ -26,10 +26,10 @@ def head(context: str | None) -> str | None:
     if context is None or not is_context(context) or context.strip() == WORD:
         return None
     try:
-        found = list(statements(Source("--context", encode(f"{context};"))))
+        heads = list(statements(Source("--context", encode(f"{context};"))))
     except InputError:
-        found = []
-    if len(found) != 1 or len(found[0].words) != 3 or not found[0].words[2].startswith("$"):
+        heads = []
+    if len(heads) != 1 or len(heads[0].words) != 3 or not heads[0].words[2].startswith("$"):
         raise UsageError(f"not the head of a map: {context!r}", hint="--context takes map, or map SOURCE $VARIABLE")
     return " ".join(context.split())
 

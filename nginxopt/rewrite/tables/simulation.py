@@ -147,14 +147,14 @@ def _block(reading: Iterator[Statement]) -> Iterator[Statement]:
 def read_script(text: bytes) -> tuple[If, ...]:
     """Return the script of a server: a sequence of `if` blocks."""
     reading = statements(Source("server.conf", text))
-    found = []
+    script = []
     for statement in reading:
         if statement.kind == "#":
             continue
         variable, operator, operand = _condition(statement)
         body = tuple(_read_statement(inner) for inner in _block(reading))
-        found.append(If(variable, operator, operand, body))
-    return tuple(found)
+        script.append(If(variable, operator, operand, body))
+    return tuple(script)
 
 
 def _condition(statement: Statement) -> tuple[bytes, str, bytes]:

@@ -41,10 +41,11 @@ def lines(checked: CheckedTable, proof: TableProof | None, *, verbose: bool = Fa
         yield f"  skipped     {len(checked.rejected):>9,}  that nginx cannot answer exactly"
         yield from _few([f"{_row(checked, row.span)}  [{row.message}]" for row in checked.rejected], verbose)
     for kind, title in _TITLES.items():
-        found = [finding for finding in checked.findings if finding.kind == kind]
-        if found:
-            yield f"  {title:<11} {len(found):>9,}  {_SENTENCES[kind]}"
-            yield from _few([f"{_row(checked, each.span)}  [{_why(checked, each)}]" for each in found], verbose)
+        findings = [finding for finding in checked.findings if finding.kind == kind]
+        if findings:
+            yield f"  {title:<11} {len(findings):>9,}  {_SENTENCES[kind]}"
+            lines = [f"{_row(checked, finding.span)}  [{_why(checked, finding)}]" for finding in findings]
+            yield from _few(lines, verbose)
     if proof is not None:
         yield f"  proved      {proof.requests:>9,}  requests decide all others: each row is answered as it says"
     if checked.rows:

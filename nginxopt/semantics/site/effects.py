@@ -34,7 +34,7 @@ IGNORED: dict[str, str] = {
         log_by_lua_file
     """,
     "sizes of buffers, pools and tables": """
-        client_body_buffer_size client_body_in_single_buffer client_header_buffer_size connection_pool_size directio
+        client_body_buffer_size client_body_in_single_buffer connection_pool_size directio
         directio_alignment map_hash_bucket_size map_hash_max_size output_buffers postpone_output read_ahead
         referer_hash_bucket_size referer_hash_max_size request_pool_size server_names_hash_bucket_size
         server_names_hash_max_size subrequest_output_buffer_size types_hash_bucket_size types_hash_max_size
@@ -70,7 +70,7 @@ IGNORED: dict[str, str] = {
         fancyindex_name_length hls_buffers hls_forward_args hls_fragment hls_mp4_buffer_size hls_mp4_max_buffer_size
         image_filter_buffer image_filter_interlace image_filter_jpeg_quality image_filter_sharpen
         image_filter_transparency image_filter_webp_quality limit_conn_dry_run limit_conn_log_level limit_conn_status
-        limit_conn_zone limit_req_dry_run limit_req_log_level limit_req_status limit_req_zone limit_zone max_headers
+        limit_conn_zone limit_req_dry_run limit_req_log_level limit_req_status limit_req_zone limit_zone
         min_delete_depth mirror_request_body mp4_buffer_size mp4_limit_rate mp4_limit_rate_after mp4_max_buffer_size
         mp4_start_key_frame open_file_cache open_file_cache_errors open_file_cache_events open_file_cache_min_uses
         open_file_cache_valid real_ip_recursive ssi_ignore_recycled_buffers ssi_last_modified ssi_min_file_chunk

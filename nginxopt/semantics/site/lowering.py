@@ -17,9 +17,10 @@ from nginxopt.semantics.site.sockets import read_sockets
 from nginxopt.semantics.site.variables import defined, upstreams
 from nginxopt.version import Version
 
-FIXES = ("CVE-2026-15176", "CVE-2026-42945")
+FIXES = ("CVE-2026-15176", "CVE-2026-42945", "max_headers")
 """The fixes of later releases that some builds have and that change outcomes (`rust/src/request`): no path by `alias`
-while a rewrite has changed the URI (1.30.6), and no escapes in `$1` after a rewrite with arguments (1.30.1).
+while a rewrite has changed the URI (1.30.6), no escapes in `$1` after a rewrite with arguments (1.30.1), and 1,000
+headers at most (1.29.8).
 """
 
 PREFIX = "/etc/nginx/"

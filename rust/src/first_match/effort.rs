@@ -267,7 +267,8 @@ mod tests {
         }
     }
 
-    /// What may be empty at the end of a pattern fails nowhere. PCRE2 itself answers on long subjects that get there late.
+    /// What may be empty at the end of a pattern fails nowhere. PCRE2 itself answers on long subjects that get there
+    /// late.
     #[test]
     fn ends() {
         for pattern in [

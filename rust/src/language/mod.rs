@@ -1,8 +1,8 @@
 //! Questions about the languages of patterns, as [`crate::syntax`] translates them.
 //!
 //! [`finite`] lists a small language. [`witness`] finds the shortest URI in one language and outside (or inside)
-//! others, [`witness_of_all`] the shortest that all of several patterns match, and [`liveness`] decides whether a rule is dead, by searching witnesses. Both stop at bounds, with the result
-//! unknown.
+//! others, [`witness_of_all`] the shortest that all of several patterns match, and [`liveness`] decides whether a rule
+//! is dead, by searching witnesses. All stop at bounds, with the result unknown.
 
 mod conjunction;
 mod dead;

@@ -12,8 +12,8 @@
 //! sets `$1` to `$9` and its named groups wherever it is; if none matches, the rules leave `$1` to `$9` empty, and so
 //! does the statement after the groups.
 //!
-//! In a location, a true `if` does more than run its statements; [`surroundings`](super::surroundings) decides for which
-//! rules this does not matter.
+//! In a location, a true `if` does more than run its statements; [`surroundings`](super::surroundings) decides for
+//! which rules this does not matter.
 //!
 //! So patterns and targets do not matter here: the value of `$pattern` for each URI is proved like that of any map with
 //! patterns ([`crate::prove_map`]), against a map whose rows are the rules' own patterns.

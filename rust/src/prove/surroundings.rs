@@ -1,7 +1,7 @@
 //! Which rules an `if` may hold in a block, once it is certain that one of them fires.
 //!
-//! In a location, a true `if` replaces the configuration of the request by its own (`ngx_http_script_if_code`). That is merged
-//! from the location's, so that it has all that the location has, but for
+//! In a location, a true `if` replaces the configuration of the request by its own (`ngx_http_script_if_code`). That is
+//! merged from the location's, so that it has all that the location has, but for
 //!
 //! - `try_files`, which is not merged: it is tried where the script ends with `break`;
 //! - headers where `add_header_inherit` or `add_trailer_inherit` is `off` (`ngx_http_headers_merge`, nginx 1.29.3);
@@ -15,8 +15,8 @@ use crate::prove::{Discharged, Facts, Refutation};
 /// The directives of the rewrite module: an `if` that holds nothing else has the location's configuration.
 const SCRIPT: [&[u8]; 5] = [b"break", b"if", b"return", b"rewrite", b"set"];
 
-/// Which rules may stand in an `if` of a location with these statements. `headers_inherited`: nowhere may `add_header_inherit`
-/// be `off`.
+/// Which rules may stand in an `if` of a location with these statements. `headers_inherited`: nowhere may
+/// `add_header_inherit` be `off`.
 pub fn entering(block: &[Node], facts: &Facts, headers_inherited: bool) -> Entering {
     if !block.iter().all(|node| keeps(node, facts, headers_inherited)) {
         return Entering::Nothing;

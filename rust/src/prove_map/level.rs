@@ -61,7 +61,7 @@ impl<'b> Prover<'b> {
                     return self.pick(block, inner, &place);
                 }
             } else {
-                return refute(Obligation::KnownMap, format!("${} is of no known kind", block.variable.escape_ascii()));
+                return refute(Obligation::KnownMap, format!("${} has an unknown form", block.variable.escape_ascii()));
             }
         }
         self.finish(value, &place)
@@ -102,9 +102,11 @@ impl<'b> Prover<'b> {
         let late = &self.rows.list[row];
         for other in earlier {
             let early = &self.rows.list[other];
-            let languages = (early.events(), late.events());
-            let is_apart = !may_meet(early, late)
-                || matches!(languages, (Some(one), Some(other)) if self.questions.are_disjoint(&one.translation.hir, &other.translation.hir));
+            let are_disjoint = || {
+                let (Some(early), Some(late)) = (early.events(), late.events()) else { return false };
+                self.questions.are_disjoint(&early.translation.hir, &late.translation.hir)
+            };
+            let is_apart = !may_meet(early, late) || are_disjoint();
             if !is_apart {
                 let what = format!("{} is tried before {}, which it may meet", self.name(row), self.name(other));
                 let subject = self.common(other, row);
@@ -120,7 +122,7 @@ impl<'b> Prover<'b> {
         let name = block.variable.escape_ascii();
         let row = self.newline_row(block);
         let Some((row, inside)) = row.and_then(|row| Some((row, self.map_of(&row.value)?))) else {
-            return refute(Obligation::KnownMap, format!("${name} is of no known kind"));
+            return refute(Obligation::KnownMap, format!("${name} has an unknown form"));
         };
         if row.caseless || place.left_out.is_some() {
             return refute(

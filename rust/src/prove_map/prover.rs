@@ -60,7 +60,7 @@ impl<'b> Prover<'b> {
     pub fn check_used(&self) -> Result<(), MapRefutation> {
         let used = self.used.borrow();
         if let Some(name) = self.maps.keys().filter(|name| !used.contains(*name)).min() {
-            return refute(Obligation::KnownMap, format!("${} is of no use", name.escape_ascii()));
+            return refute(Obligation::KnownMap, format!("${} is never used", name.escape_ascii()));
         }
         self.proved.discharge(Obligation::KnownMap);
         Ok(())

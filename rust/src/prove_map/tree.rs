@@ -129,8 +129,8 @@ impl<'p, 'b> TreeProof<'p, 'b> {
         count
     }
 
-    /// In a case-sensitive trie some spellings of a head lead to any key that it begins with, or that begins with it, but
-    /// for case: all of them to one that is the same in any case, or to a longer one.
+    /// In a case-sensitive trie some spellings of a head lead to any key that it begins with, or that begins with it,
+    /// but for case: all of them to one that is the same in any case, or to a longer one.
     fn add_any_case(&mut self, row: usize, head: &[u8], folded: &FoldedKeys) -> usize {
         let mut shorter = Vec::new();
         let mut place = folded.keys.longest(head);

@@ -113,7 +113,7 @@ enum Verdict {
 impl<R: Recorder> Run<'_, R> {
     /// `ngx_http_core_access_phase`: subrequests pass.
     pub fn access(&mut self) -> Result<Flow, Unknown> {
-        if self.is_subrequest {
+        if self.main_method.is_some() {
             return Ok(Flow::Next);
         }
         let settings = self.settings();

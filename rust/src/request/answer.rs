@@ -10,7 +10,7 @@ use crate::request::outcome::{Outcome, OutcomeKind, StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Flow, Phase, Run};
 use crate::request::setting::{Own, argument, is_on, number, size};
-use crate::request::site::{Family, Node, ServerId, Socket};
+use crate::request::site::{Family, LevelId, Node, ServerId, Site, Socket, Stated};
 use crate::request::state::State;
 use crate::request::wire::{self, Head, Settings, Stop};
 use crate::request::world::{Request, World};
@@ -126,31 +126,37 @@ impl Model {
             None => self.greeted(socket, request),
         };
         let choice = choice.ok().flatten();
-        let server = choice.map_or(self.site.sockets[socket].default, |choice| choice.server);
-        let level = self.site.servers[server].level;
-        let first = |name: &str| {
-            let mut level = Some(level);
-            while let Some(id) = level {
-                let own = Own { site: &self.site, level: &self.site.levels[id] };
-                if let Ok(Some(directive)) = own.last(name) {
-                    return Some(directive);
-                }
-                level = own.level.parent;
+        self.wire[choice.map_or(self.site.sockets[socket].default, |choice| choice.server)]
+    }
+}
+
+/// The settings of a server by which requests are read.
+pub fn wire_settings(site: &Site, server: LevelId) -> Settings {
+    let first = |name: &str| {
+        let mut level = Some(server);
+        while let Some(id) = level {
+            let own = Own { site, level: &site.levels[id] };
+            if let Ok(Some(directive)) = own.last(name) {
+                return Some(directive);
             }
-            None
-        };
-        let defaults = Settings::default();
-        let flag = |name: &str, default: bool| first(name).map_or(default, is_on);
-        let large_buffers = first("large_client_header_buffers").and_then(|directive| {
-            let count = usize::try_from(number(argument(directive, 0))?).ok()?;
-            Some((count, usize::try_from(size(argument(directive, 1))?).ok()?))
-        });
-        Settings {
-            merge_slashes: flag("merge_slashes", defaults.merge_slashes),
-            underscores_in_headers: flag("underscores_in_headers", defaults.underscores_in_headers),
-            ignore_invalid_headers: flag("ignore_invalid_headers", defaults.ignore_invalid_headers),
-            large_buffers: large_buffers.unwrap_or(defaults.large_buffers),
+            level = own.level.parent;
         }
+        None
+    };
+    let defaults = Settings::default();
+    let flag = |name: &str, default: bool| first(name).map_or(default, is_on);
+    let bytes = |directive: &Stated, place: usize| usize::try_from(size(argument(directive, place))?).ok();
+    let count = |directive: &Stated| usize::try_from(number(argument(directive, 0))?).ok();
+    let large_buffers =
+        first("large_client_header_buffers").and_then(|directive| Some((count(directive)?, bytes(directive, 1)?)));
+    let header_buffer = first("client_header_buffer_size").and_then(|directive| bytes(directive, 0));
+    Settings {
+        merge_slashes: flag("merge_slashes", defaults.merge_slashes),
+        underscores_in_headers: flag("underscores_in_headers", defaults.underscores_in_headers),
+        ignore_invalid_headers: flag("ignore_invalid_headers", defaults.ignore_invalid_headers),
+        header_buffer: header_buffer.unwrap_or(defaults.header_buffer),
+        large_buffers: large_buffers.unwrap_or(defaults.large_buffers),
+        max_headers: first("max_headers").and_then(count).unwrap_or(defaults.max_headers),
     }
 }
 
@@ -198,8 +204,8 @@ impl<'m, R: Recorder> Run<'m, R> {
         state.args = head.uri.args.clone();
         state.valid_unparsed_uri = !head.empty_path;
         let client = Ok(request.connection.client.clone());
-        let mut run = Run { model, world, request, head, recorder, state, client, is_subrequest: false };
-        run.client = run.real_client();
+        let mut run = Run { model, world, request, head, recorder, state, client, main_method: None };
+        run.find_client();
         run
     }
 
@@ -214,31 +220,6 @@ impl<'m, R: Recorder> Run<'m, R> {
             let passed_over = model.names[socket].passed_over(host, choice);
             let captures = choice.and_then(|choice| choice.captures.clone()).unwrap_or_default().groups;
             self.note_step(StepKind::Server, Some(node), host.to_vec(), captures, passed_over);
-        }
-    }
-
-    /// The client, as the headers of trusted proxies say (`ngx_http_realip_handler`).
-    fn real_client(&self) -> Result<Option<Bytes>, Unknown> {
-        let client = &self.request.connection.client;
-        let settings = self.settings();
-        let (from, header) = (settings.real_ip_from.clone()?, settings.real_ip_header.clone()?);
-        let name: Vec<u8> = header.iter().map(|byte| if *byte == b'-' { b'_' } else { *byte }).collect();
-        let unknown = |node: Node| {
-            let reason = "the address of the client behind a proxy".to_owned();
-            Unknown { reason, node: Some(node), question: None }
-        };
-        let (Some(first), Some(value)) = (from.first(), self.header(&name)) else { return Ok(client.clone()) };
-        let mut is_trusted = false;
-        for address in &*from {
-            is_trusted |= address.has(client.as_ref().map(|client| &client.0[..]))?;
-        }
-        if !is_trusted {
-            return Ok(client.clone());
-        }
-        let text = std::str::from_utf8(value).map_err(|_| unknown(first.node))?;
-        match text.parse::<IpAddr>() {
-            Ok(address) => Ok(Some(address.to_string().as_str().into())),
-            Err(_) => Err(unknown(first.node)),
         }
     }
 
@@ -259,7 +240,7 @@ impl<'m, R: Recorder> Run<'m, R> {
             recorder: &mut *self.recorder,
             state,
             client: self.client.clone(),
-            is_subrequest: true,
+            main_method: Some(self.main_method.as_ref().unwrap_or(&self.state.method).clone()),
         };
         let outcome = run.run(Flow::To(Phase::ServerRewrite));
         self.state.slots = std::mem::take(&mut run.state.slots);

@@ -100,10 +100,13 @@ impl<R: Recorder> Run<'_, R> {
             }
             if !is_tested {
                 is_tested = true;
-                if self.look_up(&path.bytes, node)? != Some(Found::Folder) {
-                    self.state.missing = Some(Bytes(path.bytes));
-                    return Ok(Some(self.fail(404, Some(node))));
-                }
+                let status = match self.look_up(&path.bytes, node)? {
+                    Some(Found::Folder) => continue,
+                    Some(_) => 500, // by an alias of a file: the path of a URI ends with a slash
+                    None => 404,
+                };
+                self.state.missing = Some(Bytes(path.bytes));
+                return Ok(Some(self.fail(status, Some(node))));
             }
         }
         Ok(None)

@@ -1,5 +1,6 @@
 //! Values while a request runs: what nginx computes of variables and captures (`ngx_http_complex_value`).
 
+use crate::request::model::Table;
 use crate::request::outcome::{StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Run, unknown_variable};
@@ -12,7 +13,18 @@ use crate::request::variables::{RequestVariable, Source, VariableId};
 /// nginx gives up on variables that depend on each other deeper than this (`ngx_http_variable_depth`).
 const DEPTH: u8 = 100;
 
+/// Why a value is not known that nginx cannot write: it answers with an error, or writes beyond its memory.
+const OVERRUN: &str = "a map changes captures that stand before it in the value";
+
 impl<R: Recorder> Run<'_, R> {
+    /// An error if a value could not be written, after which nothing is known.
+    pub fn check_overrun(&self) -> Result<(), Unknown> {
+        if self.state.has_overrun {
+            return Err(Unknown { reason: OVERRUN.to_owned(), node: None, question: None });
+        }
+        Ok(())
+    }
+
     pub fn evaluate(&mut self, value: &Value) -> Result<Vec<u8>, Unknown> {
         self.evaluate_in(value, Engine::default())
     }
@@ -44,8 +56,8 @@ impl<R: Recorder> Run<'_, R> {
         if first.0.len() == second.0.len() || is_shorter {
             return Ok(second);
         }
-        let reason = "a map changes captures that stand before it in the value".to_owned();
-        Err(Unknown { reason, node: None, question: None })
+        self.state.has_overrun = true;
+        Err(Unknown { reason: OVERRUN.to_owned(), node: None, question: None })
     }
 
     /// The text, and where its arguments start.
@@ -70,7 +82,7 @@ impl<R: Recorder> Run<'_, R> {
     fn write_capture(&self, number: usize, engine: Engine, text: &mut Vec<u8>) {
         let Some(Some(capture)) = self.state.captures.get(number) else { return };
         let uri = &self.head.uri;
-        if (engine.is_args || engine.quote) && (uri.quoted || uri.plus) && !self.is_subrequest {
+        if (engine.is_args || engine.quote) && (uri.quoted || uri.plus) && self.main_method.is_none() {
             text.extend(uri::escape(capture, Escape::Args, self.model.site.build.version));
         } else {
             text.extend_from_slice(capture);
@@ -170,8 +182,12 @@ impl<R: Recorder> Run<'_, R> {
         Ok(value)
     }
 
-    fn row(&mut self, table: &crate::request::model::Table) -> Result<Vec<u8>, Unknown> {
+    fn row(&mut self, table: &Table) -> Result<Vec<u8>, Unknown> {
         let source = self.evaluate(&table.source)?;
+        if table.table.has_proxies() && self.header(b"x_forwarded_for").is_some() {
+            let reason = "the address of the client behind a proxy".to_owned();
+            return Err(Unknown { reason, node: Some(table.node), question: None });
+        }
         let answer = table.table.find(&source)?;
         let Some(row) = answer.row else {
             self.note(StepKind::Map, Some(table.node), Vec::new);

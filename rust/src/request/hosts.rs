@@ -112,3 +112,53 @@ fn put<T>(names: &mut HashMap<Vec<u8>, T>, host: &[u8], value: T) -> Result<(), 
     names.insert(host.to_vec(), value);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Form, Hosts};
+
+    /// The names that match a host, each alone, by the rules of nginx's documentation.
+    fn matches(name: &str, host: &str) -> Option<(Form, usize)> {
+        if let Some(rest) = name.strip_prefix("*.") {
+            return host.ends_with(&format!(".{rest}")).then_some((Form::Head, name.len()));
+        }
+        if let Some(rest) = name.strip_prefix('.') {
+            let is_head = host == rest || host.ends_with(name);
+            return is_head.then_some((Form::Head, name.len() + 1));
+        }
+        if let Some(rest) = name.strip_suffix(".*") {
+            return host.starts_with(&format!("{rest}.")).then_some((Form::Tail, name.len()));
+        }
+        (name == host).then_some((Form::Exact, name.len()))
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        ("(a|b|c)(\\.(a|b|c)){0,3}", 0..4).prop_map(|(name, form)| match form {
+            0 => name,
+            1 => format!("*.{name}"),
+            2 => format!(".{name}"),
+            _ => format!("{name}.*"),
+        })
+    }
+
+    proptest! {
+        /// The best form answers, and of those the longest name.
+        #[test]
+        fn agrees_with_a_scan(names in prop::collection::vec(name(), 0..8), host in "(a|b|c)(\\.(a|b|c)){0,4}") {
+            let mut hosts = Hosts::default();
+            let names: Vec<String> = names.into_iter().filter(|name| hosts.add(name.as_bytes(), name.len()).is_ok()).collect();
+            let best = names.iter().filter_map(|name| matches(name, &host));
+            let best = best.min_by_key(|(form, length)| (*form, usize::MAX - length)).map(|(form, _)| form);
+            let found = hosts.find(host.as_bytes());
+            prop_assert_eq!(found.map(|(_, form)| form), best);
+            let longest = names.iter().filter(|name| matches(name, &host).is_some_and(|(form, _)| Some(form) == best));
+            let longest = longest.map(|name| name.trim_matches(['*', '.']).len()).max();
+            let length = |name: usize, form| name - match form { Form::Exact => 0, _ => 2 };
+            if let Some((name, form)) = found {
+                prop_assert!(length(name, form).abs_diff(longest.unwrap()) <= 1);
+            }
+        }
+    }
+}

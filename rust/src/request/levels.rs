@@ -116,7 +116,7 @@ impl Reader<'_> {
                 directives.iter().flat_map(|directive| directive.args.iter().map(|method| method.0.clone())).collect()
             }),
             try_files: self.try_files(&own)?,
-            internal: own.last("internal").map(|directive| directive.is_some()),
+            internal: own.merge("internal", &outer.internal, |_| true),
             max_body_size: own.merge("client_max_body_size", &outer.max_body_size, |directives| {
                 setting::size(setting::argument(directives[0], 0)).unwrap_or(0)
             }),

@@ -1,6 +1,9 @@
 //! The location of a URI (`ngx_http_core_find_location`).
 
 mod name;
+mod reasons;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use hashbrown::HashMap;
@@ -27,8 +30,10 @@ struct Siblings {
     patterns: Option<Patterns>,
     /// Those in a location of them.
     inner: HashMap<LevelId, Siblings>,
-    /// Prefix and exact locations that nginx never finds, as they are in one with a pattern.
-    dead: Vec<Location>,
+    /// The prefix and exact locations.
+    statics: Vec<Location>,
+    /// Whether nginx never finds the prefix and exact ones, as they are in a location with a pattern.
+    is_dead: bool,
 }
 
 /// A location among its siblings.
@@ -40,6 +45,8 @@ struct Location {
     is_exact: bool,
     /// Whether no pattern beside it is tried (`^~`).
     no_regex: bool,
+    /// Whether nginx redirects to its name.
+    redirects: bool,
 }
 
 /// The location that nginx chooses.
@@ -59,7 +66,7 @@ impl Locations {
     pub fn new(site: &Site, server: LevelId) -> Result<Locations, Refused> {
         let mut locations = Locations { top: Siblings::default(), named: HashMap::default() };
         let mut named = Vec::new();
-        locations.top = Siblings::new(site, server, None, &mut named)?;
+        locations.top = Siblings::new(site, server, None, false, &mut named)?;
         for location in named {
             locations.named.entry(location.name).or_insert(location.level);
         }
@@ -78,10 +85,10 @@ impl Locations {
         Ok(selection)
     }
 
-    /// The locations that match a URI, or were tried, and are not chosen for it, with the reason.
-    pub fn passed_over(&self, uri: &[u8], selection: &Selection) -> Vec<PassedOver> {
-        let _ = (uri, selection);
-        Vec::new()
+    /// The locations that match a URI, or were tried, and are not chosen for it, with the reason. This takes longer than
+    /// [`Locations::select`].
+    pub fn passed_over(&self, uri: &[u8]) -> Vec<PassedOver> {
+        reasons::of(&self.top, uri)
     }
 }
 
@@ -93,42 +100,42 @@ enum Search {
 }
 
 impl Siblings {
-    fn new(site: &Site, level: LevelId, around: Option<&Name>, named: &mut Vec<Location>) -> Result<Siblings, Refused> {
-        let mut siblings = Siblings::default();
-        let mut statics = Vec::new();
+    fn new(
+        site: &Site,
+        level: LevelId,
+        around: Option<&Name>,
+        is_dead: bool,
+        named: &mut Vec<Location>,
+    ) -> Result<Siblings, Refused> {
+        let mut siblings = Siblings { is_dead, ..Siblings::default() };
         let mut patterns = Vec::new();
-        for id in &site.levels[level].locations {
-            let inner = &site.levels[*id];
-            if inner.kind != Kind::Location {
-                continue;
-            }
+        let locations = site.levels[level].locations.iter().map(|id| (*id, &site.levels[*id]));
+        for (id, inner) in locations.filter(|(_, inner)| inner.kind == Kind::Location) {
             let name = Name::read(inner)?;
             name.check(inner.node, around)?;
-            let location = name.location(*id, inner.node);
+            let location = name.location(id, inner);
             match name.caseless() {
                 Some(caseless) => {
                     patterns.push(Pattern { node: inner.node, text: name.text.clone(), caseless });
                     siblings.regexes.push(location);
                 }
                 None if name.is_named() => named.push(location),
-                None => statics.push((location, name::redirects(site, *id))),
+                None => siblings.statics.push(location),
             }
-            let within = Siblings::new(site, *id, Some(&name), named)?;
+            let within = Siblings::new(site, id, Some(&name), is_dead || name.caseless().is_some(), named)?;
             if !within.is_empty() {
-                siblings.inner.insert(*id, within);
+                siblings.inner.insert(id, within);
             }
         }
-        if around.is_some_and(|around| around.caseless().is_some()) {
-            siblings.dead = statics.into_iter().map(|(location, _)| location).collect();
-        } else {
-            siblings.tree = Tree::new(statics, site.build.version)?;
+        if !is_dead {
+            siblings.tree = Tree::new(&siblings.statics, site.build.version)?;
         }
         siblings.patterns = if patterns.is_empty() { None } else { Some(Patterns::new(patterns)?) };
         Ok(siblings)
     }
 
     fn is_empty(&self) -> bool {
-        self.tree.is_empty() && self.regexes.is_empty() && self.dead.is_empty()
+        self.statics.is_empty() && self.regexes.is_empty()
     }
 
     /// Finds a location for a URI among these; what is chosen so far stays if none is.

@@ -5,7 +5,8 @@
 //! it is unknown, and why; and the steps that led there.
 //!
 //! What the configuration does not tell is never guessed: a statement that is not understood is [`site::Opaque`], and a
-//! question about the [`world`] (whether a file exists, what an upstream answers) is asked, or makes the outcome unknown.
+//! question about the [`world`] (whether a file exists, what an upstream answers) is asked, or makes the outcome
+//! unknown.
 
 pub mod access;
 pub mod answer;
@@ -26,6 +27,7 @@ pub mod outcome;
 pub mod pass;
 pub mod paths;
 pub mod patterns;
+pub mod real_ip;
 pub mod record;
 pub mod redirects;
 pub mod refused;

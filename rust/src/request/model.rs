@@ -1,5 +1,6 @@
 //! The model of a site: read once, asked about many requests.
 
+use crate::request::answer;
 use crate::request::bytes::Bytes;
 use crate::request::levels::{self, Settings};
 use crate::request::locations::Locations;
@@ -13,6 +14,7 @@ use crate::request::site::{Defined, Kind, LevelId, Node, ServerId, Site, Stateme
 use crate::request::tables;
 use crate::request::value::Value;
 use crate::request::variables::{self, Source, Variables};
+use crate::request::wire;
 
 /// A configuration that nginx starts with.
 pub struct Model {
@@ -23,6 +25,8 @@ pub struct Model {
     pub limit_excepts: Vec<Option<LimitExcept>>,
     /// By server.
     pub locations: Vec<Locations>,
+    /// By server: what reading a request depends on.
+    pub wire: Vec<wire::Settings>,
     /// By socket.
     pub names: Vec<Names>,
     pub variables: Variables,
@@ -55,6 +59,7 @@ impl Model {
         for server in &site.servers {
             locations.push(Locations::new(&site, server.level)?);
         }
+        let wire = site.servers.iter().map(|server| answer::wire_settings(&site, server.level)).collect();
         let mut names = Vec::new();
         for socket in &site.sockets {
             names.push(Names::new(socket, &site.servers)?);
@@ -71,7 +76,7 @@ impl Model {
         let sources = sources(&variables, &assigned, &tables);
         let limit_excepts = (0..site.levels.len()).map(|level| limit_except(&site, level)).collect();
         let tables = tables.tables;
-        Ok(Model { site, settings, scripts, limit_excepts, locations, names, variables, sources, tables })
+        Ok(Model { site, settings, scripts, limit_excepts, locations, wire, names, variables, sources, tables })
     }
 
     /// Whether a level is an `if` directly in a server.
@@ -80,13 +85,17 @@ impl Model {
         parent.is_some_and(|parent| self.site.levels[parent].kind == Kind::Server)
     }
 
-    /// The first name of a server (`$server_name`): without the dot that begins it.
-    pub fn server_name(&self, server: ServerId) -> Result<&[u8], Unknown> {
-        let Some(name) = self.site.servers[server].names.first() else { return Ok(b"") };
+    /// The first name of a server (`$server_name`): without the dot that begins it, in lower case unless it is a pattern
+    /// (`ngx_http_core_server_name`).
+    pub fn server_name(&self, server: ServerId) -> Result<Vec<u8>, Unknown> {
+        let Some(name) = self.site.servers[server].names.first() else { return Ok(Vec::new()) };
         if name.text.eq_ignore_ascii_case(b"$hostname") {
             return Err(Unknown { reason: "the name of the machine".into(), node: Some(name.node), question: None });
         }
-        Ok(name.text.strip_prefix(b".").unwrap_or(&name.text))
+        if name.text.starts_with(b"~") {
+            return Ok(name.text.0.clone());
+        }
+        Ok(name.text.strip_prefix(b".").unwrap_or(&name.text).to_ascii_lowercase())
     }
 }
 

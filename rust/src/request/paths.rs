@@ -49,6 +49,11 @@ impl Root {
             text = full_name(text, prefix);
         }
         let refused = |message| Refused::new(directive.node, message);
+        if let Some(variable) = own_variable(&text) {
+            let name = if location.is_some() { "alias" } else { "root" };
+            let message = format!("the ${variable} variable cannot be used in the \"{name}\" directive");
+            return Err(refused(message));
+        }
         let value = Value::parse(&text, variables).map_err(refused)?;
         Ok(Root { node: Some(directive.node), value, alias: location.map(Alias::of) })
     }
@@ -82,6 +87,16 @@ fn name_length(name: &[u8]) -> usize {
         [b'=', rest @ ..] | [b'^', b'~', rest @ ..] => rest.len(),
         name => name.len(),
     }
+}
+
+/// A variable in a text that is computed of the root itself.
+fn own_variable(text: &[u8]) -> Option<&'static str> {
+    let names = text.split(|byte| *byte == b'$').skip(1).map(|text| {
+        let name = text.strip_prefix(b"{").unwrap_or(text);
+        &name[..name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(name.len())]
+    });
+    let own = ["document_root", "realpath_root"];
+    names.into_iter().find_map(|name| own.into_iter().find(|own| own.as_bytes() == name))
 }
 
 /// `ngx_get_full_name`

@@ -25,7 +25,7 @@ impl<R: Recorder> Run<'_, R> {
         if R::STEPS {
             let captures = self.state.captures.clone();
             let captures = if selection.captures.is_empty() { Vec::new() } else { captures };
-            let passed_over = locations.passed_over(&self.state.uri, &selection);
+            let passed_over = locations.passed_over(&self.state.uri);
             let node = selection.location.map(|_| node);
             self.note_step(StepKind::Location, node, self.state.uri.clone(), captures, passed_over);
         }

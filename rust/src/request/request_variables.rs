@@ -20,11 +20,15 @@ impl<R: Recorder> Run<'_, R> {
                     None => text.extend(client),
                 }
             }
+            RequestVariable::ConnectionAddr => match &connection.client {
+                Some(client) => text.extend_from_slice(client),
+                None => return Err(unknown_variable(b"realip_remote_addr", "the address of the client".into())),
+            },
             RequestVariable::ContentLength => self.write_header(b"content_length", text),
             RequestVariable::DocumentRoot => text.extend(self.document_root()?),
             RequestVariable::Host => match &self.head.host {
                 Some(host) if !host.is_empty() => text.extend_from_slice(host),
-                _ => text.extend_from_slice(self.model.server_name(self.state.server)?),
+                _ => text.extend(self.model.server_name(self.state.server)?),
             },
             RequestVariable::Https if connection.tls => text.extend(b"on"),
             RequestVariable::Https => {}
@@ -47,21 +51,26 @@ impl<R: Recorder> Run<'_, R> {
             RequestVariable::RemoteUser => {
                 return Err(unknown_variable(b"remote_user", "the user of Authorization".into()));
             }
+            RequestVariable::Request if self.is_cut() => {
+                return Err(unknown_variable(b"request", "the part of a long request line that nginx reads".into()));
+            }
             RequestVariable::Request => {
                 text.extend_from_slice(&self.request.method);
                 text.push(b' ');
                 text.extend_from_slice(&self.request.target);
-                if let Some(protocol) = self.protocol() {
-                    text.push(b' ');
-                    text.extend(protocol.bytes());
+                let (major, minor) = self.request.version;
+                if major > 0 {
+                    text.extend(format!(" HTTP/{major}.{minor}").bytes());
                 }
             }
             RequestVariable::RequestFilename => {}
-            RequestVariable::RequestMethod => text.extend_from_slice(&self.state.method),
+            RequestVariable::RequestMethod => {
+                text.extend_from_slice(self.main_method.as_ref().unwrap_or(&self.state.method));
+            }
             RequestVariable::RequestUri => text.extend_from_slice(&self.head.unparsed_uri),
             RequestVariable::Scheme => text.extend_from_slice(if connection.tls { b"https" } else { b"http" }),
             RequestVariable::ServerAddr => text.extend(self.local_address()),
-            RequestVariable::ServerName => text.extend_from_slice(self.model.server_name(self.state.server)?),
+            RequestVariable::ServerName => text.extend(self.model.server_name(self.state.server)?),
             RequestVariable::ServerPort if connection.port == 0 => {}
             RequestVariable::ServerPort => text.extend(connection.port.to_string().bytes()),
             RequestVariable::ServerProtocol => text.extend(self.protocol().unwrap_or_default().bytes()),
@@ -87,6 +96,11 @@ impl<R: Recorder> Run<'_, R> {
             .ok_or_else(|| unknown_variable(b"remote_addr", "the address of the client".into()))
     }
 
+    /// Whether nginx may have refused the request line for its length.
+    fn is_cut(&self) -> bool {
+        self.head.version == (0, 0) && self.request.target.len() > 1000
+    }
+
     /// `HTTP/1.1`; `None` for a request line without a version.
     fn protocol(&self) -> Option<String> {
         let (major, minor) = self.head.version;
@@ -110,7 +124,7 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    fn headers_of<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+    pub fn headers_of<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let is_of_name = move |header: &[u8]| {
             let letter = |byte: &u8| if *byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
             header.len() == name.len() && header.iter().map(letter).eq(name.iter().copied())

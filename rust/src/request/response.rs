@@ -49,6 +49,7 @@ impl<R: Recorder> Run<'_, R> {
             (OutcomeKind::Error | OutcomeKind::Return, Some(300..400)) if is_redirect => OutcomeKind::Redirect,
             (kind, _) => kind,
         };
+        self.check_overrun()?;
         let has_body = &*self.state.method != b"HEAD" && !matches!(status, Some(204 | 304));
         self.note(StepKind::Handler, response.node, || kind.name().into());
         Ok(Flow::Done(Box::new(Outcome {
@@ -136,9 +137,7 @@ impl<R: Recorder> Run<'_, R> {
         let tls = self.request.connection.tls;
         let mut origin = if tls { b"https://".to_vec() } else { b"http://".to_vec() };
         match &self.head.host {
-            _ if settings.server_name_in_redirect.clone()? => {
-                origin.extend_from_slice(self.model.server_name(self.state.server)?)
-            }
+            _ if settings.server_name_in_redirect.clone()? => origin.extend(self.model.server_name(self.state.server)?),
             Some(host) if !host.is_empty() => origin.extend_from_slice(host),
             _ => origin.extend(self.local_address()),
         }

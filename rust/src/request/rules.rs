@@ -136,3 +136,6 @@ impl Return {
         Ok(Return { node, status, text })
     }
 }
+
+#[cfg(test)]
+mod tests;

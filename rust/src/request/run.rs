@@ -45,7 +45,8 @@ pub struct Run<'m, R> {
     pub state: State,
     /// The address of the client; `None` if it is not known.
     pub client: Result<Option<Bytes>, Unknown>,
-    pub is_subrequest: bool,
+    /// The method of the request that a subrequest belongs to, which `$request_method` is; `None` for no subrequest.
+    pub main_method: Option<Bytes>,
 }
 
 impl<'m, R: Recorder> Run<'m, R> {
@@ -82,9 +83,9 @@ impl<'m, R: Recorder> Run<'m, R> {
             Phase::PostRewrite => Ok(self.post_rewrite()),
             Phase::Access => {
                 self.check_opaque()?;
+                self.find_client();
                 self.access()
             }
-
             Phase::TryFiles => self.try_files(),
             Phase::Content => self.content(),
         }

@@ -54,6 +54,10 @@ pub struct State {
     pub is_body_discarded: bool,
     /// Whether `$request_filename` had a value: if it has none at first, it never has.
     pub has_filename: bool,
+    /// Whether a trusted proxy told the address of the client.
+    pub has_real_address: bool,
+    /// Whether a value was longer than nginx expected.
+    pub has_overrun: bool,
     /// How deep the evaluation of variables is.
     pub depth: u8,
 }
@@ -95,6 +99,8 @@ impl State {
             missing: None,
             is_body_discarded: false,
             has_filename: false,
+            has_real_address: false,
+            has_overrun: false,
             depth: 0,
         }
     }

@@ -67,6 +67,11 @@ impl Table {
         }
     }
 
+    /// Whether the address may come from the header `X-Forwarded-For` instead.
+    pub fn has_proxies(&self) -> bool {
+        matches!(self, Table::Geo(geo) if geo.has_proxies)
+    }
+
     /// The row for the value of the source. That of a `geo` is an address as text; another text, as that of a client on
     /// a unix socket, counts as 255.255.255.255.
     pub fn find(&self, source: &[u8]) -> Result<Answer, Unknown> {
@@ -77,3 +82,6 @@ impl Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -45,13 +45,18 @@ impl TryFiles {
             let value = Value::parse(folder.unwrap_or(text), variables).map_err(refused)?;
             candidates.push(Candidate { value, is_folder: folder.is_some() });
         }
-        let last = match last.strip_prefix(b"=") {
+        let status = match last.strip_prefix(b"=") {
             Some(code) => {
                 let status = setting::number(code).and_then(|code| u16::try_from(code).ok());
                 let invalid = || refused(format!("invalid code \"{}\"", last.escape_ascii()));
-                Last::Status(status.filter(|status| *status <= 999).ok_or_else(invalid)?)
+                status.filter(|status| *status <= 999).ok_or_else(invalid)?
             }
-            None => Last::Target(Value::parse(last, variables).map_err(refused)?),
+            None => 0,
+        };
+        // nginx takes `=0` for a URI.
+        let last = match status {
+            1.. => Last::Status(status),
+            0 => Last::Target(Value::parse(last, variables).map_err(refused)?),
         };
         Ok(TryFiles { node: directive.node, files: candidates, last })
     }

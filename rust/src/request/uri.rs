@@ -3,7 +3,7 @@
 mod decode;
 mod escape;
 
-pub use decode::{Decoded, decode};
+pub use decode::{Decoded, decode, is_plain};
 pub use escape::{Escape, escape, redirect_target};
 
 /// The extension by which nginx takes the type of a file, after the URI was changed (`ngx_http_set_exten`).
@@ -39,3 +39,6 @@ pub fn decode_unsafe(uri: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
 fn is_unsafe(path: &[u8]) -> bool {
     path.contains(&0) || path.split(|byte| *byte == b'/').any(|segment| segment == b"..")
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,8 @@ pub enum Source {
 pub enum RequestVariable {
     Args,
     BinaryRemoteAddr,
+    /// The address that the client connects from.
+    ConnectionAddr,
     ContentLength,
     DocumentRoot,
     Host,
@@ -159,7 +161,8 @@ fn of_request(name: &str) -> Option<RequestVariable> {
         "limit_rate" => RequestVariable::LimitRate,
         "nginx_version" => RequestVariable::NginxVersion,
         "proxy_add_x_forwarded_for" => RequestVariable::ProxyAddXForwardedFor,
-        "remote_addr" | "realip_remote_addr" => RequestVariable::RemoteAddr,
+        "realip_remote_addr" => RequestVariable::ConnectionAddr,
+        "remote_addr" => RequestVariable::RemoteAddr,
         "remote_user" => RequestVariable::RemoteUser,
         "request" => RequestVariable::Request,
         "request_filename" => RequestVariable::RequestFilename,

@@ -1,9 +1,12 @@
 //! Requests as nginx reads them: the request line, then the headers (`ngx_http_process_request_line`,
 //! `ngx_http_process_request_headers`). No body is read.
 
+mod buffers;
 mod headers;
 mod host;
 mod target;
+#[cfg(test)]
+mod tests;
 
 pub use host::valid_host;
 
@@ -21,8 +24,12 @@ pub struct Settings {
     pub merge_slashes: bool,
     pub underscores_in_headers: bool,
     pub ignore_invalid_headers: bool,
+    /// `client_header_buffer_size`, in bytes.
+    pub header_buffer: usize,
     /// `large_client_header_buffers`: how many, and the bytes of each.
     pub large_buffers: (usize, usize),
+    /// `max_headers`; nginx has it since 1.29.8.
+    pub max_headers: usize,
 }
 
 impl Default for Settings {
@@ -32,16 +39,18 @@ impl Default for Settings {
             merge_slashes: true,
             underscores_in_headers: false,
             ignore_invalid_headers: true,
+            header_buffer: 1024,
             large_buffers: (4, 8192),
+            max_headers: 1000,
         }
     }
 }
 
-/// What nginx has read of a request.
+/// What nginx has read of a request: nothing of one whose line it refuses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     pub method: Bytes,
-    /// Major and minor: (0, 9) for a request line without a version.
+    /// Major and minor: (0, 9) for a request line without a version, (0, 0) if it was refused.
     pub version: (u16, u16),
     /// `$uri`, `$args`; empty if the URI was refused.
     pub uri: Decoded,
@@ -52,7 +61,7 @@ pub struct Head {
     pub empty_path: bool,
     /// The host by which the server is chosen, `$host`: lower-case, without port and final dot. `None` without one.
     pub host: Option<Bytes>,
-    /// The port that the client gives with it: 0 if none (`$request_port`).
+    /// The port that the client gives with it (`$request_port`): 0 if none, and before 1.29.4.
     pub port: u16,
     /// The headers that nginx keeps, in their order, without blanks around the values.
     pub headers: Vec<(Bytes, Bytes)>,
@@ -76,20 +85,25 @@ pub enum Stop {
 /// Reads a request that is sent as HTTP/1.x.
 ///
 /// `settings` are those of the server of a host; of none, those of the server of the handshake or the default server.
+/// Most requests need none of them.
 pub fn read(request: &Request, build: &Build, settings: &dyn Fn(Option<&[u8]>) -> Settings) -> Result<Head, Stop> {
-    let mut head = Head { method: request.method.clone(), version: request.version, ..Head::default() };
-    let first = settings(None);
-    let result = request_line(request, build, first, &mut head)
-        .and_then(|()| headers::read(request, build, settings, &mut head))
-        .map_err(|stop| match stop {
-            Refusal::Status(status) => Err(status),
-            Refusal::Unknown(unknown) => Ok(unknown),
-        });
+    let mut reader = Reader { request, build, settings, known: None, head: Head::default() };
+    let result = reader.read();
     match result {
-        Ok(()) => Ok(head),
-        Err(Err(status)) => Err(Stop::Rejected { status, head: Box::new(head) }),
-        Err(Ok(unknown)) => Err(Stop::Unknown(unknown)),
+        Ok(()) => Ok(reader.head),
+        Err(Refusal::Status(status)) => Err(Stop::Rejected { status, head: Box::new(reader.head) }),
+        Err(Refusal::Unknown(unknown)) => Err(Stop::Unknown(unknown)),
     }
+}
+
+/// What is read, and so far of it.
+struct Reader<'r> {
+    request: &'r Request,
+    build: &'r Build,
+    settings: &'r dyn Fn(Option<&[u8]>) -> Settings,
+    /// Those of the server known by now, once they were needed.
+    known: Option<Settings>,
+    head: Head,
 }
 
 /// Why reading ends.
@@ -104,33 +118,58 @@ fn unknown(reason: &str) -> Refusal {
     Refusal::Unknown(Unknown { reason: reason.to_owned(), node: None, question: None })
 }
 
-fn request_line(request: &Request, build: &Build, settings: Settings, head: &mut Head) -> Result<(), Refusal> {
-    let is_of_method = |byte: &u8| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-');
-    if request.method.is_empty() || !request.method.iter().all(is_of_method) {
-        return Err(BAD_REQUEST);
+impl Reader<'_> {
+    fn read(&mut self) -> Result<(), Refusal> {
+        self.check_request_line_length()?;
+        self.request_line()?;
+        if self.request.version < (1, 0) {
+            return Ok(());
+        }
+        self.headers()?;
+        self.finish()
     }
-    let target = Target::read(&request.target, &request.method, build)?;
-    version(request)?;
-    head.unparsed_uri = target.uri.into();
-    head.empty_path = target.uri.starts_with(b"?");
-    match uri::decode(target.uri, settings.merge_slashes) {
-        Some(uri) => head.uri = uri,
-        None => return Err(BAD_REQUEST),
-    }
-    if let Some(host) = target.host {
-        let (host, port) = valid_host(host, build).ok_or(BAD_REQUEST)?;
-        (head.host, head.port) = (Some(host.into()), port);
-    }
-    Ok(())
-}
 
-/// `HTTP/` and two numbers.
-fn version(request: &Request) -> Result<(), Refusal> {
-    match request.version {
-        (0, 9) if &*request.method == b"GET" => Ok(()),
-        (0, _) => Err(BAD_REQUEST),
-        (1, minor) if minor <= 999 => Ok(()),
-        (1, _) => Err(BAD_REQUEST),
-        _ => Err(Refusal::Status(505)),
+    fn request_line(&mut self) -> Result<(), Refusal> {
+        let is_of_method = |byte: &u8| byte.is_ascii_uppercase() || matches!(byte, b'_' | b'-');
+        let method = &self.request.method;
+        if method.is_empty() || !method.iter().all(is_of_method) {
+            return Err(BAD_REQUEST);
+        }
+        let target = Target::read(&self.request.target, method, self.build)?;
+        self.version()?;
+        if self.request.version < (1, 0) && target.lacks_path {
+            return Err(BAD_REQUEST);
+        }
+        (self.head.method, self.head.version) = (method.clone(), self.request.version);
+        let merges_slashes = uri::is_plain(target.uri) || self.settings().merge_slashes;
+        self.head.uri = uri::decode(target.uri, merges_slashes).ok_or(BAD_REQUEST)?;
+        self.head.unparsed_uri = target.uri.into();
+        self.head.empty_path = target.uri.starts_with(b"?");
+        if let Some(host) = target.host {
+            let (host, port) = valid_host(host, self.build).ok_or(BAD_REQUEST)?;
+            self.set_host(host, port);
+        }
+        Ok(())
+    }
+
+    /// `HTTP/` and two numbers.
+    fn version(&self) -> Result<(), Refusal> {
+        match self.request.version {
+            (0, 9) if &*self.request.method == b"GET" => Ok(()),
+            (0, _) => Err(BAD_REQUEST),
+            (1, minor) if minor <= 999 => Ok(()),
+            (1, _) => Err(BAD_REQUEST),
+            _ => Err(Refusal::Status(505)),
+        }
+    }
+
+    /// The settings of the server known by now.
+    fn settings(&mut self) -> Settings {
+        *self.known.get_or_insert_with(|| (self.settings)(self.head.host.as_deref()))
+    }
+
+    fn set_host(&mut self, host: Vec<u8>, port: u16) {
+        (self.head.host, self.head.port) = (Some(host.into()), port);
+        self.known = None;
     }
 }

@@ -219,8 +219,8 @@ impl Grouping {
         costs.fold(Cost::default(), |sum, cost| sum + cost)
     }
 
-    /// The statements that replace the rules, before and after those for keys; with `clears`, `$1` to `$9` are empty if no
-    /// rule fires.
+    /// The statements that replace the rules, before and after those for keys; with `clears`, `$1` to `$9` are empty if
+    /// no rule fires.
     pub fn statements(&self, names: &Names, clears: bool) -> [Vec<u8>; 2] {
         let [mut before, mut behind] = [Vec::new(), Vec::new()];
         let mut number = 0;

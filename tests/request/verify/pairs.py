@@ -55,6 +55,11 @@ MISTAKES = (
         "location /a/ { proxy_pass http://127.0.0.1:{U}/b; }",
     ),
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
+    Pair(
+        "an alias that is inherited",
+        "location /a/ { alias {T}/s; location /a/b/ { } }",
+        "location /a { alias {T}/s; location /a/b/ { } }",
+    ),
     Pair("another root", "root {T}/r;", "root {T}/s;"),
     Pair(
         "a pattern that ignores case", "location ~ \\.php$ { return 200 p; }", "location ~* \\.php$ { return 200 p; }"
@@ -77,6 +82,11 @@ MISTAKES = (
     ),
     Pair("always lost", "add_header X-A 1 always; return 404;", "add_header X-A 1; return 404;"),
     Pair("access turned round", "root {T}/r; location / { deny all; }", "root {T}/r; location / { allow all; }"),
+    Pair(
+        "access rules swapped",
+        "root {T}/r; location / { deny 127.0.0.1; allow all; }",
+        "root {T}/r; location / { allow all; deny 127.0.0.1; }",
+    ),
     Pair("internal lost", "location / { internal; return 200 x; }", "location / { return 200 x; }"),
     Pair(
         "limit_except lost",
@@ -121,6 +131,20 @@ MISTAKES = (
         " server { listen 127.0.0.1:{P}; server_name b; return 200 b; }",
         "server { listen 127.0.0.1:{P}; server_name a; return 200 a; }"
         " server { listen 127.0.0.1:{P}; server_name b c; return 200 b; }",
+    ),
+    Pair(
+        "a wildcard before a pattern",
+        "server { listen 127.0.0.1:{P}; server_name _; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name ~^www; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name *.test; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name ~^www; return 200 b; }",
+    ),
+    Pair(
+        "patterns of names swapped",
+        "server { listen 127.0.0.1:{P}; server_name ~^a; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name ~b$; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name ~b$; return 200 b; }"
+        " server { listen 127.0.0.1:{P} default_server; server_name ~^a; return 200 a; }",
     ),
     Pair(
         "another default server",
@@ -193,6 +217,13 @@ HARMLESS = (
 """What is equivalent."""
 
 UNKNOWN = (
+    Pair("a missing include", "include {T}/nx.conf; rewrite ^/a /b;", "rewrite ^/a /b; include {T}/nx.conf;"),
+    Pair(
+        "Lua before a rule",
+        "rewrite_by_lua_file a.lua; location /a { return 200 a; }",
+        "rewrite_by_lua_file a.lua; location /b { return 200 a; }",
+    ),
+    Pair("ranges", "max_ranges 0;", "max_ranges 1;"),
     Pair(
         "a condition for a map",
         "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",

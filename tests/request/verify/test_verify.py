@@ -11,10 +11,12 @@ from nginxopt.semantics.site import Build
 from nginxopt.version import Version
 from tests.request.verify.pairs import HARMLESS, MISTAKES, UNKNOWN, Pair, whole
 
+VERSION = Version(1, 22, 1)
 
-def model(text: str) -> Model:
+
+def model(text: str, version: Version = VERSION) -> Model:
     """The model of a whole configuration."""
-    return Model(load_text(text.encode(), "nginx.conf"), Build(Version(1, 22, 1)))
+    return Model(load_text(text.encode(), "nginx.conf", missing_ok=True), Build(version))
 
 
 def verified(pair: Pair) -> Verification:
@@ -55,3 +57,10 @@ def test_what_is_not_known_is_in_doubt(pair: Pair) -> None:
 def test_a_configuration_is_equivalent_to_itself(pair: Pair) -> None:
     """A configuration answers as itself, whatever stands in it."""
     assert verified(Pair("", pair.old, pair.old)).verdict == "equivalent"
+
+
+def test_versions_are_not_compared() -> None:
+    """The same text for two versions of nginx is unknown: what nginx itself changed is not compared."""
+    text = whole("return 200 a;")
+    result = verify(model(text), model(text, Version(1, 28, 0)))
+    assert [doubt.reason for doubt in result.doubts] == ["what differs between the versions of nginx is not compared"]

@@ -3,7 +3,7 @@
 use super::Location;
 use crate::request::bytes::Bytes;
 use crate::request::refused::Refused;
-use crate::request::site::{Level, LevelId, Node, Site};
+use crate::request::site::{Level, LevelId, Node};
 
 /// The handlers that make nginx redirect `/a` to `/a/`, where `location /a/` has one of them.
 const PASSES: [&str; 6] = ["fastcgi_pass", "grpc_pass", "memcached_pass", "proxy_pass", "scgi_pass", "uwsgi_pass"];
@@ -85,16 +85,20 @@ impl Name {
         Err(Refused::new(node, message))
     }
 
-    pub fn location(&self, level: LevelId, node: Node) -> Location {
-        let is_exact = self.modifier == Modifier::Exact;
-        Location { level, node, name: self.text.to_vec(), is_exact, no_regex: self.modifier == Modifier::NoRegex }
+    pub fn location(&self, id: LevelId, level: &Level) -> Location {
+        Location {
+            level: id,
+            node: level.node,
+            name: self.text.to_vec(),
+            is_exact: self.modifier == Modifier::Exact,
+            no_regex: self.modifier == Modifier::NoRegex,
+            redirects: self.text.ends_with(b"/") && passes(level),
+        }
     }
 }
 
-/// Whether the location passes requests on, by a directive directly in it, and its name ends with a slash.
-pub fn redirects(site: &Site, level: LevelId) -> bool {
-    let level = &site.levels[level];
-    let ends_with_slash = level.args.last().is_some_and(|name| name.ends_with(b"/"));
-    let is_in_force = |name: &&str| matches!(level.settings.get(*name), Some(Some(stated)) if !stated.is_empty());
-    ends_with_slash && PASSES.iter().any(is_in_force)
+/// Whether a location passes requests on, by a directive directly in it.
+fn passes(level: &Level) -> bool {
+    let is_stated = |name: &&str| matches!(level.settings.get(*name), Some(Some(stated)) if !stated.is_empty());
+    PASSES.iter().any(is_stated)
 }

@@ -1,8 +1,10 @@
 //! The tree in which nginx looks for prefix and exact locations (`ngx_http_init_static_location_trees`,
 //! `ngx_http_core_find_static_location`).
 //!
-//! It is built and searched as nginx does, since its shape decides: the redirect to a location's name happens only if
-//! the search comes along its node.
+//! It is built and searched as nginx does, with a slash before all other bytes (`ngx_filename_cmp`): so the search for
+//! `/a` comes along `/a/`, which may redirect to itself.
+
+use std::cmp::Ordering;
 
 use super::Location;
 use crate::request::refused::Refused;
@@ -49,8 +51,8 @@ struct Entry {
 }
 
 impl Tree {
-    /// Of locations, each with whether it redirects to its name. The error is nginx's for two of the same name.
-    pub fn new(locations: Vec<(Location, bool)>, version: (u32, u32, u32)) -> Result<Tree, Refused> {
+    /// The error is nginx's for two locations of the same name.
+    pub fn new(locations: &[Location], version: (u32, u32, u32)) -> Result<Tree, Refused> {
         let entries = joined(locations)?;
         let mut tree = Tree::default();
         // Before 1.23.4 nginx kept the length of a name in a byte.
@@ -58,10 +60,6 @@ impl Tree {
         let heads = heads(&entries);
         tree.root = tree.add(&entries, &heads, 0, is_short);
         Ok(tree)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.root.is_none()
     }
 
     /// The longest name that the URI begins with. O(length, times the logarithm of the names).
@@ -72,10 +70,10 @@ impl Tree {
         while let Some(at) = next {
             let node = &self.nodes[at];
             let length = rest.len().min(node.name.len());
-            next = match rest[..length].cmp(&node.name[..length]) {
-                std::cmp::Ordering::Less => node.left,
-                std::cmp::Ordering::Greater => node.right,
-                std::cmp::Ordering::Equal if rest.len() > length => match node.inclusive {
+            next = match order(&rest[..length], &node.name[..length]) {
+                Ordering::Less => node.left,
+                Ordering::Greater => node.right,
+                Ordering::Equal if rest.len() > length => match node.inclusive {
                     Some((level, no_regex)) => {
                         found = Found::Prefix { level, no_regex };
                         rest = &rest[length..];
@@ -83,11 +81,11 @@ impl Tree {
                     }
                     None => node.right,
                 },
-                std::cmp::Ordering::Equal if rest.len() == node.name.len() => {
+                Ordering::Equal if rest.len() == node.name.len() => {
                     let prefix = |(level, no_regex)| Found::Prefix { level, no_regex };
                     return node.exact.map(Found::Exact).or(node.inclusive.map(prefix)).unwrap_or(Found::None);
                 }
-                std::cmp::Ordering::Equal => {
+                Ordering::Equal => {
                     let level = node.exact.or(node.inclusive.map(|(level, _)| level));
                     if rest.len() + 1 == node.name.len()
                         && node.redirects
@@ -126,11 +124,22 @@ impl Tree {
     }
 }
 
+/// The order of names: bytes, a slash before all others.
+fn order(one: &[u8], two: &[u8]) -> Ordering {
+    let at = one.iter().zip(two).position(|(one, two)| one != two);
+    at.map_or(one.len().cmp(&two.len()), |at| match (one[at], two[at]) {
+        (b'/', _) => Ordering::Less,
+        (_, b'/') => Ordering::Greater,
+        (one, two) => one.cmp(&two),
+    })
+}
+
 /// Sorts locations by name and joins an exact one with the prefix of the same name.
-fn joined(mut locations: Vec<(Location, bool)>) -> Result<Vec<Entry>, Refused> {
-    locations.sort_by(|(one, _), (two, _)| one.name.cmp(&two.name).then(two.is_exact.cmp(&one.is_exact)));
+fn joined(locations: &[Location]) -> Result<Vec<Entry>, Refused> {
+    let mut locations: Vec<&Location> = locations.iter().collect();
+    locations.sort_by(|one, two| order(&one.name, &two.name).then(two.is_exact.cmp(&one.is_exact)));
     let mut entries: Vec<Entry> = Vec::new();
-    for (location, redirects) in locations {
+    for location in locations {
         let level = location.level;
         let prefix = (!location.is_exact).then_some((level, location.no_regex));
         match entries.last_mut() {
@@ -140,11 +149,12 @@ fn joined(mut locations: Vec<(Location, bool)>) -> Result<Vec<Entry>, Refused> {
                     return Err(Refused::new(location.node, format!("duplicate location \"{text}\"")));
                 }
                 entry.inclusive = prefix;
-                entry.redirects |= redirects;
+                entry.redirects |= location.redirects;
             }
             _ => {
                 let exact = location.is_exact.then_some(level);
-                entries.push(Entry { name: location.name, exact, inclusive: prefix, redirects });
+                let redirects = location.redirects;
+                entries.push(Entry { name: location.name.clone(), exact, inclusive: prefix, redirects });
             }
         }
     }

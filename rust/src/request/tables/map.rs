@@ -46,8 +46,8 @@ impl Map {
         self.volatile
     }
 
-    /// The row for a value: an exact key in any case of letters, then wildcards, then the first pattern unless the value
-    /// is empty, then the default.
+    /// The row for a value: an exact key in any case of letters, then wildcards, then the first pattern unless the
+    /// value is empty, then the default.
     pub fn find(&self, source: &[u8]) -> Result<Answer, Unknown> {
         let source = if self.hostnames { source.strip_suffix(b".").unwrap_or(source) } else { source };
         if let Some((row, _)) = self.hosts.find(&source.to_ascii_lowercase()) {

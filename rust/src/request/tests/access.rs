@@ -85,8 +85,18 @@ fn real_addresses() {
     assert_eq!(ask(text, "/"), "403");
     let asked = Asked { headers: &["X-Real-IP: 9.9.9.9"], ..Asked::default() };
     assert_eq!(asked.of(text), "200 file /r/f.txt");
+    assert_eq!(Asked { headers: &["X-Real-IP: x"], ..Asked::default() }.of(text), "403");
     assert_eq!(asked.of(&text.replace("from 127.0.0.1", "from 10.0.0.0/8")), "403");
-    let chain = Asked { headers: &["X-Forwarded-For: 9.9.9.9, 1.1.1.1"], ..Asked::default() };
+    let chain =
+        Asked { headers: &["X-Forwarded-For: 1.1.1.1", "X-Forwarded-For: 2.2.2.2, 9.9.9.9"], ..Asked::default() };
     let chained = format!("real_ip_header X-Forwarded-For; {text}");
-    assert_eq!(chain.of(&chained), "unknown: the address of the client behind a proxy");
+    assert_eq!(chain.of(&chained), "200 file /r/f.txt", "the last address of the last header");
+    let trusted = Asked { headers: &["X-Forwarded-For: 9.9.9.9, 127.0.0.1"], ..Asked::default() };
+    assert_eq!(trusted.of(&chained), "unknown: the address of the client behind a proxy");
+    let inner = "location / { set_real_ip_from 127.0.0.1; allow 9.9.9.9; deny all; return 200 $remote_addr; }
+                 location /f { set_real_ip_from 127.0.0.1; allow 9.9.9.9; deny all; }";
+    assert_eq!(asked.of(inner), "200 127.0.0.1", "the script runs before");
+    assert_eq!(Asked { line: "/f.txt", ..asked }.of(inner), "200 file /r/f.txt");
+    let both = "set_real_ip_from 127.0.0.1; return 200 $remote_addr,$realip_remote_addr;";
+    assert_eq!(Asked { line: "/", ..asked }.of(both), "200 9.9.9.9,127.0.0.1");
 }

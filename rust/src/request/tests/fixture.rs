@@ -96,7 +96,7 @@ impl Asked<'_> {
 
     pub fn world(&self) -> World {
         serde_json::from_value(json!({
-            "files": { "existing": self.files, "missing": ["/r/", "/al/", "/rf.txt", "/rnx", "/rfb.html"], "disk": false, "root": null },
+            "files": { "existing": self.files, "missing": ["/r/", "/al/", "/rf.txt", "/rnx", "/rfb.html", "/r=0"], "disk": false, "root": null },
             "variables": {},
         }))
         .expect("a world")

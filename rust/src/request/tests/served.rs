@@ -41,6 +41,13 @@ fn roots() {
     assert_eq!(asked.of_http("server { }"), "unknown: whether /n/html/f exists");
 }
 
+/// nginx refuses a root that is computed of itself.
+#[test]
+fn refused_roots() {
+    let message = "refused: the $document_root variable cannot be used in the \"root\" directive";
+    assert_eq!(ask("location / { root ${document_root}/d; }", "/"), message);
+}
+
 /// A handler answers instead of files, for GET and HEAD.
 #[test]
 fn handlers() {

@@ -60,6 +60,15 @@ fn other_tables() {
     assert_eq!(Asked { line: "/?ip=10.1.1.1", ..Asked::default() }.of_http(text), "200 ltall");
 }
 
+/// Behind a proxy that `geo` trusts the address is that of a header.
+#[test]
+fn geo_behind_a_proxy() {
+    let text = "geo $g { proxy 127.0.0.1; default d; 127.0.0.1 l; } server { return 200 $g; }";
+    assert_eq!(Asked::default().of_http(text), "200 l");
+    let asked = Asked { headers: &["X-Forwarded-For: 9.9.9.9"], ..Asked::default() };
+    assert_eq!(asked.of_http(text), "200 ?the address of the client behind a proxy");
+}
+
 /// Variables that depend on each other without end.
 #[test]
 fn cycles() {

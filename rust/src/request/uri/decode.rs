@@ -34,6 +34,30 @@ enum Place {
 /// Decodes the target of a request, which is without scheme and host and may be just arguments; `None` if nginx answers
 /// it with 400. O(length).
 pub fn decode(target: &[u8], merge_slashes: bool) -> Option<Decoded> {
+    if is_plain(target) { Some(plain(target)) } else { decode_slowly(target, merge_slashes) }
+}
+
+/// Whether the path is as `$uri` has it: without escapes, dots or slashes to take away. So is that of most requests.
+pub fn is_plain(target: &[u8]) -> bool {
+    let is_special = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.');
+    target.starts_with(b"/") && memchr::memchr2(b'%', b'#', target).is_none() && !target.windows(2).any(is_special)
+}
+
+/// Decodes a plain target.
+fn plain(target: &[u8]) -> Decoded {
+    let end = memchr::memchr(b'?', target).unwrap_or(target.len());
+    let path = &target[..end];
+    let last = path.iter().rposition(|byte| matches!(byte, b'.' | b'/')).filter(|last| path[*last] == b'.');
+    Decoded {
+        path: path.to_vec(),
+        args: target.get(end + 1..).unwrap_or_default().to_vec(),
+        extension: last.map(|dot| dot + 1),
+        quoted: false,
+        plus: path.contains(&b'+'),
+    }
+}
+
+pub(super) fn decode_slowly(target: &[u8], merge_slashes: bool) -> Option<Decoded> {
     let path = if target.starts_with(b"/") { Vec::with_capacity(target.len()) } else { b"/".to_vec() };
     let mut decoder = Decoder { uri: Decoded { path, ..Decoded::default() }, place: Place::Within, merge_slashes };
     let mut rest = target;

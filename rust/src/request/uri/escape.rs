@@ -52,8 +52,8 @@ pub(super) fn unescape(text: &[u8]) -> Vec<u8> {
     unescape_until(text, |_| true, false).0
 }
 
-/// Decodes the escapes of bytes that `is_decoded` says, and returns the text and what follows the first `?`, if that ends
-/// it.
+/// Decodes the escapes of bytes that `is_decoded` says, and returns the text and what follows the first `?`, if that
+/// ends it.
 fn unescape_until(text: &[u8], is_decoded: impl Fn(u8) -> bool, ends: bool) -> (Vec<u8>, &[u8]) {
     let mut decoded = Vec::with_capacity(text.len());
     let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);

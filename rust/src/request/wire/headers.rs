@@ -1,11 +1,10 @@
 //! The headers of a request (`ngx_http_parse_header_line`, `ngx_http_process_request_header`).
 
-use super::{BAD_REQUEST, Head, Refusal, Settings, unknown, valid_host};
+use super::{BAD_REQUEST, Head, Reader, Refusal, unknown, valid_host};
 use crate::request::bytes::Bytes;
 use crate::request::site::Build;
-use crate::request::world::Request;
 
-/// The headers that may stand only once; `Host` is another one (`ngx_http_headers_in`).
+/// The headers that may stand only once, in any version.
 const UNIQUE: [&str; 10] = [
     "authorization",
     "content-length",
@@ -19,41 +18,95 @@ const UNIQUE: [&str; 10] = [
     "transfer-encoding",
 ];
 
-pub(super) fn read(
-    request: &Request,
-    build: &Build,
-    settings: &dyn Fn(Option<&[u8]>) -> Settings,
-    head: &mut Head,
-) -> Result<(), Refusal> {
-    if request.version < (1, 0) {
-        return Ok(());
-    }
-    for (name, value) in &request.headers {
-        let settings = settings(head.host.as_deref());
-        if !is_kept(name, settings)? {
-            continue;
+impl Reader<'_> {
+    pub(super) fn headers(&mut self) -> Result<(), Refusal> {
+        let mut buffers = self.buffers();
+        for (name, value) in &self.request.headers {
+            buffers.take(name.len() + value.len() + ": \r\n".len(), self)?;
+            let (name, value) = line(name, value)?;
+            if !self.is_kept(&name)? {
+                continue;
+            }
+            if self.head.headers.len() >= self.most_headers() {
+                return Err(Refusal::Status(494));
+            }
+            if name.eq_ignore_ascii_case(b"host") {
+                self.host(&value)?;
+            } else if is_unique(&name, self.build) && value_of(&self.head, &name).is_some() {
+                return Err(BAD_REQUEST);
+            }
+            self.head.headers.push((name, value));
         }
-        let name_read = &**name;
-        let value = trimmed(value)?;
-        if name_read.eq_ignore_ascii_case(b"host") {
-            host(value, build, head)?;
-        } else if is_repeated(head, name) {
+        buffers.take("\r\n".len(), self)
+    }
+
+    /// Whether a header is kept, by its name.
+    fn is_kept(&mut self, name: &[u8]) -> Result<bool, Refusal> {
+        let is_refused = |byte: &u8| matches!(byte, 0..=0x20 | 0x7f);
+        if name.is_empty() || name.iter().any(is_refused) {
             return Err(BAD_REQUEST);
         }
-        head.headers.push((name.clone(), value.into()));
+        if name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-') {
+            return Ok(true);
+        }
+        let settings = self.settings();
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        Ok(!settings.ignore_invalid_headers || (settings.underscores_in_headers && name.iter().all(is_plain)))
     }
-    finish(build, head)
+
+    /// How many headers a request may have.
+    fn most_headers(&mut self) -> usize {
+        let is_limited = self.build.version >= (1, 29, 8) || self.build.fixes.contains("max_headers");
+        if is_limited { self.settings().max_headers } else { usize::MAX }
+    }
+
+    fn host(&mut self, value: &[u8]) -> Result<(), Refusal> {
+        if value_of(&self.head, b"host").is_some() {
+            return Err(BAD_REQUEST);
+        }
+        let (host, port) = valid_host(value, self.build).ok_or(BAD_REQUEST)?;
+        if self.head.host.is_none() {
+            self.set_host(host, port);
+        }
+        Ok(())
+    }
+
+    /// What nginx checks after the last header.
+    pub(super) fn finish(&mut self) -> Result<(), Refusal> {
+        let head = &mut self.head;
+        if value_of(head, b"host").is_none() && head.version > (1, 0) {
+            return Err(BAD_REQUEST);
+        }
+        let length = value_of(head, b"content-length").map(|text| content_length(text).ok_or(BAD_REQUEST));
+        head.content_length = length.transpose()?;
+        if let Some(coding) = value_of(head, b"transfer-encoding") {
+            if head.version < (1, 1) {
+                return Err(BAD_REQUEST);
+            }
+            if !coding.eq_ignore_ascii_case(b"chunked") {
+                return Err(Refusal::Status(501));
+            }
+            if head.content_length.is_some() {
+                return Err(BAD_REQUEST);
+            }
+            head.chunked = true;
+        }
+        match &*head.method.0 {
+            b"CONNECT" if self.build.version >= (1, 29, 3) && head.version == (1, 1) => Err(unknown("CONNECT")),
+            b"CONNECT" if self.build.version >= (1, 21, 1) => Err(Refusal::Status(405)),
+            b"TRACE" => Err(Refusal::Status(405)),
+            _ => Ok(()),
+        }
+    }
 }
 
-/// Whether a header is kept, by its name.
-fn is_kept(name: &[u8], settings: Settings) -> Result<bool, Refusal> {
-    let is_refused = |byte: &u8| matches!(byte, 0..=0x20 | 0x7f | b':');
-    if name.is_empty() || name.iter().any(is_refused) {
-        return Err(BAD_REQUEST);
-    }
-    let is_plain =
-        |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-' || (*byte == b'_' && settings.underscores_in_headers);
-    Ok(!settings.ignore_invalid_headers || name.iter().all(is_plain))
+/// A header as nginx takes it apart: the name ends at the first colon, and spaces around the value are dropped.
+fn line(name: &[u8], value: &[u8]) -> Result<(Bytes, Bytes), Refusal> {
+    let Some(colon) = name.iter().position(|byte| *byte == b':') else {
+        return Ok((name.into(), trimmed(value)?.into()));
+    };
+    let value = [&name[colon + 1..], b": ", value].concat();
+    Ok((name[..colon].into(), trimmed(&value)?.into()))
 }
 
 fn trimmed(value: &[u8]) -> Result<&[u8], Refusal> {
@@ -65,52 +118,14 @@ fn trimmed(value: &[u8]) -> Result<&[u8], Refusal> {
     Ok(&value[start..end])
 }
 
-fn value_of<'h>(head: &'h Head, name: &str) -> Option<&'h Bytes> {
-    let header = head.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name.as_bytes()));
-    header.map(|(_, value)| value)
+fn value_of<'h>(head: &'h Head, name: &[u8]) -> Option<&'h Bytes> {
+    head.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
-fn is_repeated(head: &Head, name: &[u8]) -> bool {
-    let unique = UNIQUE.iter().find(|unique| name.eq_ignore_ascii_case(unique.as_bytes()));
-    unique.is_some_and(|unique| value_of(head, unique).is_some())
-}
-
-fn host(value: &[u8], build: &Build, head: &mut Head) -> Result<(), Refusal> {
-    if value_of(head, "host").is_some() {
-        return Err(BAD_REQUEST);
-    }
-    let (host, port) = valid_host(value, build).ok_or(BAD_REQUEST)?;
-    if head.host.is_none() {
-        (head.host, head.port) = (Some(host.into()), port);
-    }
-    Ok(())
-}
-
-/// What nginx checks after the last header.
-fn finish(build: &Build, head: &mut Head) -> Result<(), Refusal> {
-    if value_of(head, "host").is_none() && head.version > (1, 0) {
-        return Err(BAD_REQUEST);
-    }
-    let length = value_of(head, "content-length").map(|text| content_length(text).ok_or(BAD_REQUEST)).transpose()?;
-    head.content_length = length;
-    if let Some(coding) = value_of(head, "transfer-encoding") {
-        if head.version < (1, 1) {
-            return Err(BAD_REQUEST);
-        }
-        if !coding.eq_ignore_ascii_case(b"chunked") {
-            return Err(Refusal::Status(501));
-        }
-        if length.is_some() {
-            return Err(BAD_REQUEST);
-        }
-        head.chunked = true;
-    }
-    match &*head.method.0 {
-        b"CONNECT" if build.version >= (1, 29, 3) && head.version == (1, 1) => Err(unknown("CONNECT")),
-        b"CONNECT" if build.version >= (1, 21, 1) => Err(Refusal::Status(405)),
-        b"TRACE" => Err(Refusal::Status(405)),
-        _ => Ok(()),
-    }
+/// Whether a header may stand only once; `Host` is another one (`ngx_http_headers_in`).
+fn is_unique(name: &[u8], build: &Build) -> bool {
+    let is_new = build.version >= (1, 29, 7) && name.eq_ignore_ascii_case(b"proxy-authorization");
+    is_new || UNIQUE.iter().any(|unique| name.eq_ignore_ascii_case(unique.as_bytes()))
 }
 
 fn content_length(text: &[u8]) -> Option<u64> {

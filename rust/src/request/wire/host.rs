@@ -2,10 +2,13 @@
 
 use crate::request::site::Build;
 
-/// The name in lower case, without port and one final dot, and the port, 0 if none; `None` if nginx answers it with 400.
+/// The name in lower case, without port and one final dot, and the port, 0 if none; `None` if nginx answers it with
+/// 400.
 pub fn valid_host(host: &[u8], build: &Build) -> Option<(Vec<u8>, u16)> {
     let (end, port) = if build.version >= (1, 29, 4) { strict(host)? } else { lenient(host)? };
-    let end = if host[..end].ends_with(b".") { end - 1 } else { end };
+    // Of the dots of `a.:1.` nginx before 1.29.4 looks at the last.
+    let last_dot = host.iter().rposition(|byte| *byte == b'.');
+    let end = if last_dot.is_some_and(|dot| dot + 1 == end) { end - 1 } else { end };
     (end > 0).then(|| (host[..end].to_ascii_lowercase(), port))
 }
 

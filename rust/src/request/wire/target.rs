@@ -10,11 +10,14 @@ pub(super) struct Target<'r> {
     pub host: Option<&'r [u8]>,
     /// The path with the arguments; just `?` and arguments if there is no path.
     pub uri: &'r [u8],
+    /// Whether nothing follows the host.
+    pub lacks_path: bool,
 }
 
 impl<'r> Target<'r> {
     pub fn read(target: &'r [u8], method: &[u8], build: &Build) -> Result<Target<'r>, Refusal> {
         let is_control = |byte: &u8| matches!(byte, 0..=0x20 | 0x7f);
+        let target = without_spaces(target);
         if target.iter().any(is_control) {
             let is_old = build.version < (1, 21, 1) && !target.contains(&0);
             return Err(if is_old { unknown("nginx before 1.21.1 takes blanks in a target") } else { BAD_REQUEST });
@@ -23,10 +26,17 @@ impl<'r> Target<'r> {
             return authority(target);
         }
         if target.starts_with(b"/") {
-            return Ok(Target { host: None, uri: target });
+            return Ok(Target { host: None, uri: target, lacks_path: false });
         }
         absolute(target, build)
     }
+}
+
+/// nginx skips spaces around a target.
+fn without_spaces(target: &[u8]) -> &[u8] {
+    let start = target.iter().position(|byte| *byte != b' ').unwrap_or(target.len());
+    let end = target.iter().rposition(|byte| *byte != b' ').map_or(start, |last| last + 1);
+    &target[start..end]
 }
 
 /// `scheme://host[:port][/path][?arguments]`
@@ -40,9 +50,9 @@ fn absolute<'r>(target: &'r [u8], build: &Build) -> Result<Target<'r>, Refusal> 
     let end = host_end(rest).ok_or(BAD_REQUEST)?;
     let (host, uri) = rest.split_at(end);
     match uri.first() {
-        None => Ok(Target { host: Some(host), uri: b"/" }),
+        None => Ok(Target { host: Some(host), uri: b"/", lacks_path: true }),
         Some(b'?') if build.version < (1, 19, 6) => Err(BAD_REQUEST),
-        Some(b'/' | b'?') => Ok(Target { host: Some(host), uri }),
+        Some(b'/' | b'?') => Ok(Target { host: Some(host), uri, lacks_path: false }),
         Some(_) => Err(BAD_REQUEST),
     }
 }
@@ -55,7 +65,7 @@ fn authority(target: &[u8]) -> Result<Target<'_>, Refusal> {
     if end < target.len() || !has_port {
         return Err(BAD_REQUEST);
     }
-    Ok(Target { host: Some(target), uri: b"/" })
+    Ok(Target { host: Some(target), uri: b"/", lacks_path: true })
 }
 
 /// Where a host with a port ends; `None` if it is an address in brackets that is not closed.

@@ -1,0 +1,143 @@
+"""A private nginx on 127.0.0.1 with the http block of a configuration, as `transplant` writes it.
+
+It is on other ports, and has an echo for every upstream.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from nginxopt.config import Config, load_text
+from nginxopt.errors import UsageError
+from nginxopt.request.build import probe
+from nginxopt.request.connection import RequestForm
+from nginxopt.request.model import Model
+from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.transplant import Stage, transplanted
+from nginxopt.request.world import World
+from nginxopt.semantics import Address, Level, endpoints, read_listens
+from nginxopt.semantics.site import Build
+from nginxopt.semantics.site.blocks import http_level, placed
+from nginxopt.system.echo import Asked, Echo
+from nginxopt.system.exchange import Response, certificate, exchange
+from nginxopt.system.nginx import Binary, private_prefix, reserved_ports, running, user
+from nginxopt.version import Version
+
+_MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\n%s\nevents { }\n"
+_LOCAL = "127.0.0.1"
+
+
+class Exchange(NamedTuple):
+    """The response of nginx, None if it closes the connection without one, and what upstreams were asked for it."""
+
+    response: Response | None
+    asked: Sequence[Asked]
+
+
+class PrivateNginx:
+    """The nginx, as a context manager.
+
+    Raises `InputError` if it does not start, `MissingError` without the openssl that a certificate needs, and
+    `UsageError` for assumptions that nginx cannot share.
+    """
+
+    def __init__(self, config: Config, prefix: str, world: World, binary: Binary, *, tls: bool) -> None:
+        """Take a configuration, whose relative paths begin at `prefix`; `tls` is for requests over TLS."""
+        _refuse_assumptions(world)
+        self._config = placed(config)
+        self._old_prefix, self._world, self._binary, self._tls = prefix, world, binary, tls
+        self._cleanup = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        http = http_level(self._config, Version.of(self._binary.version))
+        addresses = tuple(endpoints(read_listens(http_servers(http))))
+        with contextlib.ExitStack() as stack:
+            self._prefix = stack.enter_context(private_prefix())
+            self._echo = stack.enter_context(Echo())
+            reserved = stack.enter_context(reserved_ports(len(addresses)))
+            self._ports: dict[Address, int] = dict(zip(addresses, reserved, strict=True))
+            files = _disk(self._world, self._prefix)
+            tls = certificate(self._prefix) if self._tls else None
+            folder = f"{Path(self._config.prefix).absolute()}/"
+            stage = Stage(self._ports, self._echo.port, files, self._old_prefix, folder, tls)
+            self._text = _MAIN % user() + transplanted(http, stage)
+            (self._prefix / "nginx.conf").write_bytes(self._text)
+            stack.enter_context(running(self._binary.command(self._prefix), self._prefix))
+            self._cleanup = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cleanup.close()
+
+    def moved(self, sent: RequestForm) -> RequestForm:
+        """Return a request as one to this nginx."""
+        connection = sent["connection"]
+        address = next(
+            address
+            for host in (connection["host"], "0.0.0.0", "::")
+            for address in self._ports
+            if (address.host, address.port, address.datagram) == (host, connection["port"], False)
+        )
+        moved = {**connection, "family": "inet", "host": _LOCAL, "port": self._ports[address], "client": _LOCAL}
+        headers = [*sent["headers"], ("Connection", "close")]
+        return {**sent, "headers": headers, "connection": moved}  # type: ignore[typeddict-item] # the same keys
+
+    def ask(self, moved: RequestForm) -> Exchange:
+        """Send a request that was `moved`."""
+        before = len(self._echo.asked)
+        connection = moved["connection"]
+        response = exchange(_bytes(moved), connection["port"], tls=connection["tls"], sni=connection["sni"])
+        return Exchange(response, self._echo.asked[before:])
+
+    def expected(self, moved: RequestForm) -> OutcomeForm:
+        """Return what the model says of this nginx."""
+        return self._model.trace(moved, World(root="/"))["outcome"]
+
+    def original_port(self, port: int) -> int:
+        """Return the port that stands for one of this nginx; any other is itself."""
+        return next((address.port for address, private in self._ports.items() if private == port), port)
+
+    @cached_property
+    def _model(self) -> Model:
+        build: Build = replace(probe(self._binary), prefix=f"{self._prefix}/")
+        return Model(load_text(self._text, str(self._prefix / "nginx.conf")), build)
+
+
+def http_servers(http: Level) -> list[Level]:
+    """Return the servers of http."""
+    return [level for level in http.levels if level.kind == "server"]
+
+
+def _refuse_assumptions(world: World) -> None:
+    if world.variables:
+        raise UsageError("--nginx cannot assume the value of a variable", hint="remove --assume VARIABLE=VALUE")
+    if world.root is not None and (world.existing or world.missing):
+        raise UsageError("--nginx takes files either from --root or from --assume")
+
+
+def _disk(world: World, prefix: Path) -> str:
+    """Return the folder that stands for the root of the disk, with the files that are assumed to exist."""
+    if world.root is not None:
+        return str(Path(world.root).absolute()).rstrip("/")
+    disk = prefix / "disk"
+    for name in world.existing:
+        path = disk / name.strip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.mkdir(exist_ok=True) if name.endswith("/") else path.write_text("file\n")
+    disk.mkdir(exist_ok=True)
+    return str(disk)
+
+
+def _bytes(sent: RequestForm) -> bytes:
+    """Return a request as it is sent."""
+    line = f"{sent['method']} {sent['target']} HTTP/{'.'.join(map(str, sent['version']))}"
+    fields = "".join(f"{name}: {value}\r\n" for name, value in sent["headers"])
+    return f"{line}\r\n{fields}\r\n".encode("latin-1")
