@@ -1,8 +1,8 @@
 //! Bounds the calls of PCRE by the ways through a pattern: an attempt goes each way at most once.
 //!
 //! The bound of [`effort`](super::effort) multiplies the ways through the parts of a pattern, as if each part could
-//! match everywhere. Here the ways are followed byte by byte, for all subjects at once: `^/(.*)/page/([a-z]+)/$` has few
-//! at each place of a subject, as a run of letters ends at the next slash.
+//! match everywhere. Here the ways are followed byte by byte, for all subjects at once: `^/(.*)/page/([a-z]+)/$` has
+//! few at each place of a subject, as a run of letters ends at the next slash.
 
 use std::collections::HashSet;
 

@@ -2,16 +2,17 @@
 //!
 //! # Lemma
 //!
-//! Let r1..rn, n > 0, be rewrites with any flag or none, and F a pattern that matches each URI on which PCRE matches one
-//! of r1..rn or gives up on it; let PCRE never give up on F. Then the `if` does with every URI u what r1..rn do.
+//! Let r1..rn, n > 0, be rewrites with any flag or none, and F a pattern that matches each URI on which PCRE matches
+//! one of r1..rn or gives up on it; let PCRE never give up on F. Then the `if` does with every URI u what r1..rn do.
 //!
-//! *Proof.* If F matches u, r1..rn run on u; that the match of F sets `$1` to `$9` is not seen, as r1 sets or clears them.
-//! Else r1 does not match u and does nothing but clear `$1` to `$9`; so u is still the URI when r2 is tried, and so on;
-//! and F, which does not match, clears them, too.
+//! *Proof.* If F matches u, r1..rn run on u; that the match of F sets `$1` to `$9` is not seen, as r1 sets or clears
+//! them. Else r1 does not match u and does nothing but clear `$1` to `$9`; so u is still the URI when r2 is tried, and
+//! so on; and F, which does not match, clears them, too.
 //!
-//! In a location, a true `if` does more than run its statements ([`surroundings`](super::surroundings)). Where it may hold
-//! any rule, its configuration is as good as that of the location, also for what follows. Where the location has
-//! `try_files`, which it has not, F must match only URIs on which one of r1..rn fires, and none of these may be a `break`.
+//! In a location, a true `if` does more than run its statements ([`surroundings`](super::surroundings)). Where it may
+//! hold any rule, its configuration is as good as that of the location, also for what follows. Where the location has
+//! `try_files`, which it has not, F must match only URIs on which one of r1..rn fires, and none of these may be a
+//! `break`.
 
 use crate::phase::Entering;
 use crate::prove::node::Node;

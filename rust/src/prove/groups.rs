@@ -75,8 +75,8 @@ impl<'t> Trees<'t> {
             .try_for_each(|block| maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes))
     }
 
-    /// Replaces look-ups of groups by the rules of the groups, and filters by the rules behind them, which have to be rules
-    /// that may stand in an `if`. Statements of the original are no filters.
+    /// Replaces look-ups of groups by the rules of the groups, and filters by the rules behind them, which have to be
+    /// rules that may stand in an `if`. Statements of the original are no filters.
     pub fn flatten(
         &self,
         script: &[&'t Node<'t>],

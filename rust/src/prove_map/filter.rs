@@ -1,4 +1,5 @@
-//! Decides whether one pattern stands for several: whether it matches wherever PCRE matches one of them or gives up on it.
+//! Decides whether one pattern stands for several: whether it matches wherever PCRE matches one of them or gives up on
+//! it.
 
 use crate::first_match::{First, FirstMatch};
 use crate::prove_map::ask::Questions;

@@ -1,9 +1,9 @@
 //! Puts the rules that no list of strings replaces into groups and behind filters, where that can be proved; the others
 //! stay alone.
 //!
-//! A rule on which PCRE gives up responds with 500 (`ngx_http_regex_exec`), which a map does not pass on. Such a rule is
-//! in no group, but between the groups of the rules before it and after it, and so is a rule that may not stand in an
-//! `if`.
+//! A rule on which PCRE gives up responds with 500 (`ngx_http_regex_exec`), which a map does not pass on. Such a rule
+//! is in no group, but between the groups of the rules before it and after it, and so is a rule that may not stand in
+//! an `if`.
 
 use std::borrow::Cow;
 use std::ops::Range;
