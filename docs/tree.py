@@ -77,14 +77,16 @@ def picture() -> str:
 
 
 def _maps() -> tuple[Directive, list[Directive], Directive]:
-    """Return the maps of the tree: the one with the prefixes, the leaves, and the table."""
+    """Return the maps of the tree: the one with the prefixes, the leaves in the order of the table, and the table."""
     emission = emit(plan(load_text(MAP.encode(), "map.conf", context="http")))
     assert prove(emission).holds
     maps = [each for each in load_text(emission.maps, "http.conf").main.block.directives() if each.name == "map"]
-    prefix, *leaves, table = maps
-    assert prefix.args[1].endswith("_prefix"), prefix
-    assert table.args[1].endswith("_tree"), table
-    return prefix, leaves, table
+    (prefix,) = (each for each in maps if each.args[1].endswith("_prefix"))
+    (table,) = (each for each in maps if each.args[1].endswith("_tree"))
+    assert table.block is not None
+    leads_to = [row.args[0] for row in table.block.directives()]
+    leaves = [each for each in maps if each not in (prefix, table)]
+    return prefix, sorted(leaves, key=lambda leaf: leads_to.index(leaf.args[1])), table
 
 
 def _question(prefix: Directive) -> Iterator[str]:

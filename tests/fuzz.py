@@ -162,8 +162,13 @@ def mutated(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
 
 def seeds_in(folder: Path) -> list[bytes]:
     """The files of a folder, and those of one context once more with the blocks around them."""
-    texts = [path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()]
+    texts = files_in(folder)
     return texts + [whole for text in texts if (whole := _whole(text)) is not None]
+
+
+def files_in(folder: Path) -> list[bytes]:
+    """The files of a folder."""
+    return [path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
 def _whole(text: bytes) -> bytes | None:

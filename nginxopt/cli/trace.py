@@ -24,6 +24,7 @@ Examples:
   nginxopt trace nginx.conf http://shop.example/a.html --assume exists=/srv/www/a.html
   nginxopt trace nginx.conf http://shop.example/ --client 10.0.0.1 --assume geoip_country_code=FR
   nginxopt trace nginx.conf http://shop.example/ --nginx              compare with the answer of nginx
+  nginxopt trace nginx.conf --requests access.log                    the use of servers, locations and rules
   nginx -T | nginxopt trace - http://shop.example/ --format json
 
 \b

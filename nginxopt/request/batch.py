@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from nginxopt.request.client import Request
 from nginxopt.request.connection import Gate, NobodyListensError
@@ -17,36 +19,51 @@ from nginxopt.request.traffic import Group, grouped
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import Node
 
+if TYPE_CHECKING:
+    from nginxopt._native import RequestTally
+
+_Targets = Sequence[tuple[bytes, int]]
 _OF_FILE = re.compile(r"whether .* (exists|is executable)\Z", re.DOTALL)
 _TARGETS = 50_000
 """Requests that the model is asked about at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How requests end.
+class End(NamedTuple):
+    """How a request ends.
 
     Attributes:
         kind: As that of an outcome, `refused` where nginx does not listen.
         node: The directive that decides.
         reason: Why it is not known.
-        example: One of the requests.
     """
 
     kind: str
     status: int | None
-    node: Node | None
-    reason: str | None
-    requests: int
+    node: Node | None = None
+    reason: str | None = None
+
+
+@dataclass(slots=True)
+class Ends:
+    """The number of requests that end in one way, and one of them."""
+
     example: str
+    requests: int = 0
 
 
 @dataclass(slots=True)
 class Tally:
     """What became of requests: how they end, and by directive the number of those in which it took part."""
 
-    ends: list[End] = field(default_factory=list)
+    ends: dict[End, Ends] = field(default_factory=dict)
     uses: Counter[Node] = field(default_factory=Counter)
+
+    def add(self, end: End, requests: int, group: Group, target: bytes) -> None:
+        """Count requests of a group, one of them with this target."""
+        if end not in self.ends:
+            example = replace(group.request, url=replace(group.request.url, target=target))
+            self.ends[end] = Ends(str(example))
+        self.ends[end].requests += requests
 
 
 @dataclass(frozen=True)
@@ -77,26 +94,28 @@ class Batch:
             try:
                 form = json.dumps(self.gate.form(group.request))
             except NobodyListensError as error:
-                requests = sum(group.targets.values())
-                tally.ends.append(
-                    End("refused", None, None, error.message, requests, _example(group, next(iter(group.targets))))
-                )
+                end = End("refused", None, reason=error.message)
+                tally.add(end, sum(group.targets.values()), group, next(iter(group.targets)))
                 continue
             for targets in _parts(list(group.targets.items())):
-                counted = self.model.native.tally(form, targets, self._world)
-                tally.uses.update(dict(counted.nodes))
-                for kind, status, _, level, node, reason, requests, at in counted.ends:
-                    decisive = node if node is not None or level is None else self._node_of(level)
-                    why = None if reason is None else _OF_FILE.sub(r"whether a file \1", reason)
-                    tally.ends.append(End(kind, status, decisive, why, requests, _example(group, targets[at][0])))
+                self._add(tally, group, targets, self.model.native.tally(form, targets, self._world))
                 progress(len(targets))
         return tally
+
+    def _add(self, tally: Tally, group: Group, targets: _Targets, counted: RequestTally) -> None:
+        """Add what became of the requests to some targets of a group."""
+        for used, requests in counted.nodes:
+            tally.uses[used] += requests
+        for kind, status, _, level, node, reason, requests, at in counted.ends:
+            decisive = node if node is not None or level is None else self._node_of(level)
+            why = None if reason is None else _OF_FILE.sub(r"whether a file \1", reason)
+            tally.add(End(kind, status, decisive, why), requests, group, targets[at][0])
 
     def uses(self, requests: Iterable[Request]) -> Counter[Node]:
         """Return by directive the number of requests in which it takes part."""
         return self.tally(grouped(requests)).uses
 
-    @property
+    @cached_property
     def _world(self) -> str:
         return json.dumps(self.world.form())
 
@@ -109,9 +128,5 @@ class Batch:
         return self.model.site.site["levels"][level]["node"]
 
 
-def _parts(targets: Sequence[tuple[bytes, int]]) -> Iterator[Sequence[tuple[bytes, int]]]:
+def _parts(targets: _Targets) -> Iterator[_Targets]:
     return (targets[start : start + _TARGETS] for start in range(0, len(targets), _TARGETS))
-
-
-def _example(group: Group, target: bytes) -> str:
-    return str(replace(group.request, url=replace(group.request.url, target=target)))

@@ -157,10 +157,11 @@ class _Text:
         yield ""
         yield self._style("Settings in force", bold=True)
         for setting in settings:
-            if setting.directives is None:
-                yield f"  {setting.name} is not known"
             for directive in setting.directives or ():
                 yield f"  {self._at(self._trace.place(self._trace.site.nodes.number(directive)))}"
+        unread = [setting.name for setting in settings if setting.directives is None]
+        if unread:
+            yield f"  not known: {', '.join(unread)}"
 
     def _premises(self) -> Iterator[str]:
         premises = self._trace.premises

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Any
 
 from nginxopt import __version__
-from nginxopt.request.batch import End, Tally
+from nginxopt.request.batch import End, Ends, Tally
 from nginxopt.request.real import SampleComparison
 from nginxopt.request.traffic import Traffic
 from nginxopt.request.usage import PARTS, Part, Usage, Use, usage
@@ -53,23 +53,23 @@ class UsageReport:
         return usage(self.site.site, self.tally.uses)
 
     @cached_property
+    def total(self) -> int:
+        """The number of requests."""
+        return self.traffic.requests
+
+    @cached_property
     def outcomes(self) -> list[tuple[str, int | None, int]]:
         """Kinds and statuses with the numbers of requests, the most frequent first."""
         counted: Counter[tuple[str, int | None]] = Counter()
-        for end in self.tally.ends:
-            counted[end.kind, end.status] += end.requests
+        for end, ends in self.tally.ends.items():
+            counted[end.kind, end.status] += ends.requests
         return [(kind, status, number) for (kind, status), number in counted.most_common()]
 
     @cached_property
-    def unknown(self) -> list[End]:
+    def unknown(self) -> list[tuple[End, Ends]]:
         """Why outcomes are not known, the most frequent reason first."""
-        merged: dict[tuple[str | None, Node | None], End] = {}
-        for end in self.tally.ends:
-            if end.kind in ("unknown", "refused"):
-                key = (end.reason, end.node)
-                first = merged.setdefault(key, replace(end, requests=0))
-                merged[key] = replace(first, requests=first.requests + end.requests)
-        return sorted(merged.values(), key=lambda end: -end.requests)
+        unknown = [(end, ends) for end, ends in self.tally.ends.items() if end.kind in ("unknown", "refused")]
+        return sorted(unknown, key=lambda pair: -pair[1].requests)
 
     def named(self, node: Node) -> str:
         """Return a directive; of a server its names, too."""
@@ -86,13 +86,13 @@ class UsageReport:
 def text(report: UsageReport, *, verbose: bool) -> Iterator[str]:
     """Yield the lines for people."""
     traffic = report.traffic
-    yield f"{report.path}: {count(traffic.requests, 'request')} ({traffic.kind}; {report.by})"
+    yield f"{report.path}: {count(report.total, 'request')} ({traffic.kind}; {report.by})"
     yield from _faults(traffic)
     for kind, status, number in report.outcomes:
         yield _counted(report, number, kind if status is None else f"{kind} {status}")
-    for end in islice(report.unknown, _SHOWN):
+    for end, ends in islice(report.unknown, _SHOWN):
         where = "" if end.node is None else f", {_line(report, end.node)}"
-        yield f"        {end.requests:,} {end.kind}: {end.reason}{where}, as of {shorten(end.example, _WIDTH)}"
+        yield f"        {ends.requests:,} {end.kind}: {end.reason}{where}, as of {shorten(ends.example, _WIDTH)}"
     for part in PARTS:
         yield from _used(report, part, None if verbose else _SHOWN)
     for part in PARTS:
@@ -144,7 +144,7 @@ def _more(uses: Sequence[Use], most: int | None) -> Iterator[str]:
 
 
 def _counted(report: UsageReport, number: int, what: str) -> str:
-    return f"  {number:>11,}  {number / max(report.traffic.requests, 1):>6.1%}  {what}"
+    return f"  {number:>11,}  {number / max(report.total, 1):>6.1%}  {what}"
 
 
 def _line(report: UsageReport, node: Node) -> str:
@@ -161,13 +161,13 @@ def document(report: UsageReport) -> str:
         "file": report.path,
         "nginx": report.by,
         "format": traffic.kind,
-        "requests": traffic.requests,
+        "requests": report.total,
         "lines": traffic.lines,
         "broken": {"lines": traffic.broken, "first": traffic.broken_lines},
         "malformed": traffic.malformed,
         "notes": traffic.notes,
         "outcomes": [{"kind": kind, "status": status, "requests": number} for kind, status, number in report.outcomes],
-        "unknown": [_unknown_form(report, end) for end in report.unknown],
+        "unknown": [_unknown_form(report, end, ends) for end, ends in report.unknown],
         **{f"{part}s": _forms(report, part) for part in PARTS},
         "comparison": None if report.comparison is None else _comparison_form(report.comparison),
     }
@@ -179,9 +179,9 @@ def _comparison_form(comparison: SampleComparison) -> dict[str, Any]:
     return {"nginx": comparison.nginx, "compared": comparison.compared, "differences": listed}
 
 
-def _unknown_form(report: UsageReport, end: End) -> dict[str, Any]:
+def _unknown_form(report: UsageReport, end: End, ends: Ends) -> dict[str, Any]:
     place = None if end.node is None else _place_form(report, end.node)
-    return {"reason": end.reason, "requests": end.requests, "example": end.example, "place": place}
+    return {"reason": end.reason, "requests": ends.requests, "example": ends.example, "place": place}
 
 
 def _forms(report: UsageReport, part: Part) -> list[dict[str, Any]]:

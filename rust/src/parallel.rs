@@ -11,8 +11,11 @@ const LEAST: usize = 4096;
 ///
 /// Panics if `work` does.
 pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
+    if count < 2 * LEAST {
+        return vec![work(0..count)]; // to count the processors takes longer: it reads files
+    }
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let parts = processors.min(count / LEAST).max(1);
+    let parts = processors.min(count / LEAST);
     let size = count.div_ceil(parts).max(1);
     let bounds = |part: usize| part * size..((part + 1) * size).min(count);
     if parts == 1 {

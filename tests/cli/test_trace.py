@@ -102,6 +102,10 @@ def test_a_trace_for_people(trace: Run) -> None:
         (["https://shop.example/a"], "unknown: whether /srv/www/a exists"),
         (["https://shop.example/a", "--assume", "exists=/srv/www/a"], "200 /srv/www/a"),
         (["https://shop.example/a?b", "--assume", "missing=/srv/www/a"], "passed on to http://app: GET /a?b"),
+        (
+            ["https://shop.example/a", "--assume", "exists=/srv/www/a", "-H", "Range: bytes=0-1"],
+            "unknown: the time and size of the file, for a conditional or partial request",
+        ),
         (["https://shop.example/lua"], "unknown: Lua (content_by_lua_file)"),
         (["https://shop.example/%"], "400 by nginx itself"),
         (["https://10.0.0.7/old/1", "--sni", "shop.example"], "301 -> https://10.0.0.7/new/1"),
@@ -257,6 +261,7 @@ def test_builds(run: Run, tmp_path: Path) -> None:
     (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ location /e/ {{ {text} }} }} }}")
     call = ("trace", "nginx.conf", "http://a/e/a%20b", "--target-version", "1.22.1")
     assert first(run(*call)) == '200 "[a%20b]"'
+    assert first(run(*call, "--build-fix", "CVE-2026-42945")) == '200 "[a b]"'
     the_nginx()
     ran = run(*call, "--nginx")
     assert ran.status == 2

@@ -6,22 +6,20 @@ import re
 import runpy
 from pathlib import Path
 
-import pytest
-
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.report import FORMATS
 
 ROOT = Path(__file__).parents[2]
 MADE = runpy.run_path(str(ROOT / "docs" / "generate.py"))
-GENERATED: dict[Path, str] = MADE["generated"]()
 REPORTS = (ROOT / "docs" / "reports.md").read_text()
 
 
-@pytest.mark.parametrize("path", GENERATED, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_documentation_is_fresh(path: Path) -> None:
+def test_the_documentation_is_fresh() -> None:
     """Every generated file equals what the rules generate now."""
-    text = path.read_text() if path.exists() else ""
-    assert text == GENERATED[path], "the rules have changed: run `make docs`"
+    generated: dict[Path, str] = MADE["generated"]()
+    assert len(generated) > len(catalogue())
+    stale = [path for path, text in generated.items() if not path.exists() or path.read_text() != text]
+    assert stale == [], "the rules have changed: run `make docs`"
 
 
 def test_nothing_is_left_over() -> None:

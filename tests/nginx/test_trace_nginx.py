@@ -86,6 +86,8 @@ REQUESTS = [
         ]
     ),
     "HEAD https://shop.example/body",
+    "HEAD https://shop.example/a",
+    "HEAD https://shop.example/uri/a",
 ]  # fmt: skip
 
 

@@ -321,3 +321,27 @@ def test_others_get_a_file(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "<testsuites" in (tmp_path / "nginxopt.xml").read_text()
     assert set(command.partition("# or ")[2].replace(",", "").split()) <= set(FORMATS)
+
+
+def test_redirects_are_a_gate(tmp_path: Path) -> None:
+    """The commands for tables record one that passes, and fail once the configuration answers otherwise."""
+    record, github, junit = re.findall(r"^    (nginxopt test .*)$", TEXT, re.MULTILINE)
+    conf = tmp_path / "nginx" / "nginx.conf"
+    conf.parent.mkdir()
+    site = "events {{ }} http {{ server {{ server_name h; rewrite ^/old$ {} permanent; }} }}\n"
+    conf.write_text(site.format("/new"))
+    (tmp_path / "urls.txt").write_text("/old\n")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+    def status(command: str) -> int:
+        return subprocess.run(
+            ["sh", "-c", command], cwd=tmp_path, env=environment, timeout=60, check=False, capture_output=True
+        ).returncode
+
+    assert [status(command) for command in (record, github, junit)] == [0, 0, 0]
+    assert (tmp_path / "redirects.csv").read_text() == "from,to,status\nhttp://h/old,http://h/new,301\n"
+    conf.write_text(site.format("/other"))
+    assert [status(command) for command in (github, junit)] == [1, 1]
+    assert "<failure " in (tmp_path / "redirects.xml").read_text()
+    assert "id: nginxopt-test" in TEXT
+    assert "nginxopt-test" in {hook["id"] for hook in HOOKS}

@@ -11,14 +11,14 @@ import pytest
 
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.system import nginx
-from tests.fuzz import ALL, FaultError, Fuzz, mutated, run, seeds_in, texts
+from tests.fuzz import ALL, FaultError, Fuzz, files_in, mutated, run, texts
 from tests.lintcheck import wrapped
 from tests.rulepages import examples
 from tests.support import needs_nginx
 
 pytestmark = pytest.mark.slow
 
-SEEDS = seeds_in(Path(__file__).parents[2] / "fixtures")[:4]
+SEEDS = files_in(Path(__file__).parents[2] / "fixtures")[:4]
 SEEDS += [wrapped(example.text, example.context) for rule in catalogue().values() for example in examples(rule.page)]
 COUNT = 60
 

@@ -28,6 +28,7 @@ NATIVE = {
     "semantics.maphash": {"map_verdict"},
     "semantics.site.nodes": {"statement_spans"},
     "semantics.site.settings": {"request_settings"},
+    "request.batch": {"RequestTally"},
     "request.connection": {"Patterns"},
     "request.verify.hosts": {"common_subject"},
     "request.verify.region": {"Patterns", "common_subject"},

@@ -100,7 +100,7 @@ IGNORED: dict[str, str] = {
         geoip2_proxy_recursive
     """,
     "measures, state and what happens after the response": """
-        acme_certificate acme_issuer acme_shared_zone health_check keyval_zone match mgmt otel_exporter
+        oidc_provider acme_certificate acme_issuer acme_shared_zone health_check keyval_zone match mgmt otel_exporter
         otel_resource_attr otel_service_name otel_span_attr otel_span_name otel_trace otel_trace_context post_action
         proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path status_format status_zone
         vhost_traffic_status vhost_traffic_status_dump vhost_traffic_status_filter vhost_traffic_status_filter_by_host
@@ -111,9 +111,9 @@ IGNORED: dict[str, str] = {
 }
 """The directives that change no outcome, by what they set."""
 
-_FAMILIES = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_", "lua_", "tunnel_")
-"""Known names that begin so set how a request is passed on, or how Lua runs; the model reads those that decide whether
-and where, and others have an effect below.
+_FAMILIES = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_", "lua_", "tunnel_", "app_protect_")
+"""Known names that begin so set how a request is passed on, or how a module works; the model reads those that decide
+whether and where, and others have an effect below.
 """
 
 _HANDLERS = """
@@ -121,7 +121,7 @@ _HANDLERS = """
     perl push_stream_publisher push_stream_subscriber status upstream_conf vhost_traffic_status_display
 """
 _AFTER = """
-    access_by_lua access_by_lua_block access_by_lua_file app_protect_enable auth_jwt auth_jwt_require auth_oidc
+    access_by_lua access_by_lua_block access_by_lua_file auth_jwt auth_jwt_require auth_oidc
     auth_require disable_symlinks js_access precontent_by_lua_block precontent_by_lua_file rewrite_by_lua
     rewrite_by_lua_block rewrite_by_lua_file tunnel_pass image_filter xslt_stylesheet slice
 """
@@ -135,9 +135,9 @@ _RESPONSE = """
 """
 _HEADERS = ("more_clear_headers", "more_set_headers")
 _FIRST = """
-    modsecurity more_clear_input_headers more_set_input_headers proxy_wasm server_rewrite_by_lua_block
-    server_rewrite_by_lua_file ssl_client_hello_by_lua_block ssl_client_hello_by_lua_file ssl_reject_handshake
-    ssl_verify_client
+    app_protect_enable modsecurity more_clear_input_headers more_set_input_headers proxy_wasm
+    server_rewrite_by_lua_block server_rewrite_by_lua_file ssl_client_hello_by_lua_block ssl_client_hello_by_lua_file
+    ssl_reject_handshake ssl_verify_client
 """
 
 _OFF = {

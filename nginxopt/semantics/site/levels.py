@@ -130,15 +130,21 @@ class Levels:
             form["script"].append({"kind": "if", "node": node, "condition": condition, "level": number})
 
     def _missing(self, level: Level) -> tuple[Unread, ...]:
-        """Return the includes of a level that were not read; one of a file of packages is a premise."""
-        includes = [directive for directive in level.own("include") if self._config.is_missing(directive)]
-        for include in filter(is_packaged, includes):
-            node = self._nodes.number(include)
-            self._premises[node] = Premise(node, f"{include.args[0]} is the file that comes with nginx")
+        """Return the includes of a level that were not read, without those of files that are taken as they come."""
+        includes = [include for include in level.own("include") if self._config.is_missing(include)]
+        for include in includes:
+            if is_packaged(include):
+                self._assume(include, "is the file that comes with nginx")
+            elif level.kind == "server":
+                self._assume(include, "has no listen and no server_name")
         unread = tuple(missing(include, self._nodes) for include in includes if not is_packaged(include))
         if level.kind == "http" or (level.kind == "server" and not level.own("listen")):
             self.opaque += [item.opaque for item in unread]
         return unread
+
+    def _assume(self, include: Directive, clause: str) -> None:
+        node = self._nodes.number(include)
+        self._premises[node] = Premise(node, f"{include.args[0]} {clause}")
 
     def _is_unread(self, include: Directive) -> bool:
         return self._config.is_missing(include) and not is_packaged(include)

@@ -155,6 +155,12 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     fn send_file(&mut self, file: Vec<u8>, node: Node) -> Result<Flow, Unknown> {
+        const CONDITIONS: [&[u8]; 5] =
+            [b"if_match", b"if_modified_since", b"if_none_match", b"if_unmodified_since", b"range"];
+        if CONDITIONS.iter().any(|name| self.header(name).is_some()) {
+            let reason = "the time and size of the file, for a conditional or partial request".to_owned();
+            return Err(Unknown { reason, node: Some(node), question: None });
+        }
         let (kind, file) = (OutcomeKind::Static, Some(Bytes(file)));
         self.respond(Response { kind, status: Some(200), node: Some(node), file, ..Response::default() })
     }

@@ -44,6 +44,10 @@ pub struct Settings {
     /// Where requests are passed on to, one for each handler at most.
     pub passes: Setting<Arc<[Pass]>>,
     pub proxy_method: Setting<Option<Arc<Value>>>,
+    /// The zone of the cache; `None` if it is off.
+    pub proxy_cache: Setting<Switched>,
+    /// Whether HEAD is passed on as GET to fill the cache.
+    pub proxy_cache_convert_head: Setting<bool>,
     pub error_pages: Setting<Arc<[ErrorPage]>>,
     pub recursive_error_pages: Setting<bool>,
     pub add_headers: Setting<Arc<[AddHeader]>>,
@@ -131,6 +135,8 @@ impl Reader<'_> {
             handler: Handler::of(&own, passes.as_deref().unwrap_or_default()),
             passes,
             proxy_method: self.value("proxy_method", &own, &outer.proxy_method)?,
+            proxy_cache: self.unless_off("proxy_cache", &own, &outer.proxy_cache)?,
+            proxy_cache_convert_head: own.flag("proxy_cache_convert_head", &outer.proxy_cache_convert_head),
             error_pages: self.error_pages(&own, &outer)?,
             recursive_error_pages: own.flag("recursive_error_pages", &outer.recursive_error_pages),
             add_headers: self.add_headers(&own, &outer)?,
@@ -320,6 +326,8 @@ impl Settings {
             handler: Ok(None),
             passes: Ok([].into()),
             proxy_method: Ok(None),
+            proxy_cache: Ok(None),
+            proxy_cache_convert_head: Ok(true),
             error_pages: Ok([].into()),
             recursive_error_pages: Ok(false),
             add_headers: Ok([].into()),

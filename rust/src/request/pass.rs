@@ -50,11 +50,25 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     fn upstream_method(&mut self, pass: &Pass) -> Result<Bytes, Unknown> {
-        let settings = self.settings();
-        match settings.proxy_method.clone()? {
-            Some(method) if pass.handler == Handler::Proxy => Ok(Bytes(self.evaluate(&method)?)),
-            _ => Ok(self.state.method.clone()),
+        if pass.handler != Handler::Proxy {
+            return Ok(self.state.method.clone());
         }
+        if &*self.state.method == b"HEAD" && self.fills_cache()? {
+            return Ok("GET".into());
+        }
+        match self.settings().proxy_method.clone()? {
+            Some(method) => Ok(Bytes(self.evaluate(&method)?)),
+            None => Ok(self.state.method.clone()),
+        }
+    }
+
+    /// Whether a HEAD is passed on as GET, whose response is cached (`ngx_http_upstream_cache`).
+    fn fills_cache(&mut self) -> Result<bool, Unknown> {
+        let settings = self.settings();
+        let (cache, converts) = (settings.proxy_cache.clone()?, settings.proxy_cache_convert_head.clone()?);
+        let Some(cache) = cache else { return Ok(false) };
+        let zone = self.evaluate(&cache.1)?;
+        Ok(converts && !zone.is_empty() && zone != b"off")
     }
 
     /// The URI of the directive in place of the location's name; the client's own if it has none and nothing changed.

@@ -18,11 +18,16 @@ impl<'s> Own<'s> {
         match self.level.settings.get(name) {
             None => Ok(Vec::new()),
             Some(Some(directives)) => Ok(directives.iter().map(|id| &self.site.directives[*id]).collect()),
-            Some(None) => {
-                let reason = format!("{name} may be in a part that was not read");
-                Err(Unknown { reason, node: Some(self.level.node), question: None })
-            }
+            Some(None) => Err(self.unread(name)),
         }
+    }
+
+    /// Why a setting is not known: by the include that is missing.
+    fn unread(&self, name: &str) -> Unknown {
+        let may_be = || (format!("{name} may be in a part that was not read"), self.level.node);
+        let first = self.level.opaque.first();
+        let (reason, node) = first.map_or_else(may_be, |opaque| (opaque.reason.clone(), opaque.node));
+        Unknown { reason, node: Some(node), question: None }
     }
 
     /// The last directive of a name.

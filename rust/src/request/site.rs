@@ -284,6 +284,7 @@ pub const SETTINGS: &[&str] = &[
     "msie_refresh",
     "port_in_redirect",
     "proxy_cache",
+    "proxy_cache_convert_head",
     "proxy_intercept_errors",
     "proxy_method",
     "proxy_pass",

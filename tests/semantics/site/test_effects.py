@@ -55,6 +55,8 @@ OTHERS = {
         ("ssl_certificate x", None),
         ("nobody_knows 1", "first"),
         ("proxy_nobody_knows 1", "first"),
+        ("app_protect_enable on", "first"),
+        ("app_protect_policy_file x", None),
         ("modsecurity on", "first"),
         ("modsecurity off", None),
         ("ssl_verify_client on", "first"),

@@ -179,6 +179,9 @@ def test_a_missing_include_may_be_anything() -> None:
     known = settings(form, 1)
     assert known["root"] == [["/r"]]
     assert known["error_page"] is None
+    site = site_of("http { server { listen 80; include none.conf; } }")
+    assert [premise.text for premise in site.premises] == ["none.conf has no listen and no server_name"]
+    assert not site.site["opaque"]
     assert form_of("http { include none; server { } }")["opaque"] == [{"node": 2, "reason": "none is missing"}]
     assert [item["reason"] for item in form["opaque"]] == ["none.conf is missing"]  # it may have the listens
 
