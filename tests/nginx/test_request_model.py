@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
+from nginxopt.errors import InputError
 from nginxopt.system import nginx
+from tests.nginx import test_semantics
 from tests.nginx.request_model import handlers, internal, locations, phases, rewrite, servers, table, wire
 from tests.nginx.request_model.experiment import Experiment, asked, shown
 from tests.site_fuzz.batch import Observation
@@ -26,8 +30,30 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *internal.INTERNAL,
     *handlers.HANDLERS,
 )
-PORTS = 3
-"""How many ports an experiment may name."""
+_OF_PCRE = {
+    "/m%0Ax": "versions of PCRE differ",
+    "/x%0A/m": "versions of PCRE differ",
+    "/r%0D": "versions of PCRE differ",
+    "/r%0D%0A": "versions of PCRE differ",
+    f"/{40 * 'a'}b": "PCRE may give up",
+}
+SEMANTICS: tuple[Experiment, ...] = tuple(
+    Experiment(
+        experiment.claim,
+        experiment.claim,
+        (rf'server_name a.test "~^(.+)\.wild$"; {experiment.server} {experiment.state}',),
+        {f"{target} | Host: {experiment.host}": "" for target in experiment.answers},
+        experiment.http,
+        unknown={f"{target} | Host: {experiment.host}": _OF_PCRE.get(target, "") for target in experiment.answers},
+    )
+    for experiment in test_semantics.EXPERIMENTS
+)
+"""The experiments about rewrites and maps, which `test_semantics` asks nginx about."""
+
+ALL = (*EXPERIMENTS, *SEMANTICS)
+PORTS = [1 + max([0, *map(int, re.findall(r"\{P(\d)\}", experiment.text()))]) for experiment in ALL]
+"""How many ports each has."""
+TRIES = 4
 
 _HTTP = """
 events {{ worker_connections 4096; }}
@@ -48,7 +74,17 @@ class Laboratory:
 
     def ports(self, index: int) -> list[int]:
         """The ports of an experiment."""
-        return list(self.stage.ports((index + 1) * PORTS))[index * PORTS :]
+        first = sum(PORTS[:index])
+        return list(self.stage.ports(first + PORTS[index]))[first:]
+
+    def write(self) -> None:
+        """Write the configuration with all experiments that nginx knows the directives of."""
+        parts = [
+            self.stage.filled(experiment.text(), self.ports(index))
+            for index, experiment in enumerate(ALL)
+            if self.has(experiment)
+        ]
+        self.stage.write({"users": phases.USERS, "nginx.conf": _HTTP.format("\n".join(parts))})
 
     def has(self, experiment: Experiment) -> bool:
         """Whether this nginx knows its directives."""
@@ -57,29 +93,38 @@ class Laboratory:
     def ask(self, index: int) -> list[Observation]:
         """What nginx answers to the requests of an experiment."""
         port = self.ports(index)[0]
-        requests = [Request(port, asked(text)) for text in EXPERIMENTS[index].answers]
+        requests = [Request(port, asked(text)) for text in ALL[index].answers]
         answers = self.stage.ask(requests)
         return [Observation(request, answer, None) for request, answer in zip(requests, answers, strict=True)]
 
     def model(self, index: int) -> Model:
         """The model of the servers of an experiment."""
-        text = _HTTP.format(self.stage.filled(EXPERIMENTS[index].text(), self.ports(index)))
+        text = _HTTP.format(self.stage.filled(ALL[index].text(), self.ports(index)))
         return Model.of_text(text, build(self.stage.binary, self.stage.root))
 
 
 @pytest.fixture(scope="module")
 def laboratory(each_binary: nginx.Binary) -> Iterator[Laboratory]:
     """Each nginx with all experiments that it knows the directives of."""
-    with Stage(each_binary) as stage:
-        laboratory = Laboratory(stage)
-        parts = [
-            stage.filled(experiment.text(), laboratory.ports(index))
-            for index, experiment in enumerate(EXPERIMENTS)
-            if laboratory.has(experiment)
-        ]
-        stage.write({"users": phases.USERS, "nginx.conf": _HTTP.format("\n".join(parts))})
-        with stage.running():
-            yield laboratory
+    with contextlib.ExitStack() as stack:
+        yield _started(stack, each_binary)
+
+
+def _started(stack: contextlib.ExitStack, binary: nginx.Binary) -> Laboratory:
+    """Start nginx, with other ports if a client of another process has one of them."""
+    for tries_left in reversed(range(TRIES)):
+        with contextlib.ExitStack() as trial:
+            laboratory = Laboratory(trial.enter_context(Stage(binary)))
+            laboratory.write()
+            try:
+                trial.enter_context(laboratory.stage.running())
+            except InputError as error:
+                if "bind() to" not in str(error) or not tries_left:
+                    raise
+                continue
+            stack.enter_context(trial.pop_all())
+            return laboratory
+    raise AssertionError("a try returns or raises")
 
 
 @pytest.mark.parametrize("index", range(len(EXPERIMENTS)), ids=[experiment.name for experiment in EXPERIMENTS])
@@ -96,10 +141,10 @@ def test_nginx(laboratory: Laboratory, index: int) -> None:
     assert dict(zip(experiment.answers, texts, strict=True)) == expected, experiment.claim
 
 
-@pytest.mark.parametrize("index", range(len(EXPERIMENTS)), ids=[experiment.name for experiment in EXPERIMENTS])
+@pytest.mark.parametrize("index", range(len(ALL)), ids=[experiment.name for experiment in ALL])
 def test_model(laboratory: Laboratory, index: int) -> None:
     """The model says what nginx answers, and Unknown where the experiment says so only."""
-    experiment = EXPERIMENTS[index]
+    experiment = ALL[index]
     if not laboratory.has(experiment):
         pytest.skip("a directive that this nginx does not know")
     observations, model = laboratory.ask(index), laboratory.model(index)

@@ -5,6 +5,7 @@ use crate::request::outcome::{StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Run, unknown_variable};
 use crate::request::script::Engine;
+use crate::request::setting;
 use crate::request::state::Slot;
 use crate::request::uri::{self, Escape};
 use crate::request::value::{Part, Value};
@@ -211,7 +212,10 @@ impl<R: Recorder> Run<'_, R> {
                 self.state.args = value?;
                 self.state.valid_unparsed_uri = false;
             }
-            Source::Request(RequestVariable::LimitRate) => self.state.limit_rate = Some(value?),
+            Source::Request(RequestVariable::LimitRate) => {
+                let rate = setting::rate(&value?); // one that nginx cannot read leaves it as it is
+                self.state.limit_rate = rate.map(|rate| rate.to_string().into_bytes()).or(self.state.limit_rate.take());
+            }
             _ => self.keep(variable, value),
         }
         Ok(())

@@ -13,7 +13,7 @@ use crate::request::script::Script;
 use crate::request::site::{Defined, Kind, LevelId, Node, ServerId, Site, Statement};
 use crate::request::tables;
 use crate::request::value::Value;
-use crate::request::variables::{self, Source, Variables};
+use crate::request::variables::{self, Assigned, Source, Variables};
 use crate::request::wire;
 
 /// A configuration that nginx starts with.
@@ -48,7 +48,7 @@ impl Model {
     /// Reads a site; folded rewrites are in `texts`. The error is nginx's for the first directive that it refuses.
     pub fn new(site: Site, texts: &[Vec<u8>]) -> Result<Model, Refused> {
         let mut variables = Variables::default();
-        let mut assigned = Vec::new();
+        let mut assigned = Assigned::default();
         let settings = levels::read(&site, &mut variables)?;
         let mut scripts = Vec::with_capacity(site.levels.len());
         for level in &site.levels {
@@ -67,7 +67,7 @@ impl Model {
         let patterns = site.levels.iter().flat_map(|level| &level.args);
         let patterns =
             patterns.chain(site.servers.iter().flat_map(|server| server.names.iter().map(|name| &name.text)));
-        assigned.extend(patterns.flat_map(|pattern| variables::group_names(pattern)));
+        patterns.for_each(|pattern| assigned.add_groups(pattern));
         let mut tables = Tables::default();
         for defined in &site.variables {
             tables.add(defined, &mut variables, &mut assigned)?;
@@ -108,12 +108,7 @@ struct Tables {
 }
 
 impl Tables {
-    fn add(
-        &mut self,
-        defined: &Defined,
-        variables: &mut Variables,
-        assigned: &mut Vec<Vec<u8>>,
-    ) -> Result<(), Refused> {
+    fn add(&mut self, defined: &Defined, variables: &mut Variables, assigned: &mut Assigned) -> Result<(), Refused> {
         let (node, source, variable) = match defined {
             Defined::Map { node, source, variable, .. } | Defined::SplitClients { node, source, variable, .. } => {
                 (*node, source.clone(), variable)
@@ -136,7 +131,7 @@ impl Tables {
             rows.push(value.map_err(|message| Refused::new(row.node, message))?);
         }
         if let Defined::Map { rows, .. } = defined {
-            assigned.extend(rows.iter().flat_map(|row| row.args.first()).flat_map(|key| variables::group_names(key)));
+            rows.iter().flat_map(|row| row.args.first()).for_each(|key| assigned.add_groups(key));
         }
         self.define(node, variable, Ok(self.tables.len()));
         self.tables.push(Table { node, table, source, rows });
@@ -149,14 +144,13 @@ impl Tables {
     }
 }
 
-fn sources(variables: &Variables, assigned: &[Vec<u8>], tables: &Tables) -> Vec<Source> {
-    let assigned: hashbrown::HashSet<&[u8]> = assigned.iter().map(Vec::as_slice).collect();
+fn sources(variables: &Variables, assigned: &Assigned, tables: &Tables) -> Vec<Source> {
     let defined: hashbrown::HashMap<&[u8], _> =
         tables.defined.iter().map(|(_, name, table)| (name.as_slice(), table)).collect();
     let source = |name: &[u8]| match defined.get(name) {
         Some(Ok(table)) => Source::Table(*table),
         Some(Err(reason)) => Source::Unknown(reason.clone()),
-        None => variables::source(name, assigned.contains(name)),
+        None => variables::source(name, assigned),
     };
     variables.names().map(source).collect()
 }

@@ -12,7 +12,7 @@ use crate::request::run::{Flow, Run};
 use crate::request::site::{LevelId, Node};
 use crate::request::uri;
 use crate::request::value::Value;
-use crate::request::variables::{self, VariableId, Variables};
+use crate::request::variables::{Assigned, VariableId, Variables};
 
 /// A `return` without text sends this.
 static EMPTY: Value = Value::EMPTY;
@@ -58,7 +58,7 @@ impl Script {
     pub fn compile(
         script: rules::Script,
         variables: &mut Variables,
-        assigned: &mut Vec<Vec<u8>>,
+        assigned: &mut Assigned,
     ) -> Result<Script, Refused> {
         let mut steps = Vec::with_capacity(script.codes.len());
         for code in script.codes {
@@ -73,13 +73,13 @@ impl Script {
 }
 
 impl Step {
-    fn compile(code: Code, variables: &mut Variables, assigned: &mut Vec<Vec<u8>>) -> Result<Step, Refused> {
+    fn compile(code: Code, variables: &mut Variables, assigned: &mut Assigned) -> Result<Step, Refused> {
         let parse = |node: Node, text: &[u8], variables: &mut Variables| {
             Value::parse(text, variables).map_err(|message| Refused::new(node, message))
         };
         Ok(match code {
             Code::Set { node, variable, value } => {
-                assigned.push(variable.to_ascii_lowercase());
+                assigned.add_set(&variable);
                 Step::Set { node, variable: variables.intern(&variable), value: parse(node, &value, variables)? }
             }
             Code::If { node, condition, level } => {
@@ -90,7 +90,7 @@ impl Step {
                         Test::Equals { variable: variables.intern(&variable), value, negated }
                     }
                     Condition::Matches { variable, pattern, negated } => {
-                        assigned.extend(variables::group_names(&pattern.get(0).text));
+                        assigned.add_groups(&pattern.get(0).text);
                         Test::Matches { variable: variables.intern(&variable), pattern, negated }
                     }
                     Condition::File { test, path, negated } => {
@@ -100,7 +100,7 @@ impl Step {
                 Step::If { node, test, level }
             }
             Code::Rewrites(run) => {
-                assigned.extend(run.rewrites().iter().flat_map(|rewrite| variables::group_names(&rewrite.pattern)));
+                run.rewrites().iter().for_each(|rewrite| assigned.add_groups(&rewrite.pattern));
                 let target = |rewrite: &Rewrite| {
                     let is_redirect = matches!(rewrite.flag, Flag::Redirect(_));
                     let parse = if is_redirect { Value::parse } else { Value::parse_target };

@@ -71,6 +71,11 @@ pub fn size(text: &[u8]) -> Option<u64> {
     number(digits).and_then(|number| number.checked_mul(factor))
 }
 
+/// Bytes a second, which have no unit `g` (`ngx_parse_size`).
+pub fn rate(text: &[u8]) -> Option<u64> {
+    size(text).filter(|_| !matches!(text.last(), Some(b'g' | b'G')))
+}
+
 /// A decimal number (`ngx_atoi`).
 pub fn number(text: &[u8]) -> Option<u64> {
     let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);

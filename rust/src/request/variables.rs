@@ -1,6 +1,6 @@
 //! The variables of a configuration, and where their values come from.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::variables;
 
@@ -100,11 +100,37 @@ impl Variables {
     }
 }
 
-/// The source of a variable that no table defines. `is_assigned` says whether a `set` or a named group does.
-pub fn source(name: &[u8], is_assigned: bool) -> Source {
+/// The variables that a configuration gives values to, in lower case.
+#[derive(Debug, Default)]
+pub struct Assigned {
+    by_set: HashSet<Vec<u8>>,
+    by_groups: HashSet<Vec<u8>>,
+}
+
+impl Assigned {
+    pub fn add_set(&mut self, name: &[u8]) {
+        self.by_set.insert(name.to_ascii_lowercase());
+    }
+
+    /// Adds the named groups of a pattern.
+    pub fn add_groups(&mut self, pattern: &[u8]) {
+        self.by_groups.extend(group_names(pattern));
+    }
+}
+
+/// The source of a variable that no table defines.
+///
+/// A named group replaces a header, a cookie or an argument, even before it matches; `set` only once it runs
+/// (`NGX_HTTP_VAR_WEAK`).
+pub fn source(name: &[u8], assigned: &Assigned) -> Source {
     let text = String::from_utf8_lossy(name);
+    let is_of_group = assigned.by_groups.contains(name);
+    let is_assigned = is_of_group || assigned.by_set.contains(name);
     if let Some(variable) = of_request(&text) {
         return Source::Request(variable);
+    }
+    if is_of_group && !is_fixed(name) {
+        return Source::Empty;
     }
     if let Some(header) = name.strip_prefix(b"http_") {
         return Source::Header(header.to_vec());

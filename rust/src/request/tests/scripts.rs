@@ -153,11 +153,13 @@ fn refused_scripts() {
     }
 }
 
-/// `set $args` changes the arguments, `set $limit_rate` nothing else.
+/// `set $args` changes the arguments; `set $limit_rate` is read as bytes, and one that nginx cannot read changes nothing.
 #[test]
 fn set_of_nginx_variables() {
     assert_eq!(ask("set $args z=1; return 200 $args,$arg_q,$arg_z,$request_uri;", "/a?q"), "200 z=1,,1,/a?q");
-    assert_eq!(ask("set $limit_rate 1k; return 200 $limit_rate;", "/"), "200 1k");
+    assert_eq!(ask("set $limit_rate 1k; return 200 $limit_rate;", "/"), "200 1024");
+    assert_eq!(ask("set $limit_rate 1m; set $limit_rate 1g; return 200 $limit_rate;", "/"), "200 1048576");
+    assert_eq!(ask("set $limit_rate x; return 200 $limit_rate;", "/"), "200 0");
 }
 
 /// The version decides whether `$1` is escaped behind a rewrite with arguments.

@@ -39,6 +39,20 @@ fn variables_that_are_not_known() {
     assert_eq!(ask("proxy_method $request_id; location / { proxy_pass http://u; }", "/"), "?$request_id");
 }
 
+/// A named group takes the place of a header, a cookie or an argument of its name even where it does not match; `set` does
+/// only once it runs.
+#[test]
+fn names_with_a_prefix() {
+    let asked = Asked { line: "GET /?x=1", headers: &["Host: h", "Foo: f", "Cookie: c=1"], ..Asked::default() };
+    let read = "return 200 \"$http_foo|$cookie_c|$arg_x\";";
+    let set = "if ($arg_never) { set $http_foo s; set $cookie_c s; set $arg_x s; }";
+    let groups = "if ($uri ~ ^/n(?<http_foo>.)(?<cookie_c>.)(?<arg_x>.)) { }";
+    assert_eq!(
+        (asked.of(&format!("{set} {read}")), asked.of(&format!("{groups} {read}"))),
+        ("200 f|1|1".into(), "200 ||".into())
+    );
+}
+
 /// Maps are computed once, unless they are volatile.
 #[test]
 fn maps() {
