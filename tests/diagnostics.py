@@ -123,8 +123,14 @@ def boundaries(data: bytes) -> list[int]:
 @st.composite
 def spans(draw: st.DrawFn, source: Source) -> Span:
     """Any span of `source` that cuts no character."""
-    start, end = sorted(draw(st.tuples(*[st.sampled_from(boundaries(source.data))] * 2)))
-    return Span(start, end)
+    return Span(*draw(places(source, 2)))
+
+
+def places(source: Source, count: int) -> st.SearchStrategy[list[int]]:
+    """So many places of `source`, sorted, none inside a character. (Indexes are drawn faster than places.)"""
+    ends = boundaries(source.data)
+    indexes = st.tuples(*[st.integers(0, len(ends) - 1)] * count)
+    return indexes.map(lambda drawn: [ends[index] for index in sorted(drawn)])
 
 
 @st.composite
@@ -132,9 +138,9 @@ def fixes(draw: st.DrawFn, sources: list[Source]) -> Fix:
     """A fix of one or two places of one or two files, the places of a file apart."""
     changes = []
     for source in draw(st.lists(st.sampled_from(sources), min_size=1, max_size=2, unique=True)):
-        start, middle, end = sorted(draw(st.tuples(*[st.sampled_from(boundaries(source.data))] * 3)))
-        places = [Span(start, middle)] if start == middle or middle == end else [Span(start, middle), Span(middle, end)]
-        changes += [Change(source, Edit(place, draw(texts))) for place in places]
+        start, middle, end = draw(places(source, 3))
+        halves = [Span(start, middle)] if start == middle or middle == end else [Span(start, middle), Span(middle, end)]
+        changes += [Change(source, Edit(half, draw(texts))) for half in halves]
     return Fix(draw(words), tuple(changes), draw(st.sampled_from(SAFETIES)))
 
 

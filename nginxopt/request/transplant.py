@@ -112,7 +112,7 @@ class _Writer:
             yield from self._block(block, b"location /" if block.kind == "location" else encode(block.kind))
 
     def _block(self, level: Level, head: bytes) -> Iterator[bytes]:
-        yield head + b" {\n"
+        yield head.rstrip() + b" {\n"
         yield from self._content(level)
         yield b"}\n"
 

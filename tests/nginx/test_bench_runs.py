@@ -133,11 +133,13 @@ def test_balance(generator: Generator, tmp_path: Path) -> None:
 
 
 def test_cache(generator: Generator, tmp_path: Path) -> None:
-    """The origin is asked every time, or for new pages only; with the lock, once for each."""
+    """The origin is asked every time; with a cache, for new pages; with the lock, once for each."""
     result = run(made("cache", generator), generator, tmp_path)
     cold, warm = (figures(result, case, "requests.app") for case in result.experiment.cases)
     assert warm["cache"] == warm["cache with lock"] == 0 < 0.95 < warm["pass-through"]
-    assert max(cold["cache"], cold["cache with lock"]) < cold["pass-through"]
+    # Without the lock, every request that arrives before the first response asks, too: on a slow machine all do.
+    assert cold["cache with lock"] < cold["pass-through"]
+    assert cold["cache"] <= cold["pass-through"]
     # In numbers: what a request costs depends on how many there were, and wrk asks as many as it can.
     case = result.experiment.cases[0]
     requests = {sample.variant: sample.nodes["app"].requests or 0 for sample in result.samples if sample.case == case}

@@ -12,7 +12,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.system import nginx
 from tests.nginx import test_semantics
-from tests.nginx.request_model import handlers, internal, locations, phases, rewrite, servers, table, wire
+from tests.nginx.request_model import addresses, handlers, internal, locations, phases, rewrite, servers, table, wire
 from tests.nginx.request_model.experiment import Experiment, asked, shown
 from tests.site_fuzz.batch import Observation
 from tests.site_fuzz.compare import differences
@@ -25,6 +25,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *wire.WIRE,
     *servers.SERVERS,
     *phases.PHASES,
+    *addresses.ADDRESSES,
     *locations.LOCATIONS,
     *rewrite.REWRITE,
     *internal.INTERNAL,
@@ -93,9 +94,13 @@ class Laboratory:
     def ask(self, index: int) -> list[Observation]:
         """What nginx answers to the requests of an experiment."""
         port = self.ports(index)[0]
-        requests = [Request(port, asked(text)) for text in ALL[index].answers]
+        filled = {text: self._filled(text) for text in ALL[index].answers}
+        requests = [Request(port, asked(text)) for text in filled.values()]
         answers = self.stage.ask(requests)
         return [Observation(request, answer, None) for request, answer in zip(requests, answers, strict=True)]
+
+    def _filled(self, text: str | bytes) -> str | bytes:
+        return text if isinstance(text, bytes) else self.stage.filled(text)
 
     def model(self, index: int) -> Model:
         """The model of the servers of an experiment."""

@@ -70,8 +70,8 @@ def _headers(outcome: Outcome, response: Response) -> Iterator[str]:
 
 
 _OF_NGINX = frozenset(
-    b"accept-ranges allow connection content-length content-type date etag keep-alive last-modified server"
-    b" transfer-encoding www-authenticate".split()
+    b"accept-ranges allow connection content-encoding content-length content-type date etag keep-alive"
+    b" last-modified server transfer-encoding vary www-authenticate".split()
 )
 """The headers that nginx sends by itself."""
 

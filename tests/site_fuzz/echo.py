@@ -81,11 +81,16 @@ def _http(name: bytes, data: bytes) -> bytes | None:
     if not end:
         return None
     line, _, fields = head.partition(b"\r\n")
-    host = re.search(rb"(?im)^Host: (.*)\r?$", fields)
-    body = b"%s %s\nHost: %s" % (name, line.rpartition(b" HTTP/")[0], host[1].strip() if host else b"")
-    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + (
-        b"" if line.startswith(b"HEAD ") else body
-    )
+    body = b"%s %s\nHost: %s" % (name, line.rpartition(b" HTTP/")[0], _value(b"Host", fields))
+    lines = [b"HTTP/1.1 %s X" % (_value(b"X-Answer", fields) or b"200"), b"Connection: close"]
+    lines += [b"Content-Length: %d" % len(body), _value(b"X-With", fields)]
+    return b"\r\n".join([*filter(None, lines), b"", b"" if line.startswith(b"HEAD ") else body])
+
+
+def _value(name: bytes, fields: bytes) -> bytes:
+    """Return the value of a header: `X-Answer` has the status to answer with, and `X-With` a header."""
+    field = re.search(rb"(?im)^%s: (.*)$" % name, fields)
+    return field[1].strip() if field else b""
 
 
 def _fastcgi(name: bytes, data: bytes) -> bytes | None:

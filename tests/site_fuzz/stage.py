@@ -19,7 +19,7 @@ from tests.site_fuzz.messages import Request
 
 _NAME = re.compile(r"\{(P\d*|T|dead|[a-z]+\d)\}")
 # The master replaces a worker that a request ends.
-_GLOBALS = ("-g", f"pid nginx.pid; daemon off; worker_processes 1; {nginx.user().decode()}")
+_GLOBALS = ("-g", f"pid nginx.pid; daemon off; {nginx.user().decode()}")
 
 
 class Stage:
@@ -74,6 +74,8 @@ class Stage:
         """Return a text with the names of ports and folders again."""
         for number, port in enumerate(ports):
             text = text.replace(b":%d" % port, b":{P%s}" % (b"%d" % number if number else b""))
+        for address, name in self.upstreams.items():
+            text = text.replace(address.encode(), b"{%s}" % name.encode())
         return text.replace(str(self.root).encode(), b"{T}")
 
     def write(self, files: Mapping[str, str]) -> None:

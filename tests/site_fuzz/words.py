@@ -84,6 +84,7 @@ VARIABLES = (
     "$request_filename", "$http_x_a", "$cookie_c", "$remote_addr", "$server_addr", "$server_protocol", "$https",
     "$request",
     "$content_length", "$http_referer", "$http_user_agent", "$realpath_root", "$nginx_version",
+    "$fastcgi_script_name", "$fastcgi_path_info",
 )  # fmt: skip
 VALUES = ("", "0", "1", "a", "A", "00", "%20", "/f.txt", "b/c", "x&v=1", "d", "a b", "no", "//x", "..", "q;r")
 CODES = (

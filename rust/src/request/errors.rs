@@ -71,6 +71,11 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
+    /// Whether an `error_page` is for a status.
+    pub fn has_page(&self, status: u16) -> Result<bool, Unknown> {
+        Ok(self.settings().error_pages.clone()?.iter().any(|page| page.status == status))
+    }
+
     fn special_response(&mut self, status: u16) -> Result<Flow, Unknown> {
         self.state.err_status = status;
         let settings = self.settings();

@@ -238,6 +238,8 @@ impl<R: Recorder> Run<'_, R> {
                     | Source::Request(
                         RequestVariable::Args
                             | RequestVariable::DocumentRoot
+                            | RequestVariable::FastcgiPathInfo
+                            | RequestVariable::FastcgiScriptName
                             | RequestVariable::IsArgs
                             | RequestVariable::RequestFilename
                             | RequestVariable::RequestMethod

@@ -51,9 +51,12 @@ impl Expires {
 }
 
 impl<R: Recorder> Run<'_, R> {
-    /// The headers for a status; the first that is not known is named in `unknown`.
+    /// The headers for a status; the first that is not known is named in `unknown`. A subrequest computes none.
     pub fn headers(&mut self, status: Option<u16>, unknown: &mut Option<Unknown>) -> Vec<Header> {
         let mut headers = Vec::new();
+        if self.main_method.is_some() {
+            return headers;
+        }
         let settings = self.settings();
         let result = settings.expires.clone().and_then(|expires| match expires {
             Some(expires) if status.is_none_or(is_safe) => self.expires(&expires, status, &mut headers),

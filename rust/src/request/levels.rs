@@ -1,78 +1,26 @@
 //! The settings of every level, read once: what is in force there, inherited or stated.
 
+mod settings;
+
 use std::sync::Arc;
 
 use crate::request::access::{self, Address};
 use crate::request::errors::ErrorPage;
+use crate::request::fastcgi;
 use crate::request::handler::{Handler, Pass};
 use crate::request::headers::{AddHeader, Expires};
 use crate::request::outcome::Unknown;
 use crate::request::paths::Root;
 use crate::request::refused::Refused;
 use crate::request::setting::{self, Own, Setting};
-use crate::request::site::{Kind, LevelId, Node, Site, Stated};
+use crate::request::site::{Kind, LevelId, Site, Stated};
 use crate::request::try_files::TryFiles;
 use crate::request::value::Value;
 use crate::request::variables::Variables;
 
-/// A directive with a value; `None` if it is off.
-type Switched = Option<Arc<(Node, Value)>>;
+pub use settings::{Settings, Verify};
 
-/// What is in force at a level.
-#[derive(Clone)]
-pub struct Settings {
-    pub node: Node,
-    pub kind: Kind,
-    pub root: Setting<Arc<Root>>,
-    pub index: Setting<Arc<[Value]>>,
-    pub autoindex: Setting<bool>,
-    pub random_index: Setting<bool>,
-    /// The methods of `dav_methods`.
-    pub dav_methods: Setting<Arc<[Vec<u8>]>>,
-    pub try_files: Setting<Option<Arc<TryFiles>>>,
-    pub internal: Setting<bool>,
-    /// 0 is no limit.
-    pub max_body_size: Setting<u64>,
-    pub access: Setting<Arc<[Address]>>,
-    pub satisfies_any: Setting<bool>,
-    /// The realm; `None` if it is off.
-    pub auth_basic: Setting<Switched>,
-    /// The URI; `None` if it is off.
-    pub auth_request: Setting<Switched>,
-    /// The handler that the level states itself, or that a `limit_except` inherits.
-    pub handler: Setting<Option<(Handler, Node)>>,
-    /// Where requests are passed on to, one for each handler at most.
-    pub passes: Setting<Arc<[Pass]>>,
-    pub proxy_method: Setting<Option<Arc<Value>>>,
-    /// The zone of the cache; `None` if it is off.
-    pub proxy_cache: Setting<Switched>,
-    /// Whether HEAD is passed on as GET to fill the cache.
-    pub proxy_cache_convert_head: Setting<bool>,
-    pub error_pages: Setting<Arc<[ErrorPage]>>,
-    pub recursive_error_pages: Setting<bool>,
-    pub add_headers: Setting<Arc<[AddHeader]>>,
-    pub expires: Setting<Option<Arc<Expires>>>,
-    pub absolute_redirect: Setting<bool>,
-    pub port_in_redirect: Setting<bool>,
-    pub server_name_in_redirect: Setting<bool>,
-    /// The addresses that may give the client's address, and the header that has it.
-    pub real_ip_from: Setting<Arc<[Address]>>,
-    pub real_ip_header: Setting<Arc<[u8]>>,
-    /// `ssl_verify_client`
-    pub verifies_client: Setting<Verify>,
-    /// Something that may answer in any way.
-    pub opaque: Option<Unknown>,
-}
-
-/// Whether nginx verifies the certificate of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verify {
-    Never,
-    /// One that is sent must be valid.
-    IfSent,
-    /// One must be sent.
-    Always,
-}
+use settings::Switched;
 
 /// The settings of all levels, by their number. The error is nginx's for a directive that it refuses.
 pub fn read(site: &Site, variables: &mut Variables) -> Result<Vec<Settings>, Refused> {
@@ -144,6 +92,13 @@ impl Reader<'_> {
             absolute_redirect: own.flag("absolute_redirect", &outer.absolute_redirect),
             port_in_redirect: own.flag("port_in_redirect", &outer.port_in_redirect),
             server_name_in_redirect: own.flag("server_name_in_redirect", &outer.server_name_in_redirect),
+            fastcgi_index: own
+                .merge("fastcgi_index", &outer.fastcgi_index, |directives| setting::argument(directives[0], 0).into()),
+            fastcgi_split: match own.last("fastcgi_split_path_info") {
+                Ok(None) => outer.fastcgi_split.clone(),
+                Ok(Some(directive)) => Ok(Some(fastcgi::split(directive)?)),
+                Err(unknown) => Err(unknown),
+            },
             real_ip_from: own.merge("set_real_ip_from", &outer.real_ip_from, |directives| {
                 directives.iter().filter_map(|directive| Address::read(directive, true)).collect()
             }),
@@ -302,43 +257,5 @@ impl Reader<'_> {
             Ok(Some(directive)) => Ok(Expires::read(directive, self.variables)?.map(Arc::new)),
             Err(unknown) => Err(unknown),
         })
-    }
-}
-
-impl Settings {
-    /// What nginx does by default.
-    fn of_nginx(node: Node, prefix: &[u8]) -> Settings {
-        Settings {
-            node,
-            kind: Kind::Http,
-            root: Ok(Arc::new(Root::default_of(prefix))),
-            index: Ok([Value::text(b"index.html")].into()),
-            autoindex: Ok(false),
-            random_index: Ok(false),
-            dav_methods: Ok([].into()),
-            try_files: Ok(None),
-            internal: Ok(false),
-            max_body_size: Ok(1 << 20),
-            access: Ok([].into()),
-            satisfies_any: Ok(false),
-            auth_basic: Ok(None),
-            auth_request: Ok(None),
-            handler: Ok(None),
-            passes: Ok([].into()),
-            proxy_method: Ok(None),
-            proxy_cache: Ok(None),
-            proxy_cache_convert_head: Ok(true),
-            error_pages: Ok([].into()),
-            recursive_error_pages: Ok(false),
-            add_headers: Ok([].into()),
-            expires: Ok(None),
-            absolute_redirect: Ok(true),
-            port_in_redirect: Ok(true),
-            server_name_in_redirect: Ok(false),
-            real_ip_from: Ok([].into()),
-            real_ip_header: Ok((*b"x-real-ip").into()),
-            verifies_client: Ok(Verify::Never),
-            opaque: None,
-        }
     }
 }

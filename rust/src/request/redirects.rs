@@ -105,6 +105,7 @@ impl<R: Recorder> Run<'_, R> {
         let state = &mut self.state;
         state.is_return = false;
         state.missing = None;
+        state.fastcgi = None;
         state.internal = true;
         state.valid_unparsed_uri = false;
         state.add_uri_to_alias = false;
@@ -122,6 +123,7 @@ impl<R: Recorder> Run<'_, R> {
         };
         self.state.is_return = false;
         self.state.missing = None;
+        self.state.fastcgi = None;
         self.state.internal = true;
         self.state.handler = None;
         self.state.uri_changed = false;

@@ -26,6 +26,8 @@ impl<R: Recorder> Run<'_, R> {
             },
             RequestVariable::ContentLength => self.write_header(b"content_length", text),
             RequestVariable::DocumentRoot => text.extend(self.document_root()?),
+            RequestVariable::FastcgiPathInfo => text.extend(self.fastcgi_path_info()?),
+            RequestVariable::FastcgiScriptName => text.extend(self.fastcgi_script_name()?),
             RequestVariable::Host => match &self.head.host {
                 Some(host) if !host.is_empty() => text.extend_from_slice(host),
                 _ => text.extend(self.model.server_name(self.state.server)?),

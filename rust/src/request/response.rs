@@ -30,7 +30,13 @@ impl Default for Response {
 impl<R: Recorder> Run<'_, R> {
     /// Ends the request.
     pub fn respond(&mut self, response: Response) -> Result<Flow, Unknown> {
-        let status = if self.state.err_status == 0 { response.status } else { Some(self.state.err_status) };
+        let mut status = if self.state.err_status == 0 { response.status } else { Some(self.state.err_status) };
+        if status == Some(200) {
+            match self.conditional_status(&response)? {
+                412 => return Ok(self.fail(412, response.node)),
+                other => status = Some(other),
+            }
+        }
         self.state.status = status.unwrap_or(0);
         let mut unknown = response.unknown;
         let is_redirect = self.state.location.is_some();

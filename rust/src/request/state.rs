@@ -54,6 +54,8 @@ pub struct State {
     pub is_body_discarded: bool,
     /// Whether `$request_filename` had a value: if it has none at first, it never has.
     pub has_filename: bool,
+    /// The URI as nginx has split it for FastCGI, which it keeps up to the next internal redirect.
+    pub fastcgi: Option<(Vec<u8>, Vec<u8>)>,
     /// Whether a trusted proxy told the address of the client.
     pub has_real_address: bool,
     /// Whether a value was longer than nginx expected.
@@ -99,6 +101,7 @@ impl State {
             missing: None,
             is_body_discarded: false,
             has_filename: false,
+            fastcgi: None,
             has_real_address: false,
             has_overrun: false,
             depth: 0,

@@ -34,6 +34,8 @@ pub enum RequestVariable {
     ConnectionAddr,
     ContentLength,
     DocumentRoot,
+    FastcgiPathInfo,
+    FastcgiScriptName,
     Host,
     Https,
     IsArgs,
@@ -126,11 +128,12 @@ pub fn source(name: &[u8], assigned: &Assigned) -> Source {
     let text = String::from_utf8_lossy(name);
     let is_of_group = assigned.by_groups.contains(name);
     let is_assigned = is_of_group || assigned.by_set.contains(name);
+    if is_of_group && !is_fixed(name) {
+        let is_set = text == "args" && assigned.by_set.contains(name);
+        return if is_set { Source::Unknown("$args, which is a named group as well".into()) } else { Source::Empty };
+    }
     if let Some(variable) = of_request(&text) {
         return Source::Request(variable);
-    }
-    if is_of_group && !is_fixed(name) {
-        return Source::Empty;
     }
     if let Some(header) = name.strip_prefix(b"http_") {
         return Source::Header(header.to_vec());
@@ -181,6 +184,8 @@ fn of_request(name: &str) -> Option<RequestVariable> {
         "binary_remote_addr" => RequestVariable::BinaryRemoteAddr,
         "content_length" => RequestVariable::ContentLength,
         "document_root" => RequestVariable::DocumentRoot,
+        "fastcgi_path_info" => RequestVariable::FastcgiPathInfo,
+        "fastcgi_script_name" => RequestVariable::FastcgiScriptName,
         "host" => RequestVariable::Host,
         "https" => RequestVariable::Https,
         "is_args" => RequestVariable::IsArgs,

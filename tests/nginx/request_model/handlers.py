@@ -160,6 +160,65 @@ HANDLERS = (
         },
     ),
     Experiment(
+        "60 script name",
+        "$fastcgi_script_name is the URI or what fastcgi_split_path_info takes of it, with fastcgi_index behind a"
+        " slash",
+        (
+            r"fastcgi_index i.php; location /plain { return 200 $fastcgi_script_name,$fastcgi_path_info; }"
+            r" location ~ [^/]\.php(/|$) { fastcgi_split_path_info ^(.+?\.php)(/.*)$; try_files $fastcgi_script_name"
+            r" =404;"
+            r" fastcgi_pass {fastcgi0}; fastcgi_param S $fastcgi_script_name; fastcgi_param P $fastcgi_path_info; }"
+            r" location /s { fastcgi_split_path_info ^(/s/?)(.*)$; return 200"
+            r" $fastcgi_script_name,$fastcgi_path_info; }",
+        ),
+        {
+            "/plain/a%20b": "200 /plain/a b,",
+            "/plain/": "200 /plain/i.php,",
+            "/p/index.php": "200 fastcgi0 S=/p/index.php P=",
+            "/p/index.php/x/y": "200 fastcgi0 S=/p/index.php P=",
+            "/nx.php/x": "404",
+            "/s/rest": "200 /s/i.php,rest",
+            "/srest": "200 /s,rest",
+        },
+    ),
+    Experiment(
+        "60 script name kept",
+        "$fastcgi_script_name is that of its first use up to an internal redirect",
+        (
+            "location /a { set $e60_first $fastcgi_script_name; rewrite ^ /b last; } location /c { rewrite ^ /b last; }"
+            " location /d { set $e60_first $fastcgi_script_name; try_files /nx /b; }"
+            " location /e { set $e60_first $fastcgi_script_name; try_files /nx @n; }"
+            ' location @n { rewrite ^ /x; return 200 "$e60_first $fastcgi_script_name"; }'
+            ' location /b { return 200 "$e60_first $fastcgi_script_name"; }',
+        ),
+        {"/a": "200 /a /a", "/c": "200  /b", "/d": "200 /d /b", "/e": "200 /e /x"},
+    ),
+    Experiment(
+        "61",
+        "the default proxy_redirect maps the URL of the proxy to the location, or to / if it has no URI",
+        (
+            "location /if/ { proxy_pass http://{http0}/I/; } location /n { proxy_pass http://{http0}; }"
+            " location /v { set $e61 {http0}; proxy_pass http://$e61; }",
+        ),
+        {
+            "/if/ | X-Answer: 302 | X-With: Location: http://{http0}/I/abc": "302 -> http://h:{P}/if/abc http0 GET /I/",
+            "/if/ | X-Answer: 302 | X-With: Location: http://{http0}/x": "302 -> http://{http0}/x http0 GET /I/",
+            "/if/ | X-Answer: 302 | X-With: Location: /I/abc": "302 -> /I/abc http0 GET /I/",
+            "/n | X-Answer: 302 | X-With: Location: http://{http0}/x": "302 -> http://h:{P}/x http0 GET /n",
+            "/v | X-Answer: 302 | X-With: Location: http://{http0}/x": "302 -> http://{http0}/x http0 GET /v",
+        },
+        given=tuple(
+            f"{path} | X-Answer: 302 | X-With: Location: {location}"
+            for path, location in (
+                ("/if/", "http://{http0}/I/abc"),
+                ("/if/", "http://{http0}/x"),
+                ("/if/", "/I/abc"),
+                ("/n", "http://{http0}/x"),
+                ("/v", "http://{http0}/x"),
+            )
+        ),
+    ),
+    Experiment(
         "62",
         "a redirect to a path gets the scheme, the host without its port, and the socket's port",
         (

@@ -113,6 +113,59 @@ INTERNAL = (
         given=("/", "/e"),
     ),
     Experiment(
+        "52 intercept",
+        "a code of an upstream from 300 on has an error page only with proxy_intercept_errors",
+        (
+            "error_page 404 =200 /x.html; error_page 301 =200 /f.txt; location = /x.html {} location = /f.txt {}"
+            " location / { proxy_pass http://{http0}; } location /i { proxy_pass http://{http0};"
+            " proxy_intercept_errors on; }",
+        ),
+        {
+            "/1 | X-Answer: 404": "404 http0 GET /1",
+            "/i | X-Answer: 404": "200 [r/x.html]",
+            "/i | X-Answer: 301": "200 [r/f.txt]",
+            "/i | X-Answer: 403": "403 http0 GET /i",
+            "/i": "200 http0 GET /i",
+        },
+        given=("/1 | X-Answer: 404", "/i | X-Answer: 404", "/i | X-Answer: 301", "/i | X-Answer: 403"),
+    ),
+    Experiment(
+        "57",
+        "X-Accel-Redirect is followed whatever the status, decoded, with its own arguments, with GET unless HEAD",
+        (
+            f"location /p {{ proxy_pass http://{{http0}}; }} location /t {{ {_STATE} }} location = /in {{ internal;"
+            f" {_STATE} }}"
+            f" location @n {{ {_STATE} }} location /r {{ return 301 /zz; }} location /f.txt {{}}"
+            " location /ig { proxy_pass http://{http0}; proxy_ignore_headers X-Accel-Redirect; }",
+        ),
+        {
+            "/p?q | X-With: X-Accel-Redirect: /t": "200 GET|/t||200",
+            "/p?q | X-With: X-Accel-Redirect: /t?z=1": "200 GET|/t|z=1|200",
+            "/p | X-With: X-Accel-Redirect: /in": "200 GET|/in||200",
+            "/p | X-With: X-Accel-Redirect: /t%20x%3Fy?q": "200 GET|/t x?y|q|200",
+            "/p | X-With: X-Accel-Redirect: /f.txt | X-Answer: 500": "200 [r/f.txt]",
+            "POST /p | X-With: X-Accel-Redirect: /t": "200 GET|/t||200",
+            "POST /p?q | X-With: X-Accel-Redirect: @n": "200 POST|/p|q|200",
+            "/p | X-With: X-Accel-Redirect: /r": "301 -> http://h:{P}/zz",
+            "/p | X-With: X-Accel-Redirect: /t/../x": "404",
+            "/ig | X-With: X-Accel-Redirect: /t": "200 http0 GET /ig",
+        },
+        given=tuple(
+            f"{method}/p{args} | X-With: X-Accel-Redirect: {target}"
+            for method, args, target in (
+                ("", "?q", "/t"),
+                ("", "?q", "/t?z=1"),
+                ("", "", "/in"),
+                ("", "", "/t%20x%3Fy?q"),
+                ("", "", "/f.txt | X-Answer: 500"),
+                ("POST ", "", "/t"),
+                ("POST ", "?q", "@n"),
+                ("", "", "/r"),
+                ("", "", "/t/../x"),
+            )
+        ),
+    ),
+    Experiment(
         "53",
         "`x/` is a folder, all else is what is none; a hit sets $uri and stays in the location",
         (

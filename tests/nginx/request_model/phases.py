@@ -141,6 +141,18 @@ PHASES = (
         {"/a": "200 [r/f.txt]", "POST /a": "403", "PUT /a": "200 [r/x.html]", "POST /b": "200 http0 POST /b"},
     ),
     Experiment(
+        "26 headers",
+        "a subrequest computes no headers, so that variables do not keep its values",
+        (
+            'add_header X "$e26" always; location / { auth_request /s; try_files /f.txt =404; } location /s { return'
+            " 404; }"
+            " location /t { auth_request /u; try_files /f.txt =404; } location /u { if ($e26) { return 204; } }",
+        ),
+        {"/a": "500 X=a", "/s": "404 X=s", "/ta": "200 [r/f.txt] X=u"},
+        http="map $uri $e26 { ~^/(.) $1; }",
+        shows=(b"X",),
+    ),
+    Experiment(
         "27",
         "internal redirects and named jumps check access again, by the new location",
         (

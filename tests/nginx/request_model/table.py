@@ -240,11 +240,11 @@ TABLE = (
         ("location /a { error_page 404 /t; return 404; } location /t { return 301 /z; }",),
         {"/a | Host: H:9": "301 -> http://h:{P}/z"},
     ),
-)
-
-LONG_PREFIX = Experiment(
-    "T35",
-    "a proxy whose location is longer than what try_files set; 1.22.1 reads past the end of it",
-    ("location /longlong { try_files /f.txt =404; proxy_pass http://{http0}/V; }",),
-    {"/longlong": "200 http0 GET /V"},
+    Experiment(
+        "T35",
+        "a proxy whose location is longer than what try_files set; before 1.29.4 nginx reads past the end of it",
+        ("location /longlong { try_files /f.txt =404; proxy_pass http://{http0}/V; }",),
+        {"/longlong": "200 http0 GET /V"},
+        since=(1, 29, 4),
+    ),
 )

@@ -61,6 +61,13 @@ fn subrequests() {
     assert_eq!(ask(passed, "/f.txt"), "unknown: what the subrequest of auth_request answers");
 }
 
+/// A subrequest shares the variables, and sees the method of its request.
+#[test]
+fn variables_of_subrequests() {
+    let text = "location /f { auth_request /s; set $v main; add_header V $v; } location /s { set $v $request_method$uri; return 200; }";
+    assert_eq!(ask(text, "HEAD /f.txt"), "200 file /r/f.txt [V: HEAD/s]");
+}
+
 /// For other methods the settings of the block count, and the script of the location does not run. GET implies HEAD.
 #[test]
 fn limit_except() {

@@ -42,6 +42,8 @@ fn internal_locations() {
     let text = "rewrite ^/i$ /i; location /i { internal; return 200 i; }";
     assert_eq!(ask(text, "/i"), "200 i");
     assert_eq!(ask(text, "/i2"), "404");
+    let nested = "location /i { internal; location /i/j { return 200 j; } }";
+    assert_eq!(ask(nested, "/i/j"), "404", "and so are those in them");
 }
 
 /// A named location that does not exist is an error.

@@ -2,6 +2,7 @@
 
 mod access;
 mod captures;
+mod conditional;
 mod errors;
 mod fixture;
 mod headers;

@@ -30,3 +30,22 @@ fn merged_slashes() {
     assert_eq!(asked.of_http(text), "200 /a");
     assert_eq!(asked.of_http(&text.replace("server_name d;", "server_name d; merge_slashes off;")), "200 //a");
 }
+
+/// Many requests are counted by the directives that took part, and by how they end.
+#[test]
+fn tallies() {
+    let asked = Asked::default();
+    let text = "server { rewrite ^/a$ /b; location /b { return 200 b; } location /c { return 404; } }";
+    let model = asked.model(text).expect("a site");
+    let targets: Vec<(&[u8], u64)> = vec![(b"/a", 2), (b"/b", 3), (b"/c", 5), (b"/a", 7)];
+    let tally = model.tally(&asked.request(), &targets, &asked.world());
+    let mut counts: Vec<u64> = tally.nodes.values().copied().collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [5, 5, 9, 12, 12, 17], "two of /c, the rewrite, two of /b, the server");
+    let mut ends: Vec<_> = tally.ends.iter().map(|(end, ends)| (end.status, ends.count, ends.example)).collect();
+    ends.sort_unstable();
+    assert_eq!(ends, [(Some(200), 12, 0), (Some(404), 5, 2)]);
+    let requests = [asked.request(), Asked { line: "/c", ..Asked::default() }.request()];
+    let statuses: Vec<_> = model.answers(&requests, &asked.world()).iter().map(|outcome| outcome.status).collect();
+    assert_eq!(statuses, [None, Some(404)]);
+}

@@ -51,6 +51,7 @@ fn names_with_a_prefix() {
         (asked.of(&format!("{set} {read}")), asked.of(&format!("{groups} {read}"))),
         ("200 f|1|1".into(), "200 ||".into())
     );
+    assert_eq!(ask("if ($uri ~ ^/n(?<args>.)) { } return 200 <$args>;", "/?q"), "200 <>");
 }
 
 /// Maps are computed once, unless they are volatile.

@@ -1,0 +1,118 @@
+//! What is in force at a level.
+
+use std::sync::Arc;
+
+use crate::request::access::Address;
+use crate::request::bytes::Bytes;
+use crate::request::errors::ErrorPage;
+use crate::request::handler::{Handler, Pass};
+use crate::request::headers::{AddHeader, Expires};
+use crate::request::outcome::Unknown;
+use crate::request::paths::Root;
+use crate::request::patterns::Patterns;
+use crate::request::setting::Setting;
+use crate::request::site::{Kind, Node};
+use crate::request::try_files::TryFiles;
+use crate::request::value::Value;
+
+/// A directive with a value; `None` if it is off.
+pub(super) type Switched = Option<Arc<(Node, Value)>>;
+
+/// What is in force at a level.
+#[derive(Clone)]
+pub struct Settings {
+    pub node: Node,
+    pub kind: Kind,
+    pub root: Setting<Arc<Root>>,
+    pub index: Setting<Arc<[Value]>>,
+    pub autoindex: Setting<bool>,
+    pub random_index: Setting<bool>,
+    /// The methods of `dav_methods`.
+    pub dav_methods: Setting<Arc<[Vec<u8>]>>,
+    pub try_files: Setting<Option<Arc<TryFiles>>>,
+    pub internal: Setting<bool>,
+    /// 0 is no limit.
+    pub max_body_size: Setting<u64>,
+    pub access: Setting<Arc<[Address]>>,
+    pub satisfies_any: Setting<bool>,
+    /// The realm; `None` if it is off.
+    pub auth_basic: Setting<Switched>,
+    /// The URI; `None` if it is off.
+    pub auth_request: Setting<Switched>,
+    /// The handler that the level states itself, or that a `limit_except` inherits.
+    pub handler: Setting<Option<(Handler, Node)>>,
+    /// Where requests are passed on to, one for each handler at most.
+    pub passes: Setting<Arc<[Pass]>>,
+    pub proxy_method: Setting<Option<Arc<Value>>>,
+    /// The zone of the cache; `None` if it is off.
+    pub proxy_cache: Setting<Switched>,
+    /// Whether HEAD is passed on as GET to fill the cache.
+    pub proxy_cache_convert_head: Setting<bool>,
+    pub error_pages: Setting<Arc<[ErrorPage]>>,
+    pub recursive_error_pages: Setting<bool>,
+    pub add_headers: Setting<Arc<[AddHeader]>>,
+    pub expires: Setting<Option<Arc<Expires>>>,
+    pub absolute_redirect: Setting<bool>,
+    pub port_in_redirect: Setting<bool>,
+    pub server_name_in_redirect: Setting<bool>,
+    pub fastcgi_index: Setting<Bytes>,
+    /// `fastcgi_split_path_info`
+    pub fastcgi_split: Setting<Option<Arc<Patterns>>>,
+    /// The addresses that may give the client's address, and the header that has it.
+    pub real_ip_from: Setting<Arc<[Address]>>,
+    pub real_ip_header: Setting<Arc<[u8]>>,
+    /// `ssl_verify_client`
+    pub verifies_client: Setting<Verify>,
+    /// Something that may answer in any way.
+    pub opaque: Option<Unknown>,
+}
+
+/// Whether nginx verifies the certificate of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    Never,
+    /// One that is sent must be valid.
+    IfSent,
+    /// One must be sent.
+    Always,
+}
+
+impl Settings {
+    /// What nginx does by default.
+    pub(super) fn of_nginx(node: Node, prefix: &[u8]) -> Settings {
+        Settings {
+            node,
+            kind: Kind::Http,
+            root: Ok(Arc::new(Root::default_of(prefix))),
+            index: Ok([Value::text(b"index.html")].into()),
+            autoindex: Ok(false),
+            random_index: Ok(false),
+            dav_methods: Ok([].into()),
+            try_files: Ok(None),
+            internal: Ok(false),
+            max_body_size: Ok(1 << 20),
+            access: Ok([].into()),
+            satisfies_any: Ok(false),
+            auth_basic: Ok(None),
+            auth_request: Ok(None),
+            handler: Ok(None),
+            passes: Ok([].into()),
+            proxy_method: Ok(None),
+            proxy_cache: Ok(None),
+            proxy_cache_convert_head: Ok(true),
+            error_pages: Ok([].into()),
+            recursive_error_pages: Ok(false),
+            add_headers: Ok([].into()),
+            expires: Ok(None),
+            absolute_redirect: Ok(true),
+            port_in_redirect: Ok(true),
+            server_name_in_redirect: Ok(false),
+            fastcgi_index: Ok(Bytes::default()),
+            fastcgi_split: Ok(None),
+            real_ip_from: Ok([].into()),
+            real_ip_header: Ok((*b"x-real-ip").into()),
+            verifies_client: Ok(Verify::Never),
+            opaque: None,
+        }
+    }
+}
