@@ -11,8 +11,8 @@ use crate::syntax::{Ast, ByteSet};
 /// The most nodes of a graph, with the copies of what is repeated.
 const MOST_NODES: usize = 1_000;
 
-/// The most states that are examined.
-const MOST_STATES: usize = 2_000;
+/// The most nodes that are visited, with each byte after each state: some milliseconds.
+const MOST_VISITS: usize = 2_000_000;
 
 /// The most calls at one place of a subject, from any place of it on, if a search tries all ways; `None` if it is more
 /// than `limit`, or unknown.
@@ -28,12 +28,14 @@ pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
     let mut most = graph.calls(&first);
     let mut seen = HashSet::from([first.clone()]);
     let mut left = vec![first];
+    let mut visits = 0;
     while let Some(ways) = left.pop() {
+        visits += sets.len() * graph.nodes.len();
         for byte in &sets {
             let next = step(&ways, *byte);
             let calls = graph.calls(&next);
             most = most.max(calls);
-            if most > limit || seen.len() > MOST_STATES {
+            if most > limit || visits > MOST_VISITS {
                 return None;
             }
             if next.iter().any(|ways| *ways > 0) && seen.insert(next.clone()) {

@@ -23,8 +23,13 @@ const FURTHER: [usize; 3] = [8, 3, 1];
 /// Maps of more rows have no exact guards, which take long to find.
 const MOST_FOR_EXACT: usize = 5_000;
 
-/// The most pairs of states to show that an exact guard lets a row pass.
-const MOST_STATES: usize = 10_000;
+/// The most pairs of states to show that an exact guard lets a row pass, and what automata cost before their first.
+const MOST_STATES: usize = 1_000;
+const BUILDING: usize = 100;
+
+/// The most ways through a pattern that is compared item by item, and the most rounds of a repetition.
+const MOST_WAYS: usize = 64;
+const MOST_ROUNDS: u32 = 16;
 
 /// The text around a guard.
 const FRAME: &[u8] = b"~*^(?!)";
@@ -143,11 +148,12 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     }
 
     /// A pattern that matches what one of the rows does and nothing else; without its `^` if `anchored`.
-    fn exact(&self, rows: &[usize], anchored: bool) -> Option<ExactGuard> {
-        if self.writer.rows.len() > MOST_FOR_EXACT {
+    fn exact(&mut self, rows: &[usize], anchored: bool) -> Option<ExactGuard> {
+        if self.writer.rows.len() > MOST_FOR_EXACT || self.writer.states_left == 0 {
             return None;
         }
-        let rows: Vec<&RowFacts> = rows.iter().map(|row| &self.writer.rows[*row]).collect();
+        let facts = self.writer.rows;
+        let rows: Vec<&RowFacts> = rows.iter().map(|row| &facts[*row]).collect();
         let read = |row: &&RowFacts| syntax::parse(&row.text).ok().filter(|_| row.is_certain);
         let patterns = rows.iter().map(read).collect::<Option<Vec<Pattern>>>()?;
         if !patterns.iter().all(|pattern| pattern.translate().exact) {
@@ -168,8 +174,21 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         };
         let whole_hir = whole.translate().hir;
         let is_fine = fits && Bounds::of(&whole, &whole_hir).always_answers;
-        (is_fine && patterns.iter().all(|pattern| is_shown(pattern, &whole_hir)))
+        (is_fine && patterns.iter().all(|pattern| self.is_shown(pattern, &whole_hir)))
             .then_some(ExactGuard { pattern, caseless })
+    }
+
+    /// Whether a proof can show that a guard matches whatever a pattern does; `false` if that takes too long.
+    fn is_shown(&mut self, pattern: &Pattern, guard: &Hir) -> bool {
+        if is_followed(&pattern.ast) {
+            return true;
+        }
+        let left = &mut self.writer.states_left;
+        let limits = Limits { states: MOST_STATES.min(*left), ..Limits::default() };
+        let (hir, question) = (pattern.translate().hir, Question::Outside);
+        let (witness, states) = language::counted_witness(Subjects::All, question, &hir, &[guard], &limits);
+        *left = left.saturating_sub(states + BUILDING);
+        witness == Witness::Nothing
     }
 
     /// The rows, one by one.
@@ -235,26 +254,37 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     }
 }
 
-/// Whether a proof can show that a guard matches whatever a pattern does.
-fn is_shown(pattern: &Pattern, guard: &Hir) -> bool {
-    let limits = Limits { states: MOST_STATES, ..Limits::default() };
-    let hir = pattern.translate().hir;
-    match language::witness_among(Subjects::All, Question::Outside, &hir, &[guard], &limits) {
-        Witness::Nothing => true,
-        Witness::Found(_) => false,
-        Witness::Unknown => is_followed(&pattern.ast),
+/// Whether a pattern can be compared with a guard item by item, as the guard has the same items in the same order.
+fn is_followed(ast: &Ast) -> bool {
+    match ast {
+        Ast::Alternation(branches) => branches.iter().all(is_followed),
+        Ast::Capture { sub, .. } => is_followed(sub),
+        Ast::Concat(items) => {
+            let items = items.strip_prefix(&[Ast::Start]).unwrap_or(items);
+            ways_in_turn(items).is_some_and(|ways| ways <= MOST_WAYS)
+        }
+        ast => ways(ast).is_some_and(|ways| ways <= MOST_WAYS),
     }
 }
 
-/// Whether a pattern can be compared item by item.
-fn is_followed(ast: &Ast) -> bool {
+/// The ways through a pattern, each repetition in its least rounds; `None` if it has items that are not compared.
+fn ways(ast: &Ast) -> Option<usize> {
     match ast {
-        Ast::Byte(_) | Ast::Class(_) | Ast::Dollar | Ast::Empty => true,
-        Ast::Concat(items) | Ast::Alternation(items) => items.iter().all(is_followed),
-        Ast::Capture { sub, .. } => is_followed(sub),
-        Ast::Repeat { sub, .. } => matches!(**sub, Ast::Byte(_) | Ast::Class(_)),
-        _ => false,
+        Ast::Byte(_) | Ast::Class(_) | Ast::Dollar | Ast::Empty => Some(1),
+        Ast::Concat(items) => ways_in_turn(items),
+        Ast::Alternation(branches) => {
+            branches.iter().try_fold(0, |sum: usize, branch| Some(sum.saturating_add(ways(branch)?)))
+        }
+        Ast::Capture { sub, .. } => ways(sub),
+        Ast::Repeat { min, max, sub, .. } if *min <= MOST_ROUNDS || *max == Some(*min) => {
+            Some(ways(sub)?.saturating_pow((*min).max(1)))
+        }
+        _ => None,
     }
+}
+
+fn ways_in_turn(items: &[Ast]) -> Option<usize> {
+    items.iter().try_fold(1, |product: usize, item| Some(product.saturating_mul(ways(item)?)))
 }
 
 /// A pattern that matches what begins with one of the sequences or contains one of the literals.

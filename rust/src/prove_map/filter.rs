@@ -43,13 +43,16 @@ impl<'f> Filter<'f> {
     pub fn lets_pass(&self, pattern: &[u8]) -> Result<(), TurnedAway> {
         let row = OriginalRow::of_pattern(pattern);
         let hir = &self.language.translation.hir;
-        let passes = match row.events() {
-            Some(events) => self.questions.is_included(&events.translation.hir, &[hir]),
-            None => row
-                .beginning()
-                .is_some_and(|begun| Guarding::new(&self.language.pattern.ast).is_begun_by_pattern(&begun.pattern.ast)),
+        let guarding = Guarding::new(&self.language.pattern.ast);
+        let by_beginning =
+            || row.beginning().is_some_and(|begun| guarding.is_begun_by_pattern(&begun.pattern.ast, row.reach()));
+        let by_content = || {
+            row.events().is_some_and(|events| {
+                guarding.is_held_by_pattern(&events.pattern.ast)
+                    || self.questions.is_included(&events.translation.hir, &[hir])
+            })
         };
-        if passes && self.passes_if_empty(pattern) {
+        if (by_beginning() || by_content()) && self.passes_if_empty(pattern) {
             return Ok(());
         }
         Err(TurnedAway(row.events().and_then(|events| self.questions.outside(&events.translation.hir, hir))))

@@ -11,7 +11,7 @@ use crate::{LIMIT, both};
 fn long_subjects() {
     let mut random = Random::new(23);
     let mut answered = 0;
-    for _ in 0..rounds(4_000) {
+    for _ in 0..rounds(200) {
         let text = wild(&mut random);
         let Some((regex, pattern)) = both(&text) else { continue };
         if !Bounds::of(&pattern, &pattern.translate().hir).always_answers {
@@ -28,5 +28,5 @@ fn long_subjects() {
         answered += 1;
     }
     println!("{answered} answers");
-    assert!(answered > 500);
+    assert!(answered > 25);
 }
