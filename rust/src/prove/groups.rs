@@ -90,7 +90,7 @@ impl<'t> Trees<'t> {
             rest = behind;
             let filter = filters::pattern(first).filter(|_| !original.contains(first));
             if let (Some(pattern), Some(rules)) = (filter, &first.block) {
-                filters::check(pattern, rules, entering)?;
+                filters::check(pattern, rules, entering, known.captures_matter)?;
                 flat.statements.extend(rules);
                 flat.grouping.push(first);
                 continue;

@@ -73,6 +73,11 @@ impl<'f> Filter<'f> {
     }
 }
 
+/// Whether PCRE may give up on a pattern.
+pub fn may_give_up(pattern: &[u8]) -> bool {
+    OriginalRow::of_pattern(pattern).may_give_up
+}
+
 /// Whether one of the patterns certainly matches the empty subject, and none before it gives up.
 fn matches_empty(patterns: &[&[u8]]) -> bool {
     FirstMatch::new(patterns).is_ok_and(|index| matches!(index.first(b"", patterns.len()), First::Match(_)))

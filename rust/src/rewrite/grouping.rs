@@ -266,6 +266,7 @@ impl Grouping {
 struct PartMaker {
     passing: Passing,
     phase: Phase,
+    captures_matter: bool,
 }
 
 impl PartMaker {
@@ -276,7 +277,7 @@ impl PartMaker {
             Entering::AllButBreak => Passing::Firing,
             Entering::All => Passing::Any,
         };
-        Some(PartMaker { passing, phase: options.phase })
+        Some(PartMaker { passing, phase: options.phase, captures_matter: options.captures_matter })
     }
 
     /// Adds rules that stand one behind the other, in the way that tries the fewest patterns.
@@ -343,6 +344,14 @@ impl PartMaker {
     }
 
     fn add_filter(&self, rules: &[StayingRule], grouping: &mut Grouping) {
+        // Where PCRE gives up, `$1` to `$9` stay as they were: not as a filter before leaves them.
+        if let Some((first, others)) = rules.split_first()
+            && self.captures_matter
+            && first.may_give_up
+        {
+            grouping.add_alone(std::slice::from_ref(first));
+            return self.add_filter(others, grouping);
+        }
         if let Some(filter) = self.filter(rules) {
             grouping.parts.push(StayingPart::Filter(filter));
             grouping.filtered.extend(rules.iter().map(|rule| rule.place));

@@ -8,6 +8,7 @@ from tests.rewrite.mutations.obligations import Refutation
 
 PATTERN = rb'if ($uri ~ "^/f/(?:a/.*$|b/|c/[0-9]+$|d/)") {'
 GOES_ON = b"    rewrite ^/f/b/ /f/c/;\n"
+GIVES_UP = b"    rewrite ^/f/d/(x+)+y /to/d permanent;\n"
 
 MUTATIONS = (
     Mutation(
@@ -72,6 +73,13 @@ MUTATIONS = (
         "filter",
         Refutation.FILTER_UNKNOWN,
         text(b"|b/|", b"|b/|(?:x+)+y|"),
+    ),
+    Mutation(
+        "filter before a rule on which PCRE gives up",
+        "Where PCRE gives up, the captures of the filter are left, and not those from before.",
+        "filter",
+        Refutation.FILTER_LEAVES_CAPTURES,
+        both(text(GIVES_UP, b""), text(PATTERN + b"\n", PATTERN + b"\n" + GIVES_UP)),
     ),
     Mutation(
         "filter with a look-around",

@@ -94,6 +94,7 @@ class Refutation(Enum):
     FILTER_OF_OTHERS = "a filter has something other than rewrites behind it"
     FILTER_TURNS_AWAY = "a filter turns away what a rule behind it may match"
     FILTER_SETS_A_NAME = "a filter sets a variable by a named group"
+    FILTER_LEAVES_CAPTURES = "PCRE may give up on the first rule behind a filter, which leaves its captures"
     FILTER_UNKNOWN = "it is unknown what a filter matches, or PCRE may give up on it"
     FILTER_FIRES_NOTHING = "a filter lets pass what no rule behind it may match"
     FILTER_GOES_ON = "a rule in an `if` goes on without the location's try_files"
