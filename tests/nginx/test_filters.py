@@ -96,7 +96,7 @@ AROUND_IN_A_SERVER = {
 
 @pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
 def test_captures_where_pcre_gives_up(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
-    """The error page for a rule on which PCRE gives up shows the captures from before the rule, not those of a filter."""
+    """Where PCRE gives up on a rule, the error page shows the captures from before the rule, not those of a filter."""
     rules = f"rewrite {GIVES_UP} /l/kept permanent;\n{MIXED.replace(f'rewrite {GIVES_UP} /l/kept permanent;', '')}"
     servers = [f"{SHOWN} {AROUND_IN_A_SERVER[around].replace('%s', rules)}"]
     check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=7), tmp_path, REQUESTS)
