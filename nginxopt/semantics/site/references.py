@@ -20,11 +20,14 @@ _LIMITS = {"limit_req": "limit_req_zone", "limit_conn": "limit_conn_zone"}
 
 
 def check(http: Level, target: Version) -> None:
-    """Raise `InputError` for the first name that nothing defines, unless what was not read may define it."""
+    """Raise `InputError` for the first name that nothing defines, unless what was not read may define it.
+
+    What a fragment names may stand in what is around it.
+    """
     _check_upstreams(http)
-    if http.is_open:
-        return
     _check_variables(http, target)
+    if http.is_open or http.opener is None:
+        return
     formats, zones = {"combined"}, {*_zones(http)}
     for level in http.walk():
         for directive in level.directives if level.kind in _LEVELS else ():
@@ -37,6 +40,8 @@ def check(http: Level, target: Version) -> None:
 
 def _check_variables(http: Level, target: Version) -> None:
     """Raise `InputError` for a variable that only later versions have, or that a later version defines itself."""
+    if http.is_open:
+        return
     uses = [directive for directive in _all(http) if any("request_port" in word.lower() for word in directive.args)]
     for directive in uses:
         for name in {match[1].lower() for word in directive.args for match in _OF_PORTS.finditer(word)}:
@@ -71,7 +76,7 @@ def _check_upstreams(http: Level) -> None:
         name = level.args[0].lower()
         if name in seen:
             raise _refused(level.opener, f'duplicate upstream "{level.args[0]}"')
-        if not level.own("server") and not level.is_open:
+        if not level.own("server") and not level.own("state") and not level.is_open:
             raise _refused(level.opener, "no servers are inside upstream")
         seen.add(name)
 

@@ -66,9 +66,11 @@ fn parse(server: &[u8], has_uri: bool) -> Result<Option<Place<'_>>, &'static str
 fn of_upstream(site: &Site, handler: Handler, host: &[u8], port: Option<u64>) -> Option<String> {
     let is_defined = site.upstreams.iter().any(|upstream| upstream.name.eq_ignore_ascii_case(host));
     let name = host.escape_ascii();
+    // What is around a part of a configuration may define it.
+    let is_whole = site.levels.first().is_some_and(|http| http.node > 0);
     match port {
         Some(port) if is_defined => Some(format!("upstream \"{name}\" may not have port {port}")),
-        None if !is_defined && handler != Handler::Proxy => Some(format!("no port in upstream \"{name}\"")),
+        None if is_whole && !is_defined && handler != Handler::Proxy => Some(format!("no port in upstream \"{name}\"")),
         _ => None,
     }
 }
