@@ -86,7 +86,14 @@ class PrivateNginx:
             for address in self._ports
             if (address.host, address.port, address.datagram) == (host, connection["port"], False)
         )
-        moved = {**connection, "family": "inet", "host": _LOCAL, "port": self._ports[address], "client": _LOCAL}
+        moved = {
+            **connection,
+            "family": "inet",
+            "host": _LOCAL,
+            "port": self._ports[address],
+            "client": _LOCAL,
+            "protocol": None,
+        }
         headers = [*sent["headers"], ("Connection", "close")]
         return {**sent, "headers": headers, "connection": moved}  # type: ignore[typeddict-item] # the same keys
 
