@@ -40,6 +40,7 @@ pub mod run;
 pub mod script;
 pub mod setting;
 pub mod site;
+pub mod starts;
 pub mod state;
 pub mod tables;
 pub mod tally;
