@@ -5,6 +5,7 @@
 pub mod assignment;
 pub mod candidate;
 pub mod emit;
+pub mod filter;
 pub mod grouping;
 pub mod groups;
 pub mod kept;
