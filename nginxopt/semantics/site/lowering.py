@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nginxopt.config import Config
 from nginxopt.config.tree import collector_paused
 from nginxopt.semantics.inherit import Level
+from nginxopt.semantics.site import references, refused
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import BuildForm, SiteForm
 from nginxopt.semantics.site.levels import Levels, Premise
@@ -74,7 +75,7 @@ def lower(config: Config, build: Build, *, ignores_missing: bool = False) -> Low
     """Return the site of the http block of `config`. Linear in the text, of which folded runs stay folded.
 
     Nothing is taken to be around a fragment: a file of rules is that of a server of its own. Raises `InputError` for a
-    configuration without http, and where nginx refuses its structure. With `ignores_missing`, includes of http and its
+    configuration without http, and where nginx refuses what stands where. With `ignores_missing`, includes of http and its
     servers that were not read are taken to change nothing but the script in which they stand.
     """
     with collector_paused():
@@ -83,6 +84,8 @@ def lower(config: Config, build: Build, *, ignores_missing: bool = False) -> Low
 
 def _lowered(config: Config, build: Build, ignores_missing: bool) -> LoweredSite:
     http = http_level(config, build.version)
+    refused.check(http, build.version, build.fixes)
+    references.check(http, build.version)
     nodes = Nodes(config)
     levels = Levels(config, nodes, ignores_missing)
     if ignores_missing:
