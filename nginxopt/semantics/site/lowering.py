@@ -75,8 +75,8 @@ def lower(config: Config, build: Build, *, ignores_missing: bool = False) -> Low
     """Return the site of the http block of `config`. Linear in the text, of which folded runs stay folded.
 
     Nothing is taken to be around a fragment: a file of rules is that of a server of its own. Raises `InputError` for a
-    configuration without http, and where nginx refuses what stands where. With `ignores_missing`, includes of http and its
-    servers that were not read are taken to change nothing but the script in which they stand.
+    configuration without http, and where nginx refuses what stands where. With `ignores_missing`, includes of http and
+    its servers that were not read are taken to change nothing but the script in which they stand.
     """
     with collector_paused():
         return _lowered(placed(config), build, ignores_missing)
