@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from nginxopt.errors import InputError
 from nginxopt.request.client import Request, read_request
 from nginxopt.request.columns import DELIMITERS, columns_of, delimiter_of, is_header
-from nginxopt.request.locations import REDIRECTS
+from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.urls import Url, UrlError
 from nginxopt.text import Source, Span, decode
 from nginxopt.text.delimited import BOM, Field, Record, records
