@@ -24,6 +24,7 @@ fn socket(servers: usize) -> Socket {
         http2: false,
         quic: false,
         proxy_protocol: false,
+        takes_ipv4: false,
         servers: (0..servers).collect(),
         default: 0,
     }
