@@ -34,8 +34,6 @@ NATIVE = {
     "request.verify.region": {"Patterns", "common_subject"},
     "request.verify.side": {"request_settings"},
     "request.model": {"RequestModel", "SiteRefusedError"},
-    "rewrite.redirects.script": {"Script"},
-    "rewrite.redirects.site": {"path_of"},
     "rewrite.suspicious": {"RefusedError", "never", "suspicious_rewrites", "without_captures"},
     "rewrite.planning": {"Compilation", "CompiledRun", "PatternError", "RefusedError", "compile_rewrites", "reasons"},
     "rewrite.emission": {"maps_text"},
