@@ -82,6 +82,16 @@ def test_unknown(verify: Callable[..., Ran]) -> None:
     assert b"0.0.0.0:81: only the new configuration listens there" in ran.out
 
 
+def test_clients_of_ipv4_are_not_lost_unseen(run: Run, tmp_path: Path) -> None:
+    """Without ipv6only=off a socket of IPv6 takes no requests over IPv4 any more."""
+    text = "events { } http { server { listen [::]:80 ipv6only=off; return 204; } }"
+    (tmp_path / "both.conf").write_text(text)
+    (tmp_path / "six.conf").write_text(text.replace(" ipv6only=off", ""))
+    ran = run("verify", str(tmp_path / "both.conf"), str(tmp_path / "six.conf"))
+    assert ran.status == 5
+    assert b"ipv6only differs" in ran.out
+
+
 @pytest.mark.parametrize(
     ("old", "new", "verdict"),
     [("=404", "=404", "equivalent"), ("=404", "=403", "different"), ("listen 80", "listen 8080", "unknown")],

@@ -31,6 +31,10 @@ def addresses(side: Side) -> dict[Address, SocketForm]:
     return {(socket["family"], socket["host"], socket["port"]): socket for socket in side.form["sockets"]}
 
 
+_SPOKEN = {"tls": "tls", "quic": "quic", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6only"}
+"""How an address is spoken to, and by whom: each with the parameter of `listen` that says so."""
+
+
 def unlike(old: Side, new: Side) -> Iterator[tuple[Address, str]]:
     """Yield the addresses that only one side has, or that differ in how they are spoken to."""
     mine, theirs = addresses(old), addresses(new)
@@ -40,10 +44,9 @@ def unlike(old: Side, new: Side) -> Iterator[tuple[Address, str]]:
         elif address not in mine:
             yield address, "only the new configuration listens there"
         else:
-            names = ("tls", "quic", "proxy_protocol")
-            for name in names:
+            for name, parameter in _SPOKEN.items():
                 if mine[address][name] != theirs[address][name]:  # type: ignore[literal-required]
-                    yield address, f"{name} differs"
+                    yield address, f"{parameter} differs"
 
 
 def pairs(old: Side, new: Side) -> Iterator[Hosts]:
