@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nginxopt.request.verify.definitions import groups_of
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.symbols import variables
+from nginxopt.semantics.site.form import StatementForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,15 +19,18 @@ class Live:
         names: The variables.
         everything: Whether something that is not understood may read any variable.
         captures: Whether `$1` and the like are read where what an earlier pattern matched may still stand in them.
+        kept: The names of variables that are read though the script has not set them before: from `names`, those whose
+            value counts when a script is over.
     """
 
     names: frozenset[str]
     everything: bool
     captures: bool
+    kept: frozenset[str]
 
-    def reads(self, name: str) -> bool:
-        """Return whether a variable is read."""
-        return self.everything or name in self.names
+    def reads(self, name: str, *, is_over: bool) -> bool:
+        """Return whether a variable is read, within a script or when it is over."""
+        return self.everything or name in (self.kept if is_over else self.names)
 
     @classmethod
     def of(cls, *sides: Side) -> Live:
@@ -36,33 +41,86 @@ class Live:
         digits = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
         everything = any(level["opaque"] or level["filters"] for side in sides for level in side.form["levels"])
         everything = everything or any(side.has_opaque for side in sides)
-        return cls(frozenset(names), everything, everything or any(name.isdigit() for name in digits))
+        has_captures = everything or any(name.isdigit() for name in digits)
+        kept = set().union(*(_kept(side) for side in sides))
+        return cls(frozenset(names), everything, has_captures, frozenset(kept))
+
+
+def _kept(side: Side) -> set[str]:
+    """Return the variables that are read outside of scripts, or in one that has not set them before."""
+    kept = set().union(*(variables(word.encode("latin-1")) for word in _outside(side) if "$" in word))
+    inner = {statement["level"] for statement in _statements(side) if statement["kind"] == "if"}
+    for number in range(len(side.form["levels"])):
+        if number not in inner:
+            kept |= _unset(side, number, set())
+    return kept
+
+
+def _unset(side: Side, level: int, known: set[str]) -> set[str]:
+    """Return the variables that a script reads before it has set them, whatever branches it took; add those it sets to
+    `known`.
+    """
+    unset: set[str] = set()
+    for statement in side.script(level):
+        read = (variables(word.encode("latin-1")) for word in _read(statement))
+        unset |= set().union(*read) - known
+        if statement["kind"] == "set":
+            known.add(statement["variable"].removeprefix("$").lower())
+        elif statement["kind"] == "if":
+            unset |= _unset(side, statement["level"], set(known))
+    return unset
+
+
+def _read(statement: StatementForm) -> Sequence[str]:
+    """Return the words of a statement that it reads variables in."""
+    match statement["kind"]:
+        case "set":
+            return [statement["value"]]
+        case "if":
+            return statement["condition"]
+        case "return":
+            return statement["args"]
+        case "rewrite":
+            return [statement["replacement"]]
+    return []
 
 
 def _words(side: Side) -> Iterator[str]:
     """Yield the words of settings, maps and statements, but for the targets of rewrites and the names that are set."""
+    yield from _outside(side)
+    for statement in _statements(side):
+        if statement["kind"] != "rewrite":
+            yield from _read(statement)
+
+
+def _outside(side: Side) -> Iterator[str]:
+    """Yield the words of settings and maps. Where a row reads what its own pattern has set, that is no reading."""
     for directive in side.form["directives"]:
         yield from directive["args"]
     for form in side.definitions.values():
         if form["kind"] != "opaque":
             yield form["source"] or ""
             for row in form["rows"]:
-                yield from row["args"]
+                yield from _without_own_groups(row["args"])
     for number in range(len(side.form["levels"])):
         for words in side.others(number).values():
             yield from (word for directive in words for word in directive)
-        for statement in side.script(number):
-            match statement["kind"]:
-                case "set":
-                    yield statement["value"]
-                case "if":
-                    yield from statement["condition"]
-                case "return":
-                    yield from statement["args"]
+
+
+def _without_own_groups(args: Sequence[str]) -> Iterator[str]:
+    groups = set(groups_of(args[0])) if args else set()
+    for word in args:
+        if groups and "$" in word:
+            read = variables(word.encode("latin-1")) - groups
+            yield "".join(f"${{{name}}}" for name in sorted(read))
+        else:
+            yield word
+
+
+def _statements(side: Side) -> Iterator[StatementForm]:
+    for number in range(len(side.form["levels"])):
+        yield from side.script(number)
 
 
 def _replacements(side: Side) -> Iterator[str]:
-    for number in range(len(side.form["levels"])):
-        for statement in side.script(number):
-            if statement["kind"] == "rewrite":
-                yield statement["replacement"]
+    return (statement["replacement"] for statement in _statements(side) if statement["kind"] == "rewrite")

@@ -68,7 +68,7 @@ class Compiler:
         self._keys = keys
         self._reference: dict[int, Hashable] = {}
         self._choices: dict[int, Program] = {}
-        self._definitions = Definitions(side, keys)
+        self.definitions = Definitions(side, keys)
 
     def server(self, level: int) -> Program:
         """Return the program of a server from its script on."""
@@ -138,7 +138,7 @@ class Compiler:
         """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
         words = {word for _, directives in settings for directive in directives or () for word in directive}
         used = sorted(set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word)))
-        defined = tuple((name, self._definitions.number(name)) for name in used if name in self._side.definitions)
+        defined = tuple((name, self.definitions.number(name)) for name in used if name in self._side.definitions)
         upstreams = {
             name: content for name, content in self._side.upstreams.items() if any(name in word for word in words)
         }
@@ -297,4 +297,4 @@ class Compiler:
     def _words_meaning(self, words: tuple[str | None, ...]) -> Hashable:
         """Return what the variables in the words of a statement stand for."""
         used = set().union(*(variables(word.encode("latin-1")) for word in words if word is not None and "$" in word))
-        return tuple((name, self._definitions.number(name)) for name in sorted(used & self._side.definitions.keys()))
+        return tuple((name, self.definitions.number(name)) for name in sorted(used & self._side.definitions.keys()))

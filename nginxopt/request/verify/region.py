@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -14,6 +14,9 @@ FALSE = rb"^0?\z"
 """What an `if` takes for false: the empty string and `0`."""
 
 _RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
+
+_NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
+"""Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
 
 _PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
 
@@ -55,60 +58,123 @@ def escaped(text: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """The patterns that a value matches, and those that it does not, each once and in the order they were asked in."""
+
+    inside: Mapping[bytes, None] = field(default_factory=dict)
+    outside: Mapping[bytes, None] = field(default_factory=dict)
+
+    def with_answer(self, pattern: bytes, answer: bool) -> Known:
+        """Return what is known after one more answer."""
+        if answer:
+            return Known({**self.inside, pattern: None}, self.outside)
+        return Known(self.inside, {**self.outside, pattern: None})
+
+    def in_common(self, other: Known) -> Known:
+        """Return what is known either way."""
+        return Known(_both(self.inside, other.inside), _both(self.outside, other.outside))
+
+    def answer(self, pattern: bytes) -> bool | None:
+        """Return whether all these values match a pattern, or none; None if that is not known."""
+        if pattern in self.inside or pattern in self.outside:
+            return pattern in self.inside
+        only = self.only
+        if only is not None:
+            return matches(pattern, only)
+        inside = tuple(self.inside)
+        if is_empty((*inside, pattern), self._near((*inside, pattern))):
+            return False
+        return True if is_empty(inside, (*self._near(inside), pattern)) else None
+
+    @property
+    def only(self) -> bytes | None:
+        """The only value that is such; None if there may be others."""
+        return next((value for pattern in self.inside if (value := only_value(pattern)) is not None), None)
+
+    @property
+    def beginning(self) -> bytes | None:
+        """What all these values start with, in lower case; None if that is not clear at a glance."""
+        return _longest_beginning(tuple(self.inside))
+
+    def may_be(self, value: bytes) -> bool:
+        """Return whether it may be this value."""
+        return all(matches(pattern, value) is not False for pattern in self.inside) and not any(
+            matches(pattern, value) for pattern in self.outside
+        )
+
+    def _near(self, inside: tuple[bytes, ...]) -> tuple[bytes, ...]:
+        """Return the patterns of `outside` that what matches all of `inside` may match, as far as a glance tells."""
+        beginning = _longest_beginning(inside)
+        if beginning is None:
+            return tuple(self.outside)
+        return tuple(pattern for pattern in self.outside if may_begin(pattern, beginning))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether certainly no value is such."""
+        inside = tuple(self.inside)
+        return bool(inside) and is_empty(inside, self._near(inside))
+
+
+def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
+    return {pattern: None for pattern in patterns if pattern in others}
+
+
+_NOTHING = Known()
+
+
+@dataclass(frozen=True, slots=True)
 class Region:
     """The requests for which some questions have these answers."""
 
-    answers: Mapping[Atom, bool] = field(default_factory=dict)
+    values: Mapping[Symbol, Known] = field(default_factory=dict)
+    facts: Mapping[Fact, bool] = field(default_factory=dict)
 
     def with_answer(self, atom: Atom, answer: bool) -> Region:
         """Return the part of the region with that answer."""
-        return Region({**self.answers, atom: answer})
+        if isinstance(atom, Fact):
+            return Region(self.values, {**self.facts, atom: answer})
+        known = self.known(atom.subject).with_answer(atom.pattern, answer)
+        return Region({**self.values, atom.subject: known}, self.facts)
+
+    def with_known(self, subject: Symbol, known: Known) -> Region:
+        """Return the part of the region in which that is known of a value, too."""
+        before = self.known(subject)
+        both = Known({**before.inside, **known.inside}, {**before.outside, **known.outside})
+        return Region({**self.values, subject: both}, self.facts)
 
     def in_common(self, other: Region) -> Region:
         """Return a region that holds the requests of both."""
-        return Region({atom: answer for atom, answer in self.answers.items() if other.answers.get(atom) is answer})
+        values = {
+            subject: known.in_common(other.values[subject])
+            for subject, known in self.values.items()
+            if subject in other.values
+        }
+        return Region(values, {fact: answer for fact, answer in self.facts.items() if other.facts.get(fact) is answer})
 
     def answer(self, atom: Atom) -> bool | None:
         """Return the answer that all requests of the region have; None if that is not known."""
-        known = self.answers.get(atom)
-        if known is not None or isinstance(atom, Fact):
-            return known
+        if isinstance(atom, Fact):
+            return self.facts.get(atom)
         if isinstance(atom.subject, Text):
-            return _matches(atom.pattern, atom.subject.value)
-        inside, outside = self.patterns(atom.subject)
-        if is_empty((*inside, atom.pattern), outside):
-            return False
-        return True if is_empty(inside, (*outside, atom.pattern)) else None
+            return matches(atom.pattern, atom.subject.value)
+        return self.known(atom.subject).answer(atom.pattern)
 
-    def patterns(self, subject: Symbol) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-        """Return the patterns that a value matches, and those that it does not."""
-        atoms = [
-            (atom.pattern, answer)
-            for atom, answer in self.answers.items()
-            if isinstance(atom, Matches) and atom.subject == subject
-        ]
-        inside = tuple(pattern for pattern, answer in atoms if answer)
-        return inside, tuple(pattern for pattern, answer in atoms if not answer)
-
-    def subjects(self) -> Iterator[Symbol]:
-        """Yield the values of which something is known, each once."""
-        yield from dict.fromkeys(atom.subject for atom in self.answers if isinstance(atom, Matches))
-
-    def facts(self) -> Iterator[tuple[Fact, bool]]:
-        """Yield the other questions with their answers."""
-        return ((atom, answer) for atom, answer in self.answers.items() if isinstance(atom, Fact))
+    def known(self, subject: Symbol) -> Known:
+        """Return what is known of a value."""
+        return self.values.get(subject, _NOTHING)
 
     @property
     def is_empty(self) -> bool:
         """Whether certainly no request is in it."""
-        return any(is_empty(*self.patterns(subject)) for subject in self.subjects())
+        return any(known.is_empty for known in self.values.values())
 
 
 def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
     """Return whether certainly no value matches all of `inside` and none of `outside`."""
     if not inside:
         return False
-    if _exclude_each_other(inside):
+    if _exclude_each_other(inside) or any(map(_NEVER.fullmatch, inside)):
         return True
     return _example(inside, outside, False)[0]
 
@@ -125,16 +191,11 @@ def example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], subject: Symb
 
 @lru_cache(maxsize=1 << 16)
 def _example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], is_uri: bool) -> tuple[bool, bytes | None]:
-    if not is_uri and _takes(inside, outside, b""):  # nothing is tried on the empty string by `common_subject`
+    if not is_uri and Known(dict.fromkeys(inside), dict.fromkeys(outside)).may_be(
+        b""
+    ):  # nothing is tried on the empty string by `common_subject`
         return False, b""
     return common_subject(inside, outside, is_uri)
-
-
-def _takes(inside: tuple[bytes, ...], outside: tuple[bytes, ...], value: bytes) -> bool:
-    """Return whether a value may match all of `inside` and none of `outside`."""
-    return all(_matches(pattern, value) is not False for pattern in inside) and not any(
-        _matches(pattern, value) for pattern in outside
-    )
 
 
 def overlap(pattern: bytes, inside: tuple[bytes, ...]) -> bool:
@@ -144,25 +205,50 @@ def overlap(pattern: bytes, inside: tuple[bytes, ...]) -> bool:
 
 def _exclude_each_other(patterns: tuple[bytes, ...]) -> bool:
     """Return whether the plain beginnings of two patterns differ: a short way to see that nothing matches both."""
+    beginning = _longest_beginning(patterns)
+    return beginning is not None and not all(may_begin(pattern, beginning) for pattern in patterns)
+
+
+def may_begin(pattern: bytes, beginning: bytes) -> bool:
+    """Return whether something may match a pattern that starts with these bytes, in any case of letters."""
+    own = _beginning(pattern)
+    return own is None or own.startswith(beginning.lower()) or beginning.lower().startswith(own)
+
+
+def _longest_beginning(patterns: tuple[bytes, ...]) -> bytes | None:
+    """Return the longest plain beginning, in lower case; None if no pattern has one."""
     beginnings = [beginning for beginning in map(_beginning, patterns) if beginning is not None]
-    first = max(beginnings, key=len, default=b"")
-    return any(not first.startswith(beginning) for beginning in beginnings)
+    return max(beginnings, key=len, default=None)
 
 
 @lru_cache(maxsize=1 << 16)
 def _beginning(pattern: bytes) -> bytes | None:
-    """Return the plain bytes that a match begins with; None if that is not clear at a glance."""
+    """Return the plain bytes that a match begins with, in lower case; None if that is not clear at a glance."""
+    pattern = pattern.removeprefix(b"(?i)")
     if not pattern.startswith(b"^") or b"|" in pattern:
         return None
     match = _PLAIN.match(pattern, 1)
     if match is None:
         return b""
     rest = pattern[match.end() : match.end() + 1]
-    return match[0][:-1] if rest and rest in b"*?+{" else match[0]
+    return (match[0][:-1] if rest and rest in b"*?+{" else match[0]).lower()
+
+
+_ONLY = re.compile(rb"\^((?:[A-Za-z0-9/_ -]|\\x[0-9a-f]{2})*)\\z")
 
 
 @lru_cache(maxsize=1 << 16)
-def _matches(pattern: bytes, value: bytes) -> bool | None:
+def only_value(pattern: bytes) -> bytes | None:
+    """Return the value that a pattern as of `equal_to` matches; None for other patterns."""
+    match = _ONLY.fullmatch(pattern)
+    if match is None:
+        return None
+    return re.sub(rb"\\x(..)", lambda escape: bytes.fromhex(escape[1].decode()), match[1])
+
+
+@lru_cache(maxsize=1 << 16)
+def matches(pattern: bytes, value: bytes) -> bool | None:
+    """Return whether a pattern matches; None if PCRE gives up."""
     try:
         return Patterns([pattern]).first(value) is not None
     except ValueError:

@@ -14,6 +14,8 @@ from nginxopt.request.verify.region import Region
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Steps
+from nginxopt.request.verify.tables import Tables
+from nginxopt.request.verify.unfold import Unfolding
 from nginxopt.request.verify.values import Values
 
 WORK = 200_000
@@ -52,6 +54,7 @@ class Comparison:
         self._sides = (old, new)
         self._live = Live.of(old, new)
         self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
+        self._tables = Tables()
         self._known: dict[tuple[int, int], Compared] = {}
 
     def servers(self, old: int, new: int) -> Compared:
@@ -63,7 +66,7 @@ class Comparison:
     def _compare(self, old: int, new: int) -> Compared:
         mine, theirs = self._compiled(0, old), self._compiled(1, new)
         reasons = [*self._reasons(old, new)]
-        explorer = Explorer(mine.runner, theirs.runner, self._live, WORK)
+        explorer = Explorer(mine.runner, theirs.runner, self._live, Unfolding(self._tables), WORK)
         try:
             for before, after in (
                 (mine.program, theirs.program),
@@ -82,7 +85,7 @@ class Comparison:
     def _compiled(self, side: int, server: int) -> _Server:
         compiler, level = self._compilers[side], self._sides[side].server(server)["level"]
         locating = compiler.locate(level)
-        values = Values(self._sides[side], server, compiler, self._keys)
+        values = Values(self._sides[side], server, compiler, self._tables)
         runner = Runner(Steps(values, locating), compiler)
         return _Server(level, compiler.server(level), locating, compiler.named(level), runner)
 

@@ -68,9 +68,12 @@ class State:
             return EMPTY
         return Capture(self.captures, group, f"{use} after a match" if self.was_matched else use)
 
-    def key(self, live: Live) -> tuple[object, ...]:
-        """Return all of it that is read, but the level: states with equal keys go on alike under equal settings."""
-        values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name))
+    def key(self, live: Live, *, is_over: bool) -> tuple[object, ...]:
+        """Return all of it that is read, but the level: states with equal keys go on alike under equal settings.
+
+        `is_over`: at the end of a script.
+        """
+        values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name, is_over=is_over))
         return (
             self.uri,
             self.args,

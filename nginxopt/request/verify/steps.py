@@ -5,17 +5,16 @@ Sources: ngx_http_rewrite_module.c, ngx_http_script.c and `ngx_http_core_find_lo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
+from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.program import Operation, Program
 from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, equal_to
 from nginxopt.request.verify.state import State
-from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, join
+from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, join
 from nginxopt.request.verify.values import Values
 
-_NAMED = re.compile(rb"\(\?P?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')")
 _URL = ("http://", "https://", "$scheme")
 _REDIRECTS = {"301", "302", "303", "307", "308"}
 
@@ -131,7 +130,7 @@ class Steps:
         pattern, state = text.encode("latin-1"), after.state
         matched = state
         if sign == "~":
-            matched = state.with_match(Match(state.uri, pattern), names(pattern))
+            matched = state.with_match(Match(state.uri, pattern), group_names(pattern))
         inside = Place((operation.body,), matched)
         return Question(Matches(state.uri, pattern), inside, after)
 
@@ -172,7 +171,7 @@ class Steps:
         subject, state = self.values.value(value, after.state, "if")
         if test.endswith("*"):
             pattern = b"(?i)" + pattern
-        hit = after.with_state(state.with_match(Match(subject, pattern), names(pattern)))
+        hit = after.with_state(state.with_match(Match(subject, pattern), group_names(pattern)))
         miss = after.with_state(state.without_match())
         if test.startswith("!"):
             return Question(Matches(subject, pattern), hit, miss.then(operation.body))
@@ -183,14 +182,14 @@ class Steps:
         assert pattern is not None
         assert replacement is not None
         regex, state = pattern.encode("latin-1"), after.state
-        hit = replace(state.with_match(Match(state.uri, regex), names(regex)), was_matched=True)
+        hit = replace(state.with_match(Match(state.uri, regex), group_names(regex)), was_matched=True)
         miss = after.with_state(state.without_match())
         is_redirect = flag in ("redirect", "permanent") or is_url(replacement)
         uri, args, hit = self._target(replacement, hit, "redirect" if is_redirect else "rewrite")
         if is_redirect:
             code = "301" if flag == "permanent" else "302"
             text = Text(replacement.encode("latin-1"))  # decoded from here on, which the same words are alike
-            target = uri if _is_plain(uri) else Derived("redirect", (text, uri))
+            target = derived("redirect", (text, uri))
             return Question(
                 Matches(state.uri, regex), self._end(Leaf("redirect", (code, target, args), hit, operation.node)), miss
             )
@@ -248,13 +247,3 @@ def _split(target: Symbol) -> tuple[Symbol, Symbol | None]:
     if isinstance(target, Join) and target.parts[-2:] == (is_args, args):
         return join(target.parts[:-2]), args
     return target, Text(b"")
-
-
-def _is_plain(target: Symbol) -> bool:
-    """Return whether a target is sent as it is written."""
-    return isinstance(target, Text) and re.fullmatch(rb"[A-Za-z0-9/_.:-]*", target.value) is not None
-
-
-def names(pattern: bytes) -> tuple[str, ...]:
-    """Return the names of the groups of a pattern, in lower case."""
-    return tuple((match[1] or match[2]).decode().lower() for match in _NAMED.finditer(pattern))

@@ -1,0 +1,243 @@
+"""Divides requests by the rows of the maps that answer them, so that what is looked up becomes what a row says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from nginxopt.request.verify.patterns import Group, group
+from nginxopt.request.verify.region import Fact, Matches, Region, equal_to, escaped, matches, only_value
+from nginxopt.request.verify.state import State
+from nginxopt.request.verify.steps import Leaf
+from nginxopt.request.verify.symbols import (
+    Capture,
+    Derived,
+    Join,
+    Match,
+    Symbol,
+    Text,
+    replaced,
+)  # fmt: skip
+from nginxopt.request.verify.tables import Table, Tables, key_pattern
+
+_EMPTY = equal_to(b"")
+_RAW = {"map", "name"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The ends of both scripts for the requests of a region, in which some look-ups have a known value."""
+
+    old: Leaf
+    new: Leaf
+    region: Region
+    found: Mapping[Symbol, Symbol] = field(default_factory=dict)
+
+
+class Unfolding:
+    """Divides pairs by the rows of maps."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+
+    def divided(self, pair: Pair) -> list[Pair] | None:
+        """Return the parts of a pair by the rows of one map; None if no map is left in it."""
+        symbol = next(self._looked_up(pair), None)
+        if symbol is None:
+            return None
+        parts = []
+        for within, looked_up in self._cases(symbol, pair):
+            value = _known_now(looked_up, pair.found)
+            region = _with_value(within, symbol, value)
+            if region is not None:
+                found = {**pair.found, symbol: value}
+                parts.append(Pair(_end(pair.old, symbol, value), _end(pair.new, symbol, value), region, found))
+        return parts
+
+    def _looked_up(self, pair: Pair) -> Iterator[Derived]:
+        """Yield the maps in a pair, those that its requests depend on first."""
+        for subject in pair.region.values:
+            yield from self._within(subject, pair)
+        for fact in pair.region.facts:
+            for value in fact.values:
+                yield from self._within(value, pair)
+        for leaf in (pair.old, pair.new):
+            for item in leaf.what:
+                if isinstance(item, Symbol):
+                    yield from self._within(item, pair)
+            for value in (leaf.state.uri, leaf.state.args, *(leaf.state.values or {}).values()):
+                yield from self._within(value, pair)
+
+    def _within(self, symbol: Symbol, pair: Pair) -> Iterator[Derived]:
+        """Yield the maps that a value is looked up in, what they are looked up by before themselves."""
+        match symbol:
+            case Derived(_, sources):
+                table = self._tables.table(symbol)
+                if table is not None:
+                    yield from self._within(self._source(symbol, table, pair), pair)
+                    yield symbol
+                else:
+                    for source in sources:
+                        yield from self._within(source, pair)
+            case Capture(Match(subject, _)) if subject is not None:
+                yield from self._within(subject, pair)
+            case Join(parts):
+                for part in parts:
+                    yield from self._within(part, pair)
+
+    def _source(self, symbol: Derived, table: Table, pair: Pair) -> Symbol:
+        return _known_now(self._tables.source(symbol, table), pair.found)
+
+    def _cases(self, symbol: Derived, pair: Pair) -> Iterator[tuple[Region, Symbol]]:
+        """Yield the parts of a region by the row that answers, with its value."""
+        table = self._tables.table(symbol)
+        assert table is not None
+        source, left = self._source(symbol, table, pair), pair.region
+        if isinstance(source, Text):
+            yield left, self._found(symbol, table, source)
+            return
+        for key in _keys(table, source, left):
+            atom = Matches(source, key_pattern(key))
+            within = _closed(pair.region.with_answer(atom, True))
+            if not within.is_empty:
+                yield within, self._tables.value(symbol, table.exact[key], None)
+                left = left.with_answer(atom, False)
+        if isinstance(source, Capture):  # the other keys: with them it shows that what is captured is always a key
+            left = left.with_known(source, table.no_key)
+        atom = Matches(source, _EMPTY)
+        if table.rows and b"" not in table.exact and left.answer(atom) is not False:
+            yield left.with_answer(atom, True), self._tables.value(symbol, table.default, None)
+            left = left.with_answer(atom, False)
+        for row in table.rows:
+            atom = Matches(source, row.pattern)
+            answer = left.answer(atom)
+            if answer is False:
+                continue
+            yield left.with_answer(atom, True), self._tables.value(symbol, row.value, Match(source, row.pattern))
+            left = left.with_answer(atom, False)
+            if answer:
+                return
+        yield left, self._tables.value(symbol, table.default, None)
+
+    def _found(self, symbol: Derived, table: Table, source: Text) -> Symbol:
+        """Return what is found for a value that is known."""
+        value = table.exact.get(source.value.lower())
+        if value is not None:
+            return self._tables.value(symbol, value, None)
+        for row in table.rows if source.value else ():
+            answer = matches(row.pattern, source.value)
+            if answer is None:
+                return Derived(f"{symbol.name} of", (source,))  # PCRE gives up
+            if answer:
+                return self._tables.value(symbol, row.value, Match(source, row.pattern))
+        return self._tables.value(symbol, table.default, None)
+
+
+def _known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
+    for looked_up, value in found.items():
+        symbol = replaced(symbol, looked_up, value)
+    return symbol
+
+
+def _keys(table: Table, source: Symbol, region: Region) -> Iterator[bytes]:
+    """Return the keys that a value may be equal to, as far as a glance tells."""
+    known = region.known(source)
+    only = known.only
+    if only is not None:
+        return iter([only.lower()] if only.lower() in table.exact else [])
+    if isinstance(source, Capture) and source.use in _RAW and source.match.subject is not None:
+        own = _group(source)
+        if own is not None and own.before == b"^":
+            return table.keys(region.known(source.match.subject).beginning, is_prefix=True)
+    return table.keys(known.beginning, is_prefix=False)
+
+
+def _closed(region: Region) -> Region:
+    """Return a region with what the values of captures tell of what they were captured from."""
+    for subject, known in list(region.values.items()):
+        if not isinstance(subject, Capture) or subject.use not in _RAW or subject.match.subject is None:
+            continue
+        own = _group(subject)
+        if own is None:
+            continue
+        region = _known(region, subject, own.whole())
+        for pattern in known.inside:
+            value = only_value(pattern)
+            if value is not None:
+                region = _known(region, subject.match.subject, own.holding(_exactly(pattern, value)))
+                if own.before == b"^":
+                    region = _known(region, subject.match.subject, b"(?i)^" + escaped(value))
+    return region
+
+
+def _exactly(pattern: bytes, value: bytes) -> bytes:
+    return b"(?i:" + escaped(value) + b")" if pattern.startswith(b"(?i)") else escaped(value)
+
+
+def _group(capture: Capture) -> Group | None:
+    return None if capture.match.pattern is None else group(capture.match.pattern, capture.group)
+
+
+def _known(region: Region, subject: Symbol, pattern: bytes) -> Region:
+    if pattern in region.known(subject).inside:
+        return region
+    return region.with_answer(Matches(subject, pattern), True)
+
+
+def _with_value(region: Region, symbol: Symbol, value: Symbol) -> Region | None:
+    """Return a region in which a value is known now; None if no request is left in it."""
+    result = Region()
+    for subject, known in region.values.items():
+        now = replaced(subject, symbol, value)
+        if isinstance(now, Text):
+            if not known.may_be(now.value):
+                return None
+        else:
+            result = result.with_known(now, known)
+    for fact, answer in region.facts.items():
+        changed = _fact(fact, tuple(replaced(part, symbol, value) for part in fact.values), result, answer)
+        if changed is None:
+            return None
+        result = changed
+    result = _closed(result)
+    return None if result.is_empty else result
+
+
+def _fact(fact: Fact, values: tuple[Symbol, ...], region: Region, answer: bool) -> Region | None:
+    """Return a region with the answer to a question about these values; None if it cannot be."""
+    if fact.name == "=":
+        first, second = values
+        if first == second:
+            return region if answer else None
+        if isinstance(first, Text) and isinstance(second, Text):
+            return None if answer else region
+        for text, other in ((first, second), (second, first)):
+            if isinstance(text, Text):
+                atom = Matches(other, equal_to(text.value))
+                known = region.answer(atom)
+                return region.with_answer(atom, answer) if known in (None, answer) else None
+    known = region.answer(Fact(fact.name, values))
+    return region.with_answer(Fact(fact.name, values), answer) if known in (None, answer) else None
+
+
+def _end(leaf: Leaf, symbol: Symbol, value: Symbol) -> Leaf:
+    """Return the end of a script in which a value is known now."""
+    what = tuple(replaced(item, symbol, value) if isinstance(item, Symbol) else item for item in leaf.what)
+    return replace(leaf, what=what, state=_state(leaf.state, symbol, value))
+
+
+def _state(state: State, symbol: Symbol, value: Symbol) -> State:
+    def now(part: Symbol) -> Symbol:
+        return replaced(part, symbol, value)
+
+    captures = state.captures
+    if captures is not None and captures.subject is not None:
+        captures = Match(now(captures.subject), captures.pattern)
+    return replace(
+        state,
+        uri=now(state.uri),
+        args=now(state.args),
+        values=None if state.values is None else {name: now(part) for name, part in state.values.items()},
+        cached=None if state.cached is None else {name: now(part) for name, part in state.cached.items()},
+        captures=captures,
+    )
