@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.side import Definition, Side
 from nginxopt.request.verify.symbols import variables
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a look-up may read and set."""
+
+    inner: tuple[str, ...]
+    bases: tuple[str, ...]
+    groups: tuple[str, ...]
+    is_kept: bool
+    matches: bool
 
 
 class Definitions:
@@ -18,7 +30,7 @@ class Definitions:
         self._side = side
         self._keys = keys
         self._numbers: dict[str, Hashable] = {}
-        self._bases: dict[str, tuple[str, ...]] = {}
+        self._readings: dict[str, _Reading] = {}
 
     def form(self, name: str) -> Definition:
         """Return what the configuration says."""
@@ -58,38 +70,52 @@ class Definitions:
 
     def inner(self, name: str) -> tuple[str, ...]:
         """Return the defined variables that a look-up may read, directly or not, without itself."""
-        known = {name: None}
-        waiting = [name]
-        while waiting:
-            for used in sorted(filter(self.defines, self.used(waiting.pop()) - known.keys())):
-                known[used] = None
-                waiting.append(used)
-        del known[name]
-        return tuple(sorted(known))
+        return self._reading(name).inner
 
     def bases(self, name: str) -> tuple[str, ...]:
         """Return the variables, and numbers of captures, that a value depends on in the end, in their order."""
-        if name not in self._bases:
-            used = set().union(*(self.used(each) for each in (name, *self.inner(name))))
-            self._bases[name] = tuple(sorted(each for each in used if not self.defines(each)))
-        return self._bases[name]
-
-    def is_kept(self, name: str) -> bool:
-        """Return whether nginx looks a variable up once for a request."""
-        form = self.form(name)
-        return form["kind"] != "opaque" and not any(row["args"][:1] == ["volatile"] for row in form["rows"])
-
-    def matches(self, name: str) -> bool:
-        """Return whether a look-up may set captures."""
-        return any(self._tries(each) for each in (name, *self.inner(name)))
-
-    def _tries(self, name: str) -> bool:
-        return self.form(name)["kind"] == "map" and any(key.startswith("~") for key, _ in self._rows(name))
+        return self._reading(name).bases
 
     def groups(self, name: str) -> tuple[str, ...]:
         """Return the variables that the patterns of a look-up may set."""
-        names = (key for each in (name, *self.inner(name)) if self._tries(each) for key, _ in self._rows(each))
-        return tuple(dict.fromkeys(group for key in names for group in groups_of(key)))
+        return self._reading(name).groups
+
+    def is_kept(self, name: str) -> bool:
+        """Return whether nginx looks a variable up once for a request."""
+        return self._reading(name).is_kept
+
+    def matches(self, name: str) -> bool:
+        """Return whether a look-up may set captures."""
+        return self._reading(name).matches
+
+    def _reading(self, name: str) -> _Reading:
+        if name not in self._readings:
+            inner = self._inner(name)
+            used = set().union(*(self.used(each) for each in (name, *inner)))
+            patterns = [key for each in (name, *inner) for key in self._patterns(each)]
+            form = self.form(name)
+            is_volatile = form["kind"] == "opaque" or any(row["args"][:1] == ["volatile"] for row in form["rows"])
+            self._readings[name] = _Reading(
+                inner,
+                tuple(sorted(each for each in used if not self.defines(each))),
+                tuple(dict.fromkeys(group for key in patterns for group in groups_of(key))),
+                not is_volatile,
+                bool(patterns),
+            )
+        return self._readings[name]
+
+    def _inner(self, name: str) -> tuple[str, ...]:
+        known = {name}
+        waiting = [name]
+        while waiting:
+            new = set(filter(self.defines, self.used(waiting.pop()))) - known
+            known |= new
+            waiting += new
+        return tuple(sorted(known - {name}))
+
+    def _patterns(self, name: str) -> Iterator[str]:
+        if self.form(name)["kind"] == "map":
+            yield from (key for key, _ in self._rows(name) if key.startswith("~"))
 
 
 def groups_of(key: str) -> tuple[str, ...]:

@@ -275,10 +275,10 @@ def _answers(question: Question, region: Region) -> list[tuple[Place, Region]]:
     """Return where the answers to a question lead that requests of a region have."""
     answer = region.answer(question.atom)
     if answer is not None:
-        return [(question.true if answer else question.false, region)]
+        return [(question.true() if answer else question.false(), region)]
     return [
-        (question.false, region.with_answer(question.atom, False)),
-        (question.true, region.with_answer(question.atom, True)),
+        (question.false(), region.with_answer(question.atom, False)),
+        (question.true(), region.with_answer(question.atom, True)),
     ]
 
 

@@ -1,10 +1,14 @@
-"""Patterns as they are written: the names of their groups, and what stands in a group and beside it."""
+"""Patterns as they are written: plain text as a pattern, the names of groups, and what a group holds."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+
+PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
+"""Text that stands for itself in a pattern."""
 
 _NAMED = re.compile(rb"\(\?P?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')")
 
@@ -12,9 +16,56 @@ _PLAIN_GROUP = re.compile(rb"\((?:\?:|\?P?<([A-Za-z_]\w*)>|(?!\?|\*))")
 
 _CLASS = re.compile(rb"\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL)
 
-_TOKEN = re.compile(_CLASS.pattern + rb"|\\.|.", re.DOTALL)
+_PART = re.compile(_CLASS.pattern + rb"|\\.|.", re.DOTALL)
+"""The parts of a pattern."""
 
-_BORDERS = {b"^", b"$", rb"\b", rb"\B", rb"\A", rb"\z", rb"\Z"}
+_TEXT = re.compile(rb"\(\?:|\\[^A-Za-z0-9]|.", re.DOTALL)
+"""The parts of alternatives of plain text; an escape of a letter or digit begins with a lone backslash."""
+
+_MOST_STRINGS = 100_000
+
+
+def equal_to(value: bytes) -> bytes:
+    """Return a pattern that matches these bytes only."""
+    return b"^" + escaped(value) + rb"\z"
+
+
+def starts_with(prefix: bytes) -> bytes:
+    """Return a pattern that matches what starts with these bytes."""
+    return b"^" + escaped(prefix)
+
+
+def escaped(text: bytes) -> bytes:
+    """Return bytes as a pattern that matches just them."""
+    if PLAIN.fullmatch(text):
+        return text
+    return b"".join(bytes([byte]) if PLAIN.fullmatch(bytes([byte])) else b"\\x%02x" % byte for byte in text)
+
+
+_ONLY = re.compile(rb"\^((?:[A-Za-z0-9/_ -]|\\x[0-9a-f]{2})*)\\z")
+
+
+@lru_cache(maxsize=1 << 16)
+def only_value(pattern: bytes) -> bytes | None:
+    """Return the value that a pattern as of `equal_to` matches; None for other patterns."""
+    match = _ONLY.fullmatch(pattern)
+    if match is None:
+        return None
+    return re.sub(rb"\\x(..)", lambda escape: bytes.fromhex(escape[1].decode()), match[1])
+
+
+@lru_cache(maxsize=1 << 12)
+def without(pattern: bytes) -> bytes | None:
+    """Return a pattern that matches just what a pattern `^(?!...)` does not; None for other patterns."""
+    if not (pattern.startswith(b"^(?!") and pattern.endswith(b")")) or rb"\Q" in pattern:
+        return None
+    inner = b"(?:" + pattern[4:]
+    depth = 0
+    for match in _PART.finditer(inner):
+        depth += {b"(": 1, b")": -1}.get(match[0], 0)
+        if depth == 0 and match.end() < len(inner):
+            return None
+    return b"^" + inner if depth == 0 else None
 
 
 def group_names(pattern: bytes) -> tuple[str, ...]:
@@ -24,49 +75,100 @@ def group_names(pattern: bytes) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group that takes part in every match of its pattern: `flags`, `before`, `(body)`, `after`."""
+    """A group that takes part in every match of its pattern and holds one of some strings.
 
-    flags: bytes
+    Attributes:
+        before: What stands before it.
+        strings: What it may hold, in the order in which they are tried.
+        after: What stands behind it.
+    """
+
     before: bytes
-    body: bytes
+    strings: tuple[bytes, ...]
     after: bytes
 
-    def whole(self) -> bytes:
-        """Return a pattern that matches whatever the group captures, in full."""
-        return self.flags + b"^(?:" + self.body + rb")\z"
-
     def holding(self, content: bytes) -> bytes:
-        """Return a pattern that matches at least where the group captures what `content` matches in full."""
-        return self.flags + self.before + b"(?:" + content + b")" + self.after
+        """Return a pattern that matches at least where the group holds `content`."""
+        return self.before + escaped(content) + self.after
+
+    def near(self, beginning: bytes | None) -> tuple[bytes, ...]:
+        """Return the strings that it may hold where the subject starts with these bytes, in any case of letters."""
+        if beginning is None or self.before != b"^":
+            return self.strings
+        return tuple(text for text in self.strings if text.lower().startswith(beginning) or beginning.startswith(text))
+
+    def tried_before(self, content: bytes) -> tuple[bytes, ...]:
+        """Return the longer strings that are tried before one, and so are not there where the group holds that."""
+        if self.after or self.before != b"^":
+            return ()
+        return self._longer.get(content, ())
+
+    @property
+    def _longer(self) -> Mapping[bytes, tuple[bytes, ...]]:
+        return _longer(self.strings)
 
 
-@lru_cache(maxsize=1 << 12)
+@lru_cache(maxsize=1 << 8)
+def _longer(strings: tuple[bytes, ...]) -> dict[bytes, tuple[bytes, ...]]:
+    """Return for each string those before it that start with it, if there are any."""
+    order = {text: at for at, text in reversed(list(enumerate(strings)))}
+    longer: dict[bytes, tuple[bytes, ...]] = {}
+    for text in strings:
+        for end in range(len(text)):
+            if order.get(text[:end], -1) > order[text]:
+                longer[text[:end]] = (*longer.get(text[:end], ()), text)
+    return longer
+
+
+@lru_cache(maxsize=1 << 10)
 def group(pattern: bytes, name: str) -> Group | None:
-    """Return a group by its number or name; None if it is not clear at a glance what stands in it.
+    """Return a group by its number or name; None if it is not clear at a glance what it holds.
 
-    Understood are groups that are neither repeated nor in another one and have no anchors, of a pattern without
-    alternatives beside them, look-around, atomic and possessive parts, and back references.
+    Understood are groups that are neither repeated nor in another one, of a pattern without alternatives beside them,
+    look-around, atomic and possessive parts, and back references.
     """
-    flags = b"(?i)" if pattern.startswith(b"(?i)") else b""
-    spans = _outer_groups(pattern, len(flags))
-    if spans is None:
-        return None
-    for number, (own_name, start, body, end) in enumerate(spans, 1):
+    for number, (own_name, start, body, end) in enumerate(_outer_groups(pattern) or (), 1):
         if name in (str(number), own_name):
-            result = Group(flags, pattern[len(flags) : start], pattern[body : end - 1], pattern[end:])
-            return None if _has_border(result.body) else result
+            strings = _strings(pattern[body : end - 1])
+            return None if strings is None else Group(pattern[:start], tuple(strings), pattern[end:])
     return None
 
 
-def _has_border(body: bytes) -> bool:
-    """Return whether a match depends on what stands beside it."""
-    return any(token in _BORDERS for token in _TOKEN.findall(body))
+def beginnings(pattern: bytes) -> Group | None:
+    """Return the group that makes up a pattern which matches what starts with one of its strings; None for others."""
+    first = group(pattern, "1")
+    return first if first is not None and first.before == b"^" and not first.after else None
 
 
-def _outer_groups(pattern: bytes, at: int) -> list[tuple[str, int, int, int]] | None:
+def _strings(body: bytes) -> list[bytes] | None:
+    """Return what alternatives of plain text match, in the order in which they are tried; None for anything else."""
+    ways: list[bytes] = []  # of the alternatives before
+    current = [b""]  # of the sequence so far
+    stack: list[tuple[list[bytes], list[bytes]]] = []
+    for token in _TEXT.findall(body):
+        if token == b"(?:":
+            stack.append((ways, current))
+            ways, current = [], [b""]
+        elif token == b"|":
+            ways, current = ways + current, [b""]
+        elif token == b")":
+            inner = ways + current
+            ways, before = stack.pop()
+            current = [text + more for text in before for more in inner]
+        elif len(token) == 1 and token in b".*+?{[]^$()\\":
+            return None
+        else:
+            current = [text + token.removeprefix(b"\\") for text in current]
+        if len(ways) + len(current) > _MOST_STRINGS:
+            return None
+    return ways + current
+
+
+def _outer_groups(pattern: bytes) -> list[tuple[str, int, int, int]] | None:
     """Return name, start, start of the body and end of each capturing group, if all stand side by side."""
     found: list[tuple[str, int, int, int]] = []
     stack: list[tuple[str, int, int] | None] = []
+    at = 0
     while at < len(pattern):
         byte = pattern[at : at + 1]
         if byte == b"\\":

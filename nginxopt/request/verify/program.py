@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from nginxopt.request.verify.definitions import Definitions
 from nginxopt.request.verify.keys import Keys
-from nginxopt.request.verify.region import equal_to, starts_with
+from nginxopt.request.verify.patterns import equal_to, starts_with
 from nginxopt.request.verify.side import LocationName, Side, Words
 from nginxopt.request.verify.symbols import variables
 from nginxopt.semantics.site.form import StatementForm

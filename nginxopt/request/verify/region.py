@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from nginxopt._native import Patterns, common_subject
+from nginxopt.request.verify.patterns import PLAIN, only_value, without
 from nginxopt.request.verify.symbols import URI, Symbol, Text, Variable
 
 FALSE = rb"^0?\z"
@@ -17,8 +18,6 @@ _RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
 
 _NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
 """Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
-
-_PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +39,7 @@ class Fact:
 Atom = Matches | Fact
 
 
-def equal_to(value: bytes) -> bytes:
-    """Return a pattern that matches these bytes only."""
-    return b"^" + escaped(value) + rb"\z"
-
-
-def starts_with(prefix: bytes) -> bytes:
-    """Return a pattern that matches what starts with these bytes."""
-    return b"^" + escaped(prefix)
-
-
-def escaped(text: bytes) -> bytes:
-    """Return bytes as a pattern that matches just them."""
-    if _PLAIN.fullmatch(text):
-        return text
-    return b"".join(bytes([byte]) if _PLAIN.fullmatch(bytes([byte])) else b"\\x%02x" % byte for byte in text)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Known:
     """The patterns that a value matches, and those that it does not, each once and in the order they were asked in."""
 
@@ -82,9 +64,11 @@ class Known:
         if only is not None:
             return matches(pattern, only)
         inside = tuple(self.inside)
-        if is_empty((*inside, pattern), self._near((*inside, pattern))):
+        if _exclude_each_other((*inside, pattern)):
             return False
-        return True if is_empty(inside, (*self._near(inside), pattern)) else None
+        if is_empty((*inside, pattern), _near((*inside, pattern), self._near)):
+            return False
+        return True if is_empty(inside, (*self._near, pattern)) else None
 
     @property
     def only(self) -> bytes | None:
@@ -102,18 +86,21 @@ class Known:
             matches(pattern, value) for pattern in self.outside
         )
 
-    def _near(self, inside: tuple[bytes, ...]) -> tuple[bytes, ...]:
-        """Return the patterns of `outside` that what matches all of `inside` may match, as far as a glance tells."""
-        beginning = _longest_beginning(inside)
-        if beginning is None:
-            return tuple(self.outside)
-        return tuple(pattern for pattern in self.outside if may_begin(pattern, beginning))
+    @cached_property
+    def _near(self) -> tuple[bytes, ...]:
+        """The patterns of `outside` that such values may match, as far as a glance tells."""
+        return _near(tuple(self.inside), tuple(self.outside))
 
-    @property
+    @cached_property
     def is_empty(self) -> bool:
         """Whether certainly no value is such."""
-        inside = tuple(self.inside)
-        return bool(inside) and is_empty(inside, self._near(inside))
+        return bool(self.inside) and is_empty(tuple(self.inside), self._near)
+
+
+def _near(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Return the patterns of `outside` that what matches all of `inside` may match, as far as a glance tells."""
+    beginning = _longest_beginning(inside)
+    return outside if beginning is None else tuple(pattern for pattern in outside if may_begin(pattern, beginning))
 
 
 def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
@@ -134,12 +121,15 @@ class Region:
         """Return the part of the region with that answer."""
         if isinstance(atom, Fact):
             return Region(self.values, {**self.facts, atom: answer})
-        known = self.known(atom.subject).with_answer(atom.pattern, answer)
+        pattern, answer = _positive(atom.pattern, answer)
+        known = self.known(atom.subject).with_answer(pattern, answer)
         return Region({**self.values, atom.subject: known}, self.facts)
 
     def with_known(self, subject: Symbol, known: Known) -> Region:
         """Return the part of the region in which that is known of a value, too."""
-        before = self.known(subject)
+        before = self.values.get(subject)
+        if before is None:
+            return Region({**self.values, subject: known}, self.facts)
         both = Known({**before.inside, **known.inside}, {**before.outside, **known.outside})
         return Region({**self.values, subject: both}, self.facts)
 
@@ -158,7 +148,9 @@ class Region:
             return self.facts.get(atom)
         if isinstance(atom.subject, Text):
             return matches(atom.pattern, atom.subject.value)
-        return self.known(atom.subject).answer(atom.pattern)
+        pattern, is_match = _positive(atom.pattern, True)
+        answer = self.known(atom.subject).answer(pattern)
+        return answer if is_match or answer is None else not answer
 
     def known(self, subject: Symbol) -> Known:
         """Return what is known of a value."""
@@ -168,6 +160,12 @@ class Region:
     def is_empty(self) -> bool:
         """Whether certainly no request is in it."""
         return any(known.is_empty for known in self.values.values())
+
+
+def _positive(pattern: bytes, answer: bool) -> tuple[bytes, bool]:
+    """Return a pattern and an answer that say the same, without a negative look-ahead over the whole."""
+    inner = without(pattern)
+    return (pattern, answer) if inner is None else (inner, not answer)
 
 
 def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
@@ -210,9 +208,9 @@ def _exclude_each_other(patterns: tuple[bytes, ...]) -> bool:
 
 
 def may_begin(pattern: bytes, beginning: bytes) -> bool:
-    """Return whether something may match a pattern that starts with these bytes, in any case of letters."""
+    """Return whether something that starts with these bytes, given in lower case, may match a pattern."""
     own = _beginning(pattern)
-    return own is None or own.startswith(beginning.lower()) or beginning.lower().startswith(own)
+    return own is None or own.startswith(beginning) or beginning.startswith(own)
 
 
 def _longest_beginning(patterns: tuple[bytes, ...]) -> bytes | None:
@@ -227,23 +225,11 @@ def _beginning(pattern: bytes) -> bytes | None:
     pattern = pattern.removeprefix(b"(?i)")
     if not pattern.startswith(b"^") or b"|" in pattern:
         return None
-    match = _PLAIN.match(pattern, 1)
+    match = PLAIN.match(pattern, 1)
     if match is None:
         return b""
     rest = pattern[match.end() : match.end() + 1]
     return (match[0][:-1] if rest and rest in b"*?+{" else match[0]).lower()
-
-
-_ONLY = re.compile(rb"\^((?:[A-Za-z0-9/_ -]|\\x[0-9a-f]{2})*)\\z")
-
-
-@lru_cache(maxsize=1 << 16)
-def only_value(pattern: bytes) -> bytes | None:
-    """Return the value that a pattern as of `equal_to` matches; None for other patterns."""
-    match = _ONLY.fullmatch(pattern)
-    if match is None:
-        return None
-    return re.sub(rb"\\x(..)", lambda escape: bytes.fromhex(escape[1].decode()), match[1])
 
 
 @lru_cache(maxsize=1 << 16)

@@ -18,7 +18,7 @@ from nginxopt.request.verify.tables import Tables
 from nginxopt.request.verify.unfold import Unfolding
 from nginxopt.request.verify.values import Values
 
-WORK = 200_000
+WORK = 5_000_000
 """How many operations may be run for a pair of servers."""
 
 _BEFORE = {

@@ -5,12 +5,12 @@ Sources: ngx_http_rewrite_module.c, ngx_http_script.c and `ngx_http_core_find_lo
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 
-from nginxopt.request.verify.patterns import group_names
+from nginxopt.request.verify.patterns import equal_to, group_names
 from nginxopt.request.verify.program import Operation, Program
-from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, equal_to
+from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, join
 from nginxopt.request.verify.values import Values
@@ -39,11 +39,11 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An operation that asks: where each answer leads."""
+    """An operation that asks: where each answer leads, found out if there are requests with it."""
 
     atom: Atom
-    true: Place
-    false: Place
+    true: Callable[[], Place]
+    false: Callable[[], Place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +128,12 @@ class Steps:
         sign, text = operation.words
         assert text is not None
         pattern, state = text.encode("latin-1"), after.state
-        matched = state
-        if sign == "~":
-            matched = state.with_match(Match(state.uri, pattern), group_names(pattern))
-        inside = Place((operation.body,), matched)
-        return Question(Matches(state.uri, pattern), inside, after)
+
+        def inside() -> Place:
+            matched = state.with_match(Match(state.uri, pattern), group_names(pattern)) if sign == "~" else state
+            return Place((operation.body,), matched)
+
+        return Question(Matches(state.uri, pattern), inside, lambda: after)
 
     def _set(self, operation: Operation, state: State) -> State:
         name, text = operation.words
@@ -151,7 +152,7 @@ class Steps:
             return self._asking(Fact(words[0].decode().removeprefix("!"), (value,)), operation, after, state, words[0])
         left, state = self.values.value(words[0], after.state, "if")
         if test not in ("=", "!="):
-            return Question(Matches(left, FALSE), after.with_state(state), after.with_state(state).then(operation.body))
+            return self._asking(Matches(left, FALSE), operation, after, state, b"!")
         right, state = self.values.value(words[2], state, "if")
         if left == right:
             return after.with_state(state).then(operation.body) if test == "=" else after.with_state(state)
@@ -164,8 +165,9 @@ class Steps:
     def _asking(self, atom: Atom, operation: Operation, after: Place, state: State, test: bytes) -> Question:
         """Return a question whose positive answer leads into a block, or past it if the test is negated."""
         behind = after.with_state(state)
-        inside = behind.then(operation.body)
-        return Question(atom, behind, inside) if test.startswith(b"!") else Question(atom, inside, behind)
+        if test.startswith(b"!"):
+            return Question(atom, lambda: behind, lambda: behind.then(operation.body))
+        return Question(atom, lambda: behind.then(operation.body), lambda: behind)
 
     def _matching(self, operation: Operation, after: Place, value: bytes, pattern: bytes, test: str) -> Question:
         subject, state = self.values.value(value, after.state, "if")
@@ -174,32 +176,35 @@ class Steps:
         hit = after.with_state(state.with_match(Match(subject, pattern), group_names(pattern)))
         miss = after.with_state(state.without_match())
         if test.startswith("!"):
-            return Question(Matches(subject, pattern), hit, miss.then(operation.body))
-        return Question(Matches(subject, pattern), hit.then(operation.body), miss)
+            return Question(Matches(subject, pattern), lambda: hit, lambda: miss.then(operation.body))
+        return Question(Matches(subject, pattern), lambda: hit.then(operation.body), lambda: miss)
 
     def _rewrite(self, operation: Operation, after: Place) -> Question:
-        pattern, replacement, flag = operation.words
-        assert pattern is not None
+        assert operation.words[0] is not None
+        pattern, state = operation.words[0].encode("latin-1"), after.state
+        return Question(
+            Matches(state.uri, pattern),
+            lambda: self._rewritten(operation, pattern, after),
+            lambda: after.with_state(state.without_match()),
+        )
+
+    def _rewritten(self, operation: Operation, pattern: bytes, after: Place) -> Place:
+        """Return the place behind a rewrite whose pattern matched."""
+        _, replacement, flag = operation.words
         assert replacement is not None
-        regex, state = pattern.encode("latin-1"), after.state
-        hit = replace(state.with_match(Match(state.uri, regex), group_names(regex)), was_matched=True)
-        miss = after.with_state(state.without_match())
+        matched = after.state.with_match(Match(after.state.uri, pattern), group_names(pattern))
+        matched = replace(matched, was_matched=True)
         is_redirect = flag in ("redirect", "permanent") or is_url(replacement)
-        uri, args, hit = self._target(replacement, hit, "redirect" if is_redirect else "rewrite")
+        uri, args, matched = self._target(replacement, matched, "redirect" if is_redirect else "rewrite")
         if is_redirect:
             code = "301" if flag == "permanent" else "302"
             text = Text(replacement.encode("latin-1"))  # decoded from here on, which the same words are alike
             target = derived("redirect", (text, uri))
-            return Question(
-                Matches(state.uri, regex), self._end(Leaf("redirect", (code, target, args), hit, operation.node)), miss
-            )
-        hit = replace(hit, uri=uri, args=args, is_changed=True)
-        matched = after.with_state(hit)
+            return self._end(Leaf("redirect", (code, target, args), matched, operation.node))
+        behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True))
         if flag == "break":
-            matched = self._stopped(matched)
-        elif flag == "last":
-            matched = self._last(matched)
-        return Question(Matches(state.uri, regex), matched, miss)
+            return self._stopped(behind)
+        return self._last(behind) if flag == "last" else behind
 
     def _end(self, leaf: Leaf) -> Place:
         return Place(((Operation("leaf", (), None, (), leaf.node, leaf, None),),), leaf.state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 URI = "uri"
 ARGS = "args"
@@ -103,7 +104,8 @@ def derived(name: str, sources: tuple[Symbol, ...]) -> Symbol:
     return Derived(name, sources)
 
 
-def pieces(value: bytes) -> list[bytes | str]:
+@lru_cache(maxsize=1 << 14)
+def pieces(value: bytes) -> tuple[bytes | str, ...]:
     """Return the parts of a value as nginx reads it: text as bytes, the names of variables and captures as strings."""
     parts: list[bytes | str] = []
     end = 0
@@ -114,7 +116,7 @@ def pieces(value: bytes) -> list[bytes | str]:
         end = match.end()
     if end < len(value):
         parts.append(value[end:])
-    return parts
+    return tuple(parts)
 
 
 def variables(value: bytes) -> set[str]:

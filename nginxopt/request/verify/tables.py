@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nginxopt.request.verify.definitions import Definitions
-from nginxopt.request.verify.patterns import group_names
-from nginxopt.request.verify.region import Known, escaped
+from nginxopt.request.verify.patterns import escaped, group_names
 from nginxopt.request.verify.side import Definition
 from nginxopt.request.verify.symbols import Capture, Derived, Match, Symbol, Text, join, pieces
 
@@ -42,26 +41,12 @@ class Table:
     def _keys(self) -> list[bytes]:
         return sorted(self.exact)
 
-    @cached_property
-    def no_key(self) -> Known:
-        """What is known of a value that is no plain key."""
-        return Known(outside=dict.fromkeys(map(key_pattern, self._keys)))
-
-    def keys(self, beginning: bytes | None, *, is_prefix: bool) -> Iterator[bytes]:
-        """Yield the plain keys that start with these bytes, in any case of letters; all for None.
-
-        With `is_prefix`, what is looked up may be shorter than `beginning`: also the keys that this starts with.
-        """
-        if beginning is None:
-            yield from self._keys
-            return
-        lower = beginning.lower()
-        for at in range(bisect_left(self._keys, lower), len(self._keys)):
-            if not self._keys[at].startswith(lower):
+    def keys(self, beginning: bytes | None) -> Iterator[bytes]:
+        """Yield the plain keys that start with these bytes in lower case; all for None."""
+        for at in range(0 if beginning is None else bisect_left(self._keys, beginning), len(self._keys)):
+            if beginning is not None and not self._keys[at].startswith(beginning):
                 break
             yield self._keys[at]
-        if is_prefix:
-            yield from (lower[:end] for end in range(len(lower)) if lower[:end] in self.exact)
 
 
 def key_pattern(key: bytes) -> bytes:

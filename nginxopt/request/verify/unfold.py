@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from nginxopt.request.verify.patterns import Group, group
-from nginxopt.request.verify.region import Fact, Matches, Region, equal_to, escaped, matches, only_value
+from nginxopt.request.verify.patterns import Group, beginnings, equal_to, group
+from nginxopt.request.verify.region import Fact, Known, Matches, Region, matches
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Leaf
 from nginxopt.request.verify.symbols import (
@@ -54,8 +54,8 @@ class Unfolding:
                 parts.append(Pair(_end(pair.old, symbol, value), _end(pair.new, symbol, value), region, found))
         return parts
 
-    def _looked_up(self, pair: Pair) -> Iterator[Derived]:
-        """Yield the maps in a pair, those that its requests depend on first."""
+    def _looked_up(self, pair: Pair) -> Iterator[Derived | Capture]:
+        """Yield the maps and groups in a pair, those that its requests depend on first."""
         for subject in pair.region.values:
             yield from self._within(subject, pair)
         for fact in pair.region.facts:
@@ -68,8 +68,8 @@ class Unfolding:
             for value in (leaf.state.uri, leaf.state.args, *(leaf.state.values or {}).values()):
                 yield from self._within(value, pair)
 
-    def _within(self, symbol: Symbol, pair: Pair) -> Iterator[Derived]:
-        """Yield the maps that a value is looked up in, what they are looked up by before themselves."""
+    def _within(self, symbol: Symbol, pair: Pair) -> Iterator[Derived | Capture]:
+        """Yield the maps and groups that a value comes from, what they come from before themselves."""
         match symbol:
             case Derived(_, sources):
                 table = self._tables.table(symbol)
@@ -81,6 +81,8 @@ class Unfolding:
                         yield from self._within(source, pair)
             case Capture(Match(subject, _)) if subject is not None:
                 yield from self._within(subject, pair)
+                if _group(symbol) is not None:
+                    yield symbol
             case Join(parts):
                 for part in parts:
                     yield from self._within(part, pair)
@@ -88,8 +90,11 @@ class Unfolding:
     def _source(self, symbol: Derived, table: Table, pair: Pair) -> Symbol:
         return _known_now(self._tables.source(symbol, table), pair.found)
 
-    def _cases(self, symbol: Derived, pair: Pair) -> Iterator[tuple[Region, Symbol]]:
-        """Yield the parts of a region by the row that answers, with its value."""
+    def _cases(self, symbol: Derived | Capture, pair: Pair) -> Iterator[tuple[Region, Symbol]]:
+        """Yield the parts of a region by the row that answers, or by what a group holds, with that value."""
+        if isinstance(symbol, Capture):
+            yield from _held(symbol, pair.region)
+            return
         table = self._tables.table(symbol)
         assert table is not None
         source, left = self._source(symbol, table, pair), pair.region
@@ -98,25 +103,21 @@ class Unfolding:
             return
         for key in _keys(table, source, left):
             atom = Matches(source, key_pattern(key))
-            within = _closed(pair.region.with_answer(atom, True))
+            within = pair.region.with_answer(atom, True)
             if not within.is_empty:
                 yield within, self._tables.value(symbol, table.exact[key], None)
                 left = left.with_answer(atom, False)
-        if isinstance(source, Capture):  # the other keys: with them it shows that what is captured is always a key
-            left = left.with_known(source, table.no_key)
         atom = Matches(source, _EMPTY)
         if table.rows and b"" not in table.exact and left.answer(atom) is not False:
             yield left.with_answer(atom, True), self._tables.value(symbol, table.default, None)
             left = left.with_answer(atom, False)
         for row in table.rows:
-            atom = Matches(source, row.pattern)
-            answer = left.answer(atom)
-            if answer is False:
-                continue
-            yield left.with_answer(atom, True), self._tables.value(symbol, row.value, Match(source, row.pattern))
-            left = left.with_answer(atom, False)
-            if answer:
+            hit, miss = _tried(row.pattern, source, left)
+            if hit is not None:
+                yield hit, self._tables.value(symbol, row.value, Match(source, row.pattern))
+            if miss is None:
                 return
+            left = miss
         yield left, self._tables.value(symbol, table.default, None)
 
     def _found(self, symbol: Derived, table: Table, source: Text) -> Symbol:
@@ -145,43 +146,40 @@ def _keys(table: Table, source: Symbol, region: Region) -> Iterator[bytes]:
     only = known.only
     if only is not None:
         return iter([only.lower()] if only.lower() in table.exact else [])
-    if isinstance(source, Capture) and source.use in _RAW and source.match.subject is not None:
-        own = _group(source)
-        if own is not None and own.before == b"^":
-            return table.keys(region.known(source.match.subject).beginning, is_prefix=True)
-    return table.keys(known.beginning, is_prefix=False)
+    return table.keys(known.beginning)
 
 
-def _closed(region: Region) -> Region:
-    """Return a region with what the values of captures tell of what they were captured from."""
-    for subject, known in list(region.values.items()):
-        if not isinstance(subject, Capture) or subject.use not in _RAW or subject.match.subject is None:
-            continue
-        own = _group(subject)
-        if own is None:
-            continue
-        region = _known(region, subject, own.whole())
-        for pattern in known.inside:
-            value = only_value(pattern)
-            if value is not None:
-                region = _known(region, subject.match.subject, own.holding(_exactly(pattern, value)))
-                if own.before == b"^":
-                    region = _known(region, subject.match.subject, b"(?i)^" + escaped(value))
-    return region
-
-
-def _exactly(pattern: bytes, value: bytes) -> bytes:
-    return b"(?i:" + escaped(value) + b")" if pattern.startswith(b"(?i)") else escaped(value)
+def _tried(pattern: bytes, source: Symbol, region: Region) -> tuple[Region | None, Region | None]:
+    """Return the parts of a region that a pattern matches and that it does not; None where nothing is left."""
+    first = beginnings(pattern)
+    if first is not None:  # which one it is, or that it is none, is easier to see than what all together match
+        near = first.near(region.known(source).beginning)
+        none = Known(outside=dict.fromkeys(map(first.holding, near)))
+        return (region if near else None), region.with_known(source, none)
+    atom = Matches(source, pattern)
+    answer = region.answer(atom)
+    hit = None if answer is False else region.with_answer(atom, True)
+    return hit, None if answer else region.with_answer(atom, False)
 
 
 def _group(capture: Capture) -> Group | None:
-    return None if capture.match.pattern is None else group(capture.match.pattern, capture.group)
+    """Return the group of a capture, if it is used as it was matched and holds one of some strings."""
+    match = capture.match
+    if capture.use not in _RAW or match.pattern is None or match.subject is None:
+        return None
+    return group(match.pattern, capture.group)
 
 
-def _known(region: Region, subject: Symbol, pattern: bytes) -> Region:
-    if pattern in region.known(subject).inside:
-        return region
-    return region.with_answer(Matches(subject, pattern), True)
+def _held(capture: Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
+    """Yield the parts of a region by what a capture holds."""
+    own, subject = _group(capture), capture.match.subject
+    assert own is not None
+    assert subject is not None
+    for text in own.near(region.known(subject).beginning):
+        within = region.with_answer(Matches(subject, own.holding(text)), True)
+        for other in own.tried_before(text):
+            within = within.with_answer(Matches(subject, own.holding(other)), False)
+        yield within, Text(text)
 
 
 def _with_value(region: Region, symbol: Symbol, value: Symbol) -> Region | None:
@@ -199,7 +197,6 @@ def _with_value(region: Region, symbol: Symbol, value: Symbol) -> Region | None:
         if changed is None:
             return None
         result = changed
-    result = _closed(result)
     return None if result.is_empty else result
 
 
