@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from nginxopt.request.verify.definitions import groups_of
+from nginxopt.request.verify.definitions import Definitions, groups_of
+from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.symbols import variables
 from nginxopt.semantics.site.form import StatementForm
@@ -48,27 +49,40 @@ class Live:
 
 def _kept(side: Side) -> set[str]:
     """Return the variables that are read outside of scripts, or in one that has not set them before."""
-    kept = set().union(*(variables(word.encode("latin-1")) for word in _outside(side) if "$" in word))
+    reading = _Reading(side)
+    kept = set().union(*map(reading.variables, _settings(side)))
     inner = {statement["level"] for statement in _statements(side) if statement["kind"] == "if"}
     for number in range(len(side.form["levels"])):
         if number not in inner:
-            kept |= _unset(side, number, set())
+            kept |= reading.unset(number, set())
     return kept
 
 
-def _unset(side: Side, level: int, known: set[str]) -> set[str]:
-    """Return the variables that a script reads before it has set them, whatever branches it took; add those it sets to
-    `known`.
-    """
-    unset: set[str] = set()
-    for statement in side.script(level):
-        read = (variables(word.encode("latin-1")) for word in _read(statement))
-        unset |= set().union(*read) - known
-        if statement["kind"] == "set":
-            known.add(statement["variable"].removeprefix("$").lower())
-        elif statement["kind"] == "if":
-            unset |= _unset(side, statement["level"], set(known))
-    return unset
+class _Reading:
+    """What the words of a side read, through its maps, too."""
+
+    def __init__(self, side: Side) -> None:
+        self._side = side
+        self._definitions = Definitions(side, Keys())
+
+    def variables(self, word: str) -> set[str]:
+        """Return the variables that a word reads, directly or not."""
+        names = variables(word.encode("latin-1")) if "$" in word else set()
+        defined = filter(self._definitions.defines, names)
+        return names.union(*((*self._definitions.bases(name), *self._definitions.inner(name)) for name in defined))
+
+    def unset(self, level: int, known: set[str]) -> set[str]:
+        """Return the variables that a script reads before it has set them, whatever branches it took; add those it
+        sets to `known`.
+        """
+        unset: set[str] = set()
+        for statement in self._side.script(level):
+            unset |= set().union(*map(self.variables, _read(statement))) - known
+            if statement["kind"] == "set":
+                known.add(statement["variable"].removeprefix("$").lower())
+            elif statement["kind"] == "if":
+                unset |= self.unset(statement["level"], set(known))
+        return unset
 
 
 def _read(statement: StatementForm) -> Sequence[str]:
@@ -86,22 +100,24 @@ def _read(statement: StatementForm) -> Sequence[str]:
 
 
 def _words(side: Side) -> Iterator[str]:
-    """Yield the words of settings, maps and statements, but for the targets of rewrites and the names that are set."""
-    yield from _outside(side)
-    for statement in _statements(side):
-        if statement["kind"] != "rewrite":
-            yield from _read(statement)
+    """Yield the words of settings, maps and statements, but for the targets of rewrites and the names that are set.
 
-
-def _outside(side: Side) -> Iterator[str]:
-    """Yield the words of settings and maps. Where a row reads what its own pattern has set, that is no reading."""
-    for directive in side.form["directives"]:
-        yield from directive["args"]
+    Where a row of a map reads what its own pattern has set, that is no reading.
+    """
+    yield from _settings(side)
     for form in side.definitions.values():
         if form["kind"] != "opaque":
             yield form["source"] or ""
             for row in form["rows"]:
                 yield from _without_own_groups(row["args"])
+    for statement in _statements(side):
+        if statement["kind"] != "rewrite":
+            yield from _read(statement)
+
+
+def _settings(side: Side) -> Iterator[str]:
+    for directive in side.form["directives"]:
+        yield from directive["args"]
     for number in range(len(side.form["levels"])):
         for words in side.others(number).values():
             yield from (word for directive in words for word in directive)

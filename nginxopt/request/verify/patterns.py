@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,6 +10,10 @@ PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
 """Text that stands for itself in a pattern."""
 
 _NAMED = re.compile(rb"\(\?P?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')")
+
+_FLAGS = re.compile(rb"\(\?[is]+\)")
+
+_PLAIN_END = re.compile(rb"(?:[A-Za-z0-9/_ -]|\n|\\n)*\\z")
 
 _PLAIN_GROUP = re.compile(rb"\((?:\?:|\?P?<([A-Za-z_]\w*)>|(?!\?|\*))")
 
@@ -75,37 +78,45 @@ def group_names(pattern: bytes) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group that takes part in every match of its pattern and holds one of some strings.
+    """A group that takes part in every match of its pattern.
 
     Attributes:
         before: What stands before it.
-        strings: What it may hold, in the order in which they are tried.
+        strings: What it may hold, in the order in which they are tried, if it is made up of plain text.
         after: What stands behind it.
     """
 
     before: bytes
-    strings: tuple[bytes, ...]
+    strings: tuple[bytes, ...] | None
     after: bytes
 
-    def holding(self, content: bytes) -> bytes:
-        """Return a pattern that matches at least where the group holds `content`."""
-        return self.before + escaped(content) + self.after
+    @property
+    def is_first(self) -> bool:
+        """Whether a subject starts with what the group holds."""
+        return _FLAGS.sub(b"", self.before) == b"^"
+
+    @property
+    def is_determined(self) -> bool:
+        """Whether the subject alone determines what the group holds: all of it but for plain text on both sides."""
+        return self.is_first and _PLAIN_END.fullmatch(self.after) is not None
+
+    def holding(self, pattern: bytes) -> bytes:
+        """Return a pattern that matches at least where the group holds just what another one matches."""
+        return self.before + pattern + self.after
 
     def near(self, beginning: bytes | None) -> tuple[bytes, ...]:
         """Return the strings that it may hold where the subject starts with these bytes, in any case of letters."""
-        if beginning is None or self.before != b"^":
+        assert self.strings is not None
+        if beginning is None or not self.is_first:
             return self.strings
-        return tuple(text for text in self.strings if text.lower().startswith(beginning) or beginning.startswith(text))
+        lower = ((text, text.lower()) for text in self.strings)
+        return tuple(text for text, own in lower if own.startswith(beginning) or beginning.startswith(own))
 
     def tried_before(self, content: bytes) -> tuple[bytes, ...]:
         """Return the longer strings that are tried before one, and so are not there where the group holds that."""
-        if self.after or self.before != b"^":
+        if self.after or self.before != b"^" or self.strings is None:
             return ()
-        return self._longer.get(content, ())
-
-    @property
-    def _longer(self) -> Mapping[bytes, tuple[bytes, ...]]:
-        return _longer(self.strings)
+        return _longer(self.strings).get(content, ())
 
 
 @lru_cache(maxsize=1 << 8)
@@ -122,22 +133,23 @@ def _longer(strings: tuple[bytes, ...]) -> dict[bytes, tuple[bytes, ...]]:
 
 @lru_cache(maxsize=1 << 10)
 def group(pattern: bytes, name: str) -> Group | None:
-    """Return a group by its number or name; None if it is not clear at a glance what it holds.
+    """Return a group by its number or name; None if it is not clear at a glance what stands beside it.
 
     Understood are groups that are neither repeated nor in another one, of a pattern without alternatives beside them,
     look-around, atomic and possessive parts, and back references.
     """
     for number, (own_name, start, body, end) in enumerate(_outer_groups(pattern) or (), 1):
         if name in (str(number), own_name):
-            strings = _strings(pattern[body : end - 1])
-            return None if strings is None else Group(pattern[:start], tuple(strings), pattern[end:])
+            strings = None if pattern.startswith(b"(?") else _strings(pattern[body : end - 1])
+            return Group(pattern[:start], None if strings is None else tuple(strings), pattern[end:])
     return None
 
 
 def beginnings(pattern: bytes) -> Group | None:
     """Return the group that makes up a pattern which matches what starts with one of its strings; None for others."""
     first = group(pattern, "1")
-    return first if first is not None and first.before == b"^" and not first.after else None
+    is_such = first is not None and first.before == b"^" and not first.after and first.strings is not None
+    return first if is_such else None
 
 
 def _strings(body: bytes) -> list[bytes] | None:
@@ -168,7 +180,8 @@ def _outer_groups(pattern: bytes) -> list[tuple[str, int, int, int]] | None:
     """Return name, start, start of the body and end of each capturing group, if all stand side by side."""
     found: list[tuple[str, int, int, int]] = []
     stack: list[tuple[str, int, int] | None] = []
-    at = 0
+    flags = _FLAGS.match(pattern)
+    at = 0 if flags is None else flags.end()
     while at < len(pattern):
         byte = pattern[at : at + 1]
         if byte == b"\\":

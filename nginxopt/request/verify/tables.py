@@ -48,6 +48,10 @@ class Table:
                 break
             yield self._keys[at]
 
+    def shorter_keys(self, beginning: bytes) -> Iterator[bytes]:
+        """Yield the plain keys that these bytes in lower case start with, without themselves."""
+        return (beginning[:end] for end in range(len(beginning)) if beginning[:end] in self.exact)
+
 
 def key_pattern(key: bytes) -> bytes:
     """Return a pattern that matches a key in any case of letters."""

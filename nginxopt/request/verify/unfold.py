@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
-from nginxopt.request.verify.patterns import Group, beginnings, equal_to, group
+from nginxopt.request.verify.patterns import Group, beginnings, equal_to, escaped, group
 from nginxopt.request.verify.region import Fact, Known, Matches, Region, matches
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Leaf
@@ -81,7 +82,7 @@ class Unfolding:
                         yield from self._within(source, pair)
             case Capture(Match(subject, _)) if subject is not None:
                 yield from self._within(subject, pair)
-                if _group(symbol) is not None:
+                if _is_one_of_some(symbol):
                     yield symbol
             case Join(parts):
                 for part in parts:
@@ -102,11 +103,10 @@ class Unfolding:
             yield left, self._found(symbol, table, source)
             return
         for key in _keys(table, source, left):
-            atom = Matches(source, key_pattern(key))
-            within = pair.region.with_answer(atom, True)
+            within = _equal(pair.region, source, key_pattern(key), True)
             if not within.is_empty:
                 yield within, self._tables.value(symbol, table.exact[key], None)
-                left = left.with_answer(atom, False)
+                left = _equal(left, source, key_pattern(key), False)
         atom = Matches(source, _EMPTY)
         if table.rows and b"" not in table.exact and left.answer(atom) is not False:
             yield left.with_answer(atom, True), self._tables.value(symbol, table.default, None)
@@ -146,7 +146,13 @@ def _keys(table: Table, source: Symbol, region: Region) -> Iterator[bytes]:
     only = known.only
     if only is not None:
         return iter([only.lower()] if only.lower() in table.exact else [])
-    return table.keys(known.beginning)
+    own = _group(source) if isinstance(source, Capture) else None
+    if own is None or not own.is_first:
+        return table.keys(known.beginning)
+    assert isinstance(source, Capture)
+    assert source.match.subject is not None
+    beginning = region.known(source.match.subject).beginning
+    return chain(table.keys(beginning), () if beginning is None else table.shorter_keys(beginning))
 
 
 def _tried(pattern: bytes, source: Symbol, region: Region) -> tuple[Region | None, Region | None]:
@@ -154,7 +160,7 @@ def _tried(pattern: bytes, source: Symbol, region: Region) -> tuple[Region | Non
     first = beginnings(pattern)
     if first is not None:  # which one it is, or that it is none, is easier to see than what all together match
         near = first.near(region.known(source).beginning)
-        none = Known(outside=dict.fromkeys(map(first.holding, near)))
+        none = Known(outside=dict.fromkeys(first.holding(escaped(text)) for text in near))
         return (region if near else None), region.with_known(source, none)
     atom = Matches(source, pattern)
     answer = region.answer(atom)
@@ -163,11 +169,29 @@ def _tried(pattern: bytes, source: Symbol, region: Region) -> tuple[Region | Non
 
 
 def _group(capture: Capture) -> Group | None:
-    """Return the group of a capture, if it is used as it was matched and holds one of some strings."""
+    """Return the group of a capture, if it is used as it was matched."""
     match = capture.match
     if capture.use not in _RAW or match.pattern is None or match.subject is None:
         return None
     return group(match.pattern, capture.group)
+
+
+def _is_one_of_some(capture: Capture) -> bool:
+    own = _group(capture)
+    return own is not None and own.strings is not None
+
+
+def _equal(region: Region, value: Symbol, pattern: bytes, answer: bool) -> Region:
+    """Return the part of a region in which a value is equal to a text, or not. `pattern` is as of `key_pattern`."""
+    region = region.with_answer(Matches(value, pattern), answer)
+    own = _group(value) if isinstance(value, Capture) else None
+    if own is None or not (answer or own.is_determined):
+        return region
+    assert isinstance(value, Capture)
+    assert value.match.subject is not None
+    text = pattern.removeprefix(b"(?i)").removeprefix(b"^").removesuffix(rb"\z")
+    held = b"(?i:" + text + b")" if pattern.startswith(b"(?i)") else text
+    return region.with_answer(Matches(value.match.subject, own.holding(held)), answer)
 
 
 def _held(capture: Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
@@ -176,9 +200,9 @@ def _held(capture: Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
     assert own is not None
     assert subject is not None
     for text in own.near(region.known(subject).beginning):
-        within = region.with_answer(Matches(subject, own.holding(text)), True)
+        within = region.with_answer(Matches(subject, own.holding(escaped(text))), True)
         for other in own.tried_before(text):
-            within = within.with_answer(Matches(subject, own.holding(other)), False)
+            within = within.with_answer(Matches(subject, own.holding(escaped(other))), False)
         yield within, Text(text)
 
 
@@ -211,8 +235,9 @@ def _fact(fact: Fact, values: tuple[Symbol, ...], region: Region, answer: bool) 
         for text, other in ((first, second), (second, first)):
             if isinstance(text, Text):
                 atom = Matches(other, equal_to(text.value))
-                known = region.answer(atom)
-                return region.with_answer(atom, answer) if known in (None, answer) else None
+                if region.answer(atom) not in (None, answer):
+                    return None
+                return _equal(region, other, atom.pattern, answer)
     known = region.answer(Fact(fact.name, values))
     return region.with_answer(Fact(fact.name, values), answer) if known in (None, answer) else None
 
