@@ -98,6 +98,8 @@ class _Verifier:
     def _reason(self, difference: Difference) -> str:
         """Return what is in doubt, as a phrase."""
         old, new = difference.old, difference.new
+        if difference.is_kept:
+            return "a map that is not volatile may keep its value while nginx changes the URI"
         if old.kind != new.kind:
             return f"{_PHRASES[old.kind]} before, {_PHRASES[new.kind]} now"
         if old.what != new.what:

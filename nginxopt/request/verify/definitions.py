@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import group_names
-from nginxopt.request.verify.side import Definition, Side
+from nginxopt.request.verify.side import Definition, Side, statement_words
 from nginxopt.request.verify.symbols import variables
+
+_LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
+"""The variables whose value nothing changes while nginx handles a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ class Definitions:
         return self._reading(name).groups
 
     def is_kept(self, name: str) -> bool:
-        """Return whether nginx looks a variable up once for a request."""
+        """Return whether a value may be an earlier one: nginx looks it up once, and what it depends on may change."""
         return self._reading(name).is_kept
 
     def matches(self, name: str) -> bool:
@@ -94,15 +97,34 @@ class Definitions:
             used = set().union(*(self.used(each) for each in (name, *inner)))
             patterns = [key for each in (name, *inner) for key in self._patterns(each)]
             form = self.form(name)
+            bases = tuple(sorted(each for each in used if not self.defines(each)))
             is_volatile = form["kind"] == "opaque" or any(row["args"][:1] == ["volatile"] for row in form["rows"])
             self._readings[name] = _Reading(
                 inner,
-                tuple(sorted(each for each in used if not self.defines(each))),
+                bases,
                 tuple(dict.fromkeys(group for key in patterns for group in groups_of(key))),
-                not is_volatile,
+                not (is_volatile or all(map(self._lasts, bases))),
                 bool(patterns),
             )
         return self._readings[name]
+
+    def _lasts(self, name: str) -> bool:
+        """Return whether a variable has one value throughout a request."""
+        return (name in _LASTING or name.startswith(("http_", "cookie_", "ssl_"))) and name not in self._assigned
+
+    @cached_property
+    def _assigned(self) -> frozenset[str]:
+        """The variables that scripts and patterns set."""
+        names: set[str] = set()
+        for number in range(len(self._side.form["levels"])):
+            location = self._side.location_name(number) if self._side.level(number)["kind"] == "location" else None
+            names.update(group_names(location.text) if location is not None else ())
+            for statement in self._side.script(number):
+                words = statement_words(statement)
+                names.update(name for word in words for name in group_names(word.encode("latin-1")))
+                if statement["kind"] == "set":
+                    names.add(statement["variable"].removeprefix("$").lower())
+        return frozenset(names)
 
     def _inner(self, name: str) -> tuple[str, ...]:
         known = {name}

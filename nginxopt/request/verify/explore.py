@@ -37,11 +37,18 @@ class TooMuchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Requests that the two sides seem to answer differently; `old` and `new` are the ends of their scripts."""
+    """Requests that the two sides seem to answer differently.
+
+    Attributes:
+        old: The end of the script of the old side.
+        new: That of the new side.
+        is_kept: Whether a map may hold the value of an earlier look-up.
+    """
 
     region: Region
     old: Leaf
     new: Leaf
+    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +189,8 @@ class Explorer:
                 continue
             left = tuple(number - (at == side and leaves[at].kind == "last") for at, number in enumerate(most))
             for leaf, within in self._behind(side, leaves[side], rest[side], part.region):
-                next_pair = Pair(leaf, part.new, within) if side == 0 else Pair(part.old, leaf, within)
+                ends = (leaf, part.new) if side == 0 else (part.old, leaf)
+                next_pair = replace(part, region=within, old=ends[0], new=ends[1])
                 self._follow_on(next_pair, rest, (left[0], left[1]))
 
     def _parts(self, pair: Pair) -> Iterator[Pair]:
@@ -193,12 +201,14 @@ class Explorer:
             if self._is_same(part.old, part.new):
                 continue
             self._spend(1)
-            divided = self._unfolding.divided(part)
-            if divided is None:
+            division = self._unfolding.divided(part)
+            if division is None:
                 yield part
                 continue
-            self._spend(len(divided))
-            waiting += reversed(divided)
+            self._spend(len(division.parts))
+            waiting += reversed(division.parts)
+            if not division.is_complete:
+                waiting.insert(0, replace(part, kept=division.symbol))
 
     def _behind(self, side: int, leaf: Leaf, rest: Program, region: Region) -> Iterator[tuple[Leaf, Region]]:
         """Yield the leaves behind one that is no end."""
@@ -230,7 +240,7 @@ class Explorer:
         """Add a difference, if there may be requests for which it is one."""
         region = self._not_taken_before(pair.region)
         if not region.is_empty:
-            self.differences.append(Difference(region, pair.old, pair.new))
+            self.differences.append(Difference(region, pair.old, pair.new, is_kept=pair.kept is not None))
             if len(self.differences) >= MOST_DIFFERENCES:
                 raise TooMuchError
 

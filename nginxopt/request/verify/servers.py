@@ -52,9 +52,10 @@ class Comparison:
     def __init__(self, old: Side, new: Side) -> None:
         self._keys = Keys()
         self._sides = (old, new)
-        self._live = Live.of(old, new)
-        self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
         self._tables = Tables()
+        self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
+        definitions = (self._compilers[0].definitions, self._compilers[1].definitions)
+        self._live = Live.of(self._sides, definitions, self._tables)
         self._known: dict[tuple[int, int], Compared] = {}
 
     def servers(self, old: int, new: int) -> Compared:

@@ -234,6 +234,16 @@ class Side:
         return LocationName(modifier, text.encode("latin-1"))
 
 
+def statement_words(statement: StatementForm) -> Sequence[str]:
+    """Return the words of a statement in which patterns may stand."""
+    match statement["kind"]:
+        case "if":
+            return statement["condition"]
+        case "rewrite":
+            return [statement["pattern"]]
+    return []
+
+
 @cache
 def _invisible() -> frozenset[str]:
     return frozenset(name for group in _INVISIBLE for name in IGNORED[group].split()) - _VISIBLE

@@ -74,11 +74,12 @@ class State:
         `is_over`: at the end of a script.
         """
         values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name, is_over=is_over))
+        tables = ((key, value) for key, value in (self.cached or {}).items() if live.looks_up(key, is_over=is_over))
         return (
             self.uri,
             self.args,
             frozenset(values),
-            frozenset((self.cached or {}).items()),
+            frozenset(tables),
             (self.captures, self.was_matched) if live.captures else None,
             self.is_changed,
             self.is_stopped,

@@ -105,6 +105,11 @@ class Tables:
             self._known[symbol.name] = None if name in used else table_of(definitions.form(name))
         return self._known[symbol.name]
 
+    def is_kept(self, symbol: Derived) -> bool:
+        """Return whether the value may be that of an earlier look-up."""
+        definitions, name = self._defined[symbol.name]
+        return definitions.is_kept(name)
+
     def source(self, symbol: Derived, table: Table) -> Symbol:
         """Return what is looked up."""
         return self._evaluated(symbol, table.source, None)

@@ -27,12 +27,27 @@ _RAW = {"map", "name"}
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The ends of both scripts for the requests of a region, in which some look-ups have a known value."""
+    """The ends of both scripts for the requests of a region.
+
+    Attributes:
+        found: Values of look-ups that are known there.
+        kept: A map that may hold an earlier value than that of now, so that its rows do not tell what it is.
+    """
 
     old: Leaf
     new: Leaf
     region: Region
     found: Mapping[Symbol, Symbol] = field(default_factory=dict)
+    kept: Symbol | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A pair by the rows of a map. Unless `is_complete`, the map may hold an earlier value, too."""
+
+    symbol: Symbol
+    parts: list[Pair]
+    is_complete: bool
 
 
 class Unfolding:
@@ -41,9 +56,9 @@ class Unfolding:
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
 
-    def divided(self, pair: Pair) -> list[Pair] | None:
-        """Return the parts of a pair by the rows of one map; None if no map is left in it."""
-        symbol = next(self._looked_up(pair), None)
+    def divided(self, pair: Pair) -> Division | None:
+        """Return the parts of a pair by the rows of one map, or by what one group holds; None if nothing is left."""
+        symbol = None if pair.kept is not None else next(self._looked_up(pair), None)
         if symbol is None:
             return None
         parts = []
@@ -53,7 +68,7 @@ class Unfolding:
             if region is not None:
                 found = {**pair.found, symbol: value}
                 parts.append(Pair(_end(pair.old, symbol, value), _end(pair.new, symbol, value), region, found))
-        return parts
+        return Division(symbol, parts, not (isinstance(symbol, Derived) and self._tables.is_kept(symbol)))
 
     def _looked_up(self, pair: Pair) -> Iterator[Derived | Capture]:
         """Yield the maps and groups in a pair, those that its requests depend on first."""
