@@ -33,6 +33,7 @@ NATIVE = {
     "request.verify.hosts": {"common_subject"},
     "request.verify.region": {"Patterns", "common_subject"},
     "request.verify.side": {"request_settings"},
+    "request.verify.substitution": {"captures"},
     "request.model": {"RequestModel", "SiteRefusedError"},
     "rewrite.redirects.script": {"Script"},
     "rewrite.redirects.site": {"path_of"},

@@ -194,13 +194,11 @@ class Steps:
         assert replacement is not None
         matched = after.state.with_match(Match(after.state.uri, pattern), group_names(pattern))
         matched = replace(matched, was_matched=True)
-        is_redirect = flag in ("redirect", "permanent") or is_url(replacement)
-        uri, args, matched = self._target(replacement, matched, "redirect" if is_redirect else "rewrite")
-        if is_redirect:
+        if flag in ("redirect", "permanent") or is_url(replacement):
+            target, args, matched = self._location(replacement, matched)
             code = "301" if flag == "permanent" else "302"
-            text = Text(replacement.encode("latin-1"))  # decoded from here on, which the same words are alike
-            target = derived("redirect", (text, uri))
             return self._end(Leaf("redirect", (code, target, args), matched, operation.node))
+        uri, args, matched = self._target(replacement, matched)
         behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True))
         if flag == "break":
             return self._stopped(behind)
@@ -217,17 +215,26 @@ class Steps:
                     return Place((program[at:], *after.rest[number + 1 :]), after.state)
         return self._end(Leaf("last", (), after.state, None))
 
-    def _target(self, replacement: str, state: State, use: str) -> tuple[Symbol, Symbol, State]:
+    def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
         path, mark, query = replacement.partition("?")
-        uri, state = self.values.value(path.encode("latin-1"), state, use)
+        uri, state = self.values.value(path.encode("latin-1"), state, "rewrite")
         if not mark:
             return uri, state.args, state
+        args, state = self.values.value(query.removesuffix("?").encode("latin-1"), state, "rewrite args")
         if query.endswith("?") or not query:
-            args, state = self.values.value(query.removesuffix("?").encode("latin-1"), state, use + " args")
             return uri, args, state
-        args, state = self.values.value(query.encode("latin-1"), state, use + " args")
         return uri, join([args, Derived("more", (state.args,))]), state
+
+    def _location(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
+        """Return where a rewrite redirects to, and the arguments that are appended."""
+        path, mark, query = replacement.removesuffix("?").partition("?")
+        uri, state = self.values.value(path.encode("latin-1"), state, "redirect")
+        more, state = self.values.value(query.encode("latin-1"), state, "redirect args")
+        target = derived("redirect", (join([uri, Text(mark.encode()), more]),))  # decoded up to its first `?`
+        if replacement.endswith("?"):
+            return target, Text(b""), state
+        return target, Derived("more", (state.args,)) if mark else state.args, state
 
     def _return(self, operation: Operation, state: State) -> Leaf:
         code, *text = (word for word in operation.words if word is not None)

@@ -63,8 +63,6 @@ Symbol = Text | Variable | Derived | Capture | Join
 
 EMPTY = Text(b"")
 
-_SENT_AS_IT_IS = re.compile(rb"[A-Za-z0-9/_.:-]*")
-
 
 def join(parts: Iterable[Symbol]) -> Symbol:
     """Return values in sequence."""
@@ -80,26 +78,12 @@ def join(parts: Iterable[Symbol]) -> Symbol:
     return flat[0] if len(flat) == 1 else Join(tuple(flat))
 
 
-def replaced(symbol: Symbol, old: Symbol, new: Symbol) -> Symbol:
-    """Return a value in which a part is replaced wherever it stands."""
-    if symbol == old:
-        return new
-    match symbol:
-        case Derived(name, sources):
-            return derived(name, tuple(replaced(source, old, new) for source in sources))
-        case Capture(Match(subject, pattern), group, use) if subject is not None:
-            return Capture(Match(replaced(subject, old, new), pattern), group, use)
-        case Join(parts):
-            return join(replaced(part, old, new) for part in parts)
-    return symbol
-
-
 def derived(name: str, sources: tuple[Symbol, ...]) -> Symbol:
     """Return a variable that nginx computes, or its value if that is known now."""
     match name, sources:
         case "is_args", (Text(value),):
             return Text(b"?" if value else b"")
-        case "redirect", (Text(), Text(value)) if _SENT_AS_IT_IS.fullmatch(value):
+        case "redirect", (Text(value),) if b"%" not in value.partition(b"?")[0]:
             return Text(value)
     return Derived(name, sources)
 

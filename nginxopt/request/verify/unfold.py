@@ -10,19 +10,11 @@ from nginxopt.request.verify.patterns import Group, beginnings, equal_to, escape
 from nginxopt.request.verify.region import Fact, Known, Matches, Region, matches
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Leaf
-from nginxopt.request.verify.symbols import (
-    Capture,
-    Derived,
-    Join,
-    Match,
-    Symbol,
-    Text,
-    replaced,
-)  # fmt: skip
+from nginxopt.request.verify.substitution import is_raw, replaced
+from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, Text  # fmt: skip
 from nginxopt.request.verify.tables import Table, Tables, key_pattern
 
 _EMPTY = equal_to(b"")
-_RAW = {"map", "name"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +52,7 @@ class Unfolding:
         """Return the parts of a pair by the rows of one map, or by what one group holds; None if nothing is left."""
         symbol = None if pair.kept is not None else next(self._looked_up(pair), None)
         if symbol is None:
-            return None
+            return _with_only_values(pair)
         parts = []
         for within, looked_up in self._cases(symbol, pair):
             value = _known_now(looked_up, pair.found)
@@ -68,7 +60,7 @@ class Unfolding:
             if region is not None:
                 found = {**pair.found, symbol: value}
                 parts.append(Pair(_end(pair.old, symbol, value), _end(pair.new, symbol, value), region, found))
-        return Division(symbol, parts, not (isinstance(symbol, Derived) and self._tables.is_kept(symbol)))
+        return Division(symbol, parts, is_complete=not (isinstance(symbol, Derived) and self._tables.is_kept(symbol)))
 
     def _looked_up(self, pair: Pair) -> Iterator[Derived | Capture]:
         """Yield the maps and groups in a pair, those that its requests depend on first."""
@@ -149,6 +141,18 @@ class Unfolding:
         return self._tables.value(symbol, table.default, None)
 
 
+def _with_only_values(pair: Pair) -> Division | None:
+    """Return a pair with a value for which its region leaves only one; None if there is no other such value."""
+    for subject, known in pair.region.values.items():
+        only = known.only
+        if only is not None and subject not in pair.found:
+            value = Text(only)
+            found = {**pair.found, subject: value}
+            ends = _end(pair.old, subject, value), _end(pair.new, subject, value)
+            return Division(subject, [Pair(*ends, pair.region, found)], is_complete=True)
+    return None
+
+
 def _known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
     for looked_up, value in found.items():
         symbol = replaced(symbol, looked_up, value)
@@ -186,7 +190,7 @@ def _tried(pattern: bytes, source: Symbol, region: Region) -> tuple[Region | Non
 def _group(capture: Capture) -> Group | None:
     """Return the group of a capture, if it is used as it was matched."""
     match = capture.match
-    if capture.use not in _RAW or match.pattern is None or match.subject is None:
+    if not is_raw(capture) or match.pattern is None or match.subject is None:
         return None
     return group(match.pattern, capture.group)
 
