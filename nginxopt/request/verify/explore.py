@@ -17,7 +17,7 @@ from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.program import Compiler, Operation, Program
 from nginxopt.request.verify.region import Matches, Region, overlap
 from nginxopt.request.verify.state import State
-from nginxopt.request.verify.steps import Leaf, Place, Question, Steps, is_url
+from nginxopt.request.verify.steps import Cursor, Leaf, Place, Question, Steps, is_url
 from nginxopt.request.verify.symbols import Derived, Match, Variable
 from nginxopt.request.verify.unfold import Pair, Unfolding
 
@@ -161,8 +161,8 @@ class Explorer:
         request goes on there on both sides, or all that do were followed to their end.
         """
         exits: dict[object, tuple[State, State, Region]] = {}
-        mine = Place(((*old[0], _EXIT), old[1]), state)
-        theirs = Place(((*new[0], _EXIT), new[1]), other)
+        mine = Place((Cursor((*old[0], _EXIT)), Cursor(old[1])), state)
+        theirs = Place((Cursor((*new[0], _EXIT)), Cursor(new[1])), other)
         for leaf, within in self._leaves(self._old, mine, region):
             for against, both in self._leaves(self._new, theirs, within):
                 if leaf.kind == against.kind == "exit" and self._key(leaf) == self._key(against):
@@ -213,7 +213,7 @@ class Explorer:
     def _behind(self, side: int, leaf: Leaf, rest: Program, region: Region) -> Iterator[tuple[Leaf, Region]]:
         """Yield the leaves behind one that is no end."""
         runner = (self._old, self._new)[side]
-        place = Place((rest,), leaf.state) if leaf.kind == "exit" else runner.steps.locating(leaf.state)
+        place = Place((Cursor(rest),), leaf.state) if leaf.kind == "exit" else runner.steps.locating(leaf.state)
         return self._leaves(runner, place, region)
 
     def _leaves(self, side: Runner, place: Place, region: Region) -> Iterator[tuple[Leaf, Region]]:
@@ -222,7 +222,7 @@ class Explorer:
         while open_places:
             here, within = open_places.pop()
             self._spend(1)
-            result = side.steps.step(here)
+            result = side.steps.step(side.steps.passed(here, within))
             if isinstance(result, Leaf):
                 yield result, within
             elif isinstance(result, Place):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
@@ -41,16 +41,28 @@ Atom = Matches | Fact
 
 @dataclass(frozen=True)
 class Known:
-    """The patterns that a value matches, and those that it does not, each once and in the order they were asked in."""
+    """What is known of a value.
+
+    Attributes:
+        inside: The patterns that it matches, in the order they were asked in.
+        outside: Those that it does not, without those that a glance at `inside` excludes.
+    """
 
     inside: Mapping[bytes, None] = field(default_factory=dict)
     outside: Mapping[bytes, None] = field(default_factory=dict)
 
     def with_answer(self, pattern: bytes, answer: bool) -> Known:
         """Return what is known after one more answer."""
-        if answer:
-            return Known({**self.inside, pattern: None}, self.outside)
-        return Known(self.inside, {**self.outside, pattern: None})
+        return self.with_known(Known({pattern: None}) if answer else Known(outside={pattern: None}))
+
+    def with_known(self, other: Known) -> Known:
+        """Return what is known when both is."""
+        inside = {**self.inside, **other.inside}
+        longest = _longest_beginning(inside)
+        outside = {**self.outside, **other.outside}
+        if longest is not None and (other.outside or longest != self.beginning):
+            outside = {pattern: None for pattern in outside if may_begin(pattern, longest)}
+        return Known(inside, outside)
 
     def in_common(self, other: Known) -> Known:
         """Return what is known either way."""
@@ -63,22 +75,24 @@ class Known:
         only = self.only
         if only is not None:
             return matches(pattern, only)
-        inside = tuple(self.inside)
-        if _exclude_each_other((*inside, pattern)):
+        inside, outside = (*self.inside, pattern), tuple(self.outside)
+        if _exclude_each_other(inside):
             return False
-        if is_empty((*inside, pattern), _near((*inside, pattern), self._near)):
+        longest = _longest_beginning(inside)
+        near = outside if longest is None else tuple(other for other in outside if may_begin(other, longest))
+        if is_empty(inside, near):
             return False
-        return True if is_empty(inside, (*self._near, pattern)) else None
+        return True if is_empty(tuple(self.inside), (*outside, pattern)) else None
 
-    @property
+    @cached_property
     def only(self) -> bytes | None:
         """The only value that is such; None if there may be others."""
         return next((value for pattern in self.inside if (value := only_value(pattern)) is not None), None)
 
-    @property
+    @cached_property
     def beginning(self) -> bytes | None:
         """What all these values start with, in lower case; None if that is not clear at a glance."""
-        return _longest_beginning(tuple(self.inside))
+        return _longest_beginning(self.inside)
 
     def may_be(self, value: bytes) -> bool:
         """Return whether it may be this value."""
@@ -87,20 +101,9 @@ class Known:
         )
 
     @cached_property
-    def _near(self) -> tuple[bytes, ...]:
-        """The patterns of `outside` that such values may match, as far as a glance tells."""
-        return _near(tuple(self.inside), tuple(self.outside))
-
-    @cached_property
     def is_empty(self) -> bool:
         """Whether certainly no value is such."""
-        return bool(self.inside) and is_empty(tuple(self.inside), self._near)
-
-
-def _near(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> tuple[bytes, ...]:
-    """Return the patterns of `outside` that what matches all of `inside` may match, as far as a glance tells."""
-    beginning = _longest_beginning(inside)
-    return outside if beginning is None else tuple(pattern for pattern in outside if may_begin(pattern, beginning))
+        return bool(self.inside) and is_empty(tuple(self.inside), tuple(self.outside))
 
 
 def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
@@ -130,8 +133,7 @@ class Region:
         before = self.values.get(subject)
         if before is None:
             return Region({**self.values, subject: known}, self.facts)
-        both = Known({**before.inside, **known.inside}, {**before.outside, **known.outside})
-        return Region({**self.values, subject: both}, self.facts)
+        return Region({**self.values, subject: before.with_known(known)}, self.facts)
 
     def in_common(self, other: Region) -> Region:
         """Return a region that holds the requests of both."""
@@ -203,24 +205,23 @@ def overlap(pattern: bytes, inside: tuple[bytes, ...]) -> bool:
 
 def _exclude_each_other(patterns: tuple[bytes, ...]) -> bool:
     """Return whether the plain beginnings of two patterns differ: a short way to see that nothing matches both."""
-    beginning = _longest_beginning(patterns)
-    return beginning is not None and not all(may_begin(pattern, beginning) for pattern in patterns)
+    longest = _longest_beginning(patterns)
+    return longest is not None and not all(may_begin(pattern, longest) for pattern in patterns)
 
 
-def may_begin(pattern: bytes, beginning: bytes) -> bool:
+def may_begin(pattern: bytes, text: bytes) -> bool:
     """Return whether something that starts with these bytes, given in lower case, may match a pattern."""
-    own = _beginning(pattern)
-    return own is None or own.startswith(beginning) or beginning.startswith(own)
+    own = beginning(pattern)
+    return own is None or own.startswith(text) or text.startswith(own)
 
 
-def _longest_beginning(patterns: tuple[bytes, ...]) -> bytes | None:
+def _longest_beginning(patterns: Iterable[bytes]) -> bytes | None:
     """Return the longest plain beginning, in lower case; None if no pattern has one."""
-    beginnings = [beginning for beginning in map(_beginning, patterns) if beginning is not None]
-    return max(beginnings, key=len, default=None)
+    return max((own for own in map(beginning, patterns) if own is not None), key=len, default=None)
 
 
 @lru_cache(maxsize=1 << 16)
-def _beginning(pattern: bytes) -> bytes | None:
+def beginning(pattern: bytes) -> bytes | None:
     """Return the plain bytes that a match begins with, in lower case; None if that is not clear at a glance."""
     pattern = pattern.removeprefix(b"(?i)")
     if not pattern.startswith(b"^") or b"|" in pattern:

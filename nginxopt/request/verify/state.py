@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from nginxopt.request.verify.live import Live
+from nginxopt.request.verify.substitution import captured
 from nginxopt.request.verify.symbols import ARGS, EMPTY, URI, Capture, Match, Symbol, Variable
 
 START_URI = Variable(URI)
@@ -51,7 +52,7 @@ class State:
 
     def with_match(self, match: Match, names: tuple[str, ...]) -> State:
         """Return the state after a pattern with these named groups matched."""
-        named = {name: Capture(match, name, "name") for name in names}
+        named = {name: captured(Capture(match, name, "name")) for name in names}
         return replace(self, captures=match, values={**(self.values or {}), **named} if named else self.values)
 
     def without_match(self) -> State:
@@ -66,7 +67,7 @@ class State:
         """Return the value of `$1` and the like."""
         if self.captures is None:
             return EMPTY
-        return Capture(self.captures, group, f"{use} after a match" if self.was_matched else use)
+        return captured(Capture(self.captures, group, f"{use} after a match" if self.was_matched else use))
 
     def key(self, live: Live, *, is_over: bool) -> tuple[object, ...]:
         """Return all of it that is read, but the level: states with equal keys go on alike under equal settings.

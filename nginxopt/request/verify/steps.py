@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from nginxopt.request.verify.patterns import equal_to, group_names
 from nginxopt.request.verify.program import Operation, Program
-from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches
+from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, Region
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, join
+from nginxopt.request.verify.tests_of_uris import Tests
 from nginxopt.request.verify.values import Values
 
 _URL = ("http://", "https://", "$scheme")
+_MANY = 16  # operations, among which it pays to look for the next one that a request may meet
 _REDIRECTS = {"301", "302", "303", "307", "308"}
 
 
@@ -46,16 +49,23 @@ class Question:
     false: Callable[[], Place]
 
 
+class Cursor(NamedTuple):
+    """A program, and which of its operations is the next."""
+
+    program: Program
+    at: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in a program, and the state of the request there: what is left to do, innermost first."""
+    """A place in programs, and the state of the request there: what is left to do, innermost first."""
 
-    rest: tuple[Program, ...]
+    rest: tuple[Cursor, ...]
     state: State
 
     def then(self, program: Program) -> Place:
         """Return the place at the start of a program that comes before the rest."""
-        return Place((program, *self.rest), self.state)
+        return Place((Cursor(program), *self.rest), self.state)
 
     def with_state(self, state: State) -> Place:
         """Return the place with another state."""
@@ -68,16 +78,34 @@ class Steps:
     def __init__(self, values: Values, locating: Program) -> None:
         self.values = values
         self._locating = locating
+        self._tests: dict[int, Tests] = {}
 
     def step(self, place: Place) -> Place | Question | Leaf:
         """Do the next operation of a place."""
         rest = place.rest
-        while rest and not rest[0]:
+        while rest and rest[0].at == len(rest[0].program):
             rest = rest[1:]
         if not rest:
             return Leaf("end", (), place.state, None)
-        operation = rest[0][0]
-        return self.do(operation, Place((rest[0][1:], *rest[1:]), place.state))
+        program, at = rest[0]
+        return self.do(program[at], Place((Cursor(program, at + 1), *rest[1:]), place.state))
+
+    def passed(self, place: Place, region: Region) -> Place:
+        """Return the place behind tests of the URI that no request of a region meets, as a glance tells."""
+        if not place.rest or len(place.rest[0].program) < _MANY:
+            return place
+        program, at = place.rest[0]
+        uri = place.state.uri
+        known = uri.value.lower() if isinstance(uri, Text) else region.known(uri).beginning
+        if known is None:
+            return place
+        tests = self._tests.get(id(program))
+        if tests is None:
+            tests = self._tests[id(program)] = Tests(program)  # which keeps it, so that its id stays its own
+        behind = tests.first(at, known)
+        is_tried = any(operation.kind == "rewrite" for operation in program[at:behind])
+        state = place.state.without_match() if is_tried else place.state
+        return Place((Cursor(program, behind), *place.rest[1:]), state)
 
     def do(self, operation: Operation, after: Place) -> Place | Question | Leaf:
         """Do an operation, with what comes after it."""
@@ -113,16 +141,12 @@ class Steps:
 
     def locating(self, state: State) -> Place:
         """Return the place at which a location is chosen, for the first time or again."""
-        return Place((self._locating,), replace(state, was_matched=False))
+        return Place((Cursor(self._locating),), replace(state, was_matched=False))
 
     def _stopped(self, after: Place) -> Place:
         """Return the place behind the script: the choice of a location, or the handler."""
         state = replace(after.state, is_stopped=after.state.is_stopped or after.state.is_changed)
-        for number, program in enumerate(after.rest):
-            for at, operation in enumerate(program):
-                if operation.kind in ("locating", "end"):
-                    return Place((program[at:], *after.rest[number + 1 :]), state)
-        return Place((), state)
+        return _at(after, ("locating", "end"), state) or Place((), state)
 
     def _locate(self, operation: Operation, after: Place) -> Question:
         sign, text = operation.words
@@ -131,7 +155,7 @@ class Steps:
 
         def inside() -> Place:
             matched = state.with_match(Match(state.uri, pattern), group_names(pattern)) if sign == "~" else state
-            return Place((operation.body,), matched)
+            return Place((Cursor(operation.body),), matched)
 
         return Question(Matches(state.uri, pattern), inside, lambda: after)
 
@@ -205,15 +229,11 @@ class Steps:
         return self._last(behind) if flag == "last" else behind
 
     def _end(self, leaf: Leaf) -> Place:
-        return Place(((Operation("leaf", (), None, (), leaf.node, leaf, None),),), leaf.state)
+        return Place((Cursor((Operation("leaf", (), None, (), leaf.node, leaf, None),)),), leaf.state)
 
     def _last(self, after: Place) -> Place:
         """Return the choice of a location: behind the script of a server, or again."""
-        for number, program in enumerate(after.rest):
-            for at, operation in enumerate(program):
-                if operation.kind == "locating":
-                    return Place((program[at:], *after.rest[number + 1 :]), after.state)
-        return self._end(Leaf("last", (), after.state, None))
+        return _at(after, ("locating",), after.state) or self._end(Leaf("last", (), after.state, None))
 
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
@@ -246,6 +266,15 @@ class Steps:
         if code not in _REDIRECTS:
             return Leaf("return", (code, value), state, operation.node)
         return Leaf("redirect", (code, *_split(value)), state, operation.node)
+
+
+def _at(place: Place, kinds: tuple[str, ...], state: State) -> Place | None:
+    """Return the place at the first operation of some kinds; None if there is none."""
+    for number, (program, start) in enumerate(place.rest):
+        for at in range(start, len(program)):
+            if program[at].kind in kinds:
+                return Place((Cursor(program, at), *place.rest[number + 1 :]), state)
+    return None
 
 
 def is_url(replacement: str) -> bool:

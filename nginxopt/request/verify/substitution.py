@@ -20,7 +20,7 @@ def replaced(symbol: Symbol, old: Symbol, new: Symbol) -> Symbol:
         case Derived(name, sources):
             return derived(name, tuple(replaced(source, old, new) for source in sources))
         case Capture(Match(subject, pattern), group, use) if subject is not None:
-            return _captured(Capture(Match(replaced(subject, old, new), pattern), group, use))
+            return captured(Capture(Match(replaced(subject, old, new), pattern), group, use))
         case Join(parts):
             return join(replaced(part, old, new) for part in parts)
     return symbol
@@ -31,7 +31,7 @@ def is_raw(capture: Capture) -> bool:
     return capture.use in ("map", "name")
 
 
-def _captured(capture: Capture) -> Symbol:
+def captured(capture: Capture) -> Symbol:
     """Return what was captured, if that is known now."""
     subject, pattern = capture.match.subject, capture.match.pattern
     if not isinstance(subject, Text) or pattern is None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from nginxopt.request.verify.definitions import Definitions
 from nginxopt.request.verify.patterns import escaped, group_names
 from nginxopt.request.verify.side import Definition
+from nginxopt.request.verify.substitution import captured
 from nginxopt.request.verify.symbols import Capture, Derived, Match, Symbol, Text, join, pieces
 
 
@@ -127,7 +128,7 @@ class Tables:
             if isinstance(piece, bytes):
                 parts.append(Text(piece))
             elif match is not None and (piece.isdigit() or piece in groups):
-                parts.append(Capture(match, piece, "map"))
+                parts.append(captured(Capture(match, piece, "map")))
             elif definitions.defines(piece):
                 key = self.key(definitions, piece)
                 parts.append(Derived(key, tuple(known[base] for base in definitions.bases(piece))))
