@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from nginxopt.request.verify.live import Live
 from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.program import Compiler, Operation, Program
-from nginxopt.request.verify.region import Matches, Region, overlap
+from nginxopt.request.verify.region import Matches, Region, overlap, searches
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Cursor, Leaf, Place, Question, Steps, is_url
 from nginxopt.request.verify.symbols import Derived, Match, Variable
@@ -27,6 +27,7 @@ MOST_DIFFERENCES = 100
 """How many differences of two servers are collected."""
 
 _ASKING = 4  # operations: what a question costs, in rough terms
+_SEARCHING = 40  # what a search for a value costs that patterns have in common
 _MOST_TAKEN = 50  # patterns; more make automata too large
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
 
@@ -68,6 +69,7 @@ class Explorer:
         self._live = live
         self._unfolding = unfolding
         self._work = work
+        self._searches = searches()
         self._passed_by: list[Matches] = []
         self.differences: list[Difference] = []
 
@@ -232,7 +234,9 @@ class Explorer:
                 open_places += _answers(result, within)
 
     def _spend(self, work: int) -> None:
-        self._work -= work
+        made = searches()
+        self._work -= work + _SEARCHING * (made - self._searches)
+        self._searches = made
         if self._work < 0:
             raise TooMuchError
 

@@ -179,6 +179,11 @@ def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
     return _example(inside, outside, False)[0]
 
 
+def searches() -> int:
+    """Return how many searches for a common value were made so far."""
+    return _example.cache_info().misses
+
+
 def example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], subject: Symbol) -> bytes | None:
     """Return a value that seems to match all of `inside` and none of `outside`.
 

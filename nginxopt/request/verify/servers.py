@@ -19,7 +19,7 @@ from nginxopt.request.verify.unfold import Unfolding
 from nginxopt.request.verify.values import Values
 
 WORK = 5_000_000
-"""How many operations may be run for a pair of servers."""
+"""How many operations may be run for a pair of servers: up to a minute."""
 
 _BEFORE = {
     "merge_slashes", "underscores_in_headers", "ignore_invalid_headers", "large_client_header_buffers",

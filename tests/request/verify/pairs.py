@@ -260,6 +260,11 @@ HARMLESS = (
         r"server { listen 127.0.0.1:{P}; if ($host ~* ^a\z) { return 403; } }",
     ),
     Pair(
+        "a server that listens on what is missing",
+        "server { set $x 1; include {T}/nx.conf; if ($x) { return 403; } }",
+        "server { set $x 1; include {T}/nx.conf; if ($x) { return 403; } }",
+    ),
+    Pair(
         "keys of a map in another order",
         "map $request_uri $x { /a 1; ~^/ 9; /b 2; } server { listen 127.0.0.1:{P}; return 200 $x; }",
         "map $request_uri $x { /b 2; /a 1; ~^/ 9; } server { listen 127.0.0.1:{P}; return 200 $x; }",
@@ -291,6 +296,16 @@ HARMLESS = (
 """What is equivalent."""
 
 UNKNOWN = (
+    Pair(
+        "a rule behind a missing include that may say where the server listens",
+        "server { return 403; include {T}/nx.conf; }",
+        "server { include {T}/nx.conf; return 403; }",
+    ),
+    Pair(
+        "a server less, of those that may listen on what is missing",
+        "server { include {T}/a.conf; } server { include {T}/nx.conf; }",
+        "server { include {T}/nx.conf; }",
+    ),
     Pair("a missing include", "include {T}/nx.conf; rewrite ^/a /b;", "rewrite ^/a /b; include {T}/nx.conf;"),
     Pair(
         "Lua before a rule",
