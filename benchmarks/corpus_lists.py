@@ -109,7 +109,7 @@ def _sections(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
             start, end = section[0].start, section[-1].end
             runs = [run for run in part.runs if start <= run.first.start < end]
             barriers = Counter(reason for at, _, reason in part.barriers if start <= at < end)
-            stays = barriers + sum((Counter(dict(run.native.reasons())) for run in runs), Counter())
+            stays = barriers + sum((run.alone for run in runs), Counter())
             rules = sum(len(run.native) for run in runs) + barriers.total()
             after = Cost.total([Cost.of(barriers.total()), *(run.cost for run in runs)])
             text = source.data[start:end]

@@ -69,6 +69,7 @@ class CompiledRun:
     keys: int
     moved: int
     grouped: int
+    filtered: int
     tried: tuple[int, int, int]
     listing: int
     changed: list[int]
@@ -77,6 +78,9 @@ class CompiledRun:
     def __len__(self) -> int: ...
     def kept(self) -> list[tuple[int, int, str]]: ...
     def reasons(self) -> list[tuple[str, int]]: ...
+    def alone(self) -> list[tuple[str, int]]:
+        """Return the number of rules that are tried one by one, by reason: `reasons` without those behind filters."""
+
     def dead(self) -> list[tuple[int, int, tuple[int, int] | None, bytes | None]]: ...
     def dead_kept(self) -> list[tuple[int, int, tuple[int, int] | None, bytes | None]]:
         """As `dead`, of the rules that stay: some 50 us for each."""

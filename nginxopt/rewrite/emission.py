@@ -116,8 +116,8 @@ def emit(plan: Plan) -> Emission:
         for (part, run), named in zip(runs, names, strict=True)
     ]
     changes = tuple(_changes(plan, place, compiled))
-    if not (runs or trees):
-        return Emission(plan, b"", None, changes)
+    if not (trees or any(run.has_maps for _, run in runs)):
+        return Emission(plan, b"", None, changes, tuple(compiled))
     before = sizes.text(place.sizes) if place.path is None else b""
     maps = _native.maps_text(before + _header(plan), list(zip(natives, names, strict=True)))
     return Emission(plan, maps + groups + trees, place.path, changes, tuple(compiled), place.sizes, trees, groups)
@@ -138,7 +138,7 @@ def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> 
 
 
 def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:
-    runs = [run.native for part in plan.parts for run in part.compiled]
+    runs = [run.native for part in plan.parts for run in part.compiled if run.has_maps]
     trees = [compiled.native for compiled in plan.maps.compiled if compiled.native.guard is None]
     chained = plan.chains.compiled
     if not (runs or trees or chained):
@@ -155,7 +155,13 @@ def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:
 def _headed(run: PlannedRun, maps: str) -> bytes:
     """Return the compiled run's comment."""
     moved, rewrites = run.native.moved + run.native.grouped, count(len(run.native), "rewrite")
-    return encode(f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}.\n")
+    filtered = run.native.filtered
+    tried = f"{filtered:,} {be(filtered)} tried only behind a pattern for all of them"
+    if not moved:
+        return encode(f"# Of {rewrites} here, {tried}.\n")
+    return encode(
+        f"# {moved:,} of {rewrites} here {be(moved)} looked up in the maps of {maps}{f'; {tried}' * bool(filtered)}.\n"
+    )
 
 
 _INCLUDE = """\

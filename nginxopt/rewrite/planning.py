@@ -16,7 +16,7 @@ from nginxopt.rewrite.maps import planning as maps
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.planning import MapsPlan
 from nginxopt.rewrite.options import Options, Readings
-from nginxopt.rewrite.sections import Phase, Place, Rewrites
+from nginxopt.rewrite.sections import Phase, Place, Rewrites, Section
 from nginxopt.semantics import BulkRegexMap, regex_maps
 from nginxopt.text import Source, Span
 
@@ -84,7 +84,12 @@ class PlannedRun:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether it has keys; otherwise it stays unchanged."""
+        """Whether it has keys, groups or filters; otherwise it stays unchanged."""
+        return self.has_maps or self.native.filtered > 0
+
+    @property
+    def has_maps(self) -> bool:
+        """Whether maps answer keys or select groups of rules."""
         return self.native.keys > 0 or self.native.grouped > 0
 
     @property
@@ -95,12 +100,17 @@ class PlannedRun:
         """
         if not self.is_compiled:
             return Cost.of(len(self.native))
-        return Cost.total([Cost.of(self.kept + self.native.listing), Cost(*self.native.tried)])
+        return Cost.total([Cost.of(sum(self.alone.values()) + self.native.listing), Cost(*self.native.tried)])
 
     @property
     def kept(self) -> int:
-        """The number of its rules that stay."""
+        """The number of its rules that stay, alone or behind a filter."""
         return sum(count for _, count in self.native.reasons())
+
+    @property
+    def alone(self) -> Counter[str]:
+        """The number of its rules that are tried one by one, by the reason why they stay."""
+        return Counter(dict(self.native.alone()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +170,14 @@ class Plan:
         return sum(run.native.grouped for run in self._runs())
 
     @property
+    def filtered(self) -> int:
+        """The number of rules that stay, but behind a pattern for several of them."""
+        return sum(run.native.filtered for run in self._runs())
+
+    @property
     def moving(self) -> int:
-        """The number of rules and conditions that a map replaces, and of patterns of maps that a tree does."""
-        return self.moved + self.maps.moved + self.chains.moved
+        """The number of rules, conditions and patterns of maps that are no longer tried one by one."""
+        return self.moved + self.filtered + self.maps.moved + self.chains.moved
 
     @property
     def keys(self) -> int:
@@ -264,12 +279,12 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     parts = _parts(config, options, planned)
     planned_maps = maps.plan(config, options.name, planned)
     planned_chains = chains.plan(config, options.name, planned) if options.groups else ChainsPlan()
-    stem = _stem(config, options, parts) if any(part.compiled for part in parts) else ""
+    stem = _stem(config, options, parts) if any(run.has_maps for part in parts for run in part.compiled) else ""
     result = Plan(config, options, parts, subject, assumed, stem, maps=planned_maps, chains=planned_chains)
     if not result.changes:
         return result
     stem = stem or (planned_maps.stem if planned_maps.compiled else planned_chains.stem)
-    return replace(result, maps_name=mapfile.free_name(config, stem))
+    return replace(result, maps_name=mapfile.free_name(config, stem)) if stem else result
 
 
 def _parts(config: Config, options: Options, planned: Collection[File]) -> tuple[Part, ...]:
@@ -339,16 +354,23 @@ def _part(rewrites: Rewrites, options: Options) -> Part:
         compilation = _compile(rewrites, place, options)
         runs += [PlannedRun(place, run) for run in compilation.runs]
         barriers += compilation.barriers
+    if rewrites.inside_if:
+        _native_runs(rewrites, Place("location", "nothing"), (rewrites.inside_if,), options)  # only for its errors
     runs.sort(key=lambda run: run.first)
     return Part(rewrites, tuple(runs), tuple(sorted(barriers)))
 
 
 def _compile(rewrites: Rewrites, place: Place, options: Options) -> _native.Compilation:
+    return _native_runs(rewrites, place, rewrites.sections[place], options)
+
+
+def _native_runs(rewrites: Rewrites, place: Place, parts: Sequence[Section], options: Options) -> _native.Compilation:
+    """Compile sections; raise `InputError` for what nginx refuses."""
     source = rewrites.file.source
     try:
         return _native.compile_rewrites(
             source.data,
-            [[(span.start, span.end) for span in section] for section in rewrites.sections[place]],
+            [[(span.start, span.end) for span in section] for section in parts],
             phase=place.phase,
             captures_matter=rewrites.captures_matter,
             readings=options.readings,

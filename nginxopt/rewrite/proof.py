@@ -91,7 +91,7 @@ def proved(plan: Plan) -> tuple[Emission, Proof]:
             plan = replace(plan, maps=plan.maps.without(proof.of))
         elif isinstance(proof.of, CompiledChain):
             plan = replace(plan, chains=plan.chains.without(proof.of))
-        elif emission.groups and not proof.holds:
+        elif (emission.groups or plan.filtered) and not proof.holds:
             plan = without_groups(plan, proof.refutation)
         else:
             return emission, proof
@@ -192,10 +192,13 @@ def _takes_rules(plan: Plan, change: FileChange, kinds: set[tuple[str, ...]]) ->
 
 
 def _include(emission: Emission) -> list[bytes] | None:
-    """Return the words of the include of the maps; None for a fragment, whose user adds it outside of the proof."""
-    if emission.plan.config.http is None:
+    """Return the words of the include of the maps; None without maps.
+
+    None also for a fragment, whose user adds it outside of the proof.
+    """
+    if emission.maps_path is None:
         return None
-    return [b"include", os.fsencode(os.path.basename(emission.maps_path or ""))]  # noqa: PTH119
+    return [b"include", os.fsencode(os.path.basename(emission.maps_path))]  # noqa: PTH119
 
 
 def _may_set_sizes(config: Config) -> set[bytes] | None:

@@ -91,8 +91,9 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         before, after = _alone(compiled)
         captures = compiled.part.rewrites.captures_matter
         run = compiled.run
-        # In a location with `try_files`, no group has a rule with `break`.
-        tries_files = not (run.native.grouped and run.phase == "location" and run.place.entering == "all")
+        # In a location with `try_files`, no group has a rule with `break`, and filters let pass only what fires.
+        is_in_if = run.native.grouped or run.native.filtered
+        tries_files = not (is_in_if and run.phase == "location" and run.place.entering == "all")
         yield _Question(before, after, run.phase, captures, (run,), tries_files)
 
 
@@ -107,8 +108,9 @@ def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
     read = {edit.span: edit.text for edit in _declared(compiled.run)}
     spans = [Span(start, end) for start, end in compiled.run.native.spans()]
     rules = [read.get(span, data[span.start : span.end]) for span in spans]
-    # Where some rules are in groups, the text has the others, too.
-    stay = [] if compiled.run.native.grouped else compiled.run.native.kept()
+    # Where some rules are in groups or behind filters, the text has the others, too.
+    has_all = compiled.run.native.grouped or compiled.run.native.filtered
+    stay = [] if has_all else compiled.run.native.kept()
     kept = [data[start:end] for start, end, _ in stay]
     leading = sum(start < compiled.run.stands_before.start for start, _, _ in stay)
     after = [*kept[:leading], compiled.text, *kept[leading:]]

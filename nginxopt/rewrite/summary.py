@@ -89,6 +89,8 @@ def _kept(compiled: Plan, verbose: bool) -> Iterator[str]:
     why = reasons()
     for reason, rules in counts.most_common():
         yield f"    {rules:>13,}  {reason}: {why[reason]}"
+    if compiled.filtered:
+        yield f"    {compiled.filtered:>13,}  of them behind a pattern for several, and tried only where it matches"
     if verbose:
         for kept in compiled.kept():
             yield f"    {_rule(kept.file, kept.span)}  [{kept.reason}]"
@@ -154,7 +156,7 @@ def _hit(compiled: Plan) -> Iterator[str]:
 
 
 def _hints(compiled: Plan, moved_by_literals: int) -> Iterator[str]:
-    small = sum(1 for part in compiled.parts for run in part.compiled if len(run.native) < _PAYS_FROM)
+    small = sum(1 for part in compiled.parts for run in part.compiled if run.has_maps and len(run.native) < _PAYS_FROM)
     if small:
         yield f"  hint: {count(small, 'run')} of fewer than {_PAYS_FROM} rules, which cost less than a map"
     if moved_by_literals:

@@ -52,6 +52,11 @@ class Address:
             return self.host == "localhost"
         return self.family == "unix" or ipaddress.ip_address(self.host).is_loopback
 
+    @property
+    def numeric(self) -> str:
+        """The address as nginx writes it in messages (`ngx_sock_ntop`): `0.0.0.0:80` for all of port 80."""
+        return str(self).replace("*", "0.0.0.0", 1)
+
     def __str__(self) -> str:
         if self.family == "unix":
             return f"unix:{self.host}"

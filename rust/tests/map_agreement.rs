@@ -13,7 +13,22 @@ fn row() -> impl Strategy<Value = String> {
         prop::collection::vec(prop::sample::select(vec!["/a", "/b", "/a.b", r"/a\.b", "/ab", "/A", "/[ab]"]), 1..4)
             .prop_map(|parts| parts.concat());
     let start = prop::sample::select(vec!["~^", "~^", "~^", "~*^", "~", "~^(?:/b)?"]);
-    let end = prop::sample::select(vec!["$", "$", ".*$", "", "(.*)$", "/?$", "(/.*)?$", r"\z", ".*a$", "(?!b)"]);
+    let end = prop::sample::select(vec![
+        "$",
+        "$",
+        ".*$",
+        "",
+        "(.*)$",
+        "/?$",
+        "(/.*)?$",
+        r"\z",
+        ".*a$",
+        "(?!b)",
+        "[ab]+x",
+        "(a|b)*/$",
+        "(?:ab){2,}",
+        "(b|/a+)?$",
+    ]);
     (start, path, end, 0..4).prop_map(|(start, path, end, value)| {
         let capture = if end.contains('(') && !end.contains('!') && value == 0 { "$1" } else { "" };
         format!("    \"{start}{path}{end}\" \"v{value}{capture}\";\n")

@@ -66,7 +66,7 @@ fn random_maps() {
     let mut dice = Dice::new(1);
     let (mut pick, mut trees, mut exact, mut floating, mut guards) = (0, 0, 0, 0, 0);
     let mut stay: BTreeMap<&str, usize> = BTreeMap::new();
-    for round in 0..250 {
+    for round in 0..300 {
         let size = [3, 8, 20, 60, 200][round % 5];
         let original = block(&mut dice, size);
         match compare(&original, &mut dice) {

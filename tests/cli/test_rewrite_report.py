@@ -31,7 +31,7 @@ def test_report(run: Any, rules: Path, tmp_path: Path) -> None:
     assert [(again["line"], again["of"]) for again in report["duplicates"]] == [(7, 2)]
     assert report["proof"]["status"] == "proved"
     assert report["proof"]["checked"] > 0
-    assert report["cost"] == {"before": tried(8), "after": tried(3)}
+    assert report["cost"] == {"before": tried(8), "after": tried(1)}
     assert report["declared_differences"] == []
 
 

@@ -28,7 +28,7 @@ class Site:
 
     `files` are others that are included, or served; the compilation does not see those that are `missing`. `gives_up`
     is the pattern of a rule on which PCRE gives up for some URIs; see `limited`. Of its rules, `grouped` are in groups,
-    and of its conditions, `chained` in look-ups.
+    and `filtered` behind filters; of its conditions, `chained` are in look-ups.
     """
 
     servers: Sequence[str]
@@ -39,6 +39,7 @@ class Site:
     missing: Mapping[str, str] = field(default_factory=dict)
     grouped: int | None = None
     chained: int = 0
+    filtered: int | None = None
 
     @property
     def includes(self) -> list[bytes]:
@@ -65,14 +66,17 @@ def compiled(site: Site, folder: Path) -> dict[str, bytes]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     config = load(folder / "nginx.conf", missing_ok=bool(site.missing))
-    emission = emit(plan(config, Options(groups=bool(site.chained) or site.grouped is not None)))
+    groups = bool(site.chained) or site.grouped is not None or site.filtered is not None
+    emission = emit(plan(config, Options(groups=groups)))
     proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)
-    assert emission.plan.moving, dict(emission.plan.reasons())
+    assert emission.plan.moving or site.filtered == 0, dict(emission.plan.reasons())
     assert emission.plan.chains.moved == site.chained
     assert emission.plan.grouped == (site.grouped or 0)
+    assert site.filtered in (None, emission.plan.filtered)
     after = {str(Path(file.path).relative_to(folder)): emission.after(file) for file in config.files}
-    return {**site.texts(), **after, Path(emission.maps_path or "").name: emission.maps}
+    maps = {Path(emission.maps_path).name: emission.maps} if emission.maps_path else {}
+    return {**site.texts(), **after, **maps}
 
 
 LIMIT = b"(*LIMIT_MATCH=100000)"

@@ -61,10 +61,10 @@ URIS = (
     ("rules", "grouped"),
     [
         (PREFIXES, 9),
-        (SEVERAL, 15),
+        (SEVERAL, 17),
         (GIVES_UP + PREFIXES, 9),
         (PREFIXES + GIVES_UP, 9),
-        (SEVERAL + GIVES_UP + PREFIXES.replace(b"/p", b"/z"), 24),
+        (SEVERAL + GIVES_UP + PREFIXES.replace(b"/p", b"/z"), 26),
     ],
     ids=["prefixes", "several", "gives up first", "gives up last", "gives up between"],
 )

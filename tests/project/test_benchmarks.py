@@ -161,7 +161,8 @@ def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
         "rules.conf": rules,
         "again.conf": rules,
         "site.conf": b"server { listen 80; location / { if ($arg_a) {\n%s} } }\n" % rules.replace(b"old", b"if"),
-        "flags.conf": b"".join(b"rewrite ^/a/%d/ /b;\n" % number for number in range(5)),
+        "flags.conf": b"".join(b"rewrite ^/a/%d/(?=x) /b;\n" % number for number in range(5)),
+        "filtered.conf": b"".join(b"rewrite ^/a/%d/ /b;\n" % number for number in range(5)),
         "rows.map": b"".join(b"~^/row/%d/ %d;\n" % (number, number) for number in range(25)),
         "agents.conf": b"map $http_user_agent $bot { %s}\n" % b"".join(b"~*bot%d 1;\n" % number for number in range(5)),
         "four.conf": b"".join(b"rewrite ^/%d/ /b last;\n" % number for number in range(4)),
@@ -173,7 +174,9 @@ def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     result = json.loads(capsys.readouterr().out)
     lists = {entry["file"]: entry for entry in result["lists"]}
     assert list(result["refused"]) == ["template.conf"]
-    assert set(lists) == {"again.conf", "site.conf", "flags.conf", "rows.map", "agents.conf", "generated"}
+    assert set(lists) == {
+        *("again.conf", "site.conf", "flags.conf", "filtered.conf", "rows.map", "agents.conf", "generated"),
+    }
     assert {lists[file]["kind"] for file in ("again.conf", "site.conf", "rows.map", "agents.conf")} == {
         "server",
         "if",
@@ -183,11 +186,13 @@ def test_corpus_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert lists["site.conf"]["after"] == [70, 70, 70]
     assert lists["site.conf"]["stays"] == {"inside-if": 70}
     assert lists["flags.conf"]["stays"] == {"no-flag": 5}
+    assert lists["filtered.conf"]["after"][0] == 1
+    assert not lists["filtered.conf"]["stays"]
     assert max(lists["again.conf"]["after"] + lists["rows.map"]["after"]) <= 2
     assert corpus_lists.main([str(tmp_path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert any(line.split()[:2] == ["70", "1"] and line.endswith("inside-if") for line in lines)
-    assert "5 lists with 175 patterns in 8 files, of which 1 are no configuration (templates, most of them)" in lines
+    assert "6 lists with 180 patterns in 9 files, of which 1 are no configuration (templates, most of them)" in lines
 
 
 def test_corpus_sums() -> None:

@@ -11,6 +11,7 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan, prove
 from tests.rewrite.mutations import (
     directives,
+    filtered,
     grouped,
     guards,
     lines,
@@ -24,7 +25,7 @@ from tests.rewrite.mutations import (
 from tests.rewrite.mutations.fault import Mutation
 from tests.rewrite.mutations.forged import FORGERIES, Forgery
 from tests.rewrite.mutations.obligations import Refutation
-from tests.rewrite.mutations.programs import KINDS, WHOLES, program
+from tests.rewrite.mutations.programs import FILTERS, KINDS, WHOLES, program
 from tests.support import ROOT
 
 MUTATIONS = (
@@ -36,12 +37,13 @@ MUTATIONS = (
     *listed.MUTATIONS,
     *lines.MUTATIONS,
     *grouped.MUTATIONS,
+    *filtered.MUTATIONS,
     *surroundings.MUTATIONS,
     *missing.MUTATIONS,
 )
 
 
-@pytest.mark.parametrize("name", [*KINDS, *WHOLES, "missing", "groups-location"])
+@pytest.mark.parametrize("name", [*KINDS, *WHOLES, *FILTERS, "missing", "groups-location"])
 def test_the_text_without_a_fault(name: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = program(name)

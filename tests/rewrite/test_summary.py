@@ -52,7 +52,7 @@ def test_the_summary_plans_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_groups_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the proof refuses groups, their rules stay, and the summary says why."""
-    rules = b"".join(b"rewrite ^/p%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(9))
+    rules = b"".join(b"rewrite ^/p%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(20))
     compiled = plan(load_text(RULES + rules, context="server"), Options(groups=True))
     assert compiled.grouped > 9
     monkeypatch.setattr(rewrite.proof, "prove", lambda emission: Proof(not emission.groups, refutation="because"))

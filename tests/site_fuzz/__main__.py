@@ -2,10 +2,12 @@
 
     python -m tests.site_fuzz --seconds 600 --seed 1 --nginx /usr/sbin/nginx --keep FAILURES
     python -m tests.site_fuzz --corpus fixtures/corpus
+    python -m tests.site_fuzz --mistakes --seconds 60
 
 A site is made by a seed and a number. nginx runs many of them at once and answers requests; the model says what
 becomes of each request. What differs is made small and printed with all that is needed to see it again. What the model
-does not know is counted by its reasons. With a corpus, probes go to public configurations instead.
+does not know is counted by its reasons. With a corpus, probes go to public configurations instead. With `--mistakes`
+each site gets one, and what `nginx -t` refuses must be what the model refuses.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from collections import Counter
 from pathlib import Path
 
 from nginxopt.system import nginx
+from tests.site_fuzz import refusals
 from tests.site_fuzz.batch import made
 from tests.site_fuzz.play import Difference, Figures, minimal, play, reproduction
 from tests.site_fuzz.stage import Stage
@@ -41,6 +44,7 @@ def main() -> int:
         "--small", type=int, default=3, metavar="N", help="how many differences of a kind to make small"
     )
     parser.add_argument("--corpus", type=Path, metavar="DIR", help="a folder of public configurations with index.tsv")
+    parser.add_argument("--mistakes", action="store_true", help="compare what is refused")
     options = parser.parse_args()
     if os.access(_MEMORY, os.W_OK | os.X_OK):
         tempfile.tempdir = _MEMORY  # a disk takes longer to remove folders than nginx runs
@@ -49,7 +53,19 @@ def main() -> int:
         from tests.site_fuzz.corpus import report
 
         return report(options.corpus, binaries[0], options.seed, options.each)
+    if options.mistakes:
+        return _mistakes(options, binaries)
     return _fuzz(options, binaries)
+
+
+def _mistakes(options: argparse.Namespace, binaries: list[nginx.Binary]) -> int:
+    differing = 0
+    for binary in binaries:
+        with Stage(binary) as stage:
+            mistakes = refusals.play(stage, options.seed, range(options.first, 1 << 30), options.seconds)
+        print(f"{binary}: {mistakes}")
+        differing += mistakes.differing
+    return int(bool(differing))
 
 
 def _fuzz(options: argparse.Namespace, binaries: list[nginx.Binary]) -> int:

@@ -5,11 +5,13 @@ Both sides run in a server. A variable that a request can set is set by it; in p
 
 from __future__ import annotations
 
+from itertools import chain
+
 from nginxopt.rewrite.chains import text
 from nginxopt.rewrite.chains.planning import CompiledChain
 from nginxopt.rewrite.comparison import Differential
 from nginxopt.rewrite.maps.differential import Limits, Side, compare_sides, sender, with_source
-from nginxopt.rewrite.maps.subjects import example, variants
+from nginxopt.rewrite.maps.subjects import examples, variants
 from nginxopt.system.nginx import Binary
 from nginxopt.text import encode
 
@@ -29,10 +31,10 @@ def differential(compiled: CompiledChain, *, sizes: bytes, binary: Binary, limit
     before = b"\n".join(data[span.start : span.end].replace(variable, source, 1) for span in spans)
     after = encode("\n".join(text.statements(compiled)))
     maps = sizes + with_source(text.maps(compiled), variable, source)
-    known = [
-        encode(condition.value) if condition.operator == "=" else example(encode(condition.value))
+    known = (
+        [encode(condition.value)] if condition.operator == "=" else examples(encode(condition.value))
         for condition in conditions
-    ]
-    values = variants([b"", *known, *(key for keys in compiled.native.keys for key in keys)])
+    )
+    values = variants([b"", *chain.from_iterable(known), *(key for keys in compiled.native.keys for key in keys)])
     sides = Side(b"", before + _OTHERWISE), Side(maps, after + _OTHERWISE)
     return compare_sides(*sides, map(send, values), path, binary, limits)

@@ -31,7 +31,9 @@ def _edits(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit
     guard = compiled.native.guard
     if guard is not None:
         first = compiled.map.patterns[0]
-        change = layout.before(first, [_GUARD_NOTE, guard.decode("utf-8", "surrogateescape")])
+        is_first_of_its_line = not first.source.data[: first.span.start].rpartition(b"\n")[2].strip()
+        note = [_GUARD_NOTE] if is_first_of_its_line else []  # a comment would end with the line
+        change = layout.before(first, [*note, guard.decode("utf-8", "surrogateescape")])
         yield change.source, change.edit
         return
     yield from _default(compiled, maps_name)

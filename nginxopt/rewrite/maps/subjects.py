@@ -36,7 +36,7 @@ VARIANTS: tuple[Variant, ...] = (
 
 def of_map(regex_map: RegexMap, keys: Iterable[bytes]) -> Iterator[bytes]:
     """Yield values for which a map and a tree with these `keys` may differ, the likelier ones first."""
-    known = [example(encode(row.name).lstrip(b"~*")) for row in regex_map.patterns]
+    known = [text for row in regex_map.patterns for text in examples(encode(row.name).lstrip(b"~*"))]
     known += [encode(row.name) for row in regex_map.rows if row.args and not row.name.startswith("~")]
     return variants([b"", *known, *keys])
 
@@ -47,8 +47,16 @@ def variants(values: Iterable[bytes]) -> Iterator[bytes]:
     return (variant(value) for variant in VARIANTS for value in distinct)
 
 
-def example(pattern: bytes) -> bytes:
-    """Return a string that a pattern may match: of each alternation the first part, of each class its first byte."""
+def examples(pattern: bytes) -> list[bytes]:
+    """Return strings that a pattern may match, without what is optional and with it."""
+    return list(dict.fromkeys(example(pattern, most=most) for most in (False, True)))
+
+
+def example(pattern: bytes, *, most: bool = False) -> bytes:
+    """Return a string that a pattern may match: of each alternation the first part, of each class its first byte.
+
+    What is optional is in it with `most`.
+    """
     out: list[bytes] = []
     opened: list[int] = []
     skipping = 0  # the depth of groups within an alternative that is left out
@@ -68,19 +76,19 @@ def example(pattern: bytes) -> bytes:
                 break
             skipping = skipping or 1
         elif not skipping:
-            _append(kind, text, match["escape"], out)
+            _append(kind, text, match["escape"], most, out)
     return b"".join(out)
 
 
-def _append(kind: str | None, text: bytes, escape: bytes | None, out: list[bytes]) -> None:
+def _append(kind: str | None, text: bytes, escape: bytes | None, most: bool, out: list[bytes]) -> None:
     """Add a match of an atom outside groups."""
     if escape is not None:
         out.append(_ESCAPES.get(escape, b"" if escape in b"bBAzZ" else escape))
     elif kind == "class":
         out.append(_member(text[1:-1]))
     elif kind == "repeat":
-        if text[:1] in b"*?" and out:
-            out[-1] = out[-1] if text[:1] == b"*" else b""
+        if text[:1] == b"?" and out and not most:
+            out[-1] = b""
     elif kind == "any":
         out.append(b"x")
     elif kind == "byte":

@@ -10,16 +10,13 @@ from nginxopt.semantics.inherit import Level, is_packaged
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import LevelForm, LevelKind, Node, OpaqueForm, ServerForm, StatedForm
 from nginxopt.semantics.site.nodes import Nodes
-from nginxopt.semantics.site.script import Texts, counted, latin, statement
+from nginxopt.semantics.site.script import Texts, latin, statement
 from nginxopt.semantics.site.settings import ROWS, differing
 from nginxopt.semantics.site.sockets import read_names
 from nginxopt.semantics.site.unread import Unread, in_force, missing, state
 from nginxopt.semantics.site.variables import row_form
 
 _STATEMENTS = ("rewrite", "set", "return", "break")
-
-_INNER = {"http": ("server",), "server": ("location", "if"), "location": ("location", "if", "limit_except")}
-"""The blocks that become levels, by where nginx allows them (the masks of their `ngx_command_t`)."""
 
 _BLOCKS = ("server", "location", "if", "limit_except")
 
@@ -98,11 +95,11 @@ class Levels:
             if isinstance(item, Bulk):
                 form["script"].append(self.texts.run(item, self._nodes.number(item)))
             elif item.block is not None:
-                self._add_block(next(inner), item, form, around)
+                self._add_block(next(inner), form, around)
             else:
                 self._add_statement(item, form)
         for block in inner:  # around a fragment there is nothing but its level
-            self._add_block(block, None, form, around)
+            self._add_block(block, form, around)
 
     def _add_statement(self, directive: Directive, form: LevelForm) -> None:
         name = directive.name
@@ -113,11 +110,9 @@ class Levels:
         elif (what := effect(name, directive.args)) is not None and what.when == "in order":
             form["script"].append(Unread(str(name), self._nodes.number(directive), what).statement)
 
-    def _add_block(self, level: Level, opener: Directive | None, form: LevelForm, around: _Around) -> None:
+    def _add_block(self, level: Level, form: LevelForm, around: _Around) -> None:
         if level.kind not in _BLOCKS:
             return
-        if opener is not None:
-            _check(opener, form["kind"])
         number = self.add(level, around)
         if level.kind == "server":
             self.servers[level] = number
@@ -178,15 +173,6 @@ def _form(level: Level, node: Node, parent: int | None) -> LevelForm:
         "opaque": [],
         "filters": [],
     }
-
-
-def _check(opener: Directive, around: str) -> None:
-    """Raise `InputError` for a block that nginx does not allow in a block of the kind `around`."""
-    if opener.name not in _INNER.get(around, ()):
-        message = f'"{opener.name}" directive is not allowed here'
-        raise opener.error(message, nginx=opener.located(message))
-    if opener.name != "server":
-        counted(opener)
 
 
 def _stated(directive: Directive, nodes: Nodes) -> StatedForm:

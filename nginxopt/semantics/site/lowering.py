@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nginxopt.config import Config
 from nginxopt.config.tree import collector_paused
 from nginxopt.semantics.inherit import Level
+from nginxopt.semantics.site import references, refused
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import BuildForm, SiteForm
 from nginxopt.semantics.site.levels import Levels, Premise
@@ -74,7 +75,7 @@ def lower(config: Config, build: Build) -> LoweredSite:
     """Return the site of the http block of `config`. Linear in the text, of which folded runs stay folded.
 
     Nothing is taken to be around a fragment: a file of rules is that of a server of its own. Raises `InputError` for a
-    configuration without http, and where nginx refuses its structure.
+    configuration without http, and where nginx refuses what stands where.
     """
     with collector_paused():
         return _lowered(placed(config), build)
@@ -82,6 +83,8 @@ def lower(config: Config, build: Build) -> LoweredSite:
 
 def _lowered(config: Config, build: Build) -> LoweredSite:
     http = http_level(config, build.version)
+    refused.check(http, build.version, build.fixes)
+    references.check(http, build.version)
     nodes = Nodes(config)
     levels = Levels(config, nodes)
     levels.add(http)

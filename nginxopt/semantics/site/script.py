@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from nginxopt.config import Bulk, Directive, Source
 from nginxopt.semantics.site.form import Node, RewritesForm, StatementForm
 from nginxopt.text import encode
-
-ARGUMENTS: Mapping[str, range] = {
-    "rewrite": range(2, 4),
-    "set": range(2, 3),
-    "return": range(1, 3),
-    "break": range(1),
-    "if": range(1, 100),
-    "location": range(1, 3),
-    "limit_except": range(1, 100),
-}
-"""How many arguments nginx allows (the masks of their `ngx_command_t`)."""
 
 
 def latin(text: str) -> str:
@@ -25,17 +12,9 @@ def latin(text: str) -> str:
     return text if text.isascii() else encode(text).decode("latin-1")
 
 
-def counted(directive: Directive) -> Directive:
-    """Return a directive whose number of arguments nginx allows. Raises `InputError` for another one."""
-    if len(directive.args) not in ARGUMENTS[directive.name]:
-        message = f'invalid number of arguments in "{directive.name}" directive'
-        raise directive.error(message, nginx=directive.located(message))
-    return directive
-
-
 def statement(directive: Directive, node: Node) -> StatementForm:
     """Return a `rewrite`, `set`, `return` or `break`."""
-    args = [*map(latin, counted(directive).args)]
+    args = [*map(latin, directive.args)]
     match directive.name:
         case "rewrite":
             flag = args[2] if len(args) > 2 else None

@@ -10,19 +10,56 @@ from nginxopt.semantics.listens import Endpoint, Listen, endpoints, read_listens
 from nginxopt.semantics.site.form import NameForm, Node, SocketForm
 from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.script import latin
+from nginxopt.version import Version
+
+_FLAGS = {
+    "bind", "default", "default_server", "deferred", "http2", "multipath", "proxy_protocol", "quic", "reuseport",
+    "spdy", "ssl",
+}  # fmt: skip
+_VALUES = (
+    "accept_filter=", "backlog=", "fastopen=", "ipv6only=", "rcvbuf=", "setfib=", "sndbuf=", "so_keepalive=",
+)  # fmt: skip
+"""The parameters of a `listen` of http (`ngx_http_core_listen`)."""
+
+_QUIC = Version(1, 25, 0)
 
 
 def read_sockets(servers: Mapping[Level, int], nodes: Nodes) -> list[SocketForm]:
     """Return the addresses that servers listen at, by their numbers. Raises `InputError` for one that nginx refuses."""
     listens = [*read_listens(servers)]
     for listen in listens:
-        _refuse(listen)
-    return [_socket(endpoint, servers, nodes) for endpoint in endpoints(listens).values()]
+        if listen.directive is not None:
+            _refuse(listen, listen.directive)
+    addresses = endpoints(listens)
+    for endpoint in addresses.values():
+        _refuse_duplicates(endpoint)
+    return [_socket(endpoint, servers, nodes) for endpoint in addresses.values()]
 
 
-def _refuse(listen: Listen) -> None:
-    if listen.directive is not None and not listen.addresses:
-        raise listen.directive.error("nginx refuses this address", at=next(iter(listen.directive.args), None))
+def _refuse(listen: Listen, directive: Directive) -> None:
+    """Raise `InputError` for an address or a parameter that nginx refuses."""
+    if not listen.addresses:
+        raise directive.error("nginx refuses this address", at=next(iter(directive.args), None))
+    for word in directive.args[1:]:
+        is_early = word == "quic" and listen.level.target < _QUIC
+        if is_early or (word not in _FLAGS and not word.startswith(_VALUES)):
+            message = f'invalid parameter "{word}"'
+            raise directive.error(message, at=word, nginx=directive.located(message))
+
+
+def _refuse_duplicates(endpoint: Endpoint) -> None:
+    """Raise `InputError` for a server that listens twice, and a second default (`ngx_http_add_addresses`)."""
+    levels: set[Level] = set()
+    default: Listen | None = None
+    for listen in endpoint.listens:
+        if listen.directive is not None and listen.level in levels:
+            message = f"a duplicate listen {endpoint.address.numeric}"
+            raise listen.directive.error(message, nginx=listen.directive.located(message))
+        if listen.directive is not None and listen.is_default and default is not None:
+            message = f"a duplicate default server for {endpoint.address.numeric}"
+            raise listen.directive.error(message, nginx=listen.directive.located(message))
+        levels.add(listen.level)
+        default = listen if listen.is_default else default
 
 
 def _socket(endpoint: Endpoint, servers: Mapping[Level, int], nodes: Nodes) -> SocketForm:

@@ -13,7 +13,7 @@ from nginxopt.semantics.site.script import latin
 
 DefinedForm = MapForm | GeoForm | OpaqueVariableForm
 
-_TABLES = {"map": range(2, 3), "split_clients": range(2, 3), "geo": range(1, 3)}
+_TABLES = ("map", "split_clients", "geo")
 
 _VALUES = {
     "auth_request_set": "the response to auth_request sets it",
@@ -33,7 +33,7 @@ DEFINING = frozenset([*_TABLES, *_VALUES, _GEOIP])
 
 
 def defined(http: Level, nodes: Nodes, config: Config) -> Iterator[DefinedForm]:
-    """Yield the variables of maps and modules. Raises `InputError` for a table without its arguments."""
+    """Yield the variables of maps and modules. Raises `InputError` for a table with a block or without a variable."""
     for level in http.walk():
         if level.kind in _TABLES:
             yield _table(level, nodes, config)
@@ -64,10 +64,10 @@ def _values(level: Level, nodes: Nodes) -> Iterator[DefinedForm]:
 def _table(level: Level, nodes: Nodes, config: Config) -> DefinedForm:
     opener = level.opener
     assert opener is not None  # a block of the text
-    if len(opener.args) not in _TABLES[level.kind]:
-        message = f'invalid number of arguments in "{level.kind}" directive'
-        raise opener.error(message, nginx=opener.located(message))
     variable = str(opener.args[-1])
+    if not variable.startswith("$") or variable == "$":
+        message = f'invalid variable name "{variable}"'
+        raise opener.error(message, nginx=opener.located(message))
     unread = next((row for row in level.own("include") if config.is_missing(row)), None)
     if unread is not None:
         return _opaque(unread, variable, f"{unread.args[0]} is missing", nodes)
@@ -80,7 +80,9 @@ def _table(level: Level, nodes: Nodes, config: Config) -> DefinedForm:
 
 
 def row_form(row: Directive, nodes: Nodes) -> StatedForm:
-    """Return the row of a table: its name is the first of its arguments."""
+    """Return the row of a table: its name is the first of its arguments. Raises `InputError` for a block."""
+    if row.block is not None:
+        raise row.error('unexpected "{"', nginx=row.located('unexpected "{"'))
     return {"node": nodes.number(row), "args": [latin(row.name), *map(latin, row.args)]}
 
 

@@ -1,5 +1,6 @@
 //! [`crate::rewrite`] for Python.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use pyo3::exceptions::PyValueError;
@@ -9,11 +10,12 @@ use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
 use crate::lexer;
 use crate::phase::{Entering, Phase};
+use crate::rewrite::grouping::StayingItem;
 use crate::rewrite::options::Options;
-use crate::rewrite::plan::BadPattern;
+use crate::rewrite::plan::{BadPattern, Fate, Plan};
 use crate::rewrite::planner::plan;
 use crate::rewrite::reason::Reason;
-use crate::rewrite::runs::{self, Unreadable};
+use crate::rewrite::runs::{self, Run, Unreadable};
 use crate::syntax::Readings;
 
 pyo3::create_exception!(
@@ -130,15 +132,82 @@ fn compile(
     options: &Options,
 ) -> Result<(Vec<CompiledRun>, Barriers), Failed> {
     let read = runs::read(bytes, sections)?;
-    let barriers =
-        read.barriers.iter().map(|barrier| (barrier.span.start, barrier.span.end, barrier.reason.code())).collect();
-    let mut runs = Vec::new();
+    let mut portions: BTreeMap<usize, Vec<SectionItem>> = BTreeMap::new();
     for run in &read.runs {
         let plan = plan(run, options)
             .map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?;
-        runs.push(CompiledRun::new(bytes, run, plan, options));
+        portions.entry(run.portion).or_default().push(SectionItem::of_run(bytes, run, plan, options));
+    }
+    for barrier in &read.barriers {
+        let item = SectionItem { staying: vec![StayingItem::Barrier(barrier)], compiled: None };
+        portions.entry(barrier.portion).or_default().push(item);
+    }
+    let (mut runs, mut barriers) = (Vec::new(), Vec::new());
+    for mut items in portions.into_values() {
+        items.sort_by_key(SectionItem::start);
+        for items in items.chunk_by_mut(|item, next| item.stays_in_order() && next.stays_in_order()) {
+            join(bytes, items, options, &mut runs, &mut barriers);
+        }
     }
     Ok((runs, barriers))
+}
+
+/// A run, or a rule that does not end the script.
+struct SectionItem<'r> {
+    staying: Vec<StayingItem<'r>>,
+    /// The run.
+    compiled: Option<CompiledRun>,
+}
+
+impl<'r> SectionItem<'r> {
+    /// A run; in a location, where patterns list the keys, as rules that all stay if that tries fewer patterns.
+    fn of_run(bytes: &[u8], run: &'r Run, plan: Plan, options: &Options) -> SectionItem<'r> {
+        let item = |(rule, fate): (usize, &Fate)| {
+            let reason = if let Fate::Kept(reason) = fate { *reason } else { Reason::NotWorse };
+            StayingItem::Rule(&run.rules[rule], reason)
+        };
+        let all: Vec<StayingItem> = plan.fates.iter().enumerate().map(item).collect();
+        let has_keys = !plan.entries.is_empty();
+        let compiled = CompiledRun::new(bytes, run, plan, options);
+        let others = if has_keys && options.phase == Phase::Location {
+            CompiledRun::of_items(bytes, &all, options)
+        } else {
+            None
+        };
+        let compiled = others.filter(|others| others.rank() < compiled.rank()).unwrap_or(compiled);
+        SectionItem { staying: all, compiled: Some(compiled) }
+    }
+
+    fn start(&self) -> usize {
+        self.compiled.as_ref().map_or_else(|| self.staying[0].span().start, CompiledRun::start)
+    }
+
+    fn stays_in_order(&self) -> bool {
+        self.compiled.as_ref().is_none_or(CompiledRun::stays_in_order)
+    }
+}
+
+/// Adds items that stand one behind the other: as one run, if they have filters together, or as they are.
+fn join(
+    bytes: &[u8],
+    items: &mut [SectionItem],
+    options: &Options,
+    runs: &mut Vec<CompiledRun>,
+    barriers: &mut Barriers,
+) {
+    if items.iter().any(|item| item.compiled.is_none()) {
+        let staying: Vec<StayingItem> = items.iter().flat_map(|item| item.staying.iter().copied()).collect();
+        if let Some(run) = CompiledRun::of_items(bytes, &staying, options) {
+            return runs.push(run);
+        }
+    }
+    for item in items {
+        match item.compiled.take() {
+            Some(run) => runs.push(run),
+            None => barriers
+                .extend(item.staying.iter().map(|item| (item.span().start, item.span().end, item.reason().code()))),
+        }
+    }
 }
 
 /// The codes of the reasons why a rule stays, each with its sentence.

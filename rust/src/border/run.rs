@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::hash::Element;
-use crate::rewrite::grouping::Grouping;
+use crate::rewrite::grouping::{Grouping, StayingItem};
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{Fate, Plan};
 use crate::rewrite::reason::Reason;
@@ -91,6 +91,45 @@ impl CompiledRun {
         }
     }
 
+    /// Rules that stay, some of which do not end the script; `None` if none is in a group or behind a filter.
+    pub(super) fn of_items(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<CompiledRun> {
+        let grouping = Grouping::of_items(bytes, items, options)?;
+        Some(CompiledRun {
+            spans: items.iter().map(StayingItem::span).collect(),
+            fates: items.iter().map(|item| Fate::Kept(item.reason())).collect(),
+            kept: items.iter().map(|item| item.pattern().to_vec()).enumerate().collect(),
+            grouping: Some(grouping),
+            captures_matter: options.captures_matter,
+            tiers: Vec::new(),
+            clears: false,
+            declared: Vec::new(),
+            keys: 0,
+            stands_before: 0,
+            sample: Vec::new(),
+            moved: 0,
+            listing: 0,
+            changed: [0; 4],
+        })
+    }
+
+    /// Whether nothing answers keys, and no rule is in a group.
+    pub(super) fn stays_in_order(&self) -> bool {
+        self.keys == 0 && self.grouped() == 0
+    }
+
+    /// The patterns that it tries, as a number to compare.
+    pub(super) fn rank(&self) -> usize {
+        let cost = self.grouping.as_ref().map(Grouping::cost).unwrap_or_default();
+        let tried = 2 * cost.far + 2 * cost.near + cost.worst;
+        let removed = if self.keys > 0 || self.grouping.is_some() { 0 } else { self.fates.len() - self.kept.len() };
+        let alone = self.staying().filter(|(rule, _)| !self.is_filtered(*rule)).count();
+        tried + 5 * (alone + self.listing + removed)
+    }
+
+    pub(super) fn start(&self) -> usize {
+        self.spans[0].start
+    }
+
     fn place(&self, rule: usize) -> (usize, usize) {
         (self.spans[rule].start, self.spans[rule].end)
     }
@@ -151,11 +190,22 @@ impl CompiledRun {
         self.grouping.as_ref().map_or(0, Grouping::count)
     }
 
-    /// Patterns that the look-up of groups tries for a URI that no rule matches: far, near, worst.
+    /// The number of rules behind filters.
+    #[getter]
+    fn filtered(&self) -> usize {
+        self.grouping.as_ref().map_or(0, Grouping::filtered_count)
+    }
+
+    /// Patterns that filters and the look-up of groups try for a URI that no rule matches: far, near, worst.
     #[getter]
     fn tried(&self) -> (usize, usize, usize) {
         let cost = self.grouping.as_ref().map(Grouping::cost).unwrap_or_default();
         (cost.far, cost.near, cost.worst)
+    }
+
+    /// The number of rules that are tried one by one, by reason.
+    fn alone(&self) -> Vec<(&'static str, usize)> {
+        self.counted(|rule| !self.is_filtered(rule))
     }
 
     /// Start, end and reason of each rule that stays as it is.
@@ -165,8 +215,7 @@ impl CompiledRun {
 
     /// The number of rules that stay as they are, by reason.
     fn reasons(&self) -> Vec<(&'static str, usize)> {
-        let count = |reason| self.staying().filter(|(_, staying)| *staying == reason).count();
-        Reason::ALL.iter().map(|reason| (reason.code(), count(*reason))).filter(|(_, count)| *count > 0).collect()
+        self.counted(|_| true)
     }
 
     /// Start and end of each rule that is never the first to match, of the rule that is, and the string they share.
@@ -271,6 +320,16 @@ impl CompiledRun {
     pub(super) fn tree_elements(&self) -> impl Iterator<Item = Vec<Element>> {
         let tables = self.grouping.iter().flat_map(Grouping::tables);
         tables.map(|keys| keys.iter().map(|key| Element::new(key)).collect())
+    }
+
+    /// The number of rules that stay as they are and pass a test, by reason.
+    fn counted(&self, test: impl Fn(usize) -> bool) -> Vec<(&'static str, usize)> {
+        let count = |reason| self.staying().filter(|(rule, staying)| *staying == reason && test(*rule)).count();
+        Reason::ALL.iter().map(|reason| (reason.code(), count(*reason))).filter(|(_, count)| *count > 0).collect()
+    }
+
+    fn is_filtered(&self, rule: usize) -> bool {
+        self.grouping.as_ref().is_some_and(|grouping| grouping.filters(rule))
     }
 
     /// The rules that stay as they are, each with its reason.

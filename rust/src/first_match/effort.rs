@@ -6,6 +6,7 @@
 //! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
 
 use super::matcher::is_anchored;
+use super::paths::calls_at_a_place;
 use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 
 /// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or
@@ -58,7 +59,10 @@ pub struct Bounds {
 impl Bounds {
     /// O(size of the pattern), its translation included. The limit counts anew from each place of a subject.
     pub fn of(pattern: &Pattern, hir: &Hir) -> Bounds {
-        let is_within = |ast: &Ast| at_the_end(ast, LONGEST_SUBJECT).calls() <= MOST_CALLS;
+        let most_at_a_place = (MOST_CALLS / (LONGEST_SUBJECT + 1.0)) as u32;
+        let is_within = |ast: &Ast| {
+            at_the_end(ast, LONGEST_SUBJECT).calls() <= MOST_CALLS || calls_at_a_place(ast, most_at_a_place).is_some()
+        };
         let (is_within_limit, fits_stack) = (is_within(&pattern.ast), pattern.longest() == usize::MAX);
         Bounds {
             always_answers: is_within_limit && fits_stack,

@@ -8,6 +8,7 @@ mod any_case;
 pub(crate) mod effort;
 mod index;
 mod matcher;
+mod paths;
 mod requirement;
 mod trie;
 

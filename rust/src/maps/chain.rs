@@ -1,10 +1,15 @@
 //! Writes rows that are tried in order, in groups behind guards: patterns that match if no row of the group can.
 
+use crate::first_match::Bounds;
+use crate::language::{self, Limits, Question, Subjects, Witness};
 use crate::maps::pattern::beginning_with;
+use crate::maps::row::RowFacts;
 use crate::maps::sequence::Sequence;
 use crate::maps::text::{EmittedMap, Key};
+use crate::maps::union::{branches, union};
 use crate::maps::writer::Writer;
 use crate::pattern_text::{LONGEST, most, token_length};
+use crate::syntax::{self, Ast, Hir, Pattern};
 
 /// Up to this many rows are tried without a guard.
 const UNGUARDED: usize = 2;
@@ -14,6 +19,17 @@ const GROUP: usize = 64;
 
 /// How many places after a dot a guard for rare subjects looks at; fewer if the pattern would be too long.
 const FURTHER: [usize; 3] = [8, 3, 1];
+
+/// Maps of more rows have no exact guards, which take long to find.
+const MOST_FOR_EXACT: usize = 5_000;
+
+/// The most pairs of states to show that an exact guard lets a row pass, and what automata cost before their first.
+const MOST_STATES: usize = 1_000;
+const BUILDING: usize = 100;
+
+/// The most ways through a pattern that is compared item by item, and the most rounds of a repetition.
+const MOST_WAYS: usize = 64;
+const MOST_ROUNDS: u32 = 16;
 
 /// The text around a guard.
 const FRAME: &[u8] = b"~*^(?!)";
@@ -35,6 +51,12 @@ enum Guard {
     Beginning(Vec<u8>),
     /// The rows match only subjects that contain this, in any case of letters.
     Inside(Vec<u8>),
+}
+
+/// A pattern that matches what one of some rows does and nothing else.
+struct ExactGuard {
+    pattern: Vec<u8>,
+    caseless: bool,
 }
 
 impl<'w, 'm> ChainWriter<'w, 'm> {
@@ -91,28 +113,82 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     fn group(&mut self, rows: &[usize], next: &[u8]) -> Vec<u8> {
         let guard = if rows.len() > UNGUARDED { self.guard(rows) } else { None };
         let Some(guard) = guard else { return self.plain(rows, None, next) };
-        if rows.len() <= GROUP
-            && let Guard::Beginning(pattern) = guard
-        {
-            return self.plain(rows, Some(pattern), next);
+        if rows.len() > GROUP {
+            let body = rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| self.group(group, &next));
+            return match guard {
+                Guard::Beginning(pattern) => {
+                    let mut map = self.next_map();
+                    map.rows.push((self.none_begins(pattern), next.to_vec()));
+                    map.default = body;
+                    self.writer.add(map)
+                }
+                Guard::Inside(pattern) => self.behind(pattern, true, body, next),
+            };
         }
-        let body = if rows.len() <= GROUP {
-            self.plain(rows, None, next)
-        } else {
-            rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| self.group(group, &next))
-        };
-        let mut map = self.next_map();
         match guard {
             Guard::Beginning(pattern) => {
-                map.rows.push((self.none_begins(pattern), next.to_vec()));
-                map.default = body;
+                let exact = self.exact(rows, true).filter(|exact| exact.caseless == self.writer.folded);
+                self.plain(rows, Some(exact.map_or(pattern, |exact| exact.pattern)), next)
             }
             Guard::Inside(pattern) => {
-                map.rows.push((Key::Pattern { pattern, caseless: true }, body));
-                map.default = next.to_vec();
+                let body = self.plain(rows, None, next);
+                let (pattern, caseless) =
+                    self.exact(rows, false).map_or((pattern, true), |exact| (exact.pattern, exact.caseless));
+                self.behind(pattern, caseless, body, next)
             }
         }
+    }
+
+    /// A map that leads to `body` where a pattern matches.
+    fn behind(&mut self, pattern: Vec<u8>, caseless: bool, body: Vec<u8>, next: &[u8]) -> Vec<u8> {
+        let mut map = self.next_map();
+        map.rows.push((Key::Pattern { pattern, caseless }, body));
+        map.default = next.to_vec();
         self.writer.add(map)
+    }
+
+    /// A pattern that matches what one of the rows does and nothing else; without its `^` if `anchored`.
+    fn exact(&mut self, rows: &[usize], anchored: bool) -> Option<ExactGuard> {
+        if self.writer.rows.len() > MOST_FOR_EXACT || self.writer.states_left == 0 {
+            return None;
+        }
+        let facts = self.writer.rows;
+        let rows: Vec<&RowFacts> = rows.iter().map(|row| &facts[*row]).collect();
+        let read = |row: &&RowFacts| syntax::parse(&row.text).ok().filter(|_| row.is_certain);
+        let patterns = rows.iter().map(read).collect::<Option<Vec<Pattern>>>()?;
+        if !patterns.iter().all(|pattern| pattern.translate().exact) {
+            return None;
+        }
+        let mut all: Vec<Vec<Ast>> = patterns.iter().flat_map(|pattern| branches(&pattern.ast)).collect();
+        let whole = syntax::parse(&union(&all)?).ok()?;
+        if anchored {
+            for items in &mut all {
+                (items.first() == Some(&Ast::Start)).then(|| items.remove(0))?;
+            }
+        }
+        let pattern = union(&all)?;
+        let fits = token_length(&pattern) + FRAME.len() <= LONGEST;
+        let (pattern, caseless) = match pattern.strip_prefix(b"(?i)") {
+            Some(rest) => (rest.to_vec(), true),
+            None => (pattern, false),
+        };
+        let whole_hir = whole.translate().hir;
+        let is_fine = fits && Bounds::of(&whole, &whole_hir).always_answers;
+        (is_fine && patterns.iter().all(|pattern| self.is_shown(pattern, &whole_hir)))
+            .then_some(ExactGuard { pattern, caseless })
+    }
+
+    /// Whether a proof can show that a guard matches whatever a pattern does; `false` if that takes too long.
+    fn is_shown(&mut self, pattern: &Pattern, guard: &Hir) -> bool {
+        if is_followed(&pattern.ast) {
+            return true;
+        }
+        let left = &mut self.writer.states_left;
+        let limits = Limits { states: MOST_STATES.min(*left), ..Limits::default() };
+        let (hir, question) = (pattern.translate().hir, Question::Outside);
+        let (witness, states) = language::counted_witness(Subjects::All, question, &hir, &[guard], &limits);
+        *left = left.saturating_sub(states + BUILDING);
+        witness == Witness::Nothing
     }
 
     /// The rows, one by one.
@@ -176,6 +252,39 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         let (Guard::Beginning(pattern) | Guard::Inside(pattern)) = &guard;
         (token_length(pattern) + FRAME.len() <= LONGEST).then_some(guard)
     }
+}
+
+/// Whether a pattern can be compared with a guard item by item, as the guard has the same items in the same order.
+fn is_followed(ast: &Ast) -> bool {
+    match ast {
+        Ast::Alternation(branches) => branches.iter().all(is_followed),
+        Ast::Capture { sub, .. } => is_followed(sub),
+        Ast::Concat(items) => {
+            let items = items.strip_prefix(&[Ast::Start]).unwrap_or(items);
+            ways_in_turn(items).is_some_and(|ways| ways <= MOST_WAYS)
+        }
+        ast => ways(ast).is_some_and(|ways| ways <= MOST_WAYS),
+    }
+}
+
+/// The ways through a pattern, each repetition in its least rounds; `None` if it has items that are not compared.
+fn ways(ast: &Ast) -> Option<usize> {
+    match ast {
+        Ast::Byte(_) | Ast::Class(_) | Ast::Dollar | Ast::Empty => Some(1),
+        Ast::Concat(items) => ways_in_turn(items),
+        Ast::Alternation(branches) => {
+            branches.iter().try_fold(0, |sum: usize, branch| Some(sum.saturating_add(ways(branch)?)))
+        }
+        Ast::Capture { sub, .. } => ways(sub),
+        Ast::Repeat { min, max, sub, .. } if *min <= MOST_ROUNDS || *max == Some(*min) => {
+            Some(ways(sub)?.saturating_pow((*min).max(1)))
+        }
+        _ => None,
+    }
+}
+
+fn ways_in_turn(items: &[Ast]) -> Option<usize> {
+    items.iter().try_fold(1, |product: usize, item| Some(product.saturating_mul(ways(item)?)))
 }
 
 /// A pattern that matches what begins with one of the sequences or contains one of the literals.

@@ -34,6 +34,7 @@ pub mod stays;
 pub mod text;
 pub mod tree;
 pub mod trie;
+pub mod union;
 pub mod writer;
 
 pub use compile::compile;

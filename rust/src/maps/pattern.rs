@@ -78,7 +78,7 @@ impl Symbol {
 }
 
 /// Writes a class of a set of bytes.
-fn class(set: &ByteSet, out: &mut Vec<u8>) {
+pub(super) fn class(set: &ByteSet, out: &mut Vec<u8>) {
     if *set == ByteSet::ALL {
         return out.extend_from_slice(b"[\\x00-\\xff]");
     }

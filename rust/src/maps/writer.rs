@@ -8,6 +8,9 @@ use crate::maps::text::{EmittedMap, Key};
 /// The digits of a number in front of a value: fixed, so that numbers compare like texts.
 pub const DIGITS: usize = 6;
 
+/// The most pairs of states of automata for all exact guards of a compilation: some 20 ms.
+const MOST_STATES: usize = 20_000;
+
 /// Collects the maps of a compilation.
 pub struct Writer<'m> {
     pub map: &'m MapBlock<'m>,
@@ -21,6 +24,8 @@ pub struct Writer<'m> {
     /// Whether subjects have no inner newline.
     pub in_lines: bool,
     pub maps: Vec<EmittedMap>,
+    /// The work that is left to show that exact guards let all rows pass.
+    pub states_left: usize,
 }
 
 impl<'m> Writer<'m> {
@@ -32,7 +37,16 @@ impl<'m> Writer<'m> {
         parts: &Parts,
     ) -> Writer<'m> {
         let is_numbered = parts.order == FloatingOrder::Picked;
-        Writer { map, rows, stem, folded, is_numbered, in_lines: parts.lines, maps: Vec::new() }
+        Writer {
+            map,
+            rows,
+            stem,
+            folded,
+            is_numbered,
+            in_lines: parts.lines,
+            maps: Vec::new(),
+            states_left: MOST_STATES,
+        }
     }
 
     /// The name of a variable.

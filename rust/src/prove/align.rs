@@ -65,7 +65,7 @@ impl<'t> Alignment<'t, '_> {
         let phase = self.phase(in_location, block);
         let entering = self.entering(before, phase, block);
         let (mut checked, emitted) = self.script(&before_script, &after_script, phase, entering, block)?;
-        let is_rule = |node: &Node| phase.is_some() && node.is_rule();
+        let is_rule = |node: &Node| phase.is_some() && node.is_rewrite();
         let is_emitted = |node: &Node| {
             emitted.contains(&std::ptr::from_ref(node)) || self.is_include(node, block) || self.is_added(node, block)
         };
@@ -136,7 +136,7 @@ impl<'t> Alignment<'t, '_> {
         let mut checked = Checked::default();
         let maps = self.known.maps;
         let flat = match phase {
-            Some(_) => self.known.trees.flatten(after, self.known, entering)?,
+            Some(_) => self.known.trees.flatten(after, self.known, entering, before)?,
             None => Flat { statements: after.to_vec(), grouping: Vec::new() },
         };
         let after = &flat.statements;

@@ -27,8 +27,7 @@ use crate::map_block::{self, MapBlock};
 use crate::phase::Entering;
 use crate::prove::align::Known;
 use crate::prove::node::Node;
-use crate::prove::surroundings;
-use crate::prove::{Discharged, Refutation, maps, names};
+use crate::prove::{Discharged, Refutation, filters, maps, names, surroundings};
 use crate::prove_map;
 use crate::quote::quote;
 use crate::syntax;
@@ -76,12 +75,26 @@ impl<'t> Trees<'t> {
             .try_for_each(|block| maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes))
     }
 
-    /// Replaces look-ups of groups by the rules of the groups, which have to be rules that may stand in an `if`.
-    pub fn flatten(&self, script: &[&'t Node<'t>], known: &Known, entering: Entering) -> Discharged<Flat<'t>> {
+    /// Replaces look-ups of groups by the rules of the groups, and filters by the rules behind them, which have to be
+    /// rules that may stand in an `if`. Statements of the original are no filters.
+    pub fn flatten(
+        &self,
+        script: &[&'t Node<'t>],
+        known: &Known,
+        entering: Entering,
+        original: &[&Node],
+    ) -> Discharged<Flat<'t>> {
         let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {
             rest = behind;
+            let filter = filters::pattern(first).filter(|_| !original.contains(first));
+            if let (Some(pattern), Some(rules)) = (filter, &first.block) {
+                filters::check(pattern, rules, entering, known.captures_matter)?;
+                flat.statements.extend(rules);
+                flat.grouping.push(first);
+                continue;
+            }
             let Some((variable, root)) = self.look_up(first) else {
                 flat.statements.push(first);
                 continue;

@@ -27,6 +27,7 @@ pub mod align;
 pub mod captures;
 pub mod effect;
 pub mod enumerate;
+pub mod filters;
 pub mod gone;
 pub mod groups;
 pub mod guards;

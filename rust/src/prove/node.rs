@@ -44,12 +44,14 @@ impl<'t> Node<'t> {
         self.words.get(3).map(|word| &**word)
     }
 
+    /// Whether this is a `rewrite`.
+    pub fn is_rewrite(&self) -> bool {
+        self.block.is_none() && self.word(0) == b"rewrite" && matches!(self.words.len(), 3 | 4)
+    }
+
     /// Whether this is a rule that ends the script when it matches.
     pub fn is_rule(&self) -> bool {
-        self.block.is_none()
-            && self.word(0) == b"rewrite"
-            && matches!(self.words.len(), 3 | 4)
-            && End::of(self.word(2), self.flag()).is_some()
+        self.is_rewrite() && End::of(self.word(2), self.flag()).is_some()
     }
 }
 

@@ -1,9 +1,20 @@
 //! Decides item by item, without automata, whether the beginning of a row satisfies a guard.
 
+use std::sync::LazyLock;
+
 use crate::syntax::{Ast, ByteSet};
 
 /// Steps after which the answer is "not known".
 const PATIENCE: usize = 20_000;
+
+/// How far the comparison with a row may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Up to the first repetition, behind which PCRE may give up on the row.
+    Repetition,
+    /// To the end of the row, on which PCRE always answers.
+    End,
+}
 
 /// The pattern of a guard: what subjects begin with, and what they may have anywhere instead.
 pub struct Guarding {
@@ -33,35 +44,48 @@ impl Guarding {
     pub fn is_begun_by(&self, head: &[u8], folded: bool) -> bool {
         let head: Vec<Ast> = head.iter().map(|byte| Ast::Byte(*byte)).collect();
         let head: Vec<&Ast> = head.iter().rev().collect();
-        implies(&head, &self.anchored, folded)
+        implies(&head, &self.anchored, folded, Reach::End)
     }
 
-    /// Whether the guard lets pass all subjects that begin as an anchored pattern does, up to its first unbounded
-    /// repetition; `false` if that is not obvious.
-    pub fn is_begun_by_pattern(&self, row: &Ast) -> bool {
+    /// Whether the guard lets pass all subjects that begin as an anchored pattern does, as far as `reach`; `false` if
+    /// that is not obvious.
+    pub fn is_begun_by_pattern(&self, row: &Ast, reach: Reach) -> bool {
         match row {
-            Ast::Alternation(branches) => branches.iter().all(|branch| self.is_begun_by_pattern(branch)),
+            Ast::Alternation(branches) => branches.iter().all(|branch| self.is_begun_by_pattern(branch, reach)),
+            Ast::Capture { sub, .. } => self.is_begun_by_pattern(sub, reach),
             row => match flat(row).split_first() {
-                Some((Ast::Start, items)) => implies(&stack(items), &self.anchored, false),
+                Some((Ast::Start, items)) => implies(&stack(items), &self.anchored, false, reach),
                 _ => false,
             },
         }
     }
 
     /// Whether the guard lets pass all subjects that a pattern matches because of something inside them; `false` if
-    /// that is not obvious.
+    /// that is not obvious. PCRE always answers on the pattern.
     pub fn is_held_by_pattern(&self, row: &Ast) -> bool {
         match row {
             Ast::Alternation(branches) => {
-                let is_let_pass = |branch| self.is_begun_by_pattern(branch) || self.is_held_by_pattern(branch);
+                let is_let_pass =
+                    |branch| self.is_begun_by_pattern(branch, Reach::End) || self.is_held_by_pattern(branch);
                 branches.iter().all(is_let_pass)
             }
+            Ast::Capture { sub, .. } => self.is_held_by_pattern(sub),
             row => {
                 let row = flat(row);
-                (0..row.len()).any(|from| implies(&stack(&row[from..]), &self.anywhere, false))
+                let is_held = |row: &[&Ast]| implies(row, &self.anywhere, false, Reach::End);
+                (0..row.len()).any(|from| {
+                    is_held(&stack(&row[from..])) || last_rounds(&row[from..]).is_some_and(|row| is_held(&row))
+                })
             }
         }
     }
+}
+
+/// The rest of a row that starts with a repetition, from its last rounds on: what it matches ends like this.
+fn last_rounds<'a>(row: &[&'a Ast]) -> Option<Vec<&'a Ast>> {
+    let (first, rest) = row.split_first()?;
+    let Ast::Repeat { min: min @ 1..=MOST_ROUNDS, sub, .. } = first else { return None };
+    Some((0..*min).fold(stack(rest), |stack, _| pushed(&stack, std::slice::from_ref(sub))))
 }
 
 fn stack<'a>(items: &[&'a Ast]) -> Vec<&'a Ast> {
@@ -78,13 +102,14 @@ fn flat(ast: &Ast) -> Vec<&Ast> {
 }
 
 /// Whether the rest of a row, its first item last, always begins with one of the branches of a guard.
-fn implies(row: &[&Ast], branches: &[Ast], folded: bool) -> bool {
+fn implies(row: &[&Ast], branches: &[Ast], folded: bool, reach: Reach) -> bool {
     let mut steps = PATIENCE;
-    branches.iter().any(|branch| Implication { folded, steps: &mut steps }.implies(row, &[branch]))
+    branches.iter().any(|branch| Implication { folded, reach, steps: &mut steps }.implies(row, &[branch]))
 }
 
 struct Implication<'s> {
     folded: bool,
+    reach: Reach,
     steps: &'s mut usize,
 }
 
@@ -98,6 +123,11 @@ impl Implication<'_> {
             Ast::Empty => self.implies(row, guards),
             Ast::Concat(items) => self.implies(row, &pushed(guards, items)),
             Ast::Alternation(branches) => {
+                if let Some(branch) = branches.iter().find(|branch| begins_with_same(branch, row))
+                    && self.implies(row, &pushed(guards, std::slice::from_ref(branch)))
+                {
+                    return true;
+                }
                 if let Some((&first, rows)) = row.split_last()
                     && let Some(choices) = choices(first, rows)
                 {
@@ -109,9 +139,18 @@ impl Implication<'_> {
                 };
                 let mut branches = branches.iter().filter(may_begin);
                 branches.any(|branch| self.implies(row, &pushed(guards, std::slice::from_ref(branch))))
+                    || spelled(row).is_some_and(|rows| rows.iter().all(|row| self.implies(row, guard)))
             }
             Ast::Byte(byte) => self.takes(row, guard, &ByteSet::one(*byte)),
             Ast::Class(set) => self.takes(row, guard, set),
+            Ast::Repeat { .. } | Ast::Dollar if self.reach == Reach::End => match row.split_last() {
+                Some((&first, rows)) if is_same(first, wanted) => self.implies(rows, guards),
+                _ if let Some(rounds) = fixed_rounds(wanted) => self.implies(row, &[guards, &rounds].concat()),
+                Some((&first, rows)) if !matches!(first, Ast::Repeat { .. }) => {
+                    choices(first, rows).is_some_and(|choices| choices.iter().all(|row| self.implies(row, guard)))
+                }
+                _ => false,
+            },
             _ => false,
         }
     }
@@ -135,6 +174,54 @@ impl Implication<'_> {
     }
 }
 
+/// The rows for each byte of a small class that comes next.
+fn spelled<'a>(row: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
+    static BYTES: LazyLock<Vec<Ast>> = LazyLock::new(|| (0..=u8::MAX).map(Ast::Byte).collect());
+    let (first, rows) = row.split_last()?;
+    let Ast::Class(set) = first else { return None };
+    let spelled = |byte: u8| [rows, &[&BYTES[usize::from(byte)]]].concat();
+    (set.len() <= MOST_MEMBERS).then(|| set.iter().map(spelled).collect())
+}
+
+/// Whether two items match the same from each place, whether PCRE tries more rounds of a repetition or fewer first, and
+/// whatever groups capture.
+fn is_same(one: &Ast, other: &Ast) -> bool {
+    match (one, other) {
+        (Ast::Repeat { min, max, sub, .. }, Ast::Repeat { min: other_min, max: other_max, sub: other_sub, .. }) => {
+            (min, max) == (other_min, other_max) && are_same(sub, other_sub)
+        }
+        (Ast::Alternation(branches), Ast::Alternation(others)) => {
+            branches.len() == others.len() && branches.iter().zip(others).all(|(branch, other)| are_same(branch, other))
+        }
+        (Ast::Byte(byte), Ast::Byte(other)) => byte == other,
+        (Ast::Class(set), Ast::Class(other)) => set == other,
+        (Ast::Empty, Ast::Empty) | (Ast::Dollar, Ast::Dollar) => true,
+        _ => false,
+    }
+}
+
+/// The same for sequences of items.
+fn are_same(one: &Ast, other: &Ast) -> bool {
+    let (items, others) = (flat(one), flat(other));
+    items.len() == others.len() && items.iter().zip(others).all(|(item, other)| is_same(item, other))
+}
+
+/// Whether a branch of a guard begins with the repetition that comes next in a row.
+fn begins_with_same(branch: &Ast, row: &[&Ast]) -> bool {
+    let first = flat(branch).first().copied();
+    matches!((row.last(), first), (Some(item @ Ast::Repeat { .. }), Some(first)) if is_same(item, first))
+}
+
+/// The rounds of a repetition that has a fixed number of them.
+fn fixed_rounds(ast: &Ast) -> Option<Vec<&Ast>> {
+    match ast {
+        Ast::Repeat { min: min @ 1..=MOST_ROUNDS, max: Some(max), sub, .. } if min == max => {
+            Some(vec![&**sub; *min as usize])
+        }
+        _ => None,
+    }
+}
+
 /// The byte that a branch begins with, if it begins with just one.
 fn first_byte(branch: &Ast) -> Option<u8> {
     match branch {
@@ -146,6 +233,9 @@ fn first_byte(branch: &Ast) -> Option<u8> {
 
 /// The largest least number of rounds of a repetition that is followed.
 const MOST_ROUNDS: u32 = 16;
+
+/// The most members of a class that are followed one by one.
+const MOST_MEMBERS: usize = 16;
 
 /// Stands for further rounds of a repetition and what follows them, of which nothing is known: no walk passes an end.
 static UNKNOWN: Ast = Ast::End;
@@ -178,14 +268,15 @@ fn pushed<'a>(stack: &[&'a Ast], items: &'a [Ast]) -> Vec<&'a Ast> {
 
 #[cfg(test)]
 mod tests {
-    use super::Guarding;
+    use super::{Guarding, Reach};
     use crate::prove_map::ask::Questions;
     use crate::syntax::parse;
 
     fn check(row: &str, guard: &str) -> bool {
         let [row_ast, guard_ast] = [row, guard].map(|pattern| parse(pattern.as_bytes()).unwrap());
         let guarding = Guarding::new(&guard_ast.ast);
-        let implied = guarding.is_begun_by_pattern(&row_ast.ast) || guarding.is_held_by_pattern(&row_ast.ast);
+        let implied =
+            guarding.is_begun_by_pattern(&row_ast.ast, Reach::End) || guarding.is_held_by_pattern(&row_ast.ast);
         let [row_hir, guard_hir] = [&row_ast, &guard_ast].map(|pattern| pattern.translate().hir);
         assert!(!implied || Questions::default().is_included(&row_hir, &[&guard_hir]), "{row} {guard}");
         implied
@@ -209,7 +300,37 @@ mod tests {
         {
             assert!(!check(row, guard), "{row}");
         }
+        assert!(check("^/[ad]x", "^/(?:a|b|d[^y])") && !check("^/[abc]x", "^/(?:a|b|d)"));
         assert!(check("^/ab?b", "^/a(?:bb|b)") && !check("^/ab?c", "^/ab"));
+    }
+
+    /// Repetitions and ends are compared as they are written.
+    #[test]
+    fn repetitions() {
+        let guard = r"^/(?:a.*x|b$|c[0-9]{2}d|e+f|(?:gh)?i|(?:k|lm)+n|o(?:/.*)?$)";
+        let rows =
+            ["^/(a.*?x|b$)", "^/(a(.*)x|c[0-9]{2}d)y", "(^/e+?f)", "^/((g)h)?i", "^/((k)|l(m))+n", "^/o(/(.*))?$"];
+        for row in rows {
+            assert!(check(row, guard), "{row}");
+        }
+        for row in ["^/a.+x", "^/b", r"^/b\z", "^/c[0-9]{1,2}d", "^/(?:a|b).*x", "^/e*f", "^/a(?:.*)*x", "^/(?:gh)*i"] {
+            assert!(!check(row, guard), "{row}");
+        }
+        for row in ["^/(?:hg)?i", "^/(?:lm|k)+n", "^/(?:k|lm)n", "^/(?:k|l)+n", "^/o(?:/.*)$", "^/o(?:/.+)?$", "^/g?i"]
+        {
+            assert!(!check(row, guard), "{row}");
+        }
+    }
+
+    /// What follows a repetition may not be compared if PCRE may give up there.
+    #[test]
+    fn reach() {
+        let asts = |row: &str, guard: &str| [row, guard].map(|pattern| parse(pattern.as_bytes()).unwrap().ast);
+        let [row, guard] = asts("^/a(.*)/(.*)/(.*)x", "^/a.*/");
+        assert!(Guarding::new(&guard).is_begun_by_pattern(&row, Reach::End));
+        assert!(!Guarding::new(&guard).is_begun_by_pattern(&row, Reach::Repetition));
+        let [row, guard] = asts("^/(?:a|b)c(.*)/(.*)x", "^/[ab]c");
+        assert!(Guarding::new(&guard).is_begun_by_pattern(&row, Reach::Repetition));
     }
 
     /// A guard may name what is anywhere in the subject or at its start.
@@ -219,6 +340,14 @@ mod tests {
         for row in ["page-id", "^/x/(.*post-id=(.*))$", "(?i)POST-ID", "^/bc", "wp-(a|b)$|^/a", "x(page|post)-id"] {
             assert!(check(row, guard), "{row}");
         }
+        let guard = "[0-9]x|aay|(?:bc){2}z";
+        for row in ["[0-9]+x", "a{2,}y$", "^/a+a{2,}y", "([0-9]+x|(a{2}y))", "(bc){2,4}z"] {
+            assert!(check(row, guard), "{row}");
+        }
+        for row in ["[0-9]*x", "a+y", "a{1,2}y", "([0-9]+|a{2}y)", "(?:bc)+z"] {
+            assert!(!check(row, guard), "{row}");
+        }
+        let guard = "(?i)^(?:/a|/b)|(?:page|post)-id|wp-";
         for row in ["/a", "page-?id", "(wp-)?a", "^x|wp-", "pag[ef]-id", "^wp", "page-i"] {
             assert!(!check(row, guard), "{row}");
         }

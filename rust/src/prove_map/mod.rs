@@ -82,6 +82,7 @@
 
 pub mod ask;
 pub mod comparable;
+pub mod filter;
 pub mod guard;
 pub mod heads;
 pub mod interpret;

@@ -297,7 +297,8 @@ impl<'b> Prover<'b> {
             Heads::Exact(heads) => heads.iter().all(|head| guarding.is_begun_by(head, caseless)),
             Heads::AnyCase(head) => guarding.is_begun_by(&head, true),
         };
-        let by_beginning = || row.beginning().is_some_and(|row| guarding.is_begun_by_pattern(&row.pattern.ast));
+        let by_beginning =
+            || row.beginning().is_some_and(|begun| guarding.is_begun_by_pattern(&begun.pattern.ast, row.reach()));
         let by_content = || row.events().is_some_and(|row| guarding.is_held_by_pattern(&row.pattern.ast));
         if by_heads || by_beginning() || by_content() {
             return true;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::first_match::{Bounds, Required};
 use crate::map_block::MapBlock;
 use crate::parallel;
+use crate::prove_map::guard::Reach;
 use crate::prove_map::heads::heads;
 use crate::syntax::{self, Pattern, Translation};
 
@@ -44,6 +45,11 @@ impl Language {
 }
 
 impl<'b> OriginalRow<'b> {
+    /// What is known of the pattern of a rule.
+    pub fn of_pattern(pattern: &'b [u8]) -> OriginalRow<'b> {
+        OriginalRow::new(pattern, false, b"")
+    }
+
     fn new(pattern: &'b [u8], caseless: bool, value: &'b [u8]) -> OriginalRow<'b> {
         let text = as_text(pattern, caseless);
         let language = Language::of(&text);
@@ -97,6 +103,11 @@ impl<'b> OriginalRow<'b> {
     /// unbounded repetition.
     pub fn beginning(&self) -> Option<&Language> {
         self.language.as_ref().filter(|_| self.has_heads)
+    }
+
+    /// How far a guard may be compared with the pattern.
+    pub fn reach(&self) -> Reach {
+        if self.may_give_up { Reach::Repetition } else { Reach::End }
     }
 
     /// A language that contains all subjects on which PCRE matches or gives up; `None` stands for all subjects.

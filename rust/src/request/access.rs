@@ -33,6 +33,16 @@ impl Address {
         Some(Address { node: directive.node, is_denied, network })
     }
 
+    /// Whether nginx takes a text for the address of an `allow` or `deny`.
+    pub fn is_valid(text: &[u8]) -> bool {
+        match Network::read(text) {
+            Network::Inet(IpAddr::V4(_), length) => length <= 32 || !text.contains(&b'/'),
+            Network::Inet(IpAddr::V6(_), length) => length <= 128,
+            Network::Name => false,
+            Network::All | Network::Unix => true,
+        }
+    }
+
     /// Whether a client's address is among those of the directive; the error if that is not known.
     pub fn has(&self, client: Option<&[u8]>) -> Result<bool, Unknown> {
         let unknown = |reason: &str| Unknown { reason: reason.to_owned(), node: Some(self.node), question: None };

@@ -50,6 +50,25 @@ impl Expires {
     }
 }
 
+/// Why nginx refuses the words of an `expires` (`ngx_http_parse_expires`).
+pub fn fault(words: &[&[u8]]) -> Option<&'static str> {
+    let (text, is_modified) = match words {
+        [text] => (*text, false),
+        [b"modified", text] => (*text, true),
+        _ => return Some("invalid value"),
+    };
+    let time = match text {
+        _ if text.contains(&b'$') => return None,
+        b"off" | b"epoch" | b"max" if !is_modified => return None,
+        [b'@', ..] if is_modified => return Some("daily time cannot be used with \"modified\" parameter"),
+        [b'@', time @ ..] if seconds(time).is_some_and(|seconds| seconds > 86_400) => {
+            return Some("daily time value must be less than 24 hours");
+        }
+        [b'@' | b'+' | b'-', time @ ..] | time => time,
+    };
+    seconds(time).is_none().then_some("invalid value")
+}
+
 impl<R: Recorder> Run<'_, R> {
     /// The headers for a status; the first that is not known is named in `unknown`. A subrequest computes none.
     pub fn headers(&mut self, status: Option<u16>, unknown: &mut Option<Unknown>) -> Vec<Header> {

@@ -73,8 +73,9 @@ impl Reader<'_> {
                 setting::size(setting::argument(directives[0], 0)).unwrap_or(0)
             }),
             access: access::read(&own, &outer.access),
-            satisfies_any: own
-                .merge("satisfy", &outer.satisfies_any, |directives| setting::argument(directives[0], 0) == b"any"),
+            satisfies_any: own.merge("satisfy", &outer.satisfies_any, |directives| {
+                setting::argument(directives[0], 0).eq_ignore_ascii_case(b"any")
+            }),
             auth_basic: self.unless_off("auth_basic", &own, &outer.auth_basic)?,
             auth_request: own.merge("auth_request", &outer.auth_request, |directives| {
                 let uri = setting::argument(directives[0], 0);
@@ -105,15 +106,13 @@ impl Reader<'_> {
             real_ip_header: own.merge("real_ip_header", &outer.real_ip_header, |directives| {
                 setting::argument(directives[0], 0).to_ascii_lowercase().into()
             }),
-            verifies_client: own.merge(
-                "ssl_verify_client",
-                &outer.verifies_client,
-                |directives| match setting::argument(directives[0], 0) {
+            verifies_client: own.merge("ssl_verify_client", &outer.verifies_client, |directives| {
+                match &*setting::argument(directives[0], 0).to_ascii_lowercase() {
                     b"off" => Verify::Never,
                     b"on" => Verify::Always,
                     _ => Verify::IfSent,
-                },
-            ),
+                }
+            }),
             opaque,
         })
     }
@@ -225,7 +224,9 @@ impl Reader<'_> {
             headers.push(AddHeader::read(directive, self.variables)?);
         }
         let inherit = match self.in_force("add_header_inherit") {
-            Ok(directive) => directive.map_or(&b"on"[..], |directive| setting::argument(directive, 0)),
+            Ok(directive) => {
+                directive.map_or(b"on".to_vec(), |directive| setting::argument(directive, 0).to_ascii_lowercase())
+            }
             Err(unknown) => return Ok(Err(unknown)),
         };
         let outer = match &outer.add_headers {

@@ -2,6 +2,7 @@
 
 use crate::request::answer;
 use crate::request::bytes::Bytes;
+use crate::request::checks;
 use crate::request::levels::{self, Settings};
 use crate::request::locations::Locations;
 use crate::request::names::Names;
@@ -49,6 +50,7 @@ impl Model {
     pub fn new(site: Site, texts: &[Vec<u8>]) -> Result<Model, Refused> {
         let mut variables = Variables::default();
         let mut assigned = Assigned::default();
+        checks::refuse(&site)?;
         let settings = levels::read(&site, &mut variables)?;
         let mut scripts = Vec::with_capacity(site.levels.len());
         for level in &site.levels {
@@ -162,15 +164,13 @@ fn limit_except(site: &Site, level: LevelId) -> Option<LimitExcept> {
 
 /// nginx refuses a map or a `set` of a variable of its own.
 fn refuse_fixed(site: &Site, tables: &Tables) -> Result<(), Refused> {
-    let refused =
-        |node: Node, name: &[u8]| Refused::new(node, format!("the duplicate \"{}\" variable", name.escape_ascii()));
     let sets = site.levels.iter().flat_map(|level| &level.script).filter_map(|statement| match statement {
         Statement::Set { node, variable, .. } => Some((*node, variable.strip_prefix(b"$").unwrap_or(variable))),
         _ => None,
     });
     let defined = tables.defined.iter().map(|(node, name, _)| (*node, name.as_slice()));
     match sets.chain(defined).find(|(_, name)| variables::is_fixed(&name.to_ascii_lowercase())) {
-        Some((node, name)) => Err(refused(node, name)),
+        Some((node, name)) => Err(variables::duplicate(node, name)),
         None => Ok(()),
     }
 }

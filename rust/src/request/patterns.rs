@@ -10,6 +10,7 @@ use crate::request::bytes::Bytes;
 use crate::request::outcome::Unknown;
 use crate::request::refused::Refused;
 use crate::request::site::Node;
+use crate::request::variables;
 use crate::syntax;
 
 /// The most calls of PCRE2's `match()` for the groups of a pattern that is known to match.
@@ -58,6 +59,7 @@ impl Patterns {
         let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
         let node = patterns.first().map_or(0, |pattern| pattern.node);
         let first = FirstMatch::new(&texts).map_err(|error| Refused::new(node, error.to_string()))?;
+        patterns.iter().try_for_each(Pattern::check_groups)?;
         Ok(Patterns { patterns, regexes, first })
     }
 
@@ -120,6 +122,13 @@ impl Pattern {
     /// With its option as a flag, which says the same.
     fn flagged(&self) -> Vec<u8> {
         if self.caseless { [b"(?i)", &*self.text.0].concat() } else { self.text.0.clone() }
+    }
+
+    /// A named group sets a variable, which must not be one of nginx's that stays as it is (`ngx_http_add_variable`).
+    fn check_groups(&self) -> Result<(), Refused> {
+        let names = variables::group_names(&self.text);
+        let fixed = names.iter().find(|name| variables::is_fixed(name));
+        fixed.map_or(Ok(()), |name| Err(variables::duplicate(self.node, name)))
     }
 
     fn compile(&self) -> Result<Regex, Refused> {

@@ -2,6 +2,8 @@
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::request::refused::Refused;
+use crate::request::site::Node;
 use crate::variables;
 
 /// A variable, by its place among those that the configuration names.
@@ -150,18 +152,32 @@ pub fn source(name: &[u8], assigned: &Assigned) -> Source {
     if is_assigned && !variables::is_own(&text) { Source::Empty } else { Source::Unknown(format!("${text}")) }
 }
 
-/// Whether nginx refuses a configuration that defines the variable. Those of later versions are not among them.
-pub fn is_fixed(name: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(name);
-    let is_header = matches!(
-        &*text,
-        "http_host" | "http_user_agent" | "http_referer" | "http_via" | "http_x_forwarded_for" | "http_cookie"
-    );
-    let of_request = of_request(&text).is_some_and(|variable| {
-        !matches!(variable, RequestVariable::LimitRate | RequestVariable::Tls | RequestVariable::ProxyAddXForwardedFor)
-    });
-    is_header || text == "content_type" || (of_request && text != "args")
+/// nginx's error for a directive that defines such a variable.
+pub fn duplicate(node: Node, name: &[u8]) -> Refused {
+    Refused::new(node, format!("the duplicate \"{}\" variable", name.escape_ascii()))
 }
+
+/// Whether nginx refuses a configuration that defines the variable: one of its own without `NGX_HTTP_VAR_CHANGEABLE`.
+/// Those of later versions and of modules that some builds lack are not among them.
+pub fn is_fixed(name: &[u8]) -> bool {
+    FIXED.split_ascii_whitespace().any(|fixed| fixed.as_bytes() == name)
+}
+
+/// Those of nginx 1.22.1 and 1.31.3 alike (`nginx -t` with a `set` of each).
+const FIXED: &str = "binary_remote_addr body_bytes_sent bytes_sent connection connection_requests connection_time \
+    content_length content_type date_gmt date_local document_root document_uri fastcgi_path_info fastcgi_script_name \
+    gzip_ratio host hostname http2 http_cookie http_host http_referer http_user_agent http_via http_x_forwarded_for \
+    https is_args limit_conn_status limit_req_status msec nginx_version pid pipe proxy_add_x_forwarded_for \
+    proxy_internal_body_length proxy_internal_chunked proxy_protocol_addr proxy_protocol_port \
+    proxy_protocol_server_addr proxy_protocol_server_port query_string realip_remote_addr realip_remote_port \
+    realpath_root remote_addr remote_port remote_user request request_body request_body_file request_completion \
+    request_filename request_id request_length request_method request_time request_uri scheme secure_link \
+    secure_link_expires sent_http_cache_control sent_http_connection sent_http_content_length sent_http_content_type \
+    sent_http_keep_alive sent_http_last_modified sent_http_link sent_http_location sent_http_transfer_encoding \
+    server_addr server_name server_port server_protocol status tcpinfo_rcv_space tcpinfo_rtt tcpinfo_rttvar \
+    tcpinfo_snd_cwnd time_iso8601 time_local uid_got uid_set upstream_addr upstream_bytes_received \
+    upstream_bytes_sent upstream_cache_etag upstream_cache_last_modified upstream_cache_status upstream_connect_time \
+    upstream_header_time upstream_response_length upstream_response_time upstream_status uri";
 
 /// The names of the named groups of a pattern, in lower case.
 pub fn group_names(pattern: &[u8]) -> Vec<Vec<u8>> {

@@ -1,17 +1,24 @@
-//! Puts the rules that no list of strings replaces into groups, where that can be proved; the others stay alone.
+//! Puts the rules that no list of strings replaces into groups and behind filters, where that can be proved; the others
+//! stay alone.
 //!
 //! A rule on which PCRE gives up responds with 500 (`ngx_http_regex_exec`), which a map does not pass on. Such a rule
-//! stays alone in its place, between the groups of the rules before it and after it, and so does a rule that may not
-//! stand in an `if`.
+//! is in no group, but between the groups of the rules before it and after it, and so is a rule that may not stand in
+//! an `if`.
+
+use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::first_match::Bounds;
+use crate::lexer::{Event, Lexer};
 use crate::maps::cost::Cost;
 use crate::maps::text::EmittedMap;
-use crate::phase::Entering;
+use crate::phase::{Entering, Phase};
+use crate::rewrite::filter::{self, Filter, FilterRule, Passing};
 use crate::rewrite::groups::Groups;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::Plan;
-use crate::rewrite::runs::{Rule, Run};
+use crate::rewrite::reason::Reason;
+use crate::rewrite::runs::{Barrier, Rule, Run};
 use crate::rewrite::target::Action;
 use crate::rewrite::text::Names;
 use crate::syntax::{self, Pattern};
@@ -19,7 +26,10 @@ use crate::syntax::{self, Pattern};
 /// Groups beyond this many look-ups cost more than they save; their numbers have two digits in names.
 const MOST_LOOK_UPS: usize = 8;
 
-/// The rules that stay, in order, at least some of them in groups.
+/// Up to this many rules, a filter that tries as many patterns as groups costs less.
+const MOST_FILTERED: usize = 8;
+
+/// The rules that stay, in order, at least some of them in groups or behind filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grouping {
     parts: Vec<StayingPart>,
@@ -27,6 +37,8 @@ pub struct Grouping {
     leading: usize,
     /// The places of the rules in groups, ascending.
     grouped: Vec<usize>,
+    /// The places of the rules behind filters, ascending.
+    filtered: Vec<usize>,
     /// The places of the rules on which PCRE may give up, ascending.
     unbounded: Vec<usize>,
 }
@@ -34,85 +46,142 @@ pub struct Grouping {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum StayingPart {
     Groups(Groups),
+    Filter(Filter),
     /// The statement of a rule.
     Alone(Vec<u8>),
 }
 
 /// A rule that stays, and what decides whether it is in a group.
-struct StayingRule<'r> {
+pub struct StayingRule<'r> {
     /// Its place in the run.
     place: usize,
-    pattern: &'r [u8],
-    statement: &'r [u8],
+    /// Its pattern; parsed, if that is possible.
+    text: &'r [u8],
+    pattern: Option<Pattern>,
+    statement: Cow<'r, [u8]>,
     /// Whether its pattern is read, and PCRE may give up on it.
     may_give_up: bool,
     /// Whether it may be in a group: it fires on each URI that it matches, and the `if` changes nothing else.
     may_enter: bool,
-    sets_a_name: bool,
 }
 
 impl<'r> StayingRule<'r> {
-    fn new(bytes: &'r [u8], place: usize, rule: &'r Rule, entering: Entering) -> StayingRule<'r> {
-        let pattern = syntax::parse(&rule.pattern).ok();
+    fn new(bytes: &'r [u8], place: usize, rule: &'r Rule, entering: Entering) -> Option<StayingRule<'r>> {
+        let may_enter = entering == Entering::All || rule.action != Action::Break;
+        let statement = on_one_line(&bytes[rule.span.clone()])?;
+        Some(StayingRule::read(place, &rule.pattern, statement, may_enter))
+    }
+
+    /// A rule that does not end the script.
+    fn going_on(bytes: &'r [u8], place: usize, barrier: &'r Barrier) -> Option<StayingRule<'r>> {
+        let statement = on_one_line(&bytes[barrier.span.clone()])?;
+        Some(StayingRule::read(place, &barrier.pattern, statement, false))
+    }
+
+    fn read(place: usize, text: &'r [u8], statement: Cow<'r, [u8]>, may_enter: bool) -> StayingRule<'r> {
+        let pattern = syntax::parse(text).ok();
         let gives_up = |pattern: &Pattern| !Bounds::of(pattern, &pattern.translate().hir).always_answers;
         let may_give_up = pattern.as_ref().is_some_and(gives_up);
-        let is_certain = pattern.is_some() && !may_give_up;
-        StayingRule {
-            place,
-            pattern: &rule.pattern,
-            statement: &bytes[rule.span.clone()],
-            may_give_up,
-            may_enter: is_certain && (entering == Entering::All || rule.action != Action::Break),
-            sets_a_name: pattern.is_some_and(|pattern| pattern.named),
+        let may_enter = may_enter && pattern.is_some() && !may_give_up;
+        StayingRule { place, text, pattern, statement, may_give_up, may_enter }
+    }
+
+    fn sets_a_name(&self) -> bool {
+        self.pattern.as_ref().is_some_and(|pattern| pattern.named)
+    }
+
+    fn for_filter(&self) -> FilterRule<'_> {
+        FilterRule { pattern: self.pattern.as_ref(), statement: &self.statement, may_fire: self.may_enter }
+    }
+}
+
+/// A statement, with its words on one line, so that it can be indented; `None` if a word has a newline, or there is a
+/// comment between the words.
+fn on_one_line(statement: &[u8]) -> Option<Cow<'_, [u8]>> {
+    if !statement.contains(&b'\n') {
+        return Some(Cow::Borrowed(statement));
+    }
+    let Some(Ok(Event::Statement { words, end })) = Lexer::new(statement).next() else { return None };
+    let starts = words.iter().map(|word| word.start).chain([end - 1]);
+    let texts: Vec<&[u8]> =
+        words.iter().zip(starts.skip(1)).map(|(word, next)| statement[word.start..next].trim_ascii()).collect();
+    let is_plain = |text: &&[u8]| !text.iter().any(|byte| b"\n#".contains(byte));
+    texts.iter().all(is_plain).then(|| Cow::Owned([texts.join(&b' '), b";".to_vec()].concat()))
+}
+
+/// What stays in a section: rules that end the script, each with the reason, and others.
+#[derive(Clone, Copy)]
+pub enum StayingItem<'r> {
+    Rule(&'r Rule<'r>, Reason),
+    Barrier(&'r Barrier<'r>),
+}
+
+impl StayingItem<'_> {
+    pub fn span(&self) -> Range<usize> {
+        match self {
+            StayingItem::Rule(rule, _) => rule.span.clone(),
+            StayingItem::Barrier(barrier) => barrier.span.clone(),
+        }
+    }
+
+    pub fn pattern(&self) -> &[u8] {
+        match self {
+            StayingItem::Rule(rule, _) => &rule.pattern,
+            StayingItem::Barrier(barrier) => &barrier.pattern,
+        }
+    }
+
+    pub fn reason(&self) -> Reason {
+        match self {
+            StayingItem::Rule(_, reason) => *reason,
+            StayingItem::Barrier(barrier) => barrier.reason,
         }
     }
 }
 
 impl Grouping {
-    /// The grouping of the rules that stay; `None` if none is in a group: where an `if` would change more than the
-    /// script, and where groups do not cost less. `bytes` is the text that contains the run.
+    /// The grouping of the rules that stay; `None` if none is in a group or behind a filter: where an `if` would change
+    /// more than the script, and where that does not cost less. `bytes` is the text that contains the run.
     pub fn of(bytes: &[u8], run: &Run, plan: &Plan, options: &Options) -> Option<Grouping> {
-        if options.entering == Entering::Nothing {
-            return None;
-        }
         let rule = |place: usize| StayingRule::new(bytes, place, &run.rules[place], options.entering);
-        let staying: Vec<StayingRule> = plan.kept().map(|(place, _)| rule(place)).collect();
-        // A statement of several lines cannot be indented.
-        if staying.iter().any(|rule| rule.statement.contains(&b'\n')) {
-            return None;
-        }
+        let staying = plan.kept().map(|(place, _)| rule(place)).collect::<Option<Vec<_>>>()?;
         let first = plan.stands_before(options);
         let (before, behind) = staying.split_at(staying.partition_point(|rule| rule.place < first));
-        let unbounded = staying.iter().filter(|rule| rule.may_give_up).map(|rule| rule.place).collect();
-        let mut grouping = Grouping { parts: Vec::new(), leading: 0, grouped: Vec::new(), unbounded };
-        grouping.add_all(before);
+        let mut grouping = Grouping::none(&staying);
+        let maker = PartMaker::new(options)?;
+        maker.add_all(before, &mut grouping);
         grouping.leading = grouping.parts.len();
-        grouping.add_all(behind);
-        (!grouping.grouped.is_empty()).then_some(grouping)
+        maker.add_all(behind, &mut grouping);
+        (!grouping.grouped.is_empty() || !grouping.filtered.is_empty()).then_some(grouping)
     }
 
-    /// Adds rules that stand one behind the other, those that may not enter an `if` alone.
-    fn add_all(&mut self, rules: &[StayingRule]) {
-        for rules in rules.chunk_by(|rule, next| rule.may_enter && next.may_enter) {
-            if self.add(rules) {
-                continue;
-            }
-            // A look-up may try two rules to find the first, so it must not try one whose match sets a named group.
-            for rules in rules.chunk_by(|rule, next| !rule.sets_a_name && !next.sets_a_name) {
-                if !self.add(rules) {
-                    self.parts.extend(rules.iter().map(|rule| StayingPart::Alone(rule.statement.to_vec())));
-                }
-            }
+    /// The grouping of rules of which some do not end the script.
+    pub fn of_items(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<Grouping> {
+        let mut staying = Vec::new();
+        for (place, item) in items.iter().enumerate() {
+            staying.push(match item {
+                StayingItem::Rule(rule, _) => StayingRule::new(bytes, place, rule, options.entering)?,
+                StayingItem::Barrier(barrier) => StayingRule::going_on(bytes, place, barrier)?,
+            });
         }
+        let mut grouping = Grouping::none(&staying);
+        PartMaker::new(options)?.add_all(&staying, &mut grouping);
+        (!grouping.grouped.is_empty() || !grouping.filtered.is_empty()).then_some(grouping)
     }
 
-    /// Adds rules in groups if that costs less than the rules; returns whether it did.
-    fn add(&mut self, rules: &[StayingRule]) -> bool {
-        let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| (rule.pattern, rule.statement)).collect();
-        let Some(groups) = Groups::of(&texts).filter(|_| self.look_ups().count() < MOST_LOOK_UPS) else { return false };
-        self.parts.push(StayingPart::Groups(groups));
-        self.grouped.extend(rules.iter().map(|rule| rule.place));
-        true
+    fn none(staying: &[StayingRule]) -> Grouping {
+        let unbounded = staying.iter().filter(|rule| rule.may_give_up).map(|rule| rule.place).collect();
+        Grouping { parts: Vec::new(), leading: 0, grouped: Vec::new(), filtered: Vec::new(), unbounded }
+    }
+
+    fn add_alone(&mut self, rules: &[StayingRule]) {
+        self.parts.extend(rules.iter().map(|rule| StayingPart::Alone(rule.statement.to_vec())));
+    }
+
+    /// The patterns that are tried, as a number to compare: those of rare requests count less.
+    fn rank(&self) -> usize {
+        let Cost { far, near, worst, .. } = self.cost();
+        2 * far + 2 * near + worst + 5 * self.parts.iter().filter(|part| matches!(part, StayingPart::Alone(_))).count()
     }
 
     /// Whether the rule at a place of the run is in a group.
@@ -125,14 +194,29 @@ impl Grouping {
         self.unbounded.binary_search(&rule).is_ok()
     }
 
+    /// Whether the rule at a place of the run is behind a filter.
+    pub fn filters(&self, rule: usize) -> bool {
+        self.filtered.binary_search(&rule).is_ok()
+    }
+
     /// The number of rules in groups.
     pub fn count(&self) -> usize {
         self.grouped.len()
     }
 
-    /// The number of patterns that all look-ups together try for a URI that no rule matches.
+    /// The number of rules behind filters.
+    pub fn filtered_count(&self) -> usize {
+        self.filtered.len()
+    }
+
+    /// The number of patterns that all look-ups and filters together try for a URI that no rule matches.
     pub fn cost(&self) -> Cost {
-        self.look_ups().fold(Cost::default(), |sum, groups| sum + groups.cost)
+        let costs = self.parts.iter().filter_map(|part| match part {
+            StayingPart::Groups(groups) => Some(groups.cost),
+            StayingPart::Filter(filter) => Some(filter.cost),
+            StayingPart::Alone(_) => None,
+        });
+        costs.fold(Cost::default(), |sum, cost| sum + cost)
     }
 
     /// The statements that replace the rules, before and after those for keys; with `clears`, `$1` to `$9` are empty if
@@ -147,6 +231,7 @@ impl Grouping {
                     number += 1;
                     text.extend(groups.statements(&names.of_groups(number), clears));
                 }
+                StayingPart::Filter(filter) => text.extend(filter.text()),
                 StayingPart::Alone(statement) => text.extend_from_slice(&[&statement[..], b"\n"].concat()),
             }
         }
@@ -172,7 +257,141 @@ impl Grouping {
     fn look_ups(&self) -> impl Iterator<Item = &Groups> {
         self.parts.iter().filter_map(|part| match part {
             StayingPart::Groups(groups) => Some(groups),
-            StayingPart::Alone(_) => None,
+            StayingPart::Filter(_) | StayingPart::Alone(_) => None,
         })
+    }
+}
+
+/// Divides rules into groups, filters, and rules alone.
+struct PartMaker {
+    passing: Passing,
+    phase: Phase,
+    captures_matter: bool,
+}
+
+impl PartMaker {
+    /// `None` where no rule may stand in an `if`.
+    fn new(options: &Options) -> Option<PartMaker> {
+        let passing = match options.entering {
+            Entering::Nothing => return None,
+            Entering::AllButBreak => Passing::Firing,
+            Entering::All => Passing::Any,
+        };
+        Some(PartMaker { passing, phase: options.phase, captures_matter: options.captures_matter })
+    }
+
+    /// Adds rules that stand one behind the other, in the way that tries the fewest patterns.
+    fn add_all(&self, rules: &[StayingRule], grouping: &mut Grouping) {
+        // Most URIs of a location are answered by a rule for all of them, which look-ups and filters would only delay.
+        if let Some((last, others)) = rules.split_last()
+            && self.is_for_all(last, others)
+        {
+            self.add_all(others, grouping);
+            return grouping.add_alone(std::slice::from_ref(last));
+        }
+        let with = |add: fn(&PartMaker, &[StayingRule], &mut Grouping)| {
+            let mut with = grouping.clone();
+            add(self, rules, &mut with);
+            with
+        };
+        let groups = with(PartMaker::add_groups);
+        // A hit tries the rules of a filter up to the one that fires, and those of one group.
+        let handicap = usize::from(rules.len() > MOST_FILTERED);
+        *grouping = match (rules.len() <= filter::MOST).then(|| with(PartMaker::add_filters)) {
+            Some(filters) if filters.rank() + handicap <= groups.rank() => filters,
+            _ => groups,
+        };
+    }
+
+    /// Adds rules in groups; those that may be in none behind filters or alone.
+    fn add_groups(&self, rules: &[StayingRule], grouping: &mut Grouping) {
+        for rules in rules.chunk_by(|rule, next| rule.may_enter && next.may_enter) {
+            if self.add_group(rules, grouping) {
+                continue;
+            }
+            // A look-up may try two rules to find the first, so it must not try one whose match sets a named group.
+            let mut left = 0;
+            for part in rules.chunk_by(|rule, next| !rule.sets_a_name() && !next.sets_a_name()) {
+                let at = rules.partition_point(|rule| rule.place < part[0].place);
+                let mut with = grouping.clone();
+                self.add_filters(&rules[left..at], &mut with);
+                if part.len() < rules.len() && self.add_group(part, &mut with) {
+                    *grouping = with;
+                    left = at + part.len();
+                }
+            }
+            self.add_filters(&rules[left..], grouping);
+        }
+    }
+
+    /// Adds rules in groups if that costs less than the rules; returns whether it did.
+    fn add_group(&self, rules: &[StayingRule], grouping: &mut Grouping) -> bool {
+        if !rules.iter().all(|rule| rule.may_enter) || grouping.look_ups().count() == MOST_LOOK_UPS {
+            return false;
+        }
+        let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| (rule.text, &*rule.statement)).collect();
+        let Some(groups) = Groups::of(&texts) else { return false };
+        grouping.parts.push(StayingPart::Groups(groups));
+        grouping.grouped.extend(rules.iter().map(|rule| rule.place));
+        true
+    }
+
+    /// Adds rules behind filters, as many as possible behind each, and the others alone.
+    fn add_filters(&self, rules: &[StayingRule], grouping: &mut Grouping) {
+        for rules in rules.chunk_by(|rule, next| self.is_filtered(rule) && self.is_filtered(next)) {
+            rules.chunks(filter::MOST).for_each(|rules| self.add_filter(rules, grouping));
+        }
+    }
+
+    fn add_filter(&self, rules: &[StayingRule], grouping: &mut Grouping) {
+        // Where PCRE gives up, `$1` to `$9` stay as they were: not as a filter before leaves them.
+        if let Some((first, others)) = rules.split_first()
+            && self.captures_matter
+            && first.may_give_up
+        {
+            grouping.add_alone(std::slice::from_ref(first));
+            return self.add_filter(others, grouping);
+        }
+        if let Some(filter) = self.filter(rules) {
+            grouping.parts.push(StayingPart::Filter(filter));
+            grouping.filtered.extend(rules.iter().map(|rule| rule.place));
+        } else if rules.len() < 2 * filter::FEWEST {
+            grouping.add_alone(rules);
+        } else {
+            let (one, other) = rules.split_at(rules.len() / 2);
+            self.add_filter(one, grouping);
+            self.add_filter(other, grouping);
+        }
+    }
+
+    /// Whether a rule of a location is for all URIs of the rules before it.
+    fn is_for_all(&self, rule: &StayingRule, others: &[StayingRule]) -> bool {
+        let others: Option<Vec<&Pattern>> = others.iter().map(|rule| rule.pattern.as_ref()).collect();
+        let (Some(rule), Some(others)) = (&rule.pattern, others) else { return false };
+        self.phase == Phase::Location && others.len() < filter::MOST && filter::is_for_all(rule, &others)
+    }
+
+    /// Whether a rule may be behind a filter.
+    fn is_filtered(&self, rule: &StayingRule) -> bool {
+        Filter::pattern(&[rule.for_filter()], self.passing).is_some()
+    }
+
+    fn filter(&self, rules: &[StayingRule]) -> Option<Filter> {
+        Filter::of(&rules.iter().map(StayingRule::for_filter).collect::<Vec<_>>(), self.passing, self.phase)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::on_one_line;
+
+    /// A statement is written on one line, unless it has a comment or a word of several lines.
+    #[test]
+    fn lines() {
+        let line = |text: &str| on_one_line(text.as_bytes()).map(|line| String::from_utf8(line.to_vec()).unwrap());
+        assert_eq!(line("rewrite ^/a  /b;").unwrap(), "rewrite ^/a  /b;");
+        assert_eq!(line("rewrite ^/a\r\n\t\"/b c\"\n last ;").unwrap(), "rewrite ^/a \"/b c\" last;");
+        assert_eq!(line("rewrite ^/a # why\n /b;"), None);
+        assert_eq!(line("rewrite ^/a \"/b\n\";"), None);
     }
 }

@@ -6,6 +6,7 @@ pub mod assignment;
 pub mod candidate;
 pub mod emit;
 pub mod example;
+pub mod filter;
 pub mod grouping;
 pub mod groups;
 pub mod kept;

@@ -27,11 +27,12 @@ pub enum Reason {
     Backtracking,
     EmptyUri,
     HashCollision,
+    NotWorse,
 }
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Reason; 24] = [
+    pub const ALL: [Reason; 25] = [
         Reason::NoFlag,
         Reason::BreakRedirect,
         Reason::Unanchored,
@@ -56,6 +57,7 @@ impl Reason {
         Reason::Backtracking,
         Reason::EmptyUri,
         Reason::HashCollision,
+        Reason::NotWorse,
     ];
 
     /// The code in reports.
@@ -85,6 +87,7 @@ impl Reason {
             Reason::Backtracking => "backtracking",
             Reason::EmptyUri => "empty-uri",
             Reason::HashCollision => "hash-collision",
+            Reason::NotWorse => "not-worse",
         }
     }
 
@@ -120,6 +123,7 @@ impl Reason {
             Reason::HashCollision => {
                 "too many strings have the same hash, so nginx would start slowly or with a warning"
             }
+            Reason::NotWorse => "a key would be tried with no fewer patterns",
             Reason::MatchLimit => "an earlier rule may exceed a PCRE limit on its URI",
         }
     }

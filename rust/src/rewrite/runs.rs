@@ -36,13 +36,18 @@ impl Rule<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct Run<'a> {
     pub rules: Vec<Rule<'a>>,
+    /// As [`Barrier::portion`].
+    pub portion: usize,
 }
 
 /// A rule that ends no script, and so ends a run.
 #[derive(Clone, Debug)]
-pub struct Barrier {
+pub struct Barrier<'a> {
     pub span: Range<usize>,
+    pub pattern: Cow<'a, [u8]>,
     pub reason: Reason,
+    /// Nothing of the rewrite module but rules is between those with the same number.
+    pub portion: usize,
 }
 
 /// Why the rewrites cannot be read: nginx does not start with them.
@@ -57,15 +62,17 @@ pub enum Unreadable {
 #[derive(Clone, Debug, Default)]
 pub struct Runs<'a> {
     pub runs: Vec<Run<'a>>,
-    pub barriers: Vec<Barrier>,
+    pub barriers: Vec<Barrier<'a>>,
 }
 
 /// Reads the `rewrite` statements in `sections`; each section is a list of byte ranges of `bytes` with nothing of the
 /// rewrite module between them, and each range holds whole statements. Linear in their length.
 pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Runs<'a>, Unreadable> {
     let mut read = Runs::default();
+    let mut portion = 0;
     for section in sections {
-        let mut run = Run::default();
+        portion += 1;
+        let mut run = Run { portion, ..Run::default() };
         for range in section {
             for event in Lexer::new(&bytes[range.clone()]) {
                 let Event::Statement { words, end } = event.map_err(Unreadable::Lexer)? else {
@@ -73,27 +80,31 @@ pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Runs<
                 };
                 let span = range.start + words[0].start..range.start + end;
                 if is_emitted(&words) {
-                    read.close(&mut run);
+                    portion += 1;
+                    read.close(&mut run, portion);
                     continue;
                 }
+                let pattern = words.get(1).map(|word| word.value.clone()).unwrap_or_default();
                 match rule(words, span.clone()).map_err(|says| Unreadable::Refused(span.clone(), says))? {
                     Ok(rule) => run.rules.push(rule),
                     Err(reason) => {
-                        read.barriers.push(Barrier { span, reason });
-                        read.close(&mut run);
+                        read.barriers.push(Barrier { span, pattern, reason, portion });
+                        read.close(&mut run, portion);
                     }
                 }
             }
         }
-        read.close(&mut run);
+        read.close(&mut run, portion);
     }
     Ok(read)
 }
 
 impl<'a> Runs<'a> {
-    fn close(&mut self, run: &mut Run<'a>) {
-        if !run.rules.is_empty() {
-            self.runs.push(std::mem::take(run));
+    /// Keeps a run unless it is empty, and begins another.
+    fn close(&mut self, run: &mut Run<'a>, portion: usize) {
+        let closed = std::mem::replace(run, Run { portion, ..Run::default() });
+        if !closed.rules.is_empty() {
+            self.runs.push(closed);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! `cargo test` makes rounds for a few seconds. `NGINXOPT_FUZZ=100 cargo test --release --test pcre_agreement` makes a
 //! hundred times as many; `NGINXOPT_SEED=7` makes others. With `-- --nocapture`, each test prints what it compared.
 
+mod bounds;
 mod finite;
 mod first_match;
 #[path = "../random/mod.rs"]

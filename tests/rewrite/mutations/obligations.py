@@ -90,6 +90,14 @@ class Refutation(Enum):
     GROUP_MAY_GIVE_UP = "a group contains a rule on which PCRE may give up"
     BREAK_LOSES_TRY_FILES = "a `break` in an `if` would lose the location's try_files"
     GROUP_OF_A_URI = "the group of a URI: {}"
+    # Filters.
+    FILTER_OF_OTHERS = "a filter has something other than rewrites behind it"
+    FILTER_TURNS_AWAY = "a filter turns away what a rule behind it may match"
+    FILTER_SETS_A_NAME = "a filter sets a variable by a named group"
+    FILTER_LEAVES_CAPTURES = "PCRE may give up on the first rule behind a filter, which leaves its captures"
+    FILTER_UNKNOWN = "it is unknown what a filter matches, or PCRE may give up on it"
+    FILTER_FIRES_NOTHING = "a filter lets pass what no rule behind it may match"
+    FILTER_GOES_ON = "a rule in an `if` goes on without the location's try_files"
     # What it takes as given.
     PREMISE_NOT_STATED = "the maps do not state the premise {}"
 

@@ -82,21 +82,40 @@ GROUPS = (
     )
     + b"rewrite ^/a$ /to/a permanent;\n"
 )
-# The same in a location, with a rule that stays in it.
+# The same in a location, with more rules than one filter takes, and one that stays in it.
 HERE = b"location /g {\n"
-GROUPS_IN_A_LOCATION = (
-    b"""events {}
+IN_A_LOCATION = b"""events {}
 http {
     server {
         listen 80;
         location /g {
-%srewrite ^/g/b/(.*)$ /to/b/$1 break;
-        }
+%s        }
     }
 }
 """
-    % GROUPS
+GROUPS_IN_A_LOCATION = IN_A_LOCATION % b"".join(
+    [
+        GROUPS,
+        *(b"rewrite ^/i/%d/(.*)$ /to/i/$1 last;\n" % number for number in range(6)),
+        b"rewrite ^/g/b/(.*)$ /to/b/$1 break;\n",
+    ]
 )
+# Rules behind a filter, one of which goes on with the new URI, and PCRE may give up on another.
+FILTER = b"""rewrite ^/f/a/(.*)$ /to/a/$1 last;
+rewrite ^/f/b/ /f/c/;
+rewrite ^/f/c/([0-9]+)$ /to/c/$1 break;
+rewrite ^/f/d/(x+)+y /to/d permanent;
+"""
+# The same in a location, with `try_files`: only rules that certainly fire.
+FIRING = b"""rewrite ^/g/a/(.*)$ /to/a/$1 last;
+rewrite ^/g/b/ /to/b redirect;
+rewrite ^/g/c/([0-9]+)$ /to/c/$1 permanent;
+"""
+FILTERS = {
+    "filter": (FILTER, "server"),
+    "filter-location": (IN_A_LOCATION % FILTER, None),
+    "filter-try-files": (IN_A_LOCATION % (b"try_files $uri =404;\n" + FIRING), None),
+}
 WHOLE = b"""events {}
 http {
     map_hash_bucket_size 32;
@@ -184,6 +203,9 @@ def program(name: str) -> Emission:
         return emit(plan(load_text(GROUPS, context="server"), replace(NAMED, groups=True)))
     if name == "groups-location":
         return emit(plan(load_text(GROUPS_IN_A_LOCATION), replace(NAMED, groups=True)))
+    if name in FILTERS:
+        filtered, context = FILTERS[name]
+        return emit(plan(load_text(filtered, context=context), replace(NAMED, groups=True)))
     if name == "missing":
         return emit(plan(load_text(MISSING, "nowhere/nginx.conf", missing_ok=True), NAMED))
     return emit(plan(load_text(KINDS[name], context=_context(name)), NAMED))

@@ -10,7 +10,7 @@ from nginxopt.config.filesystem import Overlay
 from nginxopt.semantics.site import Build, LoweredSite, lower
 from nginxopt.version import Version
 
-TARGET = Version(1, 22, 1)
+TARGET = Version(1, 28, 0)
 
 
 def site_of(text: str | bytes, /, *, context: str | None = None, **files: str) -> LoweredSite:

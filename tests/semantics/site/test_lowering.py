@@ -249,3 +249,16 @@ def test_a_file_that_is_read_twice_has_numbers_for_each_reading() -> None:
     returns = [level["script"][0]["node"] for level in form["levels"] if level["kind"] == "location"]
     assert len(set(returns)) == 2
     assert {site.nodes.place(node).path for node in returns} == {"/conf/l.conf"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "server { limit_req zone=around; access_log a.log around; location / { proxy_cache around; return 200; } }",
+        "upstream u { zone u 64k; state /var/u.state; } server { location / { proxy_pass http://u; } }",
+        "http { include none.conf; server { limit_req zone=z; access_log a.log f; return 200 $request_port; } }",
+    ],
+)
+def test_what_was_not_read_may_define_a_name(text: str) -> None:
+    """A zone, a format or a variable may stand around a fragment or in a missing file, servers in a state file."""
+    assert form_of(text)["levels"]

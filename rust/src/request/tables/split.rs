@@ -45,7 +45,7 @@ impl SplitClients {
 
     /// Adds a row; its share in hundredths of a percent, 0 for the rest.
     fn add(&mut self, stated: &Stated) -> Result<u32, Refused> {
-        let [share, value] = &stated.args[..] else {
+        let [share, value, ..] = &stated.args[..] else {
             return Err(Refused::new(stated.node, "invalid number of the split_clients parameters"));
         };
         self.rows.push(Row { node: stated.node, value: value.clone() });

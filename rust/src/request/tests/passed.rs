@@ -50,15 +50,15 @@ fn proxies_behind_redirects() {
 fn other_protocols() {
     assert_eq!(ask("location / { fastcgi_pass unix:/f.sock; }", "/a"), "up unix:/f.sock GET");
     assert_eq!(ask("location / { grpc_pass grpc://g:1; }", "/a%20?q"), "up g:1 GET /a%20?q");
-    assert_eq!(ask("location / { rewrite ^ \"/ b\" break; grpc_pass g; }", "/a"), "up g GET /%20b");
-    assert_eq!(ask("location / { memcached_pass m; }", "POST /"), "405");
+    assert_eq!(ask("location / { rewrite ^ \"/ b\" break; grpc_pass g:1; }", "/a"), "up g:1 GET /%20b");
+    assert_eq!(ask("location / { memcached_pass m:1; }", "POST /"), "405");
 }
 
 /// The last handler of a location counts, and a method may be set.
 #[test]
 fn handlers_and_methods() {
     assert_eq!(ask("location / { empty_gif; proxy_pass http://u; }", "/a"), "up u GET /a");
-    assert_eq!(ask("location / { proxy_pass http://u; fastcgi_pass f; }", "/a"), "up f GET");
+    assert_eq!(ask("location / { proxy_pass http://u; fastcgi_pass f:1; }", "/a"), "up f:1 GET");
     assert_eq!(ask("location / { proxy_method PUT; proxy_pass http://u; }", "/a"), "up u PUT /a");
 }
 

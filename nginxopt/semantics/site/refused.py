@@ -1,0 +1,45 @@
+"""Where nginx refuses a configuration by what stands where: then no request can be followed."""
+
+from __future__ import annotations
+
+from nginxopt.config import Directive
+from nginxopt.semantics.commands import fault, is_once
+from nginxopt.semantics.inherit import Level
+from nginxopt.version import Version
+
+_TOGETHER = {"alias": "root"}
+"""Directives that count as another one (`ngx_http_core_root`)."""
+
+
+def check(http: Level, target: Version, extra: frozenset[str]) -> None:
+    """Raise `InputError` for the first directive that nginx refuses for its place, arguments or an earlier one.
+
+    `extra` are directives that the build has besides those of its version.
+    """
+    _check(http.around("main") or http, target, extra)
+
+
+def _check(level: Level, target: Version, extra: frozenset[str]) -> None:
+    around = level.parent.kind if level.parent else ""
+    inner = iter(level.levels)
+    earlier: dict[str, Directive] = {}
+    for directive in level.directives:
+        message = fault(directive, level.kind, around, target, extra) or _duplicate(directive, earlier)
+        if message is not None:
+            raise directive.error(message, nginx=directive.located(message))
+        if directive.block is not None:
+            _check(next(inner), target, extra)
+    for block in inner:  # around a fragment there is nothing but its level
+        _check(block, target, extra)
+
+
+def _duplicate(directive: Directive, earlier: dict[str, Directive]) -> str | None:
+    """Return why nginx refuses a directive for an earlier one of its block, and record it otherwise."""
+    name = str(directive.name)
+    if not is_once(name):
+        return None
+    first = earlier.setdefault(_TOGETHER.get(name, name), directive)
+    if first is directive:
+        return None
+    is_same = first.name == name
+    return f'"{name}" directive is duplicate' + ("" if is_same else f', "{first.name}" directive was specified earlier')

@@ -1,0 +1,230 @@
+//! Bounds the calls of PCRE by the ways through a pattern: an attempt goes each way at most once.
+//!
+//! The bound of [`effort`](super::effort) multiplies the ways through the parts of a pattern, as if each part could
+//! match everywhere. Here the ways are followed byte by byte, for all subjects at once: `^/(.*)/page/([a-z]+)/$` has
+//! few at each place of a subject, as a run of letters ends at the next slash.
+
+use std::collections::HashSet;
+
+use crate::syntax::{Ast, ByteSet};
+
+/// The most nodes of a graph, with the copies of what is repeated.
+const MOST_NODES: usize = 1_000;
+
+/// The most nodes that are visited, with each byte after each state: some milliseconds.
+const MOST_VISITS: usize = 2_000_000;
+
+/// The most calls at one place of a subject, from any place of it on, if a search tries all ways; `None` if it is more
+/// than `limit`, or unknown.
+pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
+    let mut graph = Graph { nodes: vec![PatternNode::default()] };
+    let start = graph.add_ast(ast, 0)?;
+    let order = graph.order(start)?;
+    let sets = graph.distinct_bytes();
+    let step = |ways: &[u32], byte: u8| graph.step(ways, byte, &order);
+    let mut first = vec![0; graph.nodes.len()];
+    first[start] = 1;
+    let first = graph.closed(first, &order);
+    let mut most = graph.calls(&first);
+    let mut seen = HashSet::from([first.clone()]);
+    let mut left = vec![first];
+    let mut visits = 0;
+    while let Some(ways) = left.pop() {
+        visits += sets.len() * graph.nodes.len();
+        for byte in &sets {
+            let next = step(&ways, *byte);
+            let calls = graph.calls(&next);
+            most = most.max(calls);
+            if most > limit || visits > MOST_VISITS {
+                return None;
+            }
+            if next.iter().any(|ways| *ways > 0) && seen.insert(next.clone()) {
+                left.push(next);
+            }
+        }
+    }
+    Some(most)
+}
+
+/// A place in a pattern.
+#[derive(Clone, Debug, Default)]
+struct PatternNode {
+    /// The calls that PCRE makes each time it gets here.
+    calls: u32,
+    /// Where it goes on without reading a byte.
+    empty: Vec<usize>,
+    /// Where it goes on with one of these bytes.
+    reading: Option<(ByteSet, usize)>,
+}
+
+/// The places in a pattern; node 0 is its end.
+struct Graph {
+    nodes: Vec<PatternNode>,
+}
+
+impl Graph {
+    fn add(&mut self, node: PatternNode) -> Option<usize> {
+        self.nodes.push(node);
+        (self.nodes.len() <= MOST_NODES).then_some(self.nodes.len() - 1)
+    }
+
+    /// Adds what leads through a pattern to `next`, and returns where it begins. Anchors always hold here.
+    fn add_ast(&mut self, ast: &Ast, next: usize) -> Option<usize> {
+        match ast {
+            Ast::Empty | Ast::Start | Ast::Dollar | Ast::End | Ast::WordBoundary | Ast::NotWordBoundary => Some(next),
+            Ast::Byte(byte) => {
+                self.add(PatternNode { reading: Some((ByteSet::one(*byte), next)), ..Default::default() })
+            }
+            Ast::Class(set) => self.add(PatternNode { reading: Some((*set, next)), ..Default::default() }),
+            Ast::Concat(items) => items.iter().rev().try_fold(next, |next, item| self.add_ast(item, next)),
+            Ast::Alternation(branches) => {
+                let empty = branches.iter().map(|branch| self.add_ast(branch, next)).collect::<Option<Vec<_>>>()?;
+                self.add(PatternNode { calls: empty.len() as u32 + 1, empty, reading: None })
+            }
+            Ast::Repeat { min, max, sub, .. } => {
+                let next = match max {
+                    None => self.add_rounds(sub, next)?,
+                    Some(max) => (*min..*max).try_fold(next, |behind, _| {
+                        let round = self.add_ast(sub, behind)?;
+                        self.add(PatternNode { calls: 2, empty: vec![round, next], reading: None })
+                    })?,
+                };
+                (0..*min).try_fold(next, |next, _| self.add_ast(sub, next))
+            }
+            Ast::Capture { sub, .. } => {
+                let inner = self.add_ast(sub, next)?;
+                self.add(PatternNode { calls: 2, empty: vec![inner], reading: None })
+            }
+            // The inside of a look-around is not known.
+            Ast::Superset { sub, .. } if **sub == Ast::Empty => None,
+            Ast::Superset { sub, .. } => self.add_ast(sub, next),
+        }
+    }
+
+    /// Adds any number of rounds.
+    fn add_rounds(&mut self, sub: &Ast, next: usize) -> Option<usize> {
+        let loops = self.add(PatternNode { calls: 2, empty: vec![next], reading: None })?;
+        let round = self.add_ast(sub, loops)?;
+        self.nodes[loops].empty.push(round);
+        Some(loops)
+    }
+
+    /// The nodes, each before those that it leads to without a byte; `None` if it leads to itself.
+    fn order(&self, start: usize) -> Option<Vec<usize>> {
+        enum Visit {
+            Enter(usize),
+            Leave(usize),
+        }
+        let (mut entered, mut left) = (vec![false; self.nodes.len()], vec![false; self.nodes.len()]);
+        let mut order = Vec::new();
+        let starts = self.nodes.iter().filter_map(|node| Some(node.reading?.1)).chain([start]);
+        let mut stack: Vec<Visit> = starts.map(Visit::Enter).collect();
+        while let Some(visit) = stack.pop() {
+            match visit {
+                Visit::Enter(at) if left[at] => {}
+                Visit::Enter(at) if entered[at] => return None,
+                Visit::Enter(at) => {
+                    entered[at] = true;
+                    stack.push(Visit::Leave(at));
+                    stack.extend(self.nodes[at].empty.iter().copied().filter(|to| !left[*to]).map(Visit::Enter));
+                }
+                Visit::Leave(at) => {
+                    left[at] = true;
+                    order.push(at);
+                }
+            }
+        }
+        order.reverse();
+        Some(order)
+    }
+
+    /// One byte of each set of bytes that the pattern does not distinguish.
+    fn distinct_bytes(&self) -> Vec<u8> {
+        let sets: HashSet<ByteSet> = self.nodes.iter().filter_map(|node| Some(node.reading?.0)).collect();
+        let sets: Vec<ByteSet> = sets.into_iter().collect();
+        let mut seen = HashSet::new();
+        let kind = |byte: u8| sets.iter().map(|set| set.contains(byte)).collect::<Vec<bool>>();
+        (0..=u8::MAX).filter(|byte| seen.insert(kind(*byte))).collect()
+    }
+
+    /// The ways to each node without another byte, given those that end there with the last one.
+    fn closed(&self, mut ways: Vec<u32>, order: &[usize]) -> Vec<u32> {
+        for &at in order {
+            for &to in &self.nodes[at].empty {
+                ways[to] = ways[to].saturating_add(ways[at]);
+            }
+        }
+        ways
+    }
+
+    /// The ways after one more byte.
+    fn step(&self, ways: &[u32], byte: u8, order: &[usize]) -> Vec<u32> {
+        let mut next = vec![0u32; ways.len()];
+        for (node, ways) in self.nodes.iter().zip(ways) {
+            if let Some((set, to)) = &node.reading
+                && set.contains(byte)
+            {
+                next[*to] = next[*to].saturating_add(*ways);
+            }
+        }
+        self.closed(next, order)
+    }
+
+    /// The calls for all ways to get here.
+    fn calls(&self, ways: &[u32]) -> u32 {
+        self.nodes.iter().zip(ways).fold(0, |sum, (node, ways)| sum.saturating_add(node.calls.saturating_mul(*ways)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::calls_at_a_place;
+    use crate::pcre::{MatchOutcome, Regex};
+    use crate::syntax::parse;
+
+    fn calls(pattern: &str) -> Option<u32> {
+        calls_at_a_place(&parse(pattern.as_bytes()).unwrap().ast, 38)
+    }
+
+    /// Patterns with few ways at each place of any subject, and calls that PCRE2 makes on the worst of them.
+    #[test]
+    fn few_ways() {
+        for pattern in [
+            r"^/(.*)/page/([A-Za-z0-9_\-]+)/?[!?]",
+            r"^/(.*)/image/(thumb|[0-9]{1,4})/([^/\\]+)[!?]",
+            r"^/page/search/(.*)/([0-9]+)/?[!?]",
+            r"^/([0-9])(\-[_a-zA-Z0-9-]*)?(-[0-9]+)?/.+\.jpg[!?]",
+            r"^/c/([0-9]+)(\-[\.*_a-zA-Z0-9-]*)(-[0-9]+)?/.+\.jpg[!?]",
+            r"/apps/([^/]*)/(.*\.(css|php))[!?]",
+            "(.*)a[!?]",
+            "^/(?:a|b)*c[!?]",
+        ] {
+            let most = calls(pattern).unwrap_or_else(|| panic!("{pattern}"));
+            let regex = Regex::new(pattern.as_bytes()).unwrap();
+            for unit in ["/", "a", "/page/", "/image/1/", "/1", "-1", "/1-1", "-", ".jpg", "/1-1-1/.jpg", "b"] {
+                let subject = format!("/{}", unit.repeat(60_000 / unit.len()));
+                let limit = most * (subject.len() as u32 + 1) + 10;
+                if !pattern.contains(")*") {
+                    assert_eq!(regex.is_match(subject.as_bytes(), limit), MatchOutcome::No, "{pattern} {unit}");
+                }
+            }
+        }
+    }
+
+    /// Patterns with more ways the longer a subject is, and those of which not all is known.
+    #[test]
+    fn many_ways() {
+        for pattern in [
+            "^/(.*)/(.*)x",
+            "^/[^/]+[0-9]+/.*$",
+            "^/(a+)+$",
+            "^/(a|a)*$",
+            "^/(a*)*b",
+            "^/a(?!b)",
+            "^/(a?){30}b",
+            "a{1001}",
+        ] {
+            assert_eq!(calls(pattern), None, "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Writes one pattern that matches a subject if one of several patterns does.
+//!
+//! The patterns are cut into items, such as a byte, a class or a repetition, and common beginnings are written once, as
+//! PCRE tries the branches of a pattern one after the other. Groups capture nothing.
+
+use crate::maps::pattern::class;
+use crate::pattern_text::escape;
+use crate::syntax::{Ast, ByteSet};
+
+/// The most copies of a letter in any case that are written one by one: PCRE2 10.34 to 10.39 read `[Aa]{2}` wrongly.
+const MOST_COPIES: u32 = 8;
+
+/// A branch: what it matches one after the other.
+type Items = Vec<Ast>;
+
+/// The items of each branch of a pattern; a search for them finds a match wherever one for the pattern does.
+pub fn branches(ast: &Ast) -> Vec<Items> {
+    match ast {
+        Ast::Alternation(branches) => branches.iter().flat_map(self::branches).collect(),
+        Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => branches(sub),
+        ast => {
+            let mut items = Items::new();
+            flatten(ast, &mut items);
+            vec![searched(items)]
+        }
+    }
+}
+
+/// The beginning of a pattern up to the first item that is not one byte, if there are bytes behind its anchor.
+pub fn head(ast: &Ast) -> Option<Vec<Items>> {
+    let head = |items: Items| {
+        let length = 1 + items.iter().skip(1).take_while(|item| matches!(item, Ast::Byte(_) | Ast::Class(_))).count();
+        let head = items[..length.min(items.len())].to_vec();
+        (head.len() > 2 && head[0] == Ast::Start).then_some(head)
+    };
+    branches(ast).into_iter().map(head).collect()
+}
+
+/// The pattern; `None` for no branches.
+pub fn union(branches: &[Items]) -> Option<Vec<u8>> {
+    let branches: Vec<&[Ast]> = branches.iter().map(Vec::as_slice).collect();
+    let folded = branches.iter().all(|items| items.iter().all(ignores_case));
+    let mut out =
+        if folded && branches.iter().any(|items| items.iter().any(has_letter)) { b"(?i)".to_vec() } else { Vec::new() };
+    let has_items = branches.iter().all(|items| !items.is_empty()) && !branches.is_empty();
+    has_items.then(|| {
+        Writer { folded }.alternatives(&branches, true, &mut out);
+        out
+    })
+}
+
+/// The items of a pattern in order, those in groups included.
+fn flatten(ast: &Ast, items: &mut Items) {
+    match ast {
+        Ast::Empty => {}
+        Ast::Concat(parts) => parts.iter().for_each(|part| flatten(part, items)),
+        Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => flatten(sub, items),
+        Ast::Alternation(branches) => items.push(Ast::Alternation(branches.iter().map(plain).collect())),
+        Ast::Repeat { min: 1, max: Some(1), sub, .. } => flatten(sub, items),
+        Ast::Repeat { min, max, sub, .. } => {
+            items.push(Ast::Repeat { min: *min, max: *max, greedy: true, sub: Box::new(plain(sub)) });
+        }
+        Ast::Class(set) if set.len() == 1 => items.extend(set.iter().map(Ast::Byte)),
+        single => items.push(single.clone()),
+    }
+}
+
+/// A pattern without groups.
+fn plain(ast: &Ast) -> Ast {
+    let mut items = Items::new();
+    flatten(ast, &mut items);
+    if items.len() == 1 { items.remove(0) } else { Ast::Concat(items) }
+}
+
+/// The items without what may match nothing at the ends, as a search finds the others.
+fn searched(mut items: Items) -> Items {
+    while let Some(Ast::Repeat { min, .. }) = items.last() {
+        let least = *min;
+        if let Some(Ast::Repeat { sub, .. }) = items.pop() {
+            repeated(least, &sub, &mut items);
+        }
+        if least > 1 {
+            break;
+        }
+    }
+    while let Some(Ast::Repeat { min, sub, .. }) = items.first() {
+        let (least, mut first) = (*min, Items::new());
+        repeated(least, sub, &mut first);
+        items.splice(..1, first);
+        if least > 1 {
+            break;
+        }
+    }
+    items
+}
+
+/// Adds the least number of rounds of a repetition.
+fn repeated(rounds: u32, sub: &Ast, items: &mut Items) {
+    match rounds {
+        0 => {}
+        1 => flatten(sub, items),
+        rounds => items.push(Ast::Repeat { min: rounds, max: Some(rounds), greedy: true, sub: Box::new(sub.clone()) }),
+    }
+}
+
+fn ignores_case(ast: &Ast) -> bool {
+    match ast {
+        Ast::Byte(byte) => !byte.is_ascii_alphabetic(),
+        Ast::Class(set) => *set == set.fold(),
+        Ast::Concat(items) | Ast::Alternation(items) => items.iter().all(ignores_case),
+        Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => ignores_case(sub),
+        _ => true,
+    }
+}
+
+fn has_letter(ast: &Ast) -> bool {
+    match ast {
+        Ast::Class(set) => letter(set).is_some(),
+        Ast::Concat(items) | Ast::Alternation(items) => items.iter().any(has_letter),
+        Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => has_letter(sub),
+        _ => false,
+    }
+}
+
+/// The letter, if a set is one in both cases.
+fn letter(set: &ByteSet) -> Option<u8> {
+    let first = set.iter().next().filter(u8::is_ascii_alphabetic)?;
+    (*set == ByteSet::one(first).fold()).then_some(first.to_ascii_lowercase())
+}
+
+struct Writer {
+    /// Whether PCRE ignores case.
+    folded: bool,
+}
+
+impl Writer {
+    /// Writes branches, of which each begins where the others do.
+    fn alternatives(&self, branches: &[&[Ast]], is_top: bool, out: &mut Vec<u8>) {
+        // A branch ends here: the others match only what it does.
+        if branches.iter().any(|branch| branch.is_empty()) {
+            return;
+        }
+        let mut groups: Vec<(&Ast, Vec<&[Ast]>)> = Vec::new();
+        for branch in branches {
+            match groups.iter_mut().find(|(first, _)| **first == branch[0]) {
+                Some((_, group)) => group.push(&branch[1..]),
+                None => groups.push((&branch[0], vec![&branch[1..]])),
+            }
+        }
+        let is_group = groups.len() > 1 && !is_top;
+        if is_group {
+            out.extend_from_slice(b"(?:");
+        }
+        for (number, (first, rest)) in groups.iter().enumerate() {
+            if number > 0 {
+                out.push(b'|');
+            }
+            self.item(first, out);
+            self.alternatives(rest, false, out);
+        }
+        if is_group {
+            out.push(b')');
+        }
+    }
+
+    fn item(&self, ast: &Ast, out: &mut Vec<u8>) {
+        match ast {
+            Ast::Empty => {}
+            Ast::Byte(byte) => escape(*byte, out),
+            Ast::Class(set) => match letter(set).filter(|_| self.folded) {
+                Some(letter) => out.push(letter),
+                None if set.complement() == ByteSet::one(b'\n') => out.push(b'.'),
+                None => class(set, out),
+            },
+            Ast::Concat(items) => items.iter().for_each(|item| self.item(item, out)),
+            Ast::Alternation(branches) => self.group(branches, out),
+            Ast::Repeat { min, max, sub, .. } => self.repeat(*min, *max, sub, out),
+            Ast::Capture { sub, .. } | Ast::Superset { sub, .. } => self.item(sub, out),
+            Ast::Start => out.push(b'^'),
+            Ast::Dollar => out.push(b'$'),
+            Ast::End => out.extend_from_slice(b"\\z"),
+            Ast::WordBoundary => out.extend_from_slice(b"\\b"),
+            Ast::NotWordBoundary => out.extend_from_slice(b"\\B"),
+        }
+    }
+
+    fn group(&self, branches: &[Ast], out: &mut Vec<u8>) {
+        out.extend_from_slice(b"(?:");
+        for (number, branch) in branches.iter().enumerate() {
+            if number > 0 {
+                out.push(b'|');
+            }
+            self.item(branch, out);
+        }
+        out.push(b')');
+    }
+
+    fn repeat(&self, min: u32, max: Option<u32>, sub: &Ast, out: &mut Vec<u8>) {
+        let is_letter = matches!(sub, Ast::Class(set) if letter(set).is_some());
+        if is_letter && max == Some(min) && min <= MOST_COPIES {
+            return (0..min).for_each(|_| self.item(sub, out));
+        }
+        match sub {
+            Ast::Byte(_) | Ast::Class(_) => self.item(sub, out),
+            sub => self.group(std::slice::from_ref(sub), out),
+        }
+        let quantifier = match (min, max) {
+            (0, None) => "*".to_owned(),
+            (1, None) => "+".to_owned(),
+            (0, Some(1)) => "?".to_owned(),
+            (min, None) => format!("{{{min},}}"),
+            (min, Some(max)) if min == max => format!("{{{min}}}"),
+            (min, Some(max)) => format!("{{{min},{max}}}"),
+        };
+        out.extend_from_slice(quantifier.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{branches, head, union};
+    use crate::language::{Limits, Question, Subjects, Witness, witness_among};
+    use crate::syntax::{Hir, parse};
+
+    fn text(patterns: &[&str]) -> String {
+        let branches: Vec<_> =
+            patterns.iter().flat_map(|pattern| branches(&parse(pattern.as_bytes()).unwrap().ast)).collect();
+        String::from_utf8(union(&branches).unwrap()).unwrap()
+    }
+
+    /// Common beginnings are written once, and what may be empty at the ends is left out.
+    #[test]
+    fn forms() {
+        assert_eq!(text(&["^/a/(.*)$", "^/a/b", "^/c/([0-9]+)"]), r"^/(?:a/(?:.*$|b)|c/[0-9])");
+        assert_eq!(text(&["(?i)bot", "(?i)(Bat|cow)$"]), "(?i)bot|(?:bat|cow)$");
+        assert_eq!(text(&["(.*)x/(.*)", r"index\.php$", "^/b"]), r"x/|index\.php$|^/b");
+        assert_eq!(text(&["^/(?:ab){2,3}(c|d)?", "^/[Aa]+b"]), "^/(?:(?:ab){2}|[Aa]+b)");
+        let head_of = |pattern: &str| head(&parse(pattern.as_bytes()).unwrap().ast).and_then(|heads| union(&heads));
+        assert_eq!(head_of("^/a[bc](.*)/(.*)x$").unwrap(), b"^/a[b-c]");
+        assert!(head_of("/a").is_none() && head_of("^/(.*)/x").is_none());
+    }
+
+    /// The union matches what the patterns match, and nothing else.
+    #[test]
+    fn languages() {
+        for patterns in [
+            &["^/a/(.*)$", "^/a/b", "^/c/([0-9]+)x"][..],
+            &["(?i)bot", "(?i)(Bat|cow)$", r"(?i)x\.y"],
+            &["(.*)x/(.*)", r"index\.php$", "^/b", r"\bz\B"],
+            &["^/(?:ab){2,3}(c|d)?", "^/[Aa]+b", r"^/\d{3}\z", "^$"],
+            &["^/n/?$", "^/n/([0-9]+)/?$", "^/n/c/(.*)/([0-9]+)/?$", "^/n/(a|b|)x"],
+        ] {
+            let hir = |pattern: &str| parse(pattern.as_bytes()).unwrap().translate().hir;
+            let all: Vec<Hir> = patterns.iter().map(|pattern| hir(pattern)).collect();
+            let union = hir(&text(patterns));
+            let is_in = |language: &Hir, others: &[&Hir]| {
+                let limits = Limits::default();
+                witness_among(Subjects::All, Question::Outside, language, others, &limits) == Witness::Nothing
+            };
+            assert!(is_in(&union, &all.iter().collect::<Vec<_>>()), "{patterns:?}");
+            assert!(all.iter().all(|hir| is_in(hir, &[&union])), "{patterns:?}");
+        }
+    }
+}

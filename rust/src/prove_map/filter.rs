@@ -1,0 +1,129 @@
+//! Decides whether one pattern stands for several: whether it matches wherever PCRE matches one of them or gives up on
+//! it.
+
+use crate::first_match::{First, FirstMatch};
+use crate::prove_map::ask::Questions;
+use crate::prove_map::guard::Guarding;
+use crate::prove_map::row::{Language, OriginalRow};
+
+/// A filter, on which PCRE always answers.
+pub struct Filter<'f> {
+    text: &'f [u8],
+    language: Language,
+    questions: Questions,
+}
+
+/// Why a pattern is no filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoFilter {
+    /// A named group sets a variable.
+    SetsAName,
+    /// What it matches is not known exactly, or PCRE may give up on it.
+    Unknown,
+}
+
+/// A subject that does not pass, if one was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnedAway(pub Option<Vec<u8>>);
+
+impl<'f> Filter<'f> {
+    /// Reads the pattern of a filter.
+    pub fn read(text: &'f [u8]) -> Result<Filter<'f>, NoFilter> {
+        let row = OriginalRow::of_pattern(text);
+        match row.language {
+            _ if row.is_named => Err(NoFilter::SetsAName),
+            Some(language) if language.translation.exact && !row.may_give_up => {
+                Ok(Filter { text, language, questions: Questions::default() })
+            }
+            _ => Err(NoFilter::Unknown),
+        }
+    }
+
+    /// Checks that a subject on which something happens to a pattern passes: PCRE matches it, or gives up.
+    pub fn lets_pass(&self, pattern: &[u8]) -> Result<(), TurnedAway> {
+        let row = OriginalRow::of_pattern(pattern);
+        let hir = &self.language.translation.hir;
+        let guarding = Guarding::new(&self.language.pattern.ast);
+        let by_beginning =
+            || row.beginning().is_some_and(|begun| guarding.is_begun_by_pattern(&begun.pattern.ast, row.reach()));
+        let by_content = || {
+            row.events().is_some_and(|events| {
+                guarding.is_held_by_pattern(&events.pattern.ast)
+                    || self.questions.is_included(&events.translation.hir, &[hir])
+            })
+        };
+        if (by_beginning() || by_content()) && self.passes_if_empty(pattern) {
+            return Ok(());
+        }
+        Err(TurnedAway(row.events().and_then(|events| self.questions.outside(&events.translation.hir, hir))))
+    }
+
+    /// Whether one of the patterns matches each subject that passes, and PCRE gives up on none of them.
+    pub fn is_exact(&self, patterns: &[&[u8]]) -> bool {
+        let rows: Vec<OriginalRow> = patterns.iter().map(|pattern| OriginalRow::of_pattern(pattern)).collect();
+        let hirs: Option<Vec<_>> = rows.iter().map(|row| Some(&row.exact()?.translation.hir)).collect();
+        let is_in = |hirs: Vec<_>| self.questions.is_included(&self.language.translation.hir, &hirs);
+        hirs.is_some_and(is_in) && (!matches_empty(&[self.text]) || matches_empty(patterns))
+    }
+
+    /// The same for the empty subject.
+    fn passes_if_empty(&self, pattern: &[u8]) -> bool {
+        let Ok(index) = FirstMatch::new(&[pattern]) else { return false };
+        index.first(b"", 1) == First::None || matches_empty(&[self.text])
+    }
+}
+
+/// Whether PCRE may give up on a pattern.
+pub fn may_give_up(pattern: &[u8]) -> bool {
+    OriginalRow::of_pattern(pattern).may_give_up
+}
+
+/// Whether one of the patterns certainly matches the empty subject, and none before it gives up.
+fn matches_empty(patterns: &[&[u8]]) -> bool {
+    FirstMatch::new(patterns).is_ok_and(|index| matches!(index.first(b"", patterns.len()), First::Match(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Filter, NoFilter, TurnedAway};
+
+    fn check(filter: &str, patterns: &[&str]) -> Result<bool, TurnedAway> {
+        let filter = Filter::read(filter.as_bytes()).unwrap();
+        let patterns: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
+        patterns.iter().try_for_each(|pattern| filter.lets_pass(pattern))?;
+        Ok(filter.is_exact(&patterns))
+    }
+
+    /// A filter lets pass what the patterns match, and possibly more.
+    #[test]
+    fn languages() {
+        assert_eq!(check("^/(?:a|b)", &["^/a/(.*)$", "^/b"]), Ok(false));
+        assert_eq!(check("^/(?:a/[^\n]*$|b)", &["^/a/(.*)$", "^/b"]), Ok(true));
+        assert_eq!(check("^/(?:a|b)?$", &["^/a$", "^/b$"]), Ok(false));
+        assert_eq!(check("(?i)bot|x", &["(?i)(Bot|x)", "BOT"]), Ok(true));
+        assert!(check("^/(?:a|b)", &["^/a", "/b"]).is_err() && check("^/b$", &[r"^/b\n?$"]).is_err());
+        assert_eq!(check("^/a", &["^/A"]), Err(TurnedAway(Some(b"/A".to_vec()))));
+        assert_eq!(Filter::read(b"^/(?<n>a|b)").err(), Some(NoFilter::SetsAName));
+        for unclear in ["^/a(?!b)", "^/(a+)+$", "^/(.*)/(.*)x", r"^/a\s", r"(a)\1"] {
+            assert_eq!(Filter::read(unclear.as_bytes()).err(), Some(NoFilter::Unknown), "{unclear}");
+        }
+    }
+
+    /// Where PCRE gives up on a rule, it passes.
+    #[test]
+    fn giving_up() {
+        assert_eq!(check("^/a", &["^/a(b+)+$", "^/a/(.*)/(.*)x"]), Ok(false));
+        assert!(check("^/abb", &["^/a(b+)+$"]).is_err());
+        assert!(check("^/a/", &["^/a/x/(.*)/(.*)x", "^/(a|b)+c"]).is_err());
+        assert!(check("x", &["(.*)/(.*)x"]).is_err());
+        assert!(check("^/a", &["^/a(?=b)"]).is_err() && check("^/a", &["^/a{,3}"]).is_err());
+    }
+
+    /// The empty subject, to which `try_files` may lead, is a subject like the others.
+    #[test]
+    fn empty() {
+        assert!(check("^/", &["^(?:/.*)?$"]).is_err());
+        assert_eq!(check("^(?:/[^\n]*)?$", &["^(?:/.*)?$"]), Ok(true));
+        assert_eq!(check("^(?:/|\\z)", &["^/"]), Ok(false));
+    }
+}

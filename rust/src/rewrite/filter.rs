@@ -1,0 +1,165 @@
+//! Rules behind a filter: one pattern that matches wherever one of them may, so that the others pass by all of them.
+//!
+//! The rules stay as they are, and in their order. Those on which PCRE may give up are tried wherever they might, so
+//! that nginx still responds with 500.
+
+use crate::first_match::Bounds;
+use crate::language::{self, Limits, Question, Subjects, Witness};
+use crate::maps::cost::Cost;
+use crate::maps::union::{branches, head, union};
+use crate::pattern_text::{LONGEST, token_length};
+use crate::pcre::{MatchOutcome, Regex};
+use crate::phase::Phase;
+use crate::quote::escape_pattern;
+
+use crate::syntax::{self, Ast, Pattern};
+
+/// Fewer rules than this are as fast without a filter.
+pub const FEWEST: usize = 3;
+
+/// The most rules behind one filter: a request that passes it tries all of them.
+pub const MOST: usize = 16;
+
+/// A URI that hardly any pattern is written for; one that matches it is for all URIs, and a filter would let pass
+/// nearly all of them.
+const UNUSUAL: &[u8] = b"/zqvx7/kwj9-0";
+
+/// The same after what all patterns begin with.
+const JUNK: &[u8] = b"zqvx7/kwj9-0";
+
+/// The most calls of PCRE for such a URI.
+const CALLS: u32 = 100_000;
+
+/// Which rules may stand behind a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passing {
+    /// Any: what passes the filter may pass all rules behind it.
+    Any,
+    /// Rules that certainly fire for what passes.
+    Firing,
+}
+
+/// A rule for a filter.
+pub struct FilterRule<'r> {
+    /// Its pattern, if that is read.
+    pub pattern: Option<&'r Pattern>,
+    pub statement: &'r [u8],
+    /// Whether it may be behind a filter, certain to fire.
+    pub may_fire: bool,
+}
+
+/// Rules behind a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter {
+    pattern: Vec<u8>,
+    statements: Vec<Vec<u8>>,
+    pub cost: Cost,
+}
+
+impl Filter {
+    /// The rules behind one filter; `None` if there is none that turns away most URIs.
+    pub fn of(rules: &[FilterRule], passing: Passing, phase: Phase) -> Option<Filter> {
+        if !(FEWEST..=MOST).contains(&rules.len()) {
+            return None;
+        }
+        let (pattern, is_exact) = Filter::pattern(rules, passing)?;
+        // All URIs of a location may begin like this.
+        let common = [&common_beginning(rules)[..], JUNK].concat();
+        if phase == Phase::Location && !turns_away(&pattern, &common) {
+            return None;
+        }
+        let passed = if is_exact { 0 } else { rules.len() };
+        let cost = Cost { far: 1, near: 1 + passed, worst: 1 + passed, hit: 1 + rules.len().div_ceil(2) };
+        let statements = rules.iter().map(|rule| rule.statement.to_vec()).collect();
+        Some(Filter { pattern, statements, cost })
+    }
+
+    /// The pattern of a filter, and whether one of the rules matches wherever it does.
+    pub fn pattern(rules: &[FilterRule], passing: Passing) -> Option<(Vec<u8>, bool)> {
+        let patterns: Vec<&Pattern> = rules.iter().map(|rule| rule.pattern).collect::<Option<_>>()?;
+        let may_fire = rules.iter().all(|rule| rule.may_fire);
+        let exact = exact(&patterns);
+        let is_exact = exact.is_some();
+        let pattern = match passing {
+            Passing::Firing => exact.filter(|_| may_fire)?,
+            Passing::Any => exact.or_else(|| wider(&patterns))?,
+        };
+        turns_away(&pattern, UNUSUAL).then_some((pattern, is_exact))
+    }
+
+    /// The statements.
+    pub fn text(&self) -> Vec<u8> {
+        let mut text = b"if ($uri ~ \"".to_vec();
+        escape_pattern(&self.pattern, &mut text);
+        text.extend_from_slice(b"\") {\n");
+        for statement in &self.statements {
+            text.extend_from_slice(&[b"    ", &statement[..], b"\n"].concat());
+        }
+        text.extend_from_slice(b"}\n");
+        text
+    }
+}
+
+fn turns_away(pattern: &[u8], subject: &[u8]) -> bool {
+    Regex::new(pattern).is_ok_and(|regex| regex.is_match(subject, CALLS) == MatchOutcome::No)
+}
+
+/// The bytes that all matches of all rules begin with.
+fn common_beginning(rules: &[FilterRule]) -> Vec<u8> {
+    let all: Vec<_> = rules.iter().filter_map(|rule| rule.pattern).flat_map(|pattern| branches(&pattern.ast)).collect();
+    let byte = |items: &[Ast], at: usize| match (items.first()?, items.get(at + 1)) {
+        (Ast::Start, Some(Ast::Byte(byte))) => Some(*byte),
+        _ => None,
+    };
+    let common = |at: usize| {
+        let first = byte(all.first()?, at)?;
+        all.iter().all(|items| byte(items, at) == Some(first)).then_some(first)
+    };
+    (0..).map_while(common).collect()
+}
+
+/// Whether a rule matches all that most of the others match, but for URIs with a newline that is not their last byte.
+pub fn is_for_all(rule: &Pattern, others: &[&Pattern]) -> bool {
+    let hir = rule.translate().hir;
+    let Ok(inner_newline) = syntax::parse(b"(?s)\n.").map(|pattern| pattern.translate().hir) else { return false };
+    let is_covered = |other: &&&Pattern| {
+        let (other, limits) = (other.translate().hir, Limits { states: 2_000, ..Limits::default() });
+        let covering = [&hir, &inner_newline];
+        language::witness_among(Subjects::All, Question::Outside, &other, &covering, &limits) == Witness::Nothing
+    };
+    2 * others.iter().filter(is_covered).count() > others.len()
+}
+
+/// A pattern that matches what the patterns do and nothing else, if PCRE gives up on none of them.
+fn exact(patterns: &[&Pattern]) -> Option<Vec<u8>> {
+    let is_exact = |pattern: &&Pattern| pattern.translate().exact && always_answers(pattern);
+    if !patterns.iter().all(is_exact) {
+        return None;
+    }
+    written(patterns.iter().flat_map(|pattern| branches(&pattern.ast)).collect())
+}
+
+/// A pattern that matches where PCRE may match one of the patterns or give up on it.
+fn wider(patterns: &[&Pattern]) -> Option<Vec<u8>> {
+    let whole =
+        |pattern: &&Pattern| if always_answers(pattern) { Some(branches(&pattern.ast)) } else { skipped(pattern) };
+    let of_all = patterns.iter().map(whole).collect::<Option<Vec<_>>>().and_then(|all| written(all.concat()));
+    of_all.or_else(|| written(patterns.iter().map(|pattern| skipped(pattern)).collect::<Option<Vec<_>>>()?.concat()))
+}
+
+/// The beginnings without which PCRE gives no answer but No.
+fn skipped(pattern: &Pattern) -> Option<Vec<Vec<Ast>>> {
+    let bounds = Bounds::of(pattern, &pattern.translate().hir);
+    head(&pattern.ast).filter(|_| bounds.always_answers || bounds.before_prefix)
+}
+
+/// The pattern of branches, if nginx and every PCRE read it, and answer on each URI.
+fn written(branches: Vec<Vec<Ast>>) -> Option<Vec<u8>> {
+    let pattern = union(&branches)?;
+    let read = syntax::parse(&pattern).ok()?;
+    (token_length(&pattern) <= LONGEST && always_answers(&read)).then_some(pattern)
+}
+
+fn always_answers(pattern: &Pattern) -> bool {
+    Bounds::of(pattern, &pattern.translate().hir).always_answers
+}

@@ -1,0 +1,159 @@
+"""Rules behind a filter, a pattern for all of them, against the rules one after the other, on nginx."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.rewrite import Options, sizes
+from nginxopt.rewrite.planning import plan
+from nginxopt.rewrite.proof import proved
+from nginxopt.rewrite.questions import ask
+from nginxopt.rewrite.uris import percent_encode
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Instance
+from tests.nginx.compiling import different
+from tests.nginx.grouplists import random_list
+from tests.nginx.sides import Site, check, get
+from tests.nginx.test_groups import SET, SHOW
+from tests.nginx.test_groups_in_locations import AROUND, SILENT
+from tests.nginx.test_surroundings import FILES, HTTP, IN_LOCATION, SHOWN
+
+GIVES_UP = "^/l/g/(a+)+$"
+# Rules that go on with the new URI, break, loop, and fail; the filter passes all that begins like the one that fails.
+MIXED = rf"""rewrite ^/l/p/(.*)$ /l/moved/$1 permanent;
+rewrite ^/l/step/(.*)$ /l/br/$1;
+rewrite {GIVES_UP} /l/kept permanent;
+rewrite ^/l/br/(.*)$ /l/file break;
+rewrite ^/l/f/(.*)$ /l/file?x=$1 last;
+rewrite ^/l/go/([a-z]+) /l/none?y=$1;
+rewrite ^/l/loop/ /l/loop/x last;
+rewrite \.old$ $scheme://$host$uri.new;
+"""
+# Rules that certainly fire, which may stand in an `if` beside `try_files`.
+FIRING = r"""rewrite ^/l/p/(.*)$ /l/moved/$1 permanent;
+rewrite ^/l/f/(.*)$ /l/file?x=$1 last;
+rewrite ^/l/r/([^/]+)/(.*)$ https://$host/$2/$1?x=1 redirect;
+rewrite (?i)^/l/Any(/.*)?$ /l/any$1? permanent;
+"""
+PATHS = [
+    *(
+        "p/",
+        "p/a",
+        "p/%0A",
+        "p/a%0A",
+        "p/%2B+%20%3F",
+        "P/a",
+        "p",
+        "step/x",
+        "step/",
+        "step/a%0Ab",
+        "g/aaa",
+        "g/",
+        "g/b",
+    ),
+    *("br/x", "br/", "f/a", "f/%26", "go/abc", "go/", "go/1", "loop/", "x.old", "x.old%0A", "p/x.old", "step/x.old"),
+    *("r/a/b", "r//b", "any", "ANY/%3Fx", "anyx", "file", "none", "", "moved/x"),
+]
+REQUESTS = [
+    *(get(f"/l/{path}{end}") for path in PATHS for end in ("", "?x=1")),
+    *map(get, ["/", "/l", "//l/p/a", "/L/p/a", "/start", "/start?x=1", "/x", f"/l/g/{'a' * 34}!"]),
+    *(get(f"/l/{path}", method=method) for path in ("p/a", "f/a", "step/x", "none") for method in ("HEAD", "DELETE")),
+    *(get(f"/l/{path}", host="cap.test") for path in ("p/a", "step/x", "g/b", "none")),
+]
+TRIES_FILES = {"try_files", "try_files to another"}
+
+
+@pytest.mark.parametrize("around", [*IN_LOCATION, *(f"{name}, again" for name in AROUND)])
+@pytest.mark.parametrize("rules", [MIXED, FIRING], ids=["mixed", "firing"])
+def test_filters_in_a_location(each_binary: nginx.Binary, around: str, rules: str, tmp_path: Path) -> None:
+    """What passes a filter has the location's configuration; beside `try_files`, only rules that fire are behind it."""
+    location = AROUND.get(around.removesuffix(", again")) if around not in IN_LOCATION else IN_LOCATION[around]
+    assert location is not None
+    filtered = 0 if around in SILENT else rules.count("rewrite")
+    if around.removesuffix(", again") in TRIES_FILES:
+        filtered = 0 if rules == MIXED else filtered
+    servers = [SHOWN + location.replace("%s", rules)]
+    gives_up = GIVES_UP if rules == MIXED else ""
+    check(each_binary, Site(servers, HTTP, files=FILES, gives_up=gives_up, filtered=filtered), tmp_path, REQUESTS)
+
+
+AROUND_IN_A_SERVER = {
+    "nothing": "%s location / { return 200 '$uri [$1] [$2]'; }",
+    "captures before": "if ($uri ~ ^/(l)/(.)) { set $y '$1$2'; } %s add_header X-Y '$y [$1]' always;",
+    "an if behind": "%s if ($uri ~ ^/l/(f)) { set $y '$1'; } add_header X-Y '$y [$1]' always;",
+    "a return behind": "%s return 203 '$uri [$1]';",
+    "a rule behind": "%s set $z 1; rewrite ^/l/none /l/file?z=$z&c=$1 last;",
+    "a name of the server": "server_name ~^(?<name>c).; %s add_header X-Y '$name [$1]' always;",
+    "try_files": "%s try_files $uri /page;",
+    "a location": "%s location /l/ { if ($arg_x) { return 203 '[$1]'; } try_files $uri =404; }",
+}
+
+
+@pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
+def test_captures_where_pcre_gives_up(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+    """Where PCRE gives up on a rule, the error page shows the captures from before the rule, not those of a filter."""
+    rules = f"rewrite {GIVES_UP} /l/kept permanent;\n{MIXED.replace(f'rewrite {GIVES_UP} /l/kept permanent;', '')}"
+    servers = [f"{SHOWN} {AROUND_IN_A_SERVER[around].replace('%s', rules)}"]
+    check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=7), tmp_path, REQUESTS)
+
+
+@pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
+def test_filters_in_a_server(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+    """A filter in a server changes nothing where no rule fires, and leaves `$1` to `$9` as the rules did."""
+    servers = [
+        f"access_log access.log main; {AROUND_IN_A_SERVER[around].replace('%s', rules)}" for rules in (MIXED, FIRING)
+    ]
+    filtered = MIXED.count("rewrite") + FIRING.count("rewrite")
+    check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, filtered=filtered), tmp_path, REQUESTS)
+
+
+def test_a_differential_run_asks_about_filters(each_binary: nginx.Binary) -> None:
+    """--nginx asks each run with filters, in a server and in a location."""
+    mixed = MIXED.replace(f"rewrite {GIVES_UP} /l/kept permanent;\n", "").replace("/l/loop/x last", "/l/-/x last")
+    text = "events {} http { server { %s location /l/ { %s } location /k/ { try_files $uri =404; %s } } }"
+    emission, proof = proved(plan(load_text((text % (mixed, mixed, FIRING)).encode()), Options(groups=True)))
+    assert (proof.holds, emission.plan.filtered, emission.maps) == (True, 18, b"")
+    differentials = ask(emission, each_binary)
+    assert [differential.mismatched for differential in differentials] == [0, 0, 0]
+    assert all(differential.requests > 50 for differential in differentials)
+
+
+@pytest.mark.parametrize("jit", [b"off", b"on"])
+def test_random_short_lists_answer_as_before(each_binary: nginx.Binary, jit: bytes) -> None:
+    """Random lists of up to eight rules, some without a flag, answer as before."""
+    filtered = 0
+    servers: list[bytes] = []
+    texts: list[bytes] = []
+    maps: list[bytes] = []
+    asked: list[list[Request]] = []
+    for number in range(30):
+        draw = random.Random(f"filters {number}")
+        text, uris = random_list(draw)
+        lines = text.splitlines(keepends=True)[: draw.randint(3, 8)]
+        rules = b"".join(line if draw.random() < 0.7 else _without_a_flag(line) for line in lines)
+        emission, proof = proved(plan(load_text(rules, context="server"), Options(groups=True, name=f"l{number}")))
+        assert proof.holds
+        filtered += emission.plan.filtered
+        servers.append(SET + rules + SHOW)
+        texts.append(SET + emission.after(emission.plan.config.main) + SHOW)
+        maps.append(emission.maps.removeprefix(sizes.text(emission.sizes)))
+        asked.append([Request(b"GET %s?k=v HTTP/1.1\r\nHost: h\r\n\r\n" % percent_encode(uri)) for uri in uris])
+    main = b"pcre_jit %s;" % jit
+    mapped = b"map $arg_k $mapped { v bee; }"
+    tables = sizes.text(dict.fromkeys(sizes.DEFAULTS, 8_192))
+    with (
+        Instance(each_binary, servers=servers, http=mapped, main=main) as before,
+        Instance(each_binary, servers=texts, http=tables + mapped + b"".join(maps), main=main) as after,
+    ):
+        for server, requests in enumerate(asked):
+            assert different(before, after, requests, server) == [], servers[server].decode(errors="replace")
+    assert filtered > 40
+
+
+def _without_a_flag(line: bytes) -> bytes:
+    return line.rpartition(b" ")[0] + b";\n"
