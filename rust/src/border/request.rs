@@ -22,10 +22,13 @@ pyo3::create_exception!(
     "nginx does not start with a site: (number of the directive, nginx's message)."
 );
 
+/// Names of groups, with what they captured.
+type Named = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// What a pattern, in PCRE's syntax, captures in a subject: the whole match and the groups, and the groups by name.
 /// `None` if it does not match, or that is not known.
 #[pyfunction]
-pub fn captures(pattern: &[u8], subject: &[u8]) -> Option<(Vec<Option<Vec<u8>>>, Vec<(Vec<u8>, Vec<u8>)>)> {
+pub fn captures(pattern: &[u8], subject: &[u8]) -> Option<(Vec<Option<Vec<u8>>>, Named)> {
     let pattern = Pattern { node: 0, text: pattern.into(), caseless: false };
     let patterns = Patterns::new(vec![pattern]).ok()?;
     patterns.first(subject, 0..1).ok()??;
