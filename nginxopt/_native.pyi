@@ -202,32 +202,6 @@ def variable_sizes(
     Of those that `may_be` variables, the ones that such a table has no room for are none.
     """
 
-class Script:
-    """The rewrites of one level in their order, up to the first that does not end the script; rules are numbered.
-
-    `is_whole` tells whether that is all. Each portion is the bytes of a file and the spans in it that hold the
-    rewrites. `RefusedError` as `compile_rewrites`.
-    """
-
-    is_whole: bool
-    def __new__(cls, portions: Sequence[tuple[bytes, Sequence[tuple[int, int]]]]) -> Self: ...
-    def __len__(self) -> int: ...
-    def step(self, uri: bytes, sites: Sequence[bytes]) -> tuple[int, bytes | None] | None:
-        """Return the first rule that matches, and the path of one of `sites` that it leads to, if that is certain."""
-
-    def hops(
-        self, sites: Sequence[bytes], prefixes: Sequence[bytes]
-    ) -> list[tuple[int, bytes, bytes, int | None, bool]]:
-        """Return the redirects to what another rule answers, or to a path that begins with one of `prefixes`.
-
-        Of each: rule, from, to, the rule that answers there or None, whether it leads there from all that it matches.
-        """
-
-    def place(self, rule: int) -> tuple[int, int, int]:
-        """Return the number of the portion, and the span in it."""
-
-    def flag(self, rule: int) -> str: ...
-
 def pattern_error(pattern: bytes) -> str | None:
     """Return what PCRE2 says of a pattern that it does not compile; None for one that some PCRE compiles."""
 
@@ -253,9 +227,6 @@ def captures(pattern: bytes, subject: bytes) -> tuple[list[bytes | None], list[t
 
     None if it does not match, or that is not known.
     """
-
-def path_of(url: bytes, sites: Sequence[bytes]) -> bytes | None:
-    """Return the path of a URL that is one of `sites` (how such URLs begin) and is asked for as it is written."""
 
 def never(pattern: bytes, merge_slashes: bool) -> str | None:
     """Return why no ordinary request matches: `impossible`, `percent` (only `%XX` twice encoded), `query`; or None."""
@@ -354,6 +325,24 @@ class RequestModel:
 
     def answers(self, requests: Sequence[str], world: str) -> list[str]:
         """Return the outcomes of requests, in their order."""
+
+    def redirecting(self) -> list[int]:
+        """Return the servers with statements that redirect, or that end with `last` in a location."""
+
+    def starts(self, server: int, request: str, world: str, site: bytes) -> list[tuple[int, bytes, bool]]:
+        """Return those of a server at which chains of redirects may begin.
+
+        Of each: its number, a path that it answers, and whether it leads all that it answers to the same path. `site`
+        is how the URLs of the request begin.
+        """
+
+    def of_targets(
+        self, request: str, targets: Sequence[bytes], world: str
+    ) -> list[tuple[int | None, int | None, int | None, int | None, bytes | None]]:
+        """Return what becomes of requests that are like `request` but for their target, in their order.
+
+        Of each: the numbers of the server, the level and the directive that decides, the status, and the `Location`.
+        """
 
     def tally(self, request: str, targets: Sequence[tuple[bytes, int]], world: str) -> RequestTally:
         """Count what becomes of requests that are like `request` but for their target.

@@ -135,7 +135,7 @@ def _redirects(location: Level) -> bool:
     if locations.modifier(location) != "=" or len(location.directives) != 1 or location.levels:
         return False
     (only,) = location.directives
-    return only.name == "return" and len(only.args) == 2 and only.args[0] in REDIRECTS
+    return only.name == "return" and len(only.args) == 2 and only.args[0] in map(str, REDIRECTS)
 
 
 def _finding(model: Model, redirects: list[Level]) -> Finding:

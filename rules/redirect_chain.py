@@ -1,8 +1,9 @@
 """Redirect to a URI that is redirected again: an unnecessary round trip
 
-Flags redirects, by `rewrite` or `return`, with a fixed target that the same server redirects again. The rule follows
-the target the way nginx does: the rules of the server in order, the location selected for the URI, the rules of that
-location. It stops where something is not certain: a variable, a condition on more than client and host, another site.
+Flags redirects, by `rewrite` or `return`, with a fixed target that the same configuration redirects again. The rule
+asks the model of `nginxopt trace` for the response to a URL, then for that to its `Location`, and so on, on all servers
+of the configuration. It stops where something is not certain, such as an argument or cookie that a client may send, the
+response of an upstream, or a name that several servers have.
 
 ## Why it matters
 Each hop costs the client a round trip (and a connection, if the previous one was closed) before it can show anything:
@@ -28,6 +29,20 @@ rewrite ^/about$ /company last;
 rewrite ^/jobs$ https://jobs.example.com/about permanent;
 ```
 
+A name with a final dot is the name of no request, so the second server does not answer:
+```nginx http
+server {
+    server_name a.example.com;
+    return 301 http://b.example.com/new;
+}
+server {
+    server_name b.example.com.;
+    location = /new {
+        return 301 /newer;
+    }
+}
+```
+
 ## When to ignore it
 If the intermediate target changes over time, such as `/latest`, which leads to the newest release.
 
@@ -40,7 +55,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule, shown
+from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule
 
 MOST_SHOWN = 5
 """The maximum number of URIs in a message; the notes show the others."""
@@ -50,20 +65,21 @@ MOST_SHOWN = 5
 def check(model: Model) -> Iterator[Finding]:
     """Find redirects whose target is redirected."""
     for chain in model.chains:
-        if not chain.is_loop and chain.redirects[0].is_constant:
+        if chain.is_constant and not chain.is_loop:
             yield _finding(chain)
 
 
 def _finding(chain: RedirectChain) -> Finding:
     first, *others = chain.redirects
-    uris = [shown(redirect.uri) for redirect in chain.redirects]
+    uris = [redirect.uri for redirect in chain.redirects]
     between = uris if len(uris) < MOST_SHOWN else [*uris[: MOST_SHOWN - 2], "..."]
     last = chain.redirects[-1].target
-    end = "another address" if last is None else shown(last)
+    end = last or "another address"
+    way = f": {' -> '.join([*between, end])}" if first.uri.startswith("/") else ""  # whole URLs would be cut
     return Finding(
         first.source,
         first.span,
-        f"{uris[1]} is redirected again: {' -> '.join([*between, end])} ({len(chain.redirects)} redirects)",
+        f"{uris[1]} is redirected again{way} ({len(uris)} redirects)",
         help=f"redirect directly to {end}" if last else f"redirect directly to the target of {uris[-1]}",
         related=tuple(
             Related(redirect.source, redirect.span, f"{uri} is redirected here")

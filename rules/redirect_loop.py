@@ -1,8 +1,8 @@
 """Redirect that leads back to itself: clients give up, or nginx responds with 500
 
 Flags redirects, by `rewrite` or `return`, that send a client to a URI that leads back, directly or through others, and
-`rewrite ... last` in a location that selects the same location again and again. The rule follows a real URI the way
-nginx does, and stops where something is not certain, such as a variable or a condition.
+`rewrite ... last` in a location that selects the same location again and again. The rule asks the model of
+`nginxopt trace` for the response to a URL, then for that to its `Location`, and stops where something is not certain.
 
 ## Why it matters
 No browser shows the page: browsers stop after 20 redirects. Within nginx, the eleventh change of a URI is a 500 with
@@ -52,7 +52,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Source, Span
-from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule, shown
+from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule
 
 
 @rule(severity=Severity.ERROR, category="rewrite")
@@ -60,7 +60,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find redirect loops."""
     reported: set[tuple[Source, Span]] = set()
     for chain in model.chains:
-        places = {(redirect.source, redirect.span) for redirect in chain.loop}
+        places = {(redirect.source, redirect.span) for redirect in chain.redirects}
         if chain.is_loop and not places & reported:
             reported |= places
             yield _finding(chain)
@@ -71,22 +71,21 @@ MOST_STEPS = 4
 
 
 def _finding(chain: RedirectChain) -> Finding:
-    first = chain.loop[0]
-    uri = shown(first.uri)
+    first = chain.redirects[0]
     if first.is_internal:
         return Finding(
             first.source,
             first.span,
-            f"{uri} is rewritten again and again in its location: nginx answers 500 after 10 changes",
+            f"{first.uri} is rewritten again and again in its location: nginx answers 500 after 10 changes",
             help="use break instead of last, or a location that takes the new URI and does not rewrite it",
         )
     return Finding(
         first.source,
         first.span,
-        f"a client that asks for {uri} is redirected in a loop",
+        f"a client that asks for {first.uri} is redirected in a loop",
         help="exclude the target from the pattern, or redirect elsewhere",
         related=tuple(
-            Related(step.source, step.span, f"{shown(step.uri)} is redirected to {shown(step.target or b'')}")
-            for step in chain.loop[:MOST_STEPS]
+            Related(step.source, step.span, f"{step.uri} is redirected to {step.target}")
+            for step in chain.redirects[:MOST_STEPS]
         ),
     )

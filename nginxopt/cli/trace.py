@@ -12,6 +12,8 @@ from nginxopt.cli import options, site, stdout, trace_requests
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from nginxopt.request import Request, Url
     from nginxopt.request.trace import Trace
     from nginxopt.system.nginx import Binary
@@ -78,7 +80,8 @@ def command(
     if requests is not None:
         return trace_requests.run(asked, requests, input_format, format_, binary, verbose=verbose)
     sent = _request(request, headers, client, asked.base or asked.gate.base)
-    known = Circumstances(asked.world, asked.gate, asked.target.origin, sni, asked.notes)
+    notes = (*asked.notes, *_not_asked(sent, binary))
+    known = Circumstances(asked.world, asked.gate, asked.target.origin, sni, notes)
     result = trace(asked.model, sent, known)
     if binary is not None:
         result = _compared(result, asked, binary)
@@ -88,6 +91,16 @@ def command(
         lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
         stdout.write(line.encode(errors="backslashreplace") for line in lines)
     return int(result.comparison is not None and bool(result.comparison.differences))
+
+
+def _not_asked(sent: Request, binary: Binary | None) -> Iterator[str]:
+    """Yield what a real nginx is asked otherwise than the model."""
+    if binary is None or sent.client is None:
+        return
+    from nginxopt.request.private import LOCAL
+
+    if sent.client != LOCAL.encode():
+        yield f"nginx is asked by {LOCAL}, not by {sent.client.decode()} (--client)"
 
 
 def _compared(trace: Trace, asked: site.AskedSite, binary: Binary) -> Trace:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         WHOLE_CONFIGURATION,
         Premise,
     )
+    from nginxopt.request.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
-    from nginxopt.rewrite.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.sections import transparent
     from nginxopt.rewrite.suspicious import why_never, without_captures
     from nginxopt.rewrite.uris import shown
@@ -107,7 +107,7 @@ __getattr__ = attributes(
             "SEVERAL_WORKERS",
             "Premise",
         ),
-        "nginxopt.rewrite.redirects": (
+        "nginxopt.request.redirects": (
             "REDIRECTS",
             "RedirectChain",
         ),

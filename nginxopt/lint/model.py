@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, Directive
+from nginxopt.lint.redirecting import may_chain
 from nginxopt.semantics import (
-    FRAGMENT,
     PROTOCOLS,
     Address,
     Endpoint,
@@ -24,8 +24,8 @@ from nginxopt.semantics import (
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.request.redirects import RedirectChain
     from nginxopt.rewrite.planning import Plan
-    from nginxopt.rewrite.redirects import RedirectChain
     from nginxopt.system.host import Host
 
 _OTHERS = {"stream", "mail"}
@@ -126,11 +126,13 @@ class Model:
     @cached_property
     def chains(self) -> tuple[RedirectChain, ...]:
         """The chains and loops of redirects. Raises `InputError` for a rewrite that nginx rejects."""
-        from nginxopt.rewrite.redirects import sites
-
         _ = self.plan  # raises the error for a rejected rewrite
-        servers = tuple(self.levels("server")) or tuple(self.levels(FRAGMENT))
-        return tuple(chain for site in sites(self.config, servers) for chain in site.chains())
+        if not may_chain(self):
+            return ()
+        from nginxopt.request.chains import chains
+        from nginxopt.semantics.site import Build
+
+        return tuple(chains(self.config, Build(self.target)))
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

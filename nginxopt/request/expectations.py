@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from nginxopt.request.batch import Batch
 from nginxopt.request.follow import MOST, Ask, Chain, follow
 from nginxopt.request.judgement import Answer, Verdict, expected, judge
-from nginxopt.request.locations import REDIRECTS
+from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import Row
 from nginxopt.request.usage import Usage, usage
 

@@ -8,7 +8,8 @@ from typing import Literal
 
 from nginxopt.request.client import Request
 from nginxopt.request.judgement import Answer
-from nginxopt.request.locations import REDIRECTS, absolute
+from nginxopt.request.locations import absolute
+from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.urls import Url, UrlError, read_url
 
 MOST = 10

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from nginxopt.request.locations import REDIRECTS, leads_to, normal
+from nginxopt.request.locations import leads_to, normal
 from nginxopt.request.outcomes import OutcomeForm, UnknownForm, text_of
+from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import Row
 
 Verdict = Literal["passed", "failed", "unknown"]

@@ -7,9 +7,6 @@ from urllib.parse import urljoin
 
 from nginxopt.request.urls import PORTS, Url
 
-REDIRECTS = (301, 302, 303, 307, 308)
-"""The codes with which a client goes on to `Location`."""
-
 _SITE = re.compile(r"(https?)://([^/?#]*)", re.IGNORECASE)
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 _NOT_ASCII = re.compile(r"[^\x21-\x7e]")

@@ -22,9 +22,9 @@ class Model:
         native: The model itself.
     """
 
-    def __init__(self, config: Config, build: Build) -> None:
-        """Lower a configuration. Raises `InputError` for what nginx refuses."""
-        self.site = lower(config, build)
+    def __init__(self, config: Config, build: Build, *, ignores_missing: bool = False) -> None:
+        """Lower a configuration; `ignores_missing` as in `lower`. Raises `InputError` for what nginx refuses."""
+        self.site = lower(config, build, ignores_missing=ignores_missing)
         self.version = build.version
         try:
             self.native = RequestModel(self.site.form, list(self.site.texts))

@@ -30,7 +30,8 @@ from nginxopt.system.nginx import Binary, private_prefix, reserved_ports, runnin
 from nginxopt.version import Version
 
 _MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\n%s\nevents { }\n"
-_LOCAL = "127.0.0.1"
+LOCAL = "127.0.0.1"
+"""The address of this nginx, and of the client that asks it."""
 
 
 class Exchange(NamedTuple):
@@ -86,7 +87,7 @@ class PrivateNginx:
             for address in self._ports
             if (address.host, address.port, address.datagram) == (host, connection["port"], False)
         )
-        moved = {**connection, "family": "inet", "host": _LOCAL, "port": self._ports[address], "client": _LOCAL}
+        moved = {**connection, "family": "inet", "host": LOCAL, "port": self._ports[address], "client": LOCAL}
         headers = [*sent["headers"], ("Connection", "close")]
         return {**sent, "headers": headers, "connection": moved}  # type: ignore[typeddict-item] # the same keys
 

@@ -12,7 +12,7 @@ from nginxopt.config import Config
 from nginxopt.request.client import Request
 from nginxopt.request.connection import Gate, NobodyListensError, RequestForm
 from nginxopt.request.outcomes import OutcomeForm, shown
-from nginxopt.request.private import PrivateNginx
+from nginxopt.request.private import LOCAL, PrivateNginx
 from nginxopt.request.trace import Comparison, Trace
 from nginxopt.request.world import World
 from nginxopt.semantics.upstreams import PROTOCOLS
@@ -32,7 +32,14 @@ def compare(config: Config, trace: Trace, world: World, binary: Binary) -> Compa
         if expected["kind"] == "unknown":
             unknown = expected["unknown"]
             return Comparison(str(binary), reason="the outcome is unknown" if unknown is None else unknown["reason"])
+        client = trace.sent["connection"]["client"]
+        if client not in (None, LOCAL) and _kind(expected) != _kind(trace.outcome):
+            return Comparison(str(binary), reason=f"its client is {LOCAL}, which gets another answer than {client}")
         return Comparison(str(binary), tuple(differences(expected, *nginx.ask(sent))))
+
+
+def _kind(outcome: OutcomeForm) -> tuple[str, int | None]:
+    return outcome["kind"], outcome["status"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nginxopt.request.client import Request, from_curl
 from nginxopt.request.judgement import Answer
-from nginxopt.request.locations import REDIRECTS
+from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import KINDS, is_target
 
 _Cells = tuple[str, str, int | str]

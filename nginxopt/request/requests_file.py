@@ -20,7 +20,7 @@ from nginxopt.config import Config
 from nginxopt.config.filesystem import STDIN
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, UsageError
-from nginxopt.request import target_lists
+from nginxopt.request import json_targets, target_lists
 from nginxopt.request.access_logs import AccessLog
 from nginxopt.request.connection import Gate
 from nginxopt.request.log_formats import LogFormat, log_formats
@@ -80,12 +80,20 @@ class RequestsFile:
             file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), _BUFFER)
         log = self._log(Source(self.path, file.peek(_BUFFER)))
         if log is None:
-            return target_lists.read(Source(self.path, file.read()), self.base or self.gate.base)
+            return self._targets(Source(self.path, file.read()))
         with collector_paused():
             traffic = log.read(file, lambda: progress(raw.tell(), size) if progress and size else None)
         if not traffic.requests:
             raise InputError(f"no line has the format {log.format.name}", path=self.path, expected=log.format.text)
         return traffic
+
+    def _targets(self, source: Source) -> Traffic:
+        """Return the requests of a list, whichever of its two forms it has."""
+        first = next((line for line in source.data.split(b"\n") if line.strip()), b"")
+        base = self.base or self.gate.base
+        if self.stated != "urls" and json_targets.is_target(first):
+            return json_targets.read(source, base)
+        return target_lists.read(source, base)
 
     def _log(self, head: Source) -> AccessLog | None:
         """Return how to read an access log, by how it begins; None if the file is a list."""
@@ -97,7 +105,8 @@ class RequestsFile:
         if not lines:
             raise InputError("the file is empty", path=self.path)
         logs = [log for log in map(self._as_log, self._formats) if log.fits(lines)]
-        if not logs and target_lists.is_list(next((line for line in lines if not line.startswith(b"#")), b"")):
+        first = next((line for line in lines if not line.startswith(b"#")), b"")
+        if not logs and (target_lists.is_list(first) or json_targets.is_target(first)):
             return None
         if not logs:
             raise self._unknown(head, lines[0])

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from nginxopt.errors import InputError
 from nginxopt.request.client import Request, read_request
 from nginxopt.request.columns import DELIMITERS, columns_of, delimiter_of, is_header
-from nginxopt.request.locations import REDIRECTS
+from nginxopt.request.json_targets import is_target as is_target_of_vegeta
+from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.urls import Url, UrlError
 from nginxopt.text import Source, Span, decode
 from nginxopt.text.delimited import BOM, Field, Record, records
@@ -75,6 +76,8 @@ def is_table(source: Source) -> bool:
     """Return whether a text is a table rather than a list of requests: JSON lines, or CSV with a header."""
     data = source.data.removeprefix(BOM).lstrip()
     first = data.partition(b"\n")[0]
+    if is_target_of_vegeta(first):
+        return False
     return data.startswith(b"{") or any(is_header(first, bytes([byte])) for byte in DELIMITERS)
 
 

@@ -27,6 +27,7 @@ class WorldForm(TypedDict):
 
     files: FilesForm
     variables: Mapping[str, str]
+    may_send_more: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,14 @@ class World:
         missing: The paths that are taken to be missing.
         variables: The values of variables, by name in lower case.
         root: The folder in which all other files are looked for by their paths; None if it is unknown which exist.
+        may_send_more: Whether arguments, headers and cookies that a request does not have are unknown, not absent.
     """
 
     existing: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     root: str | None = None
+    may_send_more: bool = False
 
     @classmethod
     def assume(cls, assumptions: Iterable[str], root: str | None = None) -> Self:
@@ -75,7 +78,8 @@ class World:
             "disk": self.root is not None,
             "root": self.root or None,
         }
-        return {"files": files, "variables": {name: _latin(value) for name, value in self.variables.items()}}
+        variables = {name: _latin(value) for name, value in self.variables.items()}
+        return {"files": files, "variables": variables, "may_send_more": self.may_send_more}
 
 
 def _path(assumption: str, path: str) -> str:

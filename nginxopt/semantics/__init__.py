@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from nginxopt.semantics.defaults import PIVOT, default
     from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
     from nginxopt.semantics.listens import BACKLOG, Endpoint, Listen, endpoints, read_listens, sockets
-    from nginxopt.semantics.locations import Locations, Uncertain
     from nginxopt.semantics.maps import MANY_REGEXES, BulkRegexMap, regex_maps
     from nginxopt.semantics.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 
@@ -29,10 +28,8 @@ __all__ = [
     "Endpoint",
     "Level",
     "Listen",
-    "Locations",
     "Pass",
     "Setting",
-    "Uncertain",
     "Upstream",
     "default",
     "directives",
@@ -55,7 +52,6 @@ __getattr__ = attributes(
         "defaults": ("PIVOT", "default"),
         "inherit": ("FRAGMENT", "Level", "Setting", "levels"),
         "listens": ("BACKLOG", "Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
-        "locations": ("Locations", "Uncertain"),
         "maps": ("MANY_REGEXES", "BulkRegexMap", "regex_maps"),
         "upstreams": ("PROTOCOLS", "Pass", "Upstream", "read_pass"),
     },

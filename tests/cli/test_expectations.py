@@ -262,6 +262,11 @@ def test_a_table_of_a_list(run: Any, folder: Path) -> None:
     ]  # fmt: skip
     (folder / "table.jsonl").write_bytes(ran.out)
     assert run("test", "nginx.conf", "table.jsonl").status == 0
+    (folder / "targets.json").write_text(
+        '{"method":"GET","url":"/old"}\n{"method":"POST","url":"/gone/x","body":"YQ=="}\n'
+    )
+    ran = run("test", "nginx.conf", "targets.json", "--record")
+    assert [json.loads(line)["status"] for line in ran.out.splitlines()] == [301, 410]
     line = '192.0.2.1 - - [10/Oct/2024:13:55:36 +0000] "GET /old HTTP/1.1" 301 0 "-" "-"\n'
     (folder / "access.log").write_text(line * 3)
     ran = run("test", "nginx.conf", "access.log", "--record")

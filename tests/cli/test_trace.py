@@ -255,6 +255,24 @@ def test_a_real_nginx_is_asked(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
     assert "  differs: nginx answers 200, not 302\n" in differing.out.decode()
 
 
+def test_a_real_nginx_is_asked_by_this_machine(run: Run, tmp_path: Path) -> None:
+    """With `--client`, what nginx is not asked is said: another client, and nothing where that gets another answer."""
+    the_nginx()
+    text = "location / { deny 10.0.0.1; return 204; } location /x { deny 10.0.0.1; proxy_pass http://127.0.0.1:9; }"
+    (tmp_path / "nginx.conf").write_text(f"events {{}} http {{ server {{ listen 80; {text} }} }}")
+    note = "nginx is asked by 127.0.0.1, not by 10.0.0.1 (--client)"
+    same = run("trace", "nginx.conf", "http://a/", "--nginx", "--client", "10.0.0.1").out.decode()
+    assert "  nginx answers the same\n" in same
+    assert note in same
+    other = run("trace", "nginx.conf", "http://a/x", "--nginx", "--client", "10.0.0.1").out.decode()
+    assert "  nginx was not asked: its client is 127.0.0.1, which gets another answer than 10.0.0.1\n" in other
+    assert note in other
+    assert "nginx is asked by" not in run("trace", "nginx.conf", "http://a/x", "--client", "10.0.0.1").out.decode()
+    local = run("trace", "nginx.conf", "http://a/x", "--nginx", "--client", "127.0.0.1").out.decode()
+    assert "  nginx answers the same\n" in local
+    assert "nginx is asked by" not in local
+
+
 def test_builds(run: Run, tmp_path: Path) -> None:
     """`--build-fix` names what a build has besides its version, which `--nginx` finds by itself."""
     text = 'rewrite ^/e/(.*)$ /y?z=1; set $first $1; return 200 "[$first]";'

@@ -110,7 +110,68 @@ CASES = [
            "rewrite ^/a$ /b%20 permanent;\nrewrite '^/b $' /c permanent;"),
     silent("redirect-chain", "a regular expression takes the target before the prefix",
            "rewrite ^/a$ /b/c permanent;\nlocation /b/ { return 301 /d; }\nlocation ~ c$ { return 200; }"),
+    Case("from one rule of a location to another", "redirect-chain",
+         "location / {\n rewrite ^/a$ /b permanent;\n rewrite ^/b$ /c permanent;\n}", (2,)),
+    Case("over a regex location", "redirect-chain",
+         "location ~ ^/a[0-9]$ { return 301 /b; }\nlocation = /b { return 301 /c; }", (1,)),
+    Case("with arguments on the way", "redirect-chain",
+         "rewrite ^/a$ /b?x=1 permanent;\nrewrite ^/b$ /c? permanent;", (1,)),
+    Case("over a variable", "redirect-chain",
+         "set $to /b;\nrewrite ^/a$ $to permanent;\nlocation = /b { return 301 /c; }", (2,)),
+    Case("to the slash of a location that passes on", "redirect-chain",
+         "rewrite ^/a$ /e permanent;\nlocation = /e/ { proxy_pass http://127.0.0.1:9; }", (1,)),
+    Case("behind a condition on the scheme", "redirect-chain",
+         "listen 80;\nlisten 443 ssl;\nserver_name a.b;\nif ($scheme = http) {\n"
+         " return 301 https://$host$request_uri;\n}\nrewrite ^/a$ /b permanent;\nrewrite ^/b$ /c permanent;", (7,)),
+    Case("in spite of an include of http that was not read", "redirect-chain",
+         "include none.conf;\nserver {\nrewrite ^/a$ /b permanent;\nrewrite ^/b$ /c permanent;\n}", (3,), "http"),
+    Case("in spite of an include behind it that was not read", "redirect-chain",
+         "rewrite ^/a$ /b permanent;\nrewrite ^/b$ /c permanent;\ninclude none.conf;", (1,)),
+    Case("from a server to another", "redirect-chain",
+         "server {\nserver_name a.b;\nreturn 301 http://c.d/x;\n}\n"
+         "server {\nserver_name c.d;\nlocation = /x { return 301 /y; }\n}", (3,), "http"),
+    Case("from a server to another, whatever the host", "redirect-chain",
+         "server {\nlisten 80;\nlocation = /a { return 301 https://$host/b; }\n}\n"
+         "server {\nlisten 443 ssl;\nlocation = /b { return 301 /c; }\n}", (3,), "http"),
+    Case("to a name with a wildcard", "redirect-chain",
+         "server {\nserver_name a.b;\nreturn 301 http://www.c.d/x;\n}\n"
+         "server {\nserver_name *.c.d;\nlocation = /x { return 301 /y; }\n}", (3,), "http"),
+    Case("from a name with a wildcard", "redirect-chain",
+         "server {\nserver_name a.b;\n}\nserver {\nserver_name .c.d www.e.*;\n"
+         "rewrite ^/a$ /b permanent;\nrewrite ^/b$ /c permanent;\n}", (6,), "http"),
+    silent("redirect-chain", "a name with a final dot is that of no request",
+           "server {\nserver_name a.b;\nreturn 301 http://c.d/x;\n}\n"
+           "server {\nserver_name c.d.;\nlocation = /x { return 301 /y; }\n}", "http"),
+    silent("redirect-chain", "an exact location inside a regex location is dead",
+           "rewrite ^/a$ /e/x permanent;\nlocation ~ /e/ {\nlocation = /e/x { return 301 /c; }\nreturn 200;\n}"),
+    silent("redirect-chain", "a cookie, a header or an argument may take the target",
+           "rewrite ^/a$ /b permanent;\nrewrite ^/d$ /e permanent;\nrewrite ^/f$ /g permanent;\n"
+           "location = /b { if ($cookie_x) { return 200; } return 301 /c; }\n"
+           "location = /e { if ($http_x) { return 200; } return 301 /c; }\n"
+           "location = /g { if ($arg_x) { return 200; } return 301 /c; }"),
+    silent("redirect-chain", "a map of a header may take the target",
+           "map $http_accept_language $to { default /c; ~^de /d; }\n"
+           "server {\nrewrite ^/a$ /b permanent;\nlocation = /b { return 301 $to; }\n}", "http"),
+    silent("redirect-chain", "a module may do anything",
+           "rewrite ^/a$ /b permanent;\nlocation = /b { rewrite_by_lua_block { ngx.exit(200) } }"),
+    silent("redirect-chain", "nginx refuses the configuration",
+           "rewrite ^/a$ /b permanent;\nrewrite ^/b$ /c permanent;\nlocation ~ ^/x { location = /y { } }"),
+    silent("redirect-chain", "a target that is no path",
+           "rewrite ^/a$ http:///b permanent;\nrewrite ^/b$ /c permanent;"),
     # redirect-loop
+    Case("from TLS to itself", "redirect-loop",
+         "listen 443 ssl;\nserver_name a.b;\nreturn 301 https://$host$request_uri;", (3,)),
+    Case("between two servers", "redirect-loop",
+         "server {\nserver_name a.b;\nreturn 301 http://c.d$request_uri;\n}\n"
+         "server {\nserver_name c.d;\nreturn 301 http://a.b$request_uri;\n}", (3,), "http"),
+    Case("with arguments that grow", "redirect-loop", "location = /a { return 301 /a?b=$request_uri; }", (1,)),
+    Case("within nginx, behind a redirect", "redirect-loop",
+         "rewrite ^/a$ /b/c permanent;\nlocation /b/ {\n rewrite ^ /b/d last;\n}", (3,)),
+    silent("redirect-loop", "another error is no loop",
+           "location /b/ {\n rewrite ^/b/c$ /d last;\n return 500;\n}\nlocation /d {\n return 500;\n}"),
+    silent("redirect-loop", "a request that is internal without a rewrite",
+           "location / { rewrite ^/x$ /y last; try_files /none /z/$uri; }"),
+    silent("redirect-loop", "to TLS, which another program has", "return 301 https://$host$request_uri;"),
     Case("between two", "redirect-loop", "rewrite ^/a$ /b permanent;\nrewrite ^/b$ /a permanent;", (1,)),
     Case("by a location to what it holds", "redirect-loop", "location /a/ { return 301 /a/b; }", (1,)),
     Case("of the whole server to itself", "redirect-loop",

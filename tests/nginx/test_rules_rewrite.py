@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator
 
 import pytest
 
-from nginxopt.rewrite.redirects import RedirectSite
-from nginxopt.semantics import Locations, Uncertain, levels
+from nginxopt.request import from_curl, read_url
+from nginxopt.request.chains import chains
+from nginxopt.request.model import Model
+from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.redirects import RedirectChain
+from nginxopt.request.world import World
+from nginxopt.semantics import levels
+from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
+from nginxopt.version import Version
 from tests.lintcheck import TARGET, diagnose, fix_text, fixed, read
 from tests.support import needs_nginx, the_nginx
 
@@ -197,26 +205,100 @@ def script(pick: random.Random, most: int) -> str:
     return " ".join(rules)
 
 
+def build_of(binary: nginx.Binary) -> Build:
+    """The build of a binary."""
+    return Build(Version.of(binary.version))
+
+
+def ask(model: Model, uri: str) -> OutcomeForm:
+    """What the model says of a URI of the site."""
+    request = from_curl(read_url(f"http://a.test{uri}"))
+    return model.trace(model.gate().form(request), World())["outcome"]
+
+
 def test_redirects_are_followed_as_nginx_goes() -> None:
-    """Over random servers: where the rules are certain where a URI leads, nginx sends it there."""
+    """Over random servers: nginx redirects as the model says, and takes every step of the chains that are found."""
     programs = [program(seed) for seed in range(120)]
     by_program = answers(programs, [get(uri) for uri in URIS])
+    build = build_of(the_nginx())
     certain = 0
     for text, replies in zip(programs, by_program, strict=True):
-        config = read(text, "server")
-        (server,) = (level for level in levels(config, TARGET).walk() if level.kind == "server")
-        site = RedirectSite(config, server)
+        model = Model(read(text, "server"), build)
         for uri, reply in zip(URIS, replies, strict=True):
-            redirect = site.redirect(uri.encode())
-            if redirect is None or (redirect.target is None and not redirect.is_internal):
-                continue
-            certain += 1
-            if redirect.is_internal:
+            outcome = ask(model, uri)
+            if outcome["kind"] == "redirect":
+                certain += 1
+                assert location(reply) == outcome["location"], (text, uri, reply)
+            elif outcome["status"] == 500:
+                certain += 1
                 assert reply.startswith(b"HTTP/1.1 500 "), (text, uri)
-            else:
-                to = (location(reply) or "").removeprefix("http://a.test").partition("?")[0]
-                assert re.sub("/+", "/", to) == (redirect.target or b"").decode(), (text, uri, reply)
     assert certain > 300
+
+
+Step = tuple[str, str | None, bytes]
+"""A URI, what a chain says that it leads to, and what nginx answers."""
+
+
+def steps(texts: list[str], found: list[RedirectChain], binary: nginx.Binary) -> Iterator[Step]:
+    """The steps of some chains, one of each text."""
+    requests = sorted({redirect.uri for chain in found for redirect in chain.redirects})
+    replies = answers(texts, [get(uri) for uri in requests], binary=binary)
+    for chain, by_uri in zip(found, replies, strict=True):
+        for redirect in chain.redirects:
+            yield redirect.uri, redirect.target, by_uri[requests.index(redirect.uri)]
+
+
+def test_nginx_takes_the_steps_of_random_chains(each_binary: nginx.Binary) -> None:
+    """Each step of a chain or loop over random servers is what nginx answers."""
+    texts: list[str] = []
+    found: list[RedirectChain] = []
+    for text in map(program, range(150)):
+        for chain in chains(read(text, "server"), build_of(each_binary)):
+            texts.append(text)
+            found.append(chain)
+    assert {chain.is_loop for chain in found} == {False, True}
+    certain = 0
+    for uri, target, reply in steps(texts, found, each_binary):
+        if target is not None:
+            certain += 1
+            assert (location(reply) or "").removeprefix("http://a.test").partition("?")[0] == target, uri
+    assert certain > 100
+
+
+CHAINS = [
+    ("over a regex location", "rewrite ^/a$ /b1 permanent; location ~ ^/b[0-9]$ { return 301 /c; }", "redirect-chain"),
+    ("from rules in a location", "location / { rewrite ^/a$ /b redirect; rewrite ^/b$ /c; rewrite ^/c$ /d permanent; }",
+     "redirect-chain"),
+    ("to the slash of a location that passes on",
+     "rewrite ^/a$ /e permanent; location /e/ { proxy_pass http://127.0.0.1:9; }", "redirect-chain"),
+    ("to the slash of an exact location that passes on",
+     "rewrite ^/a$ /e permanent; location = /e/ { proxy_pass http://127.0.0.1:9; }", "redirect-chain"),
+    ("with arguments", "rewrite ^/a$ /b?x=1 permanent; rewrite ^/b$ /c permanent;", "redirect-chain"),
+    ("by a variable", "set $to /b; rewrite ^/a$ $to permanent; rewrite ^/b$ /c permanent;", "redirect-chain"),
+    ("a loop", "rewrite ^/a$ /b permanent; location /b { return 302 /a; }", "redirect-loop"),
+    ("a loop over a regex location", "location ~ ^/a { return 301 $uri; }", "redirect-loop"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "rule"), [case[1:] for case in CHAINS], ids=[case[0] for case in CHAINS])
+def test_nginx_takes_the_steps_that_are_reported(each_binary: nginx.Binary, text: str, rule: str) -> None:
+    """What the rules report is what nginx answers, URI by URI."""
+    text = f"server_name a.test; {text}"
+    assert len(diagnose(rule, text, context="server")) == 1
+    found = list(chains(read(text, "server"), build_of(each_binary)))[:1]
+    assert found[0].is_loop == (rule == "redirect-loop")
+    taken = list(steps([text], found, each_binary))
+    assert taken
+    for uri, target, reply in taken:
+        assert (location(reply) or "").removeprefix("http://a.test").partition("?")[0] == target, (uri, reply)
+
+
+def test_what_stands_in_a_regex_location_is_dead(each_binary: nginx.Binary) -> None:
+    """An exact location inside a regex location is never chosen, so that no chain goes over it."""
+    text = "rewrite ^/a$ /e/x permanent; location ~ /e/ { location = /e/x { return 301 /c; } return 200 outer; }"
+    assert not diagnose("redirect-chain", text, context="server")
+    ((reply,),) = answers([text], [get("/e/x")], binary=each_binary)
+    assert reply.endswith(b"outer")
 
 
 def test_locations_are_chosen_as_nginx_does() -> None:
@@ -235,20 +317,10 @@ def test_locations_are_chosen_as_nginx_does() -> None:
     uris = ["/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/c", "/b", "/b/c", "/b/c/b", "/B", "/c", "/xb"]
     by_server = answers(servers, [get(uri) for uri in uris])
     for text, replies in zip(servers, by_server, strict=True):
-        (server,) = (level for level in levels(read(text, "server"), TARGET).walk() if level.kind == "server")
-        sides = Locations(server)
+        model = Model(read(text, "server"), build_of(the_nginx()))
         for uri, reply in zip(uris, replies, strict=True):
-            expected = reply.partition(b"\r\n\r\n")[2].decode() if reply.startswith(b"HTTP/1.1 200 ") else "none"
-            assert chosen_by(sides, uri) in (expected, "uncertain"), (text, uri)
-
-
-def chosen_by(sides: Locations, uri: str) -> str:
-    """What the location that is chosen returns; `none` without one."""
-    try:
-        location = sides.select(uri.encode())
-    except Uncertain:
-        return "uncertain"
-    return "none" if location is None else str(location.own("return")[0].args[1])
+            expected = reply.partition(b"\r\n\r\n")[2].decode() if reply.startswith(b"HTTP/1.1 200 ") else None
+            assert ask(model, uri)["body"] == expected, (text, uri)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,6 @@ NATIVE = {
     "request.verify.side": {"request_settings"},
     "request.verify.substitution": {"captures"},
     "request.model": {"RequestModel", "SiteRefusedError"},
-    "rewrite.redirects.script": {"Script"},
-    "rewrite.redirects.site": {"path_of"},
     "rewrite.suspicious": {"RefusedError", "never", "suspicious_rewrites", "without_captures"},
     "rewrite.planning": {"Compilation", "CompiledRun", "PatternError", "RefusedError", "compile_rewrites", "reasons"},
     "rewrite.emission": {"maps_text"},

@@ -40,6 +40,49 @@ def listed(traffic: Traffic) -> Listed:
     ]
 
 
+TARGETS = (
+    '{"method":"GET","url":"http://shop.example/a?x=1"}\n\n'
+    ' {"method":"POST","url":"/b","header":{"X-A":["1"],"X-B":[""]},"body":"aGVsbG8="}\r\n'
+    '{"url":"http://shop.example/a?x=1","method":"GET","body":null,"header":null}\n'
+)
+
+
+@pytest.mark.parametrize("stated", [None, "vegeta"])
+def test_targets_of_vegeta_in_json(tmp_path: Path, stated: str | None) -> None:
+    """Each line is a target with its headers; equal ones are counted."""
+    traffic = read(tmp_path / "targets.json", TARGETS, stated=stated, base="https://shop.example")
+    assert listed(traffic) == [("GET http://shop.example/a?x=1", 2), ("POST https://shop.example/b", 1)]
+    assert traffic.kind == "vegeta targets in JSON"
+    headers = traffic.groups[1].request.headers
+    assert (b"X-A", b"1") in headers
+    assert (b"X-B", b"") in headers
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"method":"GET"}', "a target has a method and a url, which are strings"),
+        ('{"url":"/a"}', "a target has a method and a url, which are strings"),
+        ('{"method":"GET","url":"x"}', "a URL begins with http:// or https://, a path with /"),
+        ('{"method":"GET","url":"/a","body":"?"}', "the body of a target is a string in base64"),
+        ('{"method":"GET","url":"/a","body":1}', "the body of a target is a string in base64"),
+        ('{"method":"GET","url":"/a","header":{"A":"1"}}', "header is an object of lists of strings"),
+        ('{"method":"GET","url":"/a","header":{"A B":["1"]}}', 'a header is "Name: value"'),
+        ('{"method":"GET","url":"/a","headers":{}}', 'unknown key "headers"; a target has method, url, header, body'),
+        ("[]", "a target is an object"),
+        ("{", "invalid JSON: Expecting property name enclosed in double quotes"),
+        ('{"method":"\udcff"}', "invalid JSON: not UTF-8"),
+    ],
+)
+def test_a_target_that_is_none_has_its_place(tmp_path: Path, line: str, message: str) -> None:
+    """Its line is in the error."""
+    text = (TARGETS + line).encode("utf-8", "surrogateescape")
+    with pytest.raises(InputError) as error:
+        read(tmp_path / "targets.json", text, base="http://shop.example")
+    assert message in error.value.render()
+    assert "targets.json:5:" in error.value.render()
+
+
 COMBINED = '192.0.2.1 - bob [10/Oct/2024:13:55:36 +0000] "{}" 200 512 "http://r.example/" "curl/8 (a \\x22b\\x22)"\n'
 
 

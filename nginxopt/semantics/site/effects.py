@@ -11,6 +11,7 @@ from functools import cache
 from typing import Literal
 
 from nginxopt.semantics.directives import NAMES
+from nginxopt.text.escape import unicode
 
 When = Literal["first", "in order", "after", "body", "headers", "response"]
 """When a directive that is not understood acts: before the script of a level; where it stands in the script; after the
@@ -175,7 +176,7 @@ def _reason(name: str) -> str:
     for part, language in _MODULES.items():
         if part in name:
             return f"{language} ({name})"
-    return f"{name} is not modelled" if name in NAMES or name in _by_name() else f'unknown directive "{name}"'
+    return f"{name} is not modelled" if name in NAMES or name in _by_name() else f'unknown directive "{unicode(name)}"'
 
 
 @cache

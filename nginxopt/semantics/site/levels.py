@@ -50,7 +50,7 @@ class Levels:
         directives: The directives of settings.
     """
 
-    def __init__(self, config: Config, nodes: Nodes) -> None:
+    def __init__(self, config: Config, nodes: Nodes, ignores_missing: bool = False) -> None:
         self.all: list[Level] = []
         self.forms: list[LevelForm] = []
         self.servers: dict[Level, int] = {}
@@ -58,6 +58,7 @@ class Levels:
         self.opaque: list[OpaqueForm] = []
         self.directives: list[StatedForm] = []
         self._config = config
+        self._ignores_missing = ignores_missing
         self._nodes = nodes
         self._settings: dict[Directive, int] = {}
         self._premises: dict[Node, Premise] = {}
@@ -126,6 +127,8 @@ class Levels:
 
     def _missing(self, level: Level) -> tuple[Unread, ...]:
         """Return the includes of a level that were not read, without those of files that are taken as they come."""
+        if self._ignores_missing and level.kind in ("http", "server"):
+            return ()
         includes = [include for include in level.own("include") if self._config.is_missing(include)]
         for include in includes:
             if is_packaged(include):

@@ -71,22 +71,26 @@ class LoweredSite:
     premises: tuple[Premise, ...]
 
 
-def lower(config: Config, build: Build) -> LoweredSite:
+def lower(config: Config, build: Build, *, ignores_missing: bool = False) -> LoweredSite:
     """Return the site of the http block of `config`. Linear in the text, of which folded runs stay folded.
 
     Nothing is taken to be around a fragment: a file of rules is that of a server of its own. Raises `InputError` for a
-    configuration without http, and where nginx refuses what stands where.
+    configuration without http, and where nginx refuses what stands where. With `ignores_missing`, includes of http and
+    its servers that were not read are taken to change nothing but the script in which they stand.
     """
     with collector_paused():
-        return _lowered(placed(config), build)
+        return _lowered(placed(config), build, ignores_missing)
 
 
-def _lowered(config: Config, build: Build) -> LoweredSite:
+def _lowered(config: Config, build: Build, ignores_missing: bool) -> LoweredSite:
     http = http_level(config, build.version)
     refused.check(http, build.version, build.fixes)
     references.check(http, build.version)
     nodes = Nodes(config)
-    levels = Levels(config, nodes)
+    levels = Levels(config, nodes, ignores_missing)
+    if ignores_missing:
+        for level in (http, *http.levels):
+            level.is_open = False
     levels.add(http)
     servers = {level: server for server, level in enumerate(levels.servers)}
     site: SiteForm = {

@@ -69,6 +69,15 @@ class Nodes:
             return Place(self._config.main.source, 1, Span(0, 0))
         return Place(item.source, item.line, _head(item))
 
+    def statement(self, node: Node) -> tuple[Source, Span]:
+        """Return the file and the span of a directive with its `;`; of a block, what is before its content."""
+        item, rule = self._item(node)
+        if item is None:
+            return self._config.main.source, Span(0, 0)
+        if isinstance(item, Bulk):
+            return item.source, self._run(item).span(rule)
+        return item.source, _head(item) if item.block else item.span
+
     def directive(self, node: Node) -> Directive | None:
         """Return the directive of a node; None for the main file."""
         item, rule = self._item(node)

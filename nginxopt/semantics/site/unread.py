@@ -13,6 +13,7 @@ from nginxopt.semantics.site.form import Changes, LevelForm, Node, OpaqueForm, O
 from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.settings import names
 from nginxopt.semantics.site.variables import DEFINING
+from nginxopt.text.escape import unicode
 
 STRUCTURE = DEFINING | {
     "server", "location", "if", "limit_except", "include", "listen", "server_name", "upstream", "rewrite", "set",
@@ -44,7 +45,7 @@ class Unread:
 
 def missing(include: Directive, nodes: Nodes) -> Unread:
     """Return an include of a file that is not there: anything may stand in it."""
-    return Unread("include", nodes.number(include), Effect("in order", f"{include.args[0]} is missing"))
+    return Unread("include", nodes.number(include), Effect("in order", f"{unicode(include.args[0])} is missing"))
 
 
 def in_force(level: Level, outer: Iterable[Unread], nodes: Nodes) -> tuple[Unread, ...]:

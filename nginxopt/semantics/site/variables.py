@@ -10,6 +10,7 @@ from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.site.form import GeoForm, MapForm, OpaqueVariableForm, StatedForm, UpstreamForm
 from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.script import latin
+from nginxopt.text.escape import unicode
 
 DefinedForm = MapForm | GeoForm | OpaqueVariableForm
 
@@ -70,7 +71,7 @@ def _table(level: Level, nodes: Nodes, config: Config) -> DefinedForm:
         raise opener.error(message, nginx=opener.located(message))
     unread = next((row for row in level.own("include") if config.is_missing(row)), None)
     if unread is not None:
-        return _opaque(unread, variable, f"{unread.args[0]} is missing", nodes)
+        return _opaque(unread, variable, f"{unicode(unread.args[0])} is missing", nodes)
     node, rows = nodes.number(opener), [row_form(row, nodes) for row in level.directives if not _is_include(row)]
     source = latin(opener.args[0]) if len(opener.args) > 1 else None
     if level.kind == "geo":

@@ -6,12 +6,12 @@ mod hash;
 mod lexer;
 mod map_block;
 mod maps;
+mod patterns;
 mod prove;
 mod prove_map;
 mod request;
 mod rewrite;
 mod run;
-mod script;
 mod site;
 
 use pyo3::prelude::*;
@@ -28,6 +28,10 @@ mod _native {
     #[pymodule_export]
     use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map};
     #[pymodule_export]
+    use super::patterns::{
+        Patterns, common_subject, never, pattern_error, pattern_facts, suspicious_rewrites, without_captures,
+    };
+    #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};
     #[pymodule_export]
     use super::prove_map::{MapProof, prove_map};
@@ -37,11 +41,6 @@ mod _native {
     use super::rewrite::{Compilation, PatternError, RefusedError, compile_rewrites, reasons};
     #[pymodule_export]
     use super::run::{CompiledRun, maps_text};
-    #[pymodule_export]
-    use super::script::{
-        Patterns, PyScript, common_subject, never, path_of, pattern_error, pattern_facts, suspicious_rewrites,
-        without_captures,
-    };
     #[pymodule_export]
     use super::site::request_settings;
 }

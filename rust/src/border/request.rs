@@ -51,6 +51,12 @@ pub struct RequestTally {
 /// Kind, status, server, level, directive, reason, the number of requests, and the place of one.
 type PyEnd = (String, Option<u16>, Option<usize>, Option<usize>, Option<u32>, Option<String>, u64, usize);
 
+/// A directive, a path that it answers, and whether it leads all to the same path.
+type PyStart = (u32, Vec<u8>, bool);
+
+/// The server, the level and its directive that decides, the status, and the `Location`.
+type PyAnswer = (Option<usize>, Option<usize>, Option<u32>, Option<u16>, Option<Vec<u8>>);
+
 #[derive(Serialize)]
 struct Trace {
     outcome: Outcome,
@@ -83,6 +89,30 @@ impl RequestModel {
         })
     }
 
+    fn redirecting(&self) -> Vec<usize> {
+        self.0.redirecting()
+    }
+
+    fn starts(&self, py: Python<'_>, server: usize, request: &str, world: &str, site: &[u8]) -> PyResult<Vec<PyStart>> {
+        let (request, world): (Request, World) = (parse(request)?, parse(world)?);
+        let starts = py.detach(|| self.0.starts(server, &request, &world, site));
+        Ok(starts.into_iter().map(|start| (start.node, start.uri, start.is_constant)).collect())
+    }
+
+    fn of_targets(
+        &self,
+        py: Python<'_>,
+        request: &str,
+        targets: Vec<PyBackedBytes>,
+        world: &str,
+    ) -> PyResult<Vec<PyAnswer>> {
+        let (request, world): (Request, World) = (parse(request)?, parse(world)?);
+        Ok(py.detach(|| {
+            let targets: Vec<&[u8]> = targets.iter().map(|target| &**target).collect();
+            self.0.of_targets(&request, &targets, &world).into_iter().map(|outcome| self.py_answer(outcome)).collect()
+        }))
+    }
+
     fn tally(
         &self,
         py: Python<'_>,
@@ -100,6 +130,14 @@ impl RequestModel {
             ends.sort_unstable();
             RequestTally { nodes, ends }
         }))
+    }
+}
+
+impl RequestModel {
+    fn py_answer(&self, outcome: Outcome) -> PyAnswer {
+        let Outcome { server, level, node, status, location, .. } = outcome;
+        let of_level = level.map(|level| self.0.settings[level].node);
+        (server, level, node.or(of_level), status, location.map(|location| location.0))
     }
 }
 

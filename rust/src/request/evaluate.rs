@@ -14,6 +14,9 @@ use crate::request::variables::{RequestVariable, Source, VariableId};
 /// nginx gives up on variables that depend on each other deeper than this (`ngx_http_variable_depth`).
 const DEPTH: u8 = 100;
 
+/// The longest value that is computed, in bytes: rewrites that repeat captures make longer ones with each change.
+const LONGEST: usize = 1 << 20;
+
 /// Why a value is not known that nginx cannot write: it answers with an error, or writes beyond its memory.
 const OVERRUN: &str = "a map changes captures that stand before it in the value";
 
@@ -75,6 +78,13 @@ impl<R: Recorder> Run<'_, R> {
                     engine.is_args = true;
                 }
             }
+            if text.len() > LONGEST {
+                return Err(Unknown {
+                    reason: "a value of more than a megabyte".to_owned(),
+                    node: None,
+                    question: None,
+                });
+            }
         }
         Ok((text, start))
     }
@@ -111,6 +121,7 @@ impl<R: Recorder> Run<'_, R> {
             text.extend_from_slice(value);
             return Ok(());
         }
+        self.check_sent(variable)?;
         match &model.sources[variable] {
             Source::Request(RequestVariable::RequestFilename) => {
                 let path = self.filename(variable)?;
@@ -138,6 +149,22 @@ impl<R: Recorder> Run<'_, R> {
             Source::Empty => Ok(()),
             Source::Unknown(reason) => Err(unknown_variable(model.variables.name(variable), reason.clone())),
         }
+    }
+
+    /// Unknown where the value is that of something that the request does not have, and that a client may send.
+    fn check_sent(&self, variable: VariableId) -> Result<(), Unknown> {
+        if !self.world.may_send_more {
+            return Ok(());
+        }
+        let is_sent = match &self.model.sources[variable] {
+            Source::Request(RequestVariable::Args | RequestVariable::IsArgs) => !self.state.args.is_empty(),
+            Source::Argument(name) => uri::argument(&self.state.args, name).is_some(),
+            Source::Header(name) => self.header(name).is_some(),
+            Source::Cookie(_) => self.header(b"cookie").is_some(),
+            _ => true,
+        };
+        let name = self.model.variables.name(variable);
+        if is_sent { Ok(()) } else { Err(unknown_variable(name, "what the client sends".to_owned())) }
     }
 
     /// `$request_filename`. If nginx fails to compute it first, it is empty from then on.

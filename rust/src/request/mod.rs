@@ -42,6 +42,7 @@ pub mod script;
 pub mod servers;
 pub mod setting;
 pub mod site;
+pub mod starts;
 pub mod state;
 pub mod tables;
 pub mod tally;

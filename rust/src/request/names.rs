@@ -59,6 +59,18 @@ impl Names {
         self.table.as_ref().map_or(Ok(None), |table| table.find(host))
     }
 
+    /// Whether a server may have the name, also where nginx looks none up.
+    pub fn may_have(&self, host: &[u8], servers: &[Server]) -> bool {
+        let is_pattern = |name: &[u8]| name.starts_with(b".") || name.iter().any(|byte| b"*~".contains(byte));
+        match &self.table {
+            Some(table) => !matches!(table.find(host), Ok(None)),
+            None => {
+                let names = &servers[self.default].names;
+                names.iter().any(|name| name.text.eq_ignore_ascii_case(host) || is_pattern(&name.text))
+            }
+        }
+    }
+
     /// Why the other servers do not answer for a host, name by name. Empty if nginx looks no name up.
     pub fn passed_over(&self, host: &[u8], choice: Option<&Choice>) -> Vec<PassedOver> {
         let server = choice.map_or(self.default, |choice| choice.server);

@@ -1,7 +1,9 @@
 //! How scripts of the rewrite module run (`ngx_http_rewrite_handler`).
 
+mod examples;
 mod steps;
 
+pub use examples::Example;
 pub use steps::Script;
 
 use crate::request::bytes::Bytes;

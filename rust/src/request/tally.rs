@@ -68,6 +68,19 @@ impl Model {
         tally
     }
 
+    /// What becomes of requests that are like `request` but for their target, in their order, on all processors.
+    pub fn of_targets(&self, request: &Request, targets: &[&[u8]], world: &World) -> Vec<Outcome> {
+        let part = |range: Range<usize>| {
+            let mut request = request.clone();
+            let answer = |place: usize| {
+                request.target = Bytes(targets[place].to_vec());
+                self.answer(&request, world, &mut Silent)
+            };
+            range.map(answer).collect::<Vec<_>>()
+        };
+        parallel::ranges(targets.len(), part).into_iter().flatten().collect()
+    }
+
     /// The outcomes of requests, in their order, on all processors.
     pub fn answers(&self, requests: &[Request], world: &World) -> Vec<Outcome> {
         let answer = |place: usize| self.answer(&requests[place], world, &mut Silent);

@@ -40,6 +40,10 @@ pub struct World {
     pub files: Files,
     /// Values of variables by name, without `$`, in lower case: what the client knows or the user assumes.
     pub variables: HashMap<String, Bytes>,
+    /// Whether a client may send more than a request has: arguments, headers and cookies that it does not have are
+    /// unknown then, and not absent.
+    #[serde(default)]
+    pub may_send_more: bool,
 }
 
 /// Where files are looked for.

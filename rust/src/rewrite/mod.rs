@@ -5,7 +5,6 @@
 pub mod assignment;
 pub mod candidate;
 pub mod emit;
-pub mod example;
 pub mod filter;
 pub mod grouping;
 pub mod groups;
@@ -15,7 +14,6 @@ pub mod plan;
 pub mod planner;
 pub mod reason;
 pub mod runs;
-pub mod script;
 pub mod suspicious;
 pub mod target;
 pub mod text;

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use crate::language::{self, Limits, Question, Witness};
 use crate::pcre::{MatchOutcome, Regex};
-use crate::rewrite::example::example;
 use crate::rewrite::runs::{self, Unreadable};
-use crate::syntax::{self, Hir};
+use crate::syntax::{self, Hir, example};
 
 /// The most calls of PCRE2 for an example.
 const CALLS: u32 = 10_000;

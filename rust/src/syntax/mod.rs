@@ -14,6 +14,7 @@
 mod byte_set;
 mod class;
 mod escape;
+mod example;
 mod group;
 mod literal;
 mod parse;
@@ -25,6 +26,7 @@ mod translate;
 use std::fmt;
 
 pub use byte_set::ByteSet;
+pub use example::example;
 pub use literal::{Literal, literal};
 pub use prefix::{begins, prefix};
 pub use readings::{Readings, read_as};

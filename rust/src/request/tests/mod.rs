@@ -11,6 +11,7 @@ mod passed;
 mod scripts;
 mod served;
 mod servers;
+mod starts;
 mod tried;
 mod values;
 

@@ -1,71 +1,17 @@
-//! [`crate::rewrite::script`] for Python.
+//! Patterns and suspicious rewrites for Python.
 
 use std::ops::Range;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::Failed;
 use crate::first_match::{Bounds, First, FirstMatch};
 use crate::language::{self, Limits, Subjects, Witness};
 use crate::maps::refused;
-use crate::rewrite::script::{self, Number, Portion, Script};
 use crate::rewrite::suspicious::{self, Never};
 use crate::rewrite::uncaptured;
 use crate::syntax;
-
-/// File, start, end.
-type PyPlace = (usize, usize, usize);
-
-/// Rule, from, to, the rule that matches there, whether the rule always leads there.
-type PyHop = (Number, Vec<u8>, Vec<u8>, Option<Number>, bool);
-
-/// The rewrites of a level.
-#[pyclass(frozen, name = "Script", module = "nginxopt._native")]
-pub struct PyScript(Script);
-
-#[pymethods]
-impl PyScript {
-    #[new]
-    fn new(py: Python<'_>, portions: Vec<(PyBackedBytes, Vec<(usize, usize)>)>) -> PyResult<PyScript> {
-        let portions: Vec<Portion> = portions.iter().map(|(bytes, spans)| (&bytes[..], ranges(spans))).collect();
-        let read = py.detach(|| Script::read(&portions));
-        read.map(PyScript).map_err(|unreadable| Failed::from(unreadable).into_py(py))
-    }
-
-    fn __len__(&self) -> usize {
-        self.0.len()
-    }
-
-    #[getter]
-    fn is_whole(&self) -> bool {
-        self.0.is_whole
-    }
-
-    fn step(&self, uri: &[u8], sites: Vec<Vec<u8>>) -> Option<(Number, Option<Vec<u8>>)> {
-        self.0.step(uri, &sites).map(|step| (step.rule, step.to))
-    }
-
-    fn hops(&self, py: Python<'_>, sites: Vec<Vec<u8>>, prefixes: Vec<Vec<u8>>) -> Vec<PyHop> {
-        let hops = py.detach(|| self.0.hops(&sites, &prefixes));
-        hops.into_iter().map(|hop| (hop.rule, hop.from, hop.to, hop.next, hop.is_constant)).collect()
-    }
-
-    fn place(&self, rule: Number) -> PyPlace {
-        let (file, span) = self.0.place(rule);
-        (file, span.start, span.end)
-    }
-
-    fn flag(&self, rule: Number) -> &'static str {
-        self.0.action(rule).flag()
-    }
-}
-
-#[pyfunction]
-pub fn path_of(url: &[u8], sites: Vec<Vec<u8>>) -> Option<Vec<u8>> {
-    script::path_of(url, &sites)
-}
 
 #[pyfunction]
 pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {

@@ -1,6 +1,6 @@
-//! Finds a URI that represents everything a pattern matches.
+//! A URI that represents everything a pattern matches.
 
-use crate::syntax::{Ast, ByteSet};
+use super::{Ast, ByteSet};
 
 /// The most bytes of an example.
 const LONGEST: usize = 200;
