@@ -260,11 +260,6 @@ HARMLESS = (
         r"server { listen 127.0.0.1:{P}; if ($host ~* ^a\z) { return 403; } }",
     ),
     Pair(
-        "a server that listens on what is missing",
-        "server { set $x 1; include {T}/nx.conf; if ($x) { return 403; } }",
-        "server { set $x 1; include {T}/nx.conf; if ($x) { return 403; } }",
-    ),
-    Pair(
         "keys of a map in another order",
         "map $request_uri $x { /a 1; ~^/ 9; /b 2; } server { listen 127.0.0.1:{P}; return 200 $x; }",
         "map $request_uri $x { /b 2; /a 1; ~^/ 9; } server { listen 127.0.0.1:{P}; return 200 $x; }",
