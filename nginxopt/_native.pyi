@@ -173,10 +173,11 @@ class RefusedRow(Exception):  # noqa: N818 - what nginx does, not a failure
 
     args: tuple[bool, int, str]
 
-def compile_map(block: bytes, *, stem: str) -> CompiledMap | StayingMap:
+def compile_map(block: bytes, *, stem: str, keeps_captures: bool = False) -> CompiledMap | StayingMap:
     """Plan and write the maps that take over the patterns of a block, whose includes are inlined.
 
-    The names of the new variables start with `stem`: small letters, digits and underscores, at most 24.
+    The names of the new variables start with `stem`: small letters, digits and underscores, at most 24. With
+    `keeps_captures`, an evaluation leaves captures as one of the block does.
     `ValueError` for anything but one block, and `RefusedRow` for a row that nginx refuses. Some 10 us a row.
     """
 
@@ -298,10 +299,11 @@ class MapProof:
     counterexample: bytes | None
     obligations: dict[str, int]
 
-def prove_map(original: bytes, emitted: bytes) -> MapProof:
+def prove_map(original: bytes, emitted: bytes, *, keeps_captures: bool = False) -> MapProof:
     """Prove that the variable of `original`, one map block with its includes inline, keeps its value for every subject.
 
-    `emitted` has the block of that variable and all maps that it reads, in any order.
+    `emitted` has the block of that variable and all maps that it reads, in any order. With `keeps_captures`, the proof
+    is also that an evaluation leaves captures as one of `original` does.
     """
 
 def request_settings() -> list[str]:

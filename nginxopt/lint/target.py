@@ -16,8 +16,10 @@ ASSUMED = Version(1, 28, 0)
 """The last stable nginx before the defaults of upstreams changed (1.29.7). Advice for it is also right for later
 versions, where some of it is the default."""
 
-CHANGES = tuple(map(Version.parse, ("1.11.10", "1.15.10", "1.21.6", "1.25.1", "1.25.3", "1.27.3", "1.29.7")))
-"""The releases that change the findings of a rule, in addition to the first and last version of each rule."""
+CHANGES = tuple(
+    map(Version.parse, ("1.11.10", "1.15.10", "1.21.6", "1.25.0", "1.25.1", "1.25.3", "1.27.3", "1.29.3", "1.29.7"))
+)
+"""The releases that change the findings of a rule, or what nginx refuses, in addition to the bounds of each rule."""
 
 OLDEST = Version(1, 0, 0)
 

@@ -1,9 +1,9 @@
 //! Maps planned for random maps are proved, and proved maps give every tried subject the same value as before.
 
-use nginxopt_native::map_block;
-use nginxopt_native::maps::compile;
+use nginxopt_native::map_block::{self, MapBlock};
+use nginxopt_native::maps::{Compiled, Stays, compile, compile_keeping_captures};
 use nginxopt_native::prove_map::interpret::Interpreter;
-use nginxopt_native::prove_map::prove;
+use nginxopt_native::prove_map::{prove, prove_keeping_captures};
 use nginxopt_native::quote::quote;
 use proptest::prelude::*;
 
@@ -40,7 +40,7 @@ fn map(rows: &[String]) -> String {
 }
 
 /// The emitted text for a map, if it is compiled.
-fn emitted(original: &str) -> Option<Vec<u8>> {
+fn emitted(original: &str, compile: fn(&MapBlock, &str) -> Result<Compiled, Stays>) -> Option<Vec<u8>> {
     let block = map_block::read_one(original.as_bytes()).expect("a map");
     let compiled = compile(&block, "nxo_1_").ok()?;
     let mut text = b"map $uri $to {\n    \"/a/b\" exact;\n    default ".to_vec();
@@ -80,9 +80,21 @@ proptest! {
     #[test]
     fn compiled_is_proved(rows in prop::collection::vec(row(), 1..40), subjects in subjects()) {
         let original = map(&rows);
-        if let Some(emitted) = emitted(&original) {
+        if let Some(emitted) = emitted(&original, compile) {
             let text = String::from_utf8_lossy(&emitted);
             let proof = prove(original.as_bytes(), &emitted);
+            prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
+            prop_assert_eq!(agree(original.as_bytes(), &emitted, &subjects), Ok(()), "{}\n{}", original, text);
+        }
+    }
+
+    /// So is the text that keeps captures.
+    #[test]
+    fn kept_captures_are_proved(rows in prop::collection::vec(row(), 1..20), subjects in subjects()) {
+        let original = map(&rows);
+        if let Some(emitted) = emitted(&original, compile_keeping_captures) {
+            let text = String::from_utf8_lossy(&emitted);
+            let proof = prove_keeping_captures(original.as_bytes(), &emitted);
             prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
             prop_assert_eq!(agree(original.as_bytes(), &emitted, &subjects), Ok(()), "{}\n{}", original, text);
         }
@@ -97,7 +109,7 @@ proptest! {
         to in any::<prop::sample::Index>(),
     ) {
         let original = map(&rows);
-        if let Some(emitted) = emitted(&original) {
+        if let Some(emitted) = emitted(&original, compile) {
             let text = String::from_utf8(emitted).expect("ASCII");
             let words: Vec<&str> = text.split_inclusive([' ', ';', '\n']).collect();
             let (from, to) = (from.index(words.len()), to.index(words.len()));

@@ -160,7 +160,7 @@ def test_an_unproved_tree_is_not_written(run: Any, site: Path, monkeypatch: pyte
     class Refuted:
         holds, refutation, counterexample = False, "a row is missing", b"/x"
 
-    monkeypatch.setattr(_native, "prove_map", lambda *_: Refuted())
+    monkeypatch.setattr(_native, "prove_map", lambda *_, **__: Refuted())
     ran = run("rewrite-to-map", "nginx.conf", "--write")
     assert ran.status == 0
     assert "[unproved]" in ran.err

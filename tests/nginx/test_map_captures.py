@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from nginxopt.config import load_text
 from nginxopt.rewrite.maps.captures import CaptureReadings
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
+from tests.nginx.sides import Site, check, get
 
 MAP = 'map $uri $new { "~^/hit/(.*)" v; default d; }'
 TREE = 'map $uri $new { default $t; } map $uri $t { "~^(?!/hit/)" d; "~^/hit/(.*)" v; }'
@@ -101,6 +103,27 @@ def test_captures_after_a_map(each_binary: nginx.Binary, case: Case) -> None:
     assert (reader and str(reader.name)) == case.reader
     answers = [_answers(each_binary, server, f"{http} {case.http}") for http in (MAP, TREE)]
     assert (answers[0] == answers[1]) is (reader is None)
+
+
+ROWS = r"""
+"~^/hit/(.*)" v;
+"~^/a/(b)(c)?" "w$1$2";
+"~*/NONE$" "$uri";
+"~^/none/.*x$" x;
+"~(?<named>z+)/(y)" "z$named$2";
+"~^/a/$" "";
+"""
+ASKED = ("a/b", "a/bc", "a/", "a/%0A", "hit/c", "hit/", "none", "NONE", "none%0A", "none/x", "zz/y", "a/zz/y", "c", "")
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.claim for case in CASES])
+def test_captures_after_a_compiled_map(each_binary: nginx.Binary, case: Case, tmp_path: Path) -> None:
+    """Whatever reads captures, or a named group, sees in the compiled maps what it saw in the map."""
+    shown = "add_header X-Shown '[$1] [$2] [$named]' always; access_log access.log shown;"
+    http = f"map $uri $new {{ default d; {ROWS} }} {case.http} log_format shown '$new [$named]';"
+    servers = [f"{shown} {case.server.replace('logs', 'other.log')}"]
+    requests = [get(f"/{path}", host=host) for path in ASKED for host in ("a.test", "cap.test")]
+    check(each_binary, Site(servers, http), tmp_path, requests)
 
 
 def _answers(binary: nginx.Binary, server: str, http: str) -> list[bytes]:

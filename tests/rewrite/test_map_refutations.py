@@ -135,3 +135,63 @@ def test_right_texts_are_proved(what: str) -> None:
 def test_wrong_texts_are_refuted(what: str) -> None:
     """A text that answers some string in another way is refuted, whatever it looks like."""
     assert not _native.prove_map(*map(str.encode, WRONG[what])).holds
+
+
+def keeping(*maps: str) -> tuple[str, str]:
+    """A map of three rows, and maps that stand for it, of which the first is `$nxo_1`."""
+    return _of(KEPT_ROWS), "\n".join(["map $x $m { default $nxo_1; }", *maps])
+
+
+def rows_map(name: str, rows: str, default: str = "d") -> str:
+    """A map of rows."""
+    return f"map $x {name} {{ default {default}; {rows} }}"
+
+
+KEPT_ROWS = '"~^/a(.)$" $1; ~b 2; "~^/c.*d" 3;'
+FILTER = '"~^/(?:a.$|c.*d)|b" $nxo_2;'
+KEEP = {
+    "a filter": keeping(rows_map("$nxo_1", FILTER), rows_map("$nxo_2", KEPT_ROWS)),
+    "rows": keeping(rows_map("$nxo_1", KEPT_ROWS)),
+    "a filter before other rows": keeping(
+        rows_map("$nxo_1", '"~^/a.$|b" $nxo_2;', "$nxo_3"),
+        rows_map("$nxo_2", '"~^/a(.)$" $1; ~b 2;', "$nxo_3"),
+        rows_map("$nxo_3", '"~^/c.*d" 3;'),
+    ),
+}
+KEEP_NOT = {
+    "may match where no row behind it does": keeping(
+        rows_map("$nxo_1", '"~^/[ac]|b" $nxo_2;'), rows_map("$nxo_2", KEPT_ROWS)
+    ),
+    "a guard among the rows of a map": (
+        _of('"~^/a(.)$" $1; ~^/b 2;'),
+        rows_only("", '"~^(?!/(?:a|b))" d; "~^/a(.)$" $1; ~^/b 2;')[1],
+    ),
+    "sets captures where it matches": (
+        _of('"~^/a(.)$" $1; ~^/b 2;'),
+        "map $x $m { default $nxo_1; }"
+        + rows_map("$nxo_1", '"~^(?!/(?:a|b))" d;', "$nxo_2")
+        + rows_map("$nxo_2", '"~^/a(.)$" $1; ~^/b 2;'),
+    ),
+    "sets other captures than the rows": RIGHT["a tree"],
+    "more follows the rows behind": keeping(
+        rows_map("$nxo_1", FILTER),
+        rows_map("$nxo_2", '"~^/a(.)$" $1; ~b 2;', "$nxo_3"),
+        rows_map("$nxo_3", '"~^/c.*d" 3;'),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", KEEP)
+def test_maps_that_keep_captures(what: str) -> None:
+    """Filters that match only what a row behind them does, and rows alone, leave captures as the map did."""
+    assert _native.prove_map(*map(str.encode, KEEP[what]), keeps_captures=True).refutation is None
+
+
+@pytest.mark.parametrize("what", KEEP_NOT)
+def test_maps_that_set_captures(what: str) -> None:
+    """Other maps answer as the map did, and set other captures."""
+    texts = [text.encode() for text in KEEP_NOT[what]]
+    assert _native.prove_map(*texts).refutation is None
+    proof = _native.prove_map(*texts, keeps_captures=True)
+    assert what in (proof.refutation or "")
+    assert proof.obligation == "captures"

@@ -16,8 +16,8 @@ from nginxopt.rewrite.maps.stability import Definitions, definitions, is_constan
 
 REASONS = {
     "unstable-source": "its source may have another value when it is evaluated again, or is not known",
-    "captures-read": "captures may be read after it is evaluated, and the patterns of a tree set them",
-    "named-captures": "a named group of one of its rows is read elsewhere",
+    "captures-read": "captures may be read after it is evaluated, and new maps would set others",
+    "named-captures": "a named group of one of its rows is read elsewhere, and new maps would set others",
     "shared-rows": "it is in a file, or includes one, that is included more than once",
     "missing-rows": "it includes a file that does not exist",
     "guarded": "its patterns are behind a guard already",
@@ -34,6 +34,9 @@ REASONS = {
     "unproved": "its tree is not proved, which is a gap in nginxopt: please report this map",
 }
 """The codes of the reasons why a map stays, each with its sentence."""
+
+_KEEPING = frozenset(["captures-read", "named-captures"])
+"""The reasons that hold only for maps that set other captures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,12 @@ class KeptMap:
 
 @dataclass(frozen=True, slots=True)
 class CompiledMap:
-    """A map that becomes a tree, whose variables begin with `stem`."""
+    """A map that becomes a tree, whose variables begin with `stem`; with `keeps_captures`, one that sets no others."""
 
     map: RegexMap
     stem: str
     native: _native.CompiledMap
+    keeps_captures: bool = False
 
     @property
     def before(self) -> Cost:
@@ -120,15 +124,16 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> M
     if not found:
         return MapsPlan()
     defined, captures = definitions(config), CaptureReadings(config)
-    kept = [each for each in (_refused(regex_map, defined, captures) for regex_map in found) if each]
-    refused = {each.map for each in kept}
-    candidates = [regex_map for regex_map in found if regex_map not in refused]
+    refused = {each.map: each for each in (_refused(regex_map, defined, captures) for regex_map in found) if each}
+    kept = [each for each in refused.values() if each.reason not in _KEEPING]
+    candidates = [each for each in found if each not in refused or refused[each].reason in _KEEPING]
     stem = names.stem(asked_stem, dict.fromkeys(file for each in candidates for file in each.files), config, "maps")
     compiled = []
     for number, regex_map in enumerate(candidates, 1):
-        result = _compile(regex_map, names.short(f"{stem}_m{number}_"))
+        reader = refused.get(regex_map)
+        result = _compile(regex_map, names.short(f"{stem}_m{number}_"), keeps_captures=reader is not None)
         if isinstance(result, KeptMap):
-            kept.append(result)
+            kept.append(reader or result)
         else:
             compiled.append(result)
     return MapsPlan(tuple(compiled), tuple(kept), stem, tuple(found))
@@ -156,9 +161,9 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
         yield KeptMap(regex_map, "named-captures", reader)
 
 
-def _compile(regex_map: RegexMap, stem: str) -> CompiledMap | KeptMap:
+def _compile(regex_map: RegexMap, stem: str, *, keeps_captures: bool) -> CompiledMap | KeptMap:
     try:
-        native = _native.compile_map(regex_map.text(), stem=stem)
+        native = _native.compile_map(regex_map.text(), stem=stem, keeps_captures=keeps_captures)
     except ValueError as error:
         raise InputError(
             f"nginx refuses this map: {error}", source=regex_map.directive.source, span=regex_map.directive.name.span
@@ -169,7 +174,7 @@ def _compile(regex_map: RegexMap, stem: str) -> CompiledMap | KeptMap:
         early = _early(regex_map) if f"{stem}pick" in native.variables else None
         if early is not None:
             return KeptMap(regex_map, "early-values", early)
-        return CompiledMap(regex_map, stem, native)
+        return CompiledMap(regex_map, stem, native, keeps_captures)
     return KeptMap(regex_map, native.reason, None if native.row is None else regex_map.patterns[native.row])
 
 

@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use crate::map_block;
 use crate::maps::cost::Cost;
 use crate::maps::refused::{Refused, refused};
-use crate::maps::{Compiled, Stays, compile};
+use crate::maps::{Compiled, Stays, compile, compile_keeping_captures};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -120,8 +120,9 @@ pub enum MapCompilation {
 }
 
 #[pyfunction]
-#[pyo3(signature = (block, *, stem))]
-pub fn compile_map(py: Python<'_>, block: &[u8], stem: String) -> PyResult<MapCompilation> {
+#[pyo3(signature = (block, *, stem, keeps_captures = false))]
+pub fn compile_map(py: Python<'_>, block: &[u8], stem: String, keeps_captures: bool) -> PyResult<MapCompilation> {
+    let compile = if keeps_captures { compile_keeping_captures } else { compile };
     let plan = || {
         let map = map_block::read_one(block).map_err(|error| PyValueError::new_err(error.to_string()))?;
         match refused(&map) {

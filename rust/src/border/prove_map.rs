@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
-use crate::prove_map::{MapRefutation, prove};
+use crate::prove_map::{MapRefutation, prove, prove_keeping_captures};
 
 /// The verdict on the maps that replace one map.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
@@ -18,7 +18,9 @@ pub struct MapProof {
 }
 
 #[pyfunction]
-pub fn prove_map(py: Python<'_>, original: PyBackedBytes, emitted: PyBackedBytes) -> MapProof {
+#[pyo3(signature = (original, emitted, *, keeps_captures = false))]
+pub fn prove_map(py: Python<'_>, original: PyBackedBytes, emitted: PyBackedBytes, keeps_captures: bool) -> MapProof {
+    let prove = if keeps_captures { prove_keeping_captures } else { prove };
     match py.detach(|| prove(&original, &emitted)) {
         Ok(proved) => MapProof {
             holds: true,

@@ -4,7 +4,7 @@
 //! match everywhere. Here the ways are followed byte by byte, for all subjects at once: `^/(.*)/page/([a-z]+)/$` has
 //! few at each place of a subject, as a run of letters ends at the next slash.
 
-use std::collections::HashSet;
+use hashbrown::HashSet;
 
 use crate::syntax::{Ast, ByteSet};
 
@@ -12,38 +12,57 @@ use crate::syntax::{Ast, ByteSet};
 const MOST_NODES: usize = 1_000;
 
 /// The most nodes that are visited, with each byte after each state: some milliseconds.
-const MOST_VISITS: usize = 2_000_000;
+const MOST_VISITS: usize = 500_000;
+
+/// The nodes that read a byte, ascending, with the ways to each of them.
+type State = Vec<(usize, u32)>;
 
 /// The most calls at one place of a subject, from any place of it on, if a search tries all ways; `None` if it is more
 /// than `limit`, or unknown.
 pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
     let mut graph = Graph { nodes: vec![PatternNode::default()] };
     let start = graph.add_ast(ast, 0)?;
-    let order = graph.order(start)?;
-    let sets = graph.distinct_bytes();
-    let step = |ways: &[u32], byte: u8| graph.step(ways, byte, &order);
-    let mut first = vec![0; graph.nodes.len()];
-    first[start] = 1;
-    let first = graph.closed(first, &order);
-    let mut most = graph.calls(&first);
-    let mut seen = HashSet::from([first.clone()]);
+    let closures = graph.closures(start)?;
+    let bytes = graph.distinct_bytes()?;
+    let mut most = closures[start].calls;
+    let first = merged(closures[start].reading.clone());
+    let mut seen: HashSet<State> = [first.clone()].into_iter().collect();
     let mut left = vec![first];
     let mut visits = 0;
-    while let Some(ways) = left.pop() {
-        visits += sets.len() * graph.nodes.len();
-        for byte in &sets {
-            let next = step(&ways, *byte);
-            let calls = graph.calls(&next);
+    while let Some(state) = left.pop() {
+        for byte in &bytes {
+            let (next, calls) = graph.step(&state, *byte, &closures);
             most = most.max(calls);
+            visits += state.len() + next.len();
             if most > limit || visits > MOST_VISITS {
                 return None;
             }
-            if next.iter().any(|ways| *ways > 0) && seen.insert(next.clone()) {
+            let next = merged(next);
+            if !next.is_empty() && seen.insert(next.clone()) {
                 left.push(next);
             }
         }
     }
-    Some(most)
+    (most <= limit).then_some(most)
+}
+
+/// Adds up the ways to each node.
+fn merged(mut ways: State) -> State {
+    ways.sort_unstable_by_key(|(node, _)| *node);
+    ways.dedup_by(|(node, more), (kept, count)| {
+        let is_same = node == kept;
+        *count = if is_same { count.saturating_add(*more) } else { *count };
+        is_same
+    });
+    ways
+}
+
+/// Where a node leads without reading a byte.
+#[derive(Clone, Debug, Default)]
+struct Closure {
+    reading: State,
+    /// The calls on the ways there.
+    calls: u32,
 }
 
 /// A place in a pattern.
@@ -138,41 +157,54 @@ impl Graph {
         Some(order)
     }
 
-    /// One byte of each set of bytes that the pattern does not distinguish.
-    fn distinct_bytes(&self) -> Vec<u8> {
-        let sets: HashSet<ByteSet> = self.nodes.iter().filter_map(|node| Some(node.reading?.0)).collect();
-        let sets: Vec<ByteSet> = sets.into_iter().collect();
-        let mut seen = HashSet::new();
-        let kind = |byte: u8| sets.iter().map(|set| set.contains(byte)).collect::<Vec<bool>>();
-        (0..=u8::MAX).filter(|byte| seen.insert(kind(*byte))).collect()
-    }
-
-    /// The ways to each node without another byte, given those that end there with the last one.
-    fn closed(&self, mut ways: Vec<u32>, order: &[usize]) -> Vec<u32> {
-        for &at in order {
-            for &to in &self.nodes[at].empty {
-                ways[to] = ways[to].saturating_add(ways[at]);
+    /// The closure of each node that is reached from `start`; `None` if a node leads to itself, or to too many others.
+    fn closures(&self, start: usize) -> Option<Vec<Closure>> {
+        let mut closures = vec![Closure::default(); self.nodes.len()];
+        let mut entries = 0;
+        for at in self.order(start)?.into_iter().rev() {
+            let node = &self.nodes[at];
+            let mut closure = Closure { reading: Vec::new(), calls: node.calls };
+            if node.reading.is_some() {
+                closure.reading.push((at, 1));
             }
+            for to in &node.empty {
+                closure.reading.extend(&closures[*to].reading);
+                closure.calls = closure.calls.saturating_add(closures[*to].calls);
+            }
+            closure.reading = merged(closure.reading);
+            entries += closure.reading.len();
+            if entries > MOST_VISITS {
+                return None;
+            }
+            closures[at] = closure;
         }
-        ways
+        Some(closures)
     }
 
-    /// The ways after one more byte.
-    fn step(&self, ways: &[u32], byte: u8, order: &[usize]) -> Vec<u32> {
-        let mut next = vec![0u32; ways.len()];
-        for (node, ways) in self.nodes.iter().zip(ways) {
-            if let Some((set, to)) = &node.reading
+    /// One byte of each set of bytes that the pattern does not distinguish; `None` if there are too many sets.
+    fn distinct_bytes(&self) -> Option<Vec<u8>> {
+        let sets: HashSet<ByteSet> = self.nodes.iter().filter_map(|node| Some(node.reading?.0)).collect();
+        if sets.len() > u128::BITS as usize {
+            return None;
+        }
+        let kind = |byte: u8| sets.iter().fold(0u128, |bits, set| bits << 1 | u128::from(set.contains(byte)));
+        let mut seen = HashSet::new();
+        Some((0..=u8::MAX).filter(|byte| seen.insert(kind(*byte))).collect())
+    }
+
+    /// The ways after one more byte, and the calls on them.
+    fn step(&self, state: &State, byte: u8, closures: &[Closure]) -> (State, u32) {
+        let (mut next, mut calls) = (State::new(), 0u32);
+        for (at, ways) in state {
+            if let Some((set, to)) = &self.nodes[*at].reading
                 && set.contains(byte)
             {
-                next[*to] = next[*to].saturating_add(*ways);
+                let closure = &closures[*to];
+                calls = calls.saturating_add(closure.calls.saturating_mul(*ways));
+                next.extend(closure.reading.iter().map(|(to, more)| (*to, ways.saturating_mul(*more))));
             }
         }
-        self.closed(next, order)
-    }
-
-    /// The calls for all ways to get here.
-    fn calls(&self, ways: &[u32]) -> u32 {
-        self.nodes.iter().zip(ways).fold(0, |sum, (node, ways)| sum.saturating_add(node.calls.saturating_mul(*ways)))
+        (next, calls)
     }
 }
 

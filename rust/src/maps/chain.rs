@@ -27,6 +27,9 @@ const MOST_FOR_EXACT: usize = 5_000;
 const MOST_STATES: usize = 1_000;
 const BUILDING: usize = 100;
 
+/// The most pairs of states to show that such a guard lets nothing else pass.
+const MOST_STATES_OF_GUARD: usize = 5_000;
+
 /// The most ways through a pattern that is compared item by item, and the most rounds of a repetition.
 const MOST_WAYS: usize = 64;
 const MOST_ROUNDS: u32 = 16;
@@ -66,6 +69,39 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         let mut chain = ChainWriter { writer, label, count: 0 };
         let groups = chain.groups(rows);
         groups.into_iter().rev().fold(next.to_vec(), |next, group| chain.group(group, &next))
+    }
+
+    /// As [`ChainWriter::write`], so that captures are those of a row that matches, or none are set; `None` if PCRE may
+    /// give up on a row.
+    pub fn write_keeping(writer: &'w mut Writer<'m>, label: &'w str, rows: &[usize], next: &[u8]) -> Option<Vec<u8>> {
+        if !rows.iter().all(|row| writer.is_certain(*row)) {
+            return None;
+        }
+        let mut chain = ChainWriter { writer, label, count: 0 };
+        Some(rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| chain.keeping_group(group, &next)))
+    }
+
+    /// Rows behind guards that match only what one of them does, as many as fit.
+    fn keeping_group(&mut self, rows: &[usize], next: &[u8]) -> Vec<u8> {
+        if rows.len() <= UNGUARDED {
+            return self.plain(rows, None, next);
+        }
+        if let Some(exact) = self.exact(rows, false).filter(|exact| self.matches_only(rows, exact)) {
+            let body = self.plain(rows, None, next);
+            return self.behind(exact.pattern, exact.caseless, body, next);
+        }
+        let (group, others) = rows.split_at(rows.len() / 2);
+        let next = self.keeping_group(others, next);
+        self.keeping_group(group, &next)
+    }
+
+    /// Whether a proof can show that a guard matches only what one of the rows does.
+    fn matches_only(&mut self, rows: &[usize], exact: &ExactGuard) -> bool {
+        let flag = if exact.caseless { &b"(?i)"[..] } else { b"" };
+        let hir = |text: &[u8]| syntax::parse(text).ok().map(|pattern| pattern.translate().hir);
+        let hirs: Option<Vec<Hir>> = rows.iter().map(|row| hir(&self.writer.rows[*row].text)).collect();
+        let (Some(guard), Some(hirs)) = (hir(&[flag, &exact.pattern].concat()), hirs) else { return false };
+        self.is_included(&guard, &hirs.iter().collect::<Vec<_>>(), MOST_STATES_OF_GUARD)
     }
 
     /// As [`ChainWriter::write`], in one map, for rows that begin with `length` bytes and then hardly ever match; their
@@ -183,10 +219,14 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         if is_followed(&pattern.ast) {
             return true;
         }
+        self.is_included(&pattern.translate().hir, &[guard], MOST_STATES)
+    }
+
+    /// Whether a language is contained in the union of others; `false` if that takes too long.
+    fn is_included(&mut self, language: &Hir, others: &[&Hir], most: usize) -> bool {
         let left = &mut self.writer.states_left;
-        let limits = Limits { states: MOST_STATES.min(*left), ..Limits::default() };
-        let (hir, question) = (pattern.translate().hir, Question::Outside);
-        let (witness, states) = language::counted_witness(Subjects::All, question, &hir, &[guard], &limits);
+        let limits = Limits { states: most.min(*left), ..Limits::default() };
+        let (witness, states) = language::counted_witness(Subjects::All, Question::Outside, language, others, &limits);
         *left = left.saturating_sub(states + BUILDING);
         witness == Witness::Nothing
     }

@@ -26,6 +26,15 @@ const FEW: usize = 100;
 ///
 /// The names of all new variables start with `stem`, which has only small letters, digits and underscores.
 pub fn compile(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
+    compiled(map, stem, false)
+}
+
+/// As [`compile`], into maps whose evaluation leaves captures as one of the map does.
+pub fn compile_keeping_captures(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
+    compiled(map, stem, true)
+}
+
+fn compiled(map: &MapBlock, stem: &str, keeps_captures: bool) -> Result<Compiled, Stays> {
     let groups = CaptureNames::of(map);
     if groups.are_in(map.fallback()) || groups.are_in(&map.source) {
         return Err(Stays::OutsideCaptures);
@@ -38,6 +47,12 @@ pub fn compile(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
     let (rows, required) = row::read(map, &groups, folded);
     let texts: Vec<&[u8]> = rows.iter().map(|row| &*row.text).collect();
     let Ok(first) = FirstMatch::of_required(&texts, required) else { return Err(Stays::TooManyRows) };
+    if keeps_captures {
+        let parts = Parts::chained(&rows, Exact::none(rows.len()));
+        let mut compiled = write_keeping(&parts, Writer::new(map, &rows, stem, folded, &parts))?;
+        compiled.cost = Cost::of(&compiled, &rows, &first, &map.source);
+        return check(&compiled, rows.len()).map(|()| compiled);
+    }
     let exact = if map.hostnames { Exact::none(rows.len()) } else { Exact::choose(&rows, &first) };
     let plan = |parts: Parts| {
         let mut compiled = write(&parts, Writer::new(map, &rows, stem, folded, &parts));
@@ -76,6 +91,15 @@ fn check(compiled: &Compiled, rows: usize) -> Result<(), Stays> {
         return Err(Stays::HashCollision);
     }
     if compiled.cost.far < rows && compiled.cost.near < rows { Ok(()) } else { Err(Stays::NotWorse) }
+}
+
+/// Writes all rows, behind guards that match only what a row does.
+fn write_keeping(parts: &Parts, mut writer: Writer) -> Result<Compiled, Stays> {
+    let shape = Shape { rows: writer.rows.len(), floating: parts.floating.len(), ..Shape::default() };
+    let fallback = writer.fallback();
+    let default = ChainWriter::write_keeping(&mut writer, "float", &parts.floating, &fallback);
+    let default = default.ok_or(Stays::SetsCaptures)?;
+    Ok(Compiled { maps: writer.maps, default, guard: None, shape, cost: Cost::default() })
 }
 
 /// Writes the levels from last to first, as each names the next.

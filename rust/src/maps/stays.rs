@@ -7,6 +7,8 @@ pub enum Stays {
     NotWorse,
     /// Its default or its source uses captures of a regex.
     OutsideCaptures,
+    /// The new maps would set other captures.
+    SetsCaptures,
     /// PCRE may give up on this row, and another row might answer then.
     UnboundedRow(usize),
     /// This row might be evaluated although another one answers, and that would have an effect.
@@ -27,6 +29,7 @@ impl Stays {
         match self {
             Stays::NotWorse => "not-worse",
             Stays::OutsideCaptures => "outside-captures",
+            Stays::SetsCaptures => "captures-read",
             Stays::UnboundedRow(_) => "unbounded-row",
             Stays::ShowingRow(_) => "showing-row",
             Stays::TooDeep => "too-deep",

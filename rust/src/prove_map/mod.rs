@@ -78,7 +78,8 @@
 //! ([`interpret`]).
 //!
 //! What is taken as given: SRC has one value for all maps that one evaluation reads, no other part of the configuration
-//! uses the new names, or `$1` to `$9` after an evaluation, and the tables of nginx have room.
+//! uses the new names, or captures after an evaluation where they need not be [kept](keeping), and the tables of nginx
+//! have room.
 
 pub mod ask;
 pub mod comparable;
@@ -86,6 +87,7 @@ pub mod filter;
 pub mod guard;
 pub mod heads;
 pub mod interpret;
+pub mod keeping;
 pub mod keys;
 pub mod level;
 pub mod obligation;
@@ -112,9 +114,18 @@ use text::Texts;
 /// Decides whether the variable of `original`, one `map` block with its includes inline, has for every subject the
 /// value that the block of that variable in `emitted`, whole `map` blocks in any order, gives it.
 pub fn prove(original: &[u8], emitted: &[u8]) -> Result<Proved, MapRefutation> {
+    prove_with(original, emitted, false)
+}
+
+/// The same, and that an evaluation leaves captures as one of the original does.
+pub fn prove_keeping_captures(original: &[u8], emitted: &[u8]) -> Result<Proved, MapRefutation> {
+    prove_with(original, emitted, true)
+}
+
+fn prove_with(original: &[u8], emitted: &[u8], keeps_captures: bool) -> Result<Proved, MapRefutation> {
     let proved = Proved::default();
     let texts = Texts::read(original, emitted, &proved)?;
-    match check(&texts, &proved) {
+    match check(&texts, &proved, keeps_captures) {
         Ok(()) => Ok(proved),
         Err(refutation) => {
             let counterexample = interpret::counterexample(&texts, refutation.counterexample.clone());
@@ -123,7 +134,7 @@ pub fn prove(original: &[u8], emitted: &[u8]) -> Result<Proved, MapRefutation> {
     }
 }
 
-fn check(texts: &Texts, proved: &Proved) -> Result<(), MapRefutation> {
+fn check(texts: &Texts, proved: &Proved, keeps_captures: bool) -> Result<(), MapRefutation> {
     let maps = texts.check(proved)?;
     let rows = Rows::new(&texts.original);
     let live = (0..rows.list.len()).map(|row| rows.is_first_of_its_text(row)).collect();
@@ -138,5 +149,8 @@ fn check(texts: &Texts, proved: &Proved) -> Result<(), MapRefutation> {
         used: RefCell::default(),
     };
     prover.own(place)?;
+    if keeps_captures {
+        prover.check_captures_kept()?;
+    }
     prover.check_used()
 }

@@ -308,7 +308,7 @@ impl<'b> Prover<'b> {
     }
 
     /// The language that a new row lets pass: it is known exactly, PCRE compiles the pattern and never gives up on it.
-    fn own_pattern(&self, row: &PatternRow) -> Result<Language, MapRefutation> {
+    pub fn own_pattern(&self, row: &PatternRow) -> Result<Language, MapRefutation> {
         let escaped = row.pattern.escape_ascii();
         let (passing, is_whole) = match negated(&row.pattern) {
             // The inside of `^(?!a)|(?:b)` is not a pattern.

@@ -63,7 +63,8 @@ def test_a_source_that_changes() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+UNBOUNDED = "~^/un(bound+)+ed$ /x;"
+READERS = pytest.mark.parametrize(
     ("server", "http"),
     [
         ("location / { return 200 $1$new; }", ""),
@@ -79,9 +80,20 @@ def test_a_source_that_changes() -> None:
         ("location ~ ^/(.*) { location /a { proxy_pass http://$1; } set $x $new; }", ""),
     ],
 )
+
+
+@READERS
 def test_captures_that_may_be_read(server: str, http: str) -> None:
-    """What may read `$1` after the map was evaluated, or may run code, keeps it as it is."""
-    assert reasons(f"map $uri $new {{ {ROWS} }} {http}", server) == [("$new", "captures-read")]
+    """What may read `$1` after the map was evaluated, or may run code, keeps it as it is if it would see others."""
+    assert reasons(f"map $uri $new {{ {ROWS} {UNBOUNDED} }} {http}", server) == [("$new", "captures-read")]
+
+
+@READERS
+def test_captures_that_are_kept(server: str, http: str) -> None:
+    """Rows of which one pattern matches what they do are looked up whoever reads captures."""
+    text = f"events {{}} http {{ map $uri $new {{ {ROWS} }} {http} server {{ {server} }} }}"
+    (compiled,) = plan(load_text(text.encode(), "nginx.conf")).maps.compiled
+    assert (compiled.keeps_captures, compiled.after.far) == (True, 1)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +119,10 @@ def test_captures_of_stream() -> None:
 def test_named_groups_that_are_read() -> None:
     """A row may read its own group; what else does, reads a row that a tree may not try."""
     row = '"~^/(?<id>[0-9]+)$" "/x/$id";'
-    assert reasons(f"map $uri $a {{ {ROWS} {row} }}", "return 200 $a$id;") == [("$a", "named-captures")]
-    assert reasons(f"map $uri $a {{ {ROWS} {row} ~^/other $id; }}") == [("$a", "named-captures")]
-    assert reasons(f"map $id $b {{ a b; }} map $uri $a {{ {ROWS} {row} }}") == [("$a", "named-captures")]
+    assert reasons(f"map $uri $a {{ {ROWS} {row} {UNBOUNDED} }}", "return 200 $a$id;") == [("$a", "named-captures")]
+    assert reasons(f"map $uri $a {{ {ROWS} {row} }}", "return 200 $a$id;") == []
+    assert reasons(f"map $uri $a {{ {ROWS} {row} {UNBOUNDED} ~^/other $id; }}") == [("$a", "named-captures")]
+    assert reasons(f"map $id $b {{ a b; }} map $uri $a {{ {ROWS} {row} {UNBOUNDED} }}") == [("$a", "named-captures")]
     assert ("$a", "named-captures") not in reasons(f"map $uri $a {{ {ROWS} {row} }}", "return 200 $a;")
 
 
