@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,12 +16,14 @@ from nginxopt.errors import UsageError
 from nginxopt.request.report import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nginxopt.cli.site import AskedSite
     from nginxopt.request import Request, Url
     from nginxopt.request.batch import Batch
     from nginxopt.request.follow import Ask
+    from nginxopt.request.judgement import Answer
+    from nginxopt.request.real_answers import RealAnswers
     from nginxopt.system.nginx import Binary
     from nginxopt.text import Source
 
@@ -120,10 +123,16 @@ def _asking(asked: AskedSite, batch: Batch, binary: Binary | None) -> Iterator[A
     tls = any(socket["tls"] for socket in asked.model.site.site["sockets"])
     with PrivateNginx(asked.config, prefix, asked.world, binary, tls=tls) as nginx:
         answers = RealAnswers(batch, nginx)
-        yield answers
+        yield partial(_shown, answers, str(binary)) if sys.stderr.isatty() else answers
     for request, of_model, answer in answers.disagreements[:_SHOWN]:
         text = f"{request}: nginx answers {answer}, the model {of_model}"
         click.echo(f"the model is wrong: {printable(text)}", err=True)
+
+
+def _shown(answers: RealAnswers, name: str, requests: Sequence[Request]) -> list[Answer]:
+    """Return the answers with a progress bar."""
+    with click.progressbar(length=len(requests), label=f"asking {name}", file=sys.stderr) as bar:
+        return answers(requests, lambda: bar.update(1))
 
 
 def _compare(asked: AskedSite, batch: Batch, call: Call, ask: Ask) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import BinaryIO
+from urllib.parse import quote_from_bytes
 
 from nginxopt.config import Config
 from nginxopt.errors import UsageError
@@ -81,7 +82,7 @@ class AccessLog:
     def captured(self) -> tuple[str, ...]:
         """The variables that are read."""
         names = self.format.variables
-        request = ("request",) if "request" in names else ("request_method", "request_uri", "server_protocol")
+        request = ("request",) if "request" in names else ("request_method", "server_protocol", *self.format.of_target)
         needed = (*request, *_OF_SITE, *filter(self._is_relevant, names))
         return tuple(dict.fromkeys(name for name in names if name in needed))
 
@@ -116,8 +117,9 @@ class AccessLog:
     def _groups(self, lines: Mapping[tuple[bytes, ...], int], traffic: Traffic) -> list[Group]:
         """Return the requests of the lines, whose fields are in the order of the pattern."""
         places = {name: at - 1 for name, at in self._pattern.groupindex.items()}
-        uri_at = places["target" if "request" in self.captured else "request_uri"]
-        key_of = itemgetter(*(at for at in places.values() if at != uri_at))
+        of_target = ["target"] if "request" in self.captured else [*self.format.of_target]
+        uri_at, *args_at = (places[name] for name in of_target)
+        key_of = itemgetter(*(at for at in places.values() if at not in (uri_at, *args_at)))
         groups: dict[object, Group] = {}
         for fields, count in lines.items():
             uri = fields[uri_at]
@@ -131,8 +133,15 @@ class AccessLog:
                 group = groups[key] = Group(self._request(values))
             if b"\\" in uri:
                 uri = self.format.unescape(uri)
+            if self._has_decoded:
+                uri = _encoded(uri, *(self.format.unescape(fields[at]) for at in args_at))
             group.targets[uri] = group.targets.get(uri, 0) + count
         return list(groups.values())
+
+    @property
+    def _has_decoded(self) -> bool:
+        """Whether the lines tell `$uri` instead of what the client sent."""
+        return "request" not in self.captured and "request_uri" not in self.captured
 
     def _request(self, fields: Mapping[str, bytes]) -> Request:
         """Return a request with the values of a line, but for its target."""
@@ -144,7 +153,10 @@ class AccessLog:
             if name.startswith(_HEADER) and name != "http_host":
                 headers.append((name.removeprefix(_HEADER).replace("_", "-").title().encode(), value))
         method = known.get("method") or known.get("request_method") or b"GET"
-        return Request(url, tuple(headers), method, _version(known), known.get("remote_addr"))
+        version, client = _version(known), known.get("remote_addr")
+        is_new = version is not None and version[0] > 1
+        old = (1, 1) if is_new or version is None else version
+        return Request(url, tuple(headers), method, old, version if is_new else None, client)
 
     def _url(self, known: Mapping[str, bytes]) -> Url:
         """Return the URL of a line without its target."""
@@ -178,11 +190,21 @@ class AccessLog:
             yield f"the log has no host: its requests are taken as those to {self._base.site} (--base)"
         elif self.base is None and not {"scheme", "https", "server_port"}.intersection(names):
             yield "the log has no scheme: https is assumed for hosts that are served over TLS (--base)"
+        if self._has_decoded:
+            yield "the log has $uri, not the request: it is taken as sent, though rewrites may have changed it"
+            if len(self.format.of_target) < 2:
+                yield "the log has no arguments: none are taken"
         if not {"request", "request_method"}.intersection(names):
             yield "the log has no method: GET is assumed"
 
 
 _LOG_FORMATS = re.compile(rb"\blog_format\s[^;]*;")
+
+
+def _encoded(uri: bytes, args: bytes = _NOT_KNOWN) -> bytes:
+    """Return the target of a request that has `$uri` and `$args`."""
+    target = quote_from_bytes(uri, safe="/:@!$&'()*+,;=-._~").encode()
+    return target if args in _NO_TARGET else target + b"?" + args
 
 
 def _split(host: str) -> tuple[str, bytes | None]:
@@ -197,10 +219,10 @@ def _scheme(known: Mapping[str, bytes]) -> str | None:
     return "https" if known.get("https") == b"on" else None
 
 
-def _version(known: Mapping[str, bytes]) -> tuple[int, int]:
-    """Return the version of a request; one of HTTP/2 or HTTP/3 is for the model as one of HTTP/1.1."""
+def _version(known: Mapping[str, bytes]) -> tuple[int, int] | None:
+    """Return the version of a request; None if the line does not tell it."""
     stated = known.get("version") or known.get("server_protocol", b"").removeprefix(b"HTTP/")
     if not stated:
-        return (0, 9) if "method" in known else (1, 1)
+        return (0, 9) if "method" in known else None
     major, _, minor = stated.partition(b".")
-    return (int(major), int(minor)) if int(major) < 2 else (1, 1)
+    return int(major), int(minor)

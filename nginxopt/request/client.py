@@ -23,6 +23,7 @@ class Request:
 
     Attributes:
         headers: In their order, `Host` among them.
+        protocol: HTTP/2 or HTTP/3, where it comes so; the rest is then as for one of HTTP/1.1.
         client: The address of the client, without a port; None if it is not known.
     """
 
@@ -30,6 +31,7 @@ class Request:
     headers: tuple[Header, ...]
     method: bytes = b"GET"
     version: tuple[int, int] = (1, 1)
+    protocol: tuple[int, int] | None = None
     client: bytes | None = None
 
     def __str__(self) -> str:

@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from nginxopt._native import Patterns
 from nginxopt.errors import UsageError
@@ -21,7 +21,7 @@ from nginxopt.semantics.site.form import SiteForm, SocketForm
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """An address to connect to for each that listens everywhere."""
-_NAMELESS = frozenset(["", "_", "localhost"])
+_NAMELESS = frozenset(["", "_", "localhost", "$hostname"])
 """Names of servers that no site has."""
 
 
@@ -32,6 +32,7 @@ class ConnectionForm(TypedDict):
     host: str
     port: int
     tls: bool
+    protocol: NotRequired[tuple[int, int] | None]
     sni: str | None
     client: str | None
 
@@ -68,7 +69,7 @@ class Gate:
             "target": request.url.target.decode("latin-1"),
             "version": request.version,
             "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers],
-            "connection": self.connection(request.url, request.client),
+            "connection": {**self.connection(request.url, request.client), "protocol": request.protocol},
         }
 
     def connection(self, url: Url, client: bytes | None = None) -> ConnectionForm:
@@ -92,7 +93,7 @@ class Gate:
             raise self._nobody(url, port, without_tls=socket is not None)
         is_name = _address(url.host.strip("[]")) is None
         return {
-            "family": socket["family"],
+            "family": "inet" if address and address.version == 4 else socket["family"],
             "host": str(address) if address else _EVERYWHERE.get(socket["host"], socket["host"]),
             "port": port,
             "tls": url.is_tls,
@@ -160,11 +161,15 @@ class Gate:
 
 
 def _of_address(address: _Address, sockets: Sequence[SocketForm]) -> SocketForm | None:
-    """Return the socket of an address, as nginx finds it: its own, or the one that listens everywhere."""
+    """Return the socket of an address, as nginx finds it: its own, or the one that listens everywhere.
+
+    That may be one of IPv6 that takes connections of IPv4 as well.
+    """
     family = "inet" if address.version == 4 else "inet6"
     own = {str(address): 0, "0.0.0.0" if family == "inet" else "::": 1}
     fitting = [socket for socket in sockets if socket["family"] == family and socket["host"] in own]
-    return min(fitting, key=lambda socket: own[socket["host"]], default=None)
+    mapped = (socket for socket in sockets if address.version == 4 and socket["takes_ipv4"] and socket["host"] == "::")
+    return min(fitting, key=lambda socket: own[socket["host"]], default=next(mapped, None))
 
 
 def _names(name: str, host: str) -> bool:

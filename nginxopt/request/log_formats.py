@@ -23,6 +23,8 @@ COMBINED = (
 )
 """The format that nginx has by itself (`ngx_http_combined_fmt`)."""
 
+_TARGETS, _ARGUMENTS = ("request_uri", "uri", "document_uri"), ("args", "query_string")
+
 REQUEST = ("method", "target", "version")
 """The fields of a line that its `$request` gives."""
 
@@ -94,7 +96,14 @@ class LogFormat:
     @property
     def reads_requests(self) -> bool:
         """Whether its lines tell what was requested."""
-        return "request" in self.variables or "request_uri" in self.variables
+        return "request" in self.variables or bool(self.of_target)
+
+    @cached_property
+    def of_target(self) -> tuple[str, ...]:
+        """The variables that tell the target without `$request`: `$request_uri`, else `$uri` and `$args`."""
+        names = [name for name in _TARGETS if name in self.variables]
+        args = [name for name in _ARGUMENTS if name in self.variables]
+        return () if not names else (names[0],) if names[0] == "request_uri" else (names[0], *args[:1])
 
     def unescape(self, value: bytes) -> bytes:
         """Return a value as it was before nginx escaped it."""

@@ -87,7 +87,8 @@ class PrivateNginx:
             for address in self._ports
             if (address.host, address.port, address.datagram) == (host, connection["port"], False)
         )
-        moved = {**connection, "family": "inet", "host": LOCAL, "port": self._ports[address], "client": LOCAL}
+        port = self._ports[address]
+        moved = {**connection, "family": "inet", "host": LOCAL, "port": port, "client": LOCAL, "protocol": None}
         headers = [*sent["headers"], ("Connection", "close")]
         return {**sent, "headers": headers, "connection": moved}  # type: ignore[typeddict-item] # the same keys
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from nginxopt.request.batch import Batch
@@ -31,10 +31,13 @@ class RealAnswers:
     nginx: PrivateNginx
     disagreements: list[tuple[Request, Answer, Answer]] = field(default_factory=list)
 
-    def __call__(self, requests: Sequence[Request]) -> list[Answer]:
+    def __call__(self, requests: Sequence[Request], after_each: Callable[[], object] = lambda: None) -> list[Answer]:
         """Return the answer to each request. What is unknown because nobody knows if a file exists stays unknown."""
-        of_model = self.batch.answers(requests)
-        return [self._answer(request, answer) for request, answer in zip(requests, of_model, strict=True)]
+        answers = []
+        for request, of_model in zip(requests, self.batch.answers(requests), strict=True):
+            answers.append(self._answer(request, of_model))
+            after_each()
+        return answers
 
     def _answer(self, request: Request, of_model: Answer) -> Answer:
         if of_model.asks_file:

@@ -124,7 +124,7 @@ class RequestsFile:
         if name not in names:
             raise UsageError(f'unknown format "{name}"', hint=suggestion(name, [*names, *LISTS]) or _known(names))
         if not names[name].reads_requests:
-            raise UsageError(f"log_format {name} has neither $request nor $request_uri")
+            raise UsageError(f"log_format {name} has neither $request nor $request_uri nor $uri")
         return names[name]
 
     def _of_its_name(self, logs: Sequence[AccessLog]) -> AccessLog:

@@ -73,7 +73,16 @@ def grouped(requests: Iterable[Request]) -> list[Group]:
     groups: dict[object, Group] = {}
     for request in requests:
         url = request.url
-        key = (url.scheme, url.host, url.port, request.method, request.headers, request.version, request.client)
+        key = (
+            url.scheme,
+            url.host,
+            url.port,
+            request.method,
+            request.headers,
+            request.version,
+            request.protocol,
+            request.client,
+        )
         if key not in groups:
             groups[key] = Group(replace(request, url=replace(url, target=b"/")))
         targets = groups[key].targets

@@ -5,15 +5,20 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
+from socket import create_connection
 
 import pytest
 
 from nginxopt.config import load_text
 from nginxopt.request import Gate
+from nginxopt.request.build import probe
+from nginxopt.request.model import Model
 from nginxopt.request.requests_file import RequestsFile
+from nginxopt.request.world import World
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from tests.request.test_connection import site, socket
+from tests.site_fuzz.stage import Stage
 from tests.support import PATIENCE
 
 FORMATS = {
@@ -44,6 +49,63 @@ def wait_for_lines(log: Path, count: int) -> None:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and (not log.exists() or log.read_bytes().count(b"\n") < count):
         time.sleep(0.01)
+
+
+def sent_as_http2(target: bytes, host: bytes) -> bytes:
+    """A connection of HTTP/2 with one request: its headers are literals without an index (RFC 7541, 6.2.2)."""
+
+    def literal(name: bytes, value: bytes) -> bytes:
+        return b"\x00" + bytes([len(name)]) + name + bytes([len(value)]) + value
+
+    fields = ((b":method", b"GET"), (b":scheme", b"http"), (b":path", target), (b":authority", host))
+    block = b"".join(literal(*field) for field in fields)
+    settings = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+    headers = len(block).to_bytes(3, "big") + b"\x01\x05" + (1).to_bytes(4, "big") + block
+    return b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings + headers
+
+
+HTTP2 = b"""
+    access_log access.log; location / { return 200 "[$server_protocol $request]"; }
+    location /b { if ($server_protocol = HTTP/2.0) { return 201 two; } return 202 one; }
+"""
+
+
+def test_requests_of_http2_are_those_of_http1_but_for_the_protocol(each_binary: nginx.Binary, tmp_path: Path) -> None:
+    """A line of HTTP/2 is a request that gets the answer that nginx gave to it."""
+    name = "shop.example"
+    with Stage(each_binary) as stage:
+        ports = stage.ports(1)
+        server = f"server {{ listen 127.0.0.1:{{P}} http2; {HTTP2.decode()} }}"
+        stage.write({"nginx.conf": stage.filled(f"events {{ }} http {{ {server} }}", ports)})
+        with stage.running():
+            answers = [_exchanged(ports[0], sent_as_http2(target, name.encode())) for target in (b"/a", b"/b")]
+            log = stage.root / "access.log"
+            wait_for_lines(log, 2)
+            data = log.read_bytes()
+    assert b'"GET /a HTTP/2.0"' in data
+    assert b"[HTTP/2.0 GET /a HTTP/2.0]" in answers[0]
+    assert b"two" in answers[1]
+    (tmp_path / "access.log").write_bytes(data)
+    text = b"http { server { server_name shop.example; %s } }" % HTTP2
+    config = load_text(text, "nginx.conf")
+    model = Model(config, probe(each_binary))
+    traffic = RequestsFile(str(tmp_path / "access.log"), config, model.gate()).read()
+    outcomes = [model.trace(model.gate().form(request), World())["outcome"] for request in traffic]
+    assert [(outcome["status"], outcome["body"]) for outcome in outcomes] == [
+        (200, "[HTTP/2.0 GET /a HTTP/2.0]"), (201, "two"),
+    ]  # fmt: skip
+
+
+def _exchanged(port: int, data: bytes) -> bytes:
+    """What nginx answers on a connection until the response ends."""
+    with create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+        connection.sendall(data)
+        answer = b""
+        while b"[HTTP" not in answer and b"two" not in answer and b"one" not in answer:
+            piece = connection.recv(1 << 16)
+            assert piece, answer
+            answer += piece
+    return answer
 
 
 @pytest.mark.parametrize("name", FORMATS)

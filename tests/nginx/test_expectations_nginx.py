@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
@@ -79,6 +80,20 @@ def test_nginx_is_followed(binary: nginx.Binary, run: Callable[..., Ran], tmp_pa
     status, out, err = run("test", "nginx.conf", "table.csv", "--nginx", binary.path, "--follow", "-q")
     assert (status, err) == (1, "")
     assert out.startswith("table.csv:2: failed https://shop.example/x\n    redirects in a loop\n")
+
+
+def test_a_terminal_shows_progress(
+    binary: nginx.Binary, run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal there is a bar while nginx is asked; the result is the same."""
+    args = ("test", "nginx.conf", "table.csv", "--nginx", binary.path)
+    status, out, _ = run(*args)
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda _: True, raising=False)
+    monkeypatch.setattr("nginxopt.cli.stdout._Guarded.isatty", lambda _: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    *same, err = run(*args)
+    assert same == [status, out]
+    assert f"asking {binary}" in err
 
 
 def test_nginx_is_recorded(binary: nginx.Binary, run: Callable[..., Ran]) -> None:

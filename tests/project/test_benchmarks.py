@@ -10,15 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import corpus_lists, instructions, memory, regex_map, regex_rows, speed
+from benchmarks import corpus_lists, instructions, memory, regex_map, regex_rows, speed, trace
 from benchmarks.child import ChildError, run
 from benchmarks.mixes import MIXES, write
 from nginxopt import load_text
 from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, whole
 from nginxopt.errors import RunError
+from nginxopt.request.batch import Batch
+from nginxopt.request.model import Model
+from nginxopt.request.requests_file import RequestsFile
+from nginxopt.request.world import World
 from nginxopt.rewrite import plan
 from nginxopt.rewrite.maps.cost import Cost
+from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
+from nginxopt.version import Version
 from tests.support import needs_nginx
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -214,3 +220,24 @@ def test_rules_are_written(tmp_path: Path) -> None:
     """A file of rules is what the mix yields."""
     write(tmp_path / "rules.conf", literal(3))
     assert (tmp_path / "rules.conf").read_bytes() == b"".join(literal(3))
+
+
+def test_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of the lines of a log ask for what rules redirect, and the table has a line for each log."""
+    text = trace.site(60)
+    config = load_text(text)
+    for kind in trace.LOGS:
+        path = tmp_path / f"{kind}.log"
+        path.write_bytes(b"".join(trace.log(kind, text, 400)))
+        model = Model(config, Build(Version(1, 28, 0)))
+        traffic = RequestsFile(str(path), config, model.gate()).read()
+        tally = Batch(model, model.gate(), World()).tally(traffic.groups)
+        redirected = sum(ends.requests for end, ends in tally.ends.items() if end.kind == "redirect")
+        assert traffic.requests == 400
+        assert 120 < redirected < 280
+        assert (len(list(traffic)) == 400) == (kind == "different")
+    arguments = ["--lines", "300", "--rules", "40", "--rounds", "1"]
+    assert trace.main(arguments) == 0
+    assert re.findall(r"(?m)^(\w+) +300 +40 ", capsys.readouterr().out) == ["repeated", "different"]
+    assert trace.main([*arguments, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["different"]["wall"] > 0

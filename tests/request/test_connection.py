@@ -12,7 +12,7 @@ def socket(host: str, port: int, *servers: int, tls: bool = False, family: str =
     """An address of some servers."""
     return SocketForm(
         node=None, family=family, host=host, port=port, tls=tls, http2=False, quic=False, proxy_protocol=False,
-        servers=list(servers), default=servers[0],
+        takes_ipv4=False, servers=list(servers), default=servers[0],
     )  # fmt: skip
 
 
@@ -24,6 +24,8 @@ def site(*sockets: SocketForm, names: tuple[str, ...] = ("a.example", "b.example
 
 WILD = site(socket("0.0.0.0", 80, 0, 1), socket("::", 80, 0, family="inet6"), socket("0.0.0.0", 443, 0, tls=True))
 SPLIT = site(socket("10.0.0.1", 80, 0), socket("0.0.0.0", 80, 1), socket("10.0.0.2", 80, 1))
+
+BOTH = site(SocketForm(**{**socket("::", 80, 0, family="inet6"), "takes_ipv4": True}))
 
 MET = [
     (WILD, "http://a.example/", "127.0.0.1"),
@@ -83,3 +85,18 @@ def test_the_form_of_a_request() -> None:
     assert form["target"].encode("latin-1") == "/?\u00e4".encode()
     assert form["headers"][0] == ("Host", "a.example")
     assert form["version"] == (1, 1)
+
+
+def test_a_socket_of_ipv6_may_take_ipv4() -> None:
+    """With ipv6only=off a client connects to an IPv4 address as well; nginx has no socket of its own for it."""
+    connection = Gate(BOTH).connection(read_url("http://127.0.0.1/"))
+    assert (connection["family"], connection["host"]) == ("inet", "127.0.0.1")
+    with pytest.raises(NobodyListensError):
+        Gate(site(socket("::", 80, 0, family="inet6"))).connection(read_url("http://127.0.0.1/"))
+
+
+def test_the_name_of_the_machine_is_no_site() -> None:
+    """`server_name $hostname` names no host that requests could be sent to."""
+    base = Gate(site(socket("0.0.0.0", 80, 0), names=("$hostname",))).base
+    assert base is not None
+    assert base.host == "localhost"

@@ -171,12 +171,13 @@ def test_a_combined_log(tmp_path: Path) -> None:
         "\\x16\\x03\\x01", "", "-", "GET /a b HTTP/1.1",
     )  # fmt: skip
     traffic = read(tmp_path / "access.log", text)
-    assert [(group.request.method, group.request.version, dict(group.targets)) for group in traffic.groups] == [
-        (b"GET", (1, 1), {b"/a": 1}),
-        (b"GET", (1, 1), {b"/a": 1}),
-        (b"GET", (1, 0), {b"/a": 1}),
-        (b"POST", (1, 1), {b'/b?x="': 1}),
-        (b"GET", (0, 9), {b"/old": 1}),
+    requests = [(group.request, dict(group.targets)) for group in traffic.groups]
+    assert [(request.method, request.version, request.protocol, targets) for request, targets in requests] == [
+        (b"GET", (1, 1), None, {b"/a": 1}),
+        (b"GET", (1, 1), (2, 0), {b"/a": 1}),
+        (b"GET", (1, 0), None, {b"/a": 1}),
+        (b"POST", (1, 1), None, {b'/b?x="': 1}),
+        (b"GET", (0, 9), None, {b"/old": 1}),
     ]
     assert (traffic.lines, traffic.malformed, traffic.broken) == (9, 4, 0)
     assert traffic.notes == ["the log has no host: its requests are taken as those to https://shop.example (--base)"]
@@ -261,7 +262,7 @@ def test_the_format_may_be_stated(tmp_path: Path) -> None:
     [
         ("combinde", 'unknown format "combinde"', 'did you mean "combined"?'),
         ("zzz", 'unknown format "zzz"', "known are short, a, b, glued, combined, urls, vegeta"),
-        ("short", "log_format short has neither $request nor $request_uri", None),
+        ("short", "log_format short has neither $request nor $request_uri nor $uri", None),
         ("glued", "log_format glued has nothing between $remote_user and $request_uri", None),
     ],
 )
@@ -333,3 +334,24 @@ def test_progress(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     RequestsFile(str(path), load_text(b"http { }"), Gate(SITE)).read(lambda done, size: told.append((done, size)))
     assert told == [(path.stat().st_size, path.stat().st_size)]
+
+
+URIS = 'log_format uris \'$remote_addr "$uri" "$args" $status\';'
+
+
+def test_a_log_with_uris(tmp_path: Path) -> None:
+    """Without a request line the target is `$uri`, escaped again, and `$args`; what that cannot tell is noted."""
+    lines = '1.2.3.4 "/a b" "x=1" 200\n1.2.3.4 "/50%?" "-" 200\n1.2.3.4 "/\\xC3\\xA4" "-" 200\n1.2.3.4 "-" "-" 400\n'
+    traffic = read(tmp_path / "log", lines, URIS)
+    assert listed(traffic) == [
+        ("GET https://shop.example/a%20b?x=1", 1),
+        ("GET https://shop.example/50%25%3F", 1),
+        ("GET https://shop.example/%C3%A4", 1),
+    ]
+    assert traffic.notes[1:] == [
+        "the log has $uri, not the request: it is taken as sent, though rewrites may have changed it",
+        "the log has no method: GET is assumed",
+    ]
+    short = read(tmp_path / "log", '"/a" 200\n', "log_format short '\"$document_uri\" $status';")
+    assert listed(short) == [("GET https://shop.example/a", 1)]
+    assert "the log has no arguments: none are taken" in short.notes

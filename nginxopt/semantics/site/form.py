@@ -132,6 +132,7 @@ class SocketForm(TypedDict):
     http2: bool
     quic: bool
     proxy_protocol: bool
+    takes_ipv4: bool
     servers: list[int]
     default: int
 

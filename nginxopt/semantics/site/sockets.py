@@ -74,6 +74,7 @@ def _socket(endpoint: Endpoint, servers: Mapping[Level, int], nodes: Nodes) -> S
         "http2": endpoint.has("http2") or endpoint.default.setting("http2").value == "on",
         "quic": endpoint.has("quic"),
         "proxy_protocol": endpoint.has("proxy_protocol"),
+        "takes_ipv4": any(listen.value("ipv6only") == "off" for listen in endpoint.listens),
         "servers": [servers[server] for server in endpoint.servers],
         "default": servers[endpoint.default],
     }

@@ -28,6 +28,8 @@ impl Model {
         if let Some(opaque) = self.site.opaque.first() {
             return Err(Unknown { reason: opaque.reason.clone(), node: Some(opaque.node), question: None });
         }
+        let mapped = self.mapped(request);
+        let request = mapped.as_ref().unwrap_or(request);
         let socket = self.socket(request)?;
         let settings = |host: Option<&[u8]>| self.wire_settings(socket, request, host);
         let (head, status) = match wire::read(request, &self.site.build, &settings) {
@@ -48,6 +50,24 @@ impl Model {
             None => Flow::To(Phase::ServerRewrite),
         };
         Ok(run.run(flow))
+    }
+
+    /// A request over IPv4 to a socket of IPv6 that takes it: both addresses are written as ones of IPv6.
+    fn mapped(&self, request: &Request) -> Option<Request> {
+        let port = request.connection.port;
+        let takes = |socket: &Socket| socket.takes_ipv4 && socket.port == port && same(&socket.host, b"::");
+        if request.connection.family != Family::Inet
+            || self.socket(request).is_ok()
+            || !self.site.sockets.iter().any(takes)
+        {
+            return None;
+        }
+        let address = |text: &Bytes| Bytes([b"::ffff:", &text.0[..]].concat());
+        let mut mapped = request.clone();
+        mapped.connection.family = Family::Inet6;
+        mapped.connection.host = address(&mapped.connection.host);
+        mapped.connection.client = mapped.connection.client.as_ref().map(address);
+        Some(mapped)
     }
 
     /// The address that the client is connected to: its own, else that of all addresses (`ngx_http_init_connection`).

@@ -19,8 +19,8 @@ struct Table {
     /// By their place in `names`.
     hosts: Hosts<usize>,
     patterns: Named,
-    /// The first name that is the name of the machine.
-    hostname: Option<Node>,
+    /// The place of the first name that is the name of the machine.
+    hostname: Option<usize>,
 }
 
 /// The names that are patterns.
@@ -124,7 +124,7 @@ impl Table {
                 continue;
             }
             if name.text.eq_ignore_ascii_case(b"$hostname") {
-                hostname = hostname.or(Some(name.node));
+                hostname = hostname.or(Some(place));
             } else if hosts.add(&name.text, place) == Err(NotAdded::Invalid) {
                 let text = name.text.escape_ascii();
                 return Err(Refused::new(name.node, format!("invalid server name or wildcard \"{text}\"")));
@@ -140,9 +140,11 @@ impl Table {
             Choice { server: *server, name: name.node, captures }
         };
         match (hit, self.hostname) {
-            (Some((place, Form::Exact)), _) | (Some((place, _)), None) => return Ok(Some(choice(place, None))),
-            (_, Some(node)) => {
-                return Err(Unknown { reason: "the name of the machine".into(), node: Some(node), question: None });
+            (Some((place, _)), None) => return Ok(Some(choice(place, None))),
+            (Some((place, Form::Exact)), Some(hostname)) if place < hostname => return Ok(Some(choice(place, None))),
+            (_, Some(place)) => {
+                let node = Some(self.names[place].1.node);
+                return Err(Unknown { reason: "the name of the machine".into(), node, question: None });
             }
             (None, None) if host.is_empty() => return Ok(None),
             (None, None) => {}

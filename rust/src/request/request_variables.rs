@@ -60,9 +60,8 @@ impl<R: Recorder> Run<'_, R> {
                 text.extend_from_slice(&self.request.method);
                 text.push(b' ');
                 text.extend_from_slice(&self.request.target);
-                let (major, minor) = self.request.version;
-                if major > 0 {
-                    text.extend(format!(" HTTP/{major}.{minor}").bytes());
+                if let Some(protocol) = self.protocol_of(self.request.version) {
+                    text.extend(format!(" {protocol}").bytes());
                 }
             }
             RequestVariable::RequestFilename => {}
@@ -105,7 +104,11 @@ impl<R: Recorder> Run<'_, R> {
 
     /// `HTTP/1.1`; `None` for a request line without a version.
     fn protocol(&self) -> Option<String> {
-        let (major, minor) = self.head.version;
+        self.protocol_of(self.head.version)
+    }
+
+    fn protocol_of(&self, version: (u16, u16)) -> Option<String> {
+        let (major, minor) = self.request.connection.protocol.unwrap_or(version);
         (major > 0).then(|| format!("HTTP/{major}.{minor}"))
     }
 

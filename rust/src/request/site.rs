@@ -63,6 +63,9 @@ pub struct Socket {
     pub http2: bool,
     pub quic: bool,
     pub proxy_protocol: bool,
+    /// Whether one of IPv6 takes connections of IPv4 as well (`ipv6only=off`).
+    #[serde(default)]
+    pub takes_ipv4: bool,
     /// Each once, in the order of reading.
     pub servers: Vec<ServerId>,
     pub default: ServerId,

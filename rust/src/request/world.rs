@@ -28,6 +28,9 @@ pub struct Connection {
     pub host: Bytes,
     pub port: u16,
     pub tls: bool,
+    /// HTTP/2 or HTTP/3, where the request comes so: it is answered as one of HTTP/1.1.
+    #[serde(default)]
+    pub protocol: Option<(u16, u16)>,
     /// The name that the client asks for in its TLS handshake.
     pub sni: Option<Bytes>,
     /// The client's address without a port; `None` if it is not known.

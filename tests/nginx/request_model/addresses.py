@@ -40,10 +40,35 @@ ADDRESSES = (
     Experiment(
         "geo proxy",
         "behind a proxy that geo trusts the address is that of X-Forwarded-For",
-        ("return 200 $e_geo_proxy;",),
+        ("if ($e_geo_proxy = nine) { return 200 nine; } return 200 $e_geo_proxy;",),
         {"/": "200 l", "/ | X-Forwarded-For: 9.9.9.9": "200 nine"},
         http="geo $e_geo_proxy { proxy 127.0.0.1; default d; 9.9.9.9 nine; 127.0.0.1 l; }",
-        given=("/ | X-Forwarded-For: 9.9.9.9",),
+        unknown={"/ | X-Forwarded-For: 9.9.9.9": "the address of the client behind a proxy"},
+    ),
+    Experiment(
+        "geo proxy_recursive",
+        "behind several proxies that geo trusts the address is the last that it does not trust",
+        ("if ($e_geo_recursive = nine) { return 200 nine; } return 200 $e_geo_recursive;",),
+        {"/": "200 l", "/ | X-Forwarded-For: 9.9.9.9, 127.0.0.1": "200 nine"},
+        http="geo $e_geo_recursive { proxy 127.0.0.1; proxy_recursive; default d; 9.9.9.9 nine; 127.0.0.1 l; }",
+        unknown={"/ | X-Forwarded-For: 9.9.9.9, 127.0.0.1": "the address of the client behind a proxy"},
+    ),
+    Experiment(
+        "ipv6only=off",
+        "a socket of IPv6 takes IPv4 as well, with addresses that are written as ones of IPv6",
+        (
+            "server { listen [::]:{P} ipv6only=off; root {T}/r;"
+            ' location / { return 200 "$remote_addr $server_addr $e_both_geo $e_both_map"; }'
+            " location /r { return 301 /x; } location = /f.txt { deny 127.0.0.0/8; } }",
+        ),
+        {
+            "/": "200 ::ffff:127.0.0.1 ::ffff:127.0.0.1 lo mapped",
+            "/r HTTP/1.0 | -Host": "301 -> http://::ffff:127.0.0.1:{P}/x",
+            "/r": "301 -> http://h:{P}/x",
+            "/f.txt": "403",
+        },
+        http="geo $e_both_geo { default d; 127.0.0.0/8 lo; }"
+        " map $remote_addr $e_both_map { 127.0.0.1 plain; ~^:: mapped; }",
     ),
     Experiment(
         "try_files =0",

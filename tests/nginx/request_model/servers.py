@@ -196,6 +196,24 @@ SERVERS = (
         {"/ HTTP/1.0 | -Host": "200 d.com"},
     ),
     Experiment(
+        "hostname",
+        "$hostname is the name of the machine, which nobody knows: an earlier exact name alone is before it",
+        (
+            "server_name d;return 200 d;",
+            "server_name a.no; return 200 a;",
+            "server_name $HOSTNAME; return 200 m;",
+            "server_name b.no *.no; return 200 b;",
+        ),
+        {"/ | Host: a.no": "200 a", "/ | Host: b.no": "200 b", "/ | Host: c.no": "200 b", "/ | Host: zz": "200 d"},
+        unknown=dict.fromkeys(("/ | Host: b.no", "/ | Host: c.no", "/ | Host: zz"), "the name of the machine"),
+    ),
+    Experiment(
+        "max_headers",
+        "a request with more headers than max_headers, Host among them, is a 400",
+        ("max_headers 2; return 200 a;",),
+        {"/ | A: 1": "200 a", "/ | A: 1 | B: 2": "400", "/ HTTP/1.0 | -Host | A: 1 | B: 2 | C: 3": "400"},
+    ),
+    Experiment(
         "20 redirect",
         "a redirect without Host takes the local address",
         ("server_name .a.b; return 301 /x;",),

@@ -12,7 +12,15 @@ fn build(version: (u32, u32, u32)) -> Build {
 }
 
 fn request(method: &str, target: &str, version: (u16, u16), headers: &[(&str, &str)]) -> Request {
-    let client = Connection { family: Family::Inet, host: "".into(), port: 80, tls: false, sni: None, client: None };
+    let client = Connection {
+        family: Family::Inet,
+        host: "".into(),
+        port: 80,
+        tls: false,
+        protocol: None,
+        sni: None,
+        client: None,
+    };
     let headers = headers.iter().map(|(name, value)| (latin(name), latin(value))).collect();
     Request { method: method.into(), target: latin(target), version, headers, connection: client }
 }
