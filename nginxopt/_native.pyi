@@ -223,6 +223,12 @@ def common_subject(inside: Sequence[bytes], outside: Sequence[bytes], is_uri: bo
     to be, the shortest; None if the search was given up. Some ms for the worst question.
     """
 
+def captures(pattern: bytes, subject: bytes) -> tuple[list[bytes | None], list[tuple[bytes, bytes]]] | None:
+    """Return what a pattern, in PCRE's syntax, captures: the whole match and the groups, and the groups by name.
+
+    None if it does not match, or that is not known.
+    """
+
 def never(pattern: bytes, merge_slashes: bool) -> str | None:
     """Return why no ordinary request matches: `impossible`, `percent` (only `%XX` twice encoded), `query`; or None."""
 

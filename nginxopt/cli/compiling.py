@@ -28,6 +28,7 @@ class Call:
     folder: str | None
     report: str | None
     nginx: str | None
+    verify: bool
     quiet: bool
     verbose: bool
     at_least: int
@@ -67,7 +68,7 @@ def _run(call: Call, compile_options: Options) -> int:
     if not proof.holds:
         results.report(call, compiled, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
-    notes = _reread(call, emission, around)
+    notes = _reread(call, emission, around) + _verify(call, emission)
     differentials = None if call.nginx is None else _ask_nginx(call, emission)
     results.report(call, compiled, proof, differentials)
     _refuse_mismatches(differentials)
@@ -102,6 +103,29 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
     if not notes:
         notes += [f"  {note}" for note in rereading.tried(emission, changed, nginx.find(call.nginx or None))]
     return notes
+
+
+def _verify(call: Call, emission: Emission) -> list[str]:
+    """Ask `verify` about the result; return the notes for the user. Raises `DefectError` if a response changes."""
+    if not (call.verify and emission.changes):
+        return []
+    from nginxopt.lint.target import choose
+    from nginxopt.request.outcomes import shown
+    from nginxopt.rewrite.verification import NotVerifiedError, verification
+    from nginxopt.text.plural import count
+
+    try:
+        result = verification(emission, choose(emission.plan.options.target, None).version)
+    except NotVerifiedError as reason:
+        return [f"  verify      unknown: {reason}"]
+    if result.witness is not None:
+        request = result.witness.request
+        sent = f"{shown(request['method'])} {shown(request['target'])}"
+        raise DefectError(f"verify finds a request with another response: {sent}; nothing was written")
+    if result.doubts:
+        return [f"  verify      unknown: {doubt.reason}" for doubt in result.doubts[:3]]
+    servers = count(result.servers, "pair of servers", "pairs of servers")
+    return [f"  verify      equivalent, by a second proof ({servers} compared)"]
 
 
 def _bench(file: str) -> int:

@@ -83,6 +83,10 @@ def _refuse_options(call: Call, options: Options) -> None:
     if call.mode in ("write", "diff", "check") or call.bench:
         option = "--bench" if call.bench else f"--{call.mode}"
         raise UsageError(f"{option} does not support tables of redirects", hint="use -o DIR")
+    if call.verify:
+        raise UsageError(
+            "--verify does not support tables of redirects, which replace no rules", hint="remove --verify"
+        )
     if call.context not in (None, "server", "http,server"):
         raise UsageError(
             "a table of redirects is answered in a server, not in another context", hint="remove --context"

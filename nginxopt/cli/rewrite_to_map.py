@@ -48,6 +48,7 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
 @click.option("--plan-only", "mode", flag_value="plan", help="Show which rules would move, without a proof.")
 @click.option("--report", metavar="FILE", help="Write a JSON report to FILE (- for standard output).")
 @options.check_with_nginx("Also run both configurations on 127.0.0.1 and compare their responses.")
+@click.option("--verify", is_flag=True, help="Also compare the result with nginxopt verify: a second proof.")
 @click.option("--bench", is_flag=True, help="Benchmark the rules and the maps, like nginxopt bench rewrites FILE.")
 @options.CONTEXT
 @options.PREFIX
@@ -92,6 +93,7 @@ def command(
     mode: Mode | None,
     report: str | None,
     nginx: str | None,
+    verify: bool,
     context: str | None,
     prefix: str | None,
     main: str | None,
@@ -124,7 +126,7 @@ def command(
     checked_mode = _mode(mode, folder, files, report, bench=bench)
     compile_options = _compile_options(**compilation)
     calls = [
-        Call(file, checked_mode, folder, report, nginx, quiet, verbose, at_least, bench, main, prefix, context)
+        Call(file, checked_mode, folder, report, nginx, verify, quiet, verbose, at_least, bench, main, prefix, context)
         for file in files
     ]
     return _run_all(calls, compile_options, Reading(kind, skip_rows))

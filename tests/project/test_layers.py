@@ -33,6 +33,7 @@ NATIVE = {
     "request.verify.hosts": {"common_subject"},
     "request.verify.region": {"Patterns", "common_subject"},
     "request.verify.side": {"request_settings"},
+    "request.verify.substitution": {"captures"},
     "request.model": {"RequestModel", "SiteRefusedError"},
     "rewrite.suspicious": {"RefusedError", "never", "suspicious_rewrites", "without_captures"},
     "rewrite.planning": {"Compilation", "CompiledRun", "PatternError", "RefusedError", "compile_rewrites", "reasons"},

@@ -44,10 +44,31 @@ class _Verifier:
         for hosts in pairs(self._old, self._new):
             compared.add((hosts.old, hosts.new))
             witness = witness or self._compare(hosts) or self._probe(hosts)
+        compared.update(self._compare_others(compared))
         doubts = tuple(self._doubts.values())
         return Verification(
             witness, doubts[:MOST_DOUBTS], len(compared), self._asking.tried, _given(self._old, self._new)
         )
+
+    def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Compare the servers that were compared with none, and where something that is missing or not understood may
+        say where they listen; in their order.
+        """
+        known = {mine for mine, _ in compared}, {theirs for _, theirs in compared}
+        old, new = (
+            [number for number in side.open_servers() if number not in numbers]
+            for side, numbers in zip(self._sides, known, strict=True)
+        )
+        if len(old) != len(new):
+            self._doubt("a server is not compared: it may listen on what is missing or not understood", None, None)
+        others = list(zip(old, new, strict=False))
+        for mine, theirs in others:
+            result = self._comparison.servers(mine, theirs)
+            for difference in result.differences:
+                self._doubt(self._reason(difference), difference.old.node, difference.new.node)
+            for reason, before, after in result.reasons:
+                self._doubt(reason, before, after)
+        return others
 
     def _compare(self, hosts: Hosts) -> Witness | None:
         """Return a request that two servers answer differently; add what is in doubt."""
@@ -98,6 +119,8 @@ class _Verifier:
     def _reason(self, difference: Difference) -> str:
         """Return what is in doubt, as a phrase."""
         old, new = difference.old, difference.new
+        if difference.is_kept:
+            return "a map that is not volatile may keep its value while nginx changes the URI"
         if old.kind != new.kind:
             return f"{_PHRASES[old.kind]} before, {_PHRASES[new.kind]} now"
         if old.what != new.what:

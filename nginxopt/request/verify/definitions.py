@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
 
 from nginxopt.request.verify.keys import Keys
-from nginxopt.request.verify.side import Definition, Side
+from nginxopt.request.verify.patterns import group_names
+from nginxopt.request.verify.side import Definition, Side, statement_words
 from nginxopt.request.verify.symbols import variables
+
+_LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
+"""The variables whose value nothing changes while nginx handles a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a look-up may read and set."""
+
+    inner: tuple[str, ...]
+    bases: tuple[str, ...]
+    groups: tuple[str, ...]
+    is_kept: bool
+    matches: bool
 
 
 class Definitions:
@@ -16,34 +33,125 @@ class Definitions:
         self._side = side
         self._keys = keys
         self._numbers: dict[str, Hashable] = {}
+        self._readings: dict[str, _Reading] = {}
+
+    def form(self, name: str) -> Definition:
+        """Return what the configuration says."""
+        return self._side.definitions[name]
+
+    def defines(self, name: str) -> bool:
+        """Return whether the configuration defines a variable."""
+        return name in self._side.definitions
 
     def number(self, name: str) -> Hashable:
         """Return a number that is equal for variables that are defined alike."""
         if name not in self._numbers:
             self._numbers[name] = ("itself", name)  # a map that is looked up through itself
-            form = self._side.definitions[name]
-            inner = tuple((used, self.number(used)) for used in sorted(self.used(name) & self._side.definitions.keys()))
-            self._numbers[name] = self._keys.number((*_content(form), inner))
+            inner = tuple((used, self.number(used)) for used in sorted(filter(self.defines, self.used(name))))
+            self._numbers[name] = self._keys.number((*_content(self.form(name)), inner))
         return self._numbers[name]
 
     def used(self, name: str) -> set[str]:
-        """Return the variables that a definition reads."""
-        form = self._side.definitions[name]
+        """Return the variables that a definition reads, without those that a pattern of it has just set."""
+        return self.sources(name) | self._in_values(name)
+
+    def sources(self, name: str) -> set[str]:
+        """Return the variables that are read in every look-up."""
+        form = self.form(name)
         if form["kind"] == "opaque":
             return set()
-        source = form["source"] if form["source"] is not None else "$remote_addr"
-        values = (row["args"][1] for row in form["rows"] if len(row["args"]) == 2)
-        return set().union(*(variables(text.encode("latin-1")) for text in (source, *values)))
+        return variables((form["source"] if form["source"] is not None else "$remote_addr").encode("latin-1"))
+
+    def _in_values(self, name: str) -> set[str]:
+        return set().union(*(_read(key, value) for key, value in self._rows(name)))
+
+    def _rows(self, name: str) -> Iterator[tuple[str, str]]:
+        form = self.form(name)
+        for row in form["rows"] if form["kind"] != "opaque" else ():
+            if len(row["args"]) == 2:
+                yield row["args"][0], row["args"][1]
+
+    def inner(self, name: str) -> tuple[str, ...]:
+        """Return the defined variables that a look-up may read, directly or not, without itself."""
+        return self._reading(name).inner
+
+    def bases(self, name: str) -> tuple[str, ...]:
+        """Return the variables, and numbers of captures, that a value depends on in the end, in their order."""
+        return self._reading(name).bases
+
+    def groups(self, name: str) -> tuple[str, ...]:
+        """Return the variables that the patterns of a look-up may set."""
+        return self._reading(name).groups
 
     def is_kept(self, name: str) -> bool:
-        """Return whether nginx looks a variable up once for a request."""
-        form = self._side.definitions[name]
-        return form["kind"] != "opaque" and not any(row["args"][:1] == ["volatile"] for row in form["rows"])
+        """Return whether a value may be an earlier one: nginx looks it up once, and what it depends on may change."""
+        return self._reading(name).is_kept
 
     def matches(self, name: str) -> bool:
         """Return whether a look-up may set captures."""
-        form = self._side.definitions[name]
-        return form["kind"] == "map" and any(row["args"] and row["args"][0].startswith("~") for row in form["rows"])
+        return self._reading(name).matches
+
+    def _reading(self, name: str) -> _Reading:
+        if name not in self._readings:
+            inner = self._inner(name)
+            used = set().union(*(self.used(each) for each in (name, *inner)))
+            patterns = [key for each in (name, *inner) for key in self._patterns(each)]
+            form = self.form(name)
+            bases = tuple(sorted(each for each in used if not self.defines(each)))
+            is_volatile = form["kind"] == "opaque" or any(row["args"][:1] == ["volatile"] for row in form["rows"])
+            self._readings[name] = _Reading(
+                inner,
+                bases,
+                tuple(dict.fromkeys(group for key in patterns for group in groups_of(key))),
+                not (is_volatile or all(map(self._lasts, bases))),
+                bool(patterns),
+            )
+        return self._readings[name]
+
+    def _lasts(self, name: str) -> bool:
+        """Return whether a variable has one value throughout a request."""
+        return (name in _LASTING or name.startswith(("http_", "cookie_", "ssl_"))) and name not in self._assigned
+
+    @cached_property
+    def _assigned(self) -> frozenset[str]:
+        """The variables that scripts and patterns set."""
+        names: set[str] = set()
+        for number in range(len(self._side.form["levels"])):
+            location = self._side.location_name(number) if self._side.level(number)["kind"] == "location" else None
+            names.update(group_names(location.text) if location is not None else ())
+            for statement in self._side.script(number):
+                words = statement_words(statement)
+                names.update(name for word in words for name in group_names(word.encode("latin-1")))
+                if statement["kind"] == "set":
+                    names.add(statement["variable"].removeprefix("$").lower())
+        return frozenset(names)
+
+    def _inner(self, name: str) -> tuple[str, ...]:
+        known = {name}
+        waiting = [name]
+        while waiting:
+            new = set(filter(self.defines, self.used(waiting.pop()))) - known
+            known |= new
+            waiting += new
+        return tuple(sorted(known - {name}))
+
+    def _patterns(self, name: str) -> Iterator[str]:
+        if self.form(name)["kind"] == "map":
+            yield from (key for key, _ in self._rows(name) if key.startswith("~"))
+
+
+def groups_of(key: str) -> tuple[str, ...]:
+    """Return the variables that the pattern of a row sets; none for a plain key."""
+    return group_names(key.encode("latin-1")) if key.startswith("~") else ()
+
+
+@cache
+def _read(key: str, value: str) -> frozenset[str]:
+    """Return the variables that the value of a row reads from outside."""
+    if "$" not in value:
+        return frozenset()
+    read = variables(value.encode("latin-1")) - set(groups_of(key))
+    return frozenset(name for name in read if not (name.isdigit() and key.startswith("~")))
 
 
 def _content(form: Definition) -> tuple[Hashable, ...]:

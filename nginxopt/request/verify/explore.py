@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from nginxopt.request.verify.live import Live
+from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.program import Compiler, Operation, Program
-from nginxopt.request.verify.region import Matches, Region, overlap
+from nginxopt.request.verify.region import Matches, Region, overlap, searches
 from nginxopt.request.verify.state import State
-from nginxopt.request.verify.steps import Leaf, Place, Question, Steps, is_url, names
+from nginxopt.request.verify.steps import Cursor, Leaf, Place, Question, Steps, is_url
 from nginxopt.request.verify.symbols import Derived, Match, Variable
+from nginxopt.request.verify.unfold import Pair, Unfolding
 
 _EXIT = Operation("exit", (), None, (), None, "exit", None)
 _ENDS = {"return", "end", "slash", "leaf"}
@@ -25,6 +27,7 @@ MOST_DIFFERENCES = 100
 """How many differences of two servers are collected."""
 
 _ASKING = 4  # operations: what a question costs, in rough terms
+_SEARCHING = 40  # what a search for a value costs that patterns have in common
 _MOST_TAKEN = 50  # patterns; more make automata too large
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
 
@@ -35,11 +38,18 @@ class TooMuchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Requests that the two sides seem to answer differently; `old` and `new` are the ends of their scripts."""
+    """Requests that the two sides seem to answer differently.
+
+    Attributes:
+        old: The end of the script of the old side.
+        new: That of the new side.
+        is_kept: Whether a map may hold the value of an earlier look-up.
+    """
 
     region: Region
     old: Leaf
     new: Leaf
+    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +63,13 @@ class Runner:
 class Explorer:
     """Compares two servers. `work` is how many operations may be run."""
 
-    def __init__(self, old: Runner, new: Runner, live: Live, work: int) -> None:
+    def __init__(self, old: Runner, new: Runner, live: Live, unfolding: Unfolding, work: int) -> None:
         self._old = old
         self._new = new
         self._live = live
+        self._unfolding = unfolding
         self._work = work
+        self._searches = searches()
         self._passed_by: list[Matches] = []
         self.differences: list[Difference] = []
 
@@ -127,7 +139,7 @@ class Explorer:
         within = region.with_answer(Matches(state.uri, pattern), True)
         if operation.words[0] == "~":
             match = Match(state.uri, pattern)
-            state, other = (side.with_match(match, names(pattern)) for side in (state, other))
+            state, other = (side.with_match(match, group_names(pattern)) for side in (state, other))
         return (state, other), within
 
     def _compare_ends(self, old: Operation, new: Operation, state: State, other: State, region: Region) -> None:
@@ -136,7 +148,8 @@ class Explorer:
         theirs = self._new.steps.do(new, Place((), other))
         assert isinstance(mine, Leaf)
         assert isinstance(theirs, Leaf)
-        self._compare_leaves(mine, theirs, region)
+        for part in self._parts(Pair(mine, theirs, region)):
+            self._add(part)
 
     def _chunk(
         self,
@@ -150,12 +163,12 @@ class Explorer:
         request goes on there on both sides, or all that do were followed to their end.
         """
         exits: dict[object, tuple[State, State, Region]] = {}
-        mine = Place(((*old[0], _EXIT), old[1]), state)
-        theirs = Place(((*new[0], _EXIT), new[1]), other)
+        mine = Place((Cursor((*old[0], _EXIT)), Cursor(old[1])), state)
+        theirs = Place((Cursor((*new[0], _EXIT)), Cursor(new[1])), other)
         for leaf, within in self._leaves(self._old, mine, region):
             for against, both in self._leaves(self._new, theirs, within):
-                if leaf.kind == against.kind == "exit" and leaf.state.key(self._live) == against.state.key(self._live):
-                    key = leaf.state.key(self._live)
+                if leaf.kind == against.kind == "exit" and self._key(leaf) == self._key(against):
+                    key = self._key(leaf)
                     known = exits[key][2].in_common(both) if key in exits else both
                     exits[key] = (leaf.state, against.state, known)
                 else:
@@ -166,36 +179,52 @@ class Explorer:
         return states[0] if states else None
 
     def _follow(self, old: tuple[Leaf, Program], new: tuple[Leaf, Program], region: Region) -> None:
-        """Compare two leaves, after running on where one is no end."""
-        if self._is_same(old[0], new[0]):
-            return
-        for leaf, within in self._ends(self._old, *old, region, _MOST_LOCATIONS):
-            for against, both in self._ends(self._new, *new, within, _MOST_LOCATIONS):
-                self._compare_leaves(leaf, against, both)
+        """Compare two leaves, after running on where one is no end. A leaf comes with what is behind an `exit`."""
+        self._follow_on(Pair(old[0], new[0], region), (old[1], new[1]), (_MOST_LOCATIONS, _MOST_LOCATIONS))
 
-    def _ends(
-        self, side: Runner, leaf: Leaf, rest: Program, region: Region, most: int
-    ) -> Iterator[tuple[Leaf, Region]]:
-        """Yield the ends behind a leaf."""
-        if leaf.kind == "exit":
-            place = Place((rest,), leaf.state)
-        elif leaf.kind in ("locating", "last") and most:
-            place = side.steps.locating(leaf.state)
-        else:
-            yield leaf, region
-            return
-        for next_leaf, within in self._leaves(side, place, region):
-            yield from self._ends(side, next_leaf, (), within, most - (leaf.kind == "last"))
+    def _follow_on(self, pair: Pair, rest: tuple[Program, Program], most: tuple[int, int]) -> None:
+        for part in self._parts(pair):
+            leaves = part.old, part.new
+            side = _goes_on_at(leaves, most)
+            if side is None:
+                self._add(part)
+                continue
+            left = tuple(number - (at == side and leaves[at].kind == "last") for at, number in enumerate(most))
+            for leaf, within in self._behind(side, leaves[side], rest[side], part.region):
+                ends = (leaf, part.new) if side == 0 else (part.old, leaf)
+                next_pair = replace(part, region=within, old=ends[0], new=ends[1])
+                self._follow_on(next_pair, rest, (left[0], left[1]))
+
+    def _parts(self, pair: Pair) -> Iterator[Pair]:
+        """Yield the parts of a pair that are not alike, divided by the rows of maps."""
+        waiting = [pair]
+        while waiting:
+            part = waiting.pop()
+            if self._is_same(part.old, part.new):
+                continue
+            self._spend(1)
+            division = self._unfolding.divided(part)
+            if division is None:
+                yield part
+                continue
+            self._spend(len(division.parts))
+            waiting += reversed(division.parts)
+            if not division.is_complete:
+                waiting.insert(0, replace(part, kept=division.symbol))
+
+    def _behind(self, side: int, leaf: Leaf, rest: Program, region: Region) -> Iterator[tuple[Leaf, Region]]:
+        """Yield the leaves behind one that is no end."""
+        runner = (self._old, self._new)[side]
+        place = Place((Cursor(rest),), leaf.state) if leaf.kind == "exit" else runner.steps.locating(leaf.state)
+        return self._leaves(runner, place, region)
 
     def _leaves(self, side: Runner, place: Place, region: Region) -> Iterator[tuple[Leaf, Region]]:
         """Yield the leaves that the requests of a region reach, each with its part of them."""
         open_places = [(place, region)]
         while open_places:
             here, within = open_places.pop()
-            self._work -= 1
-            if self._work < 0:
-                raise TooMuchError
-            result = side.steps.step(here)
+            self._spend(1)
+            result = side.steps.step(side.steps.passed(here, within))
             if isinstance(result, Leaf):
                 yield result, within
             elif isinstance(result, Place):
@@ -204,48 +233,66 @@ class Explorer:
                 self._work -= _ASKING
                 open_places += _answers(result, within)
 
-    def _compare_leaves(self, old: Leaf, new: Leaf, region: Region) -> None:
-        if self._is_same(old, new):
-            return
-        region = self._not_taken_before(region)
+    def _spend(self, work: int) -> None:
+        made = searches()
+        self._work -= work + _SEARCHING * (made - self._searches)
+        self._searches = made
+        if self._work < 0:
+            raise TooMuchError
+
+    def _add(self, pair: Pair) -> None:
+        """Add a difference, if there may be requests for which it is one."""
+        region = self._not_taken_before(pair.region)
         if not region.is_empty:
-            self.differences.append(Difference(region, old, new))
+            self.differences.append(Difference(region, pair.old, pair.new, is_kept=pair.kept is not None))
             if len(self.differences) >= MOST_DIFFERENCES:
                 raise TooMuchError
 
     def _not_taken_before(self, region: Region) -> Region:
         """Return a region without the requests that both sides answered alike before they came to a difference."""
-        for subject in list(region.subjects()):
-            inside, _ = region.patterns(subject)
+        for subject, known in region.values.items():
+            inside = tuple(known.inside)
             taken = [atom for atom in self._passed_by if atom.subject == subject and overlap(atom.pattern, inside)]
             for atom in taken[:_MOST_TAKEN]:
                 region = region.with_answer(atom, False)
         return region
+
+    def _key(self, leaf: Leaf) -> object:
+        return leaf.state.key(self._live, is_over=leaf.kind != "exit")
 
     def _is_same(self, old: Leaf, new: Leaf) -> bool:
         """Return whether two leaves answer alike, or go on alike."""
         if old.kind != new.kind or old.what != new.what:
             return False
         if old.kind in ("locating", "last", "exit"):
-            return old.state.key(self._live) == new.state.key(self._live)
+            return self._key(old) == self._key(new)
         mine, theirs = self._old.compiler, self._new.compiler
         if old.kind == "end" or old.kind == "opaque":
             same = mine.handler(old.state.level) == theirs.handler(new.state.level)
-            return same and old.state.key(self._live) == new.state.key(self._live)
+            return same and self._key(old) == self._key(new)
         if mine.answering(old.state.level) != theirs.answering(new.state.level):
             return False
         depends = mine.depends(old.state.level) or (old.kind == "return" and old.what[1] is not None)
-        return old.state.key(self._live) == new.state.key(self._live) if depends else True
+        return self._key(old) == self._key(new) if depends else True
+
+
+def _goes_on_at(leaves: tuple[Leaf, Leaf], most: tuple[int, int]) -> int | None:
+    """Return which of two leaves to run on from: an exit first, so that choices of a location are compared."""
+    for kinds in (("exit",), ("locating", "last")):
+        for side in (0, 1):
+            if leaves[side].kind in kinds and (most[side] or leaves[side].kind == "exit"):
+                return side
+    return None
 
 
 def _answers(question: Question, region: Region) -> list[tuple[Place, Region]]:
     """Return where the answers to a question lead that requests of a region have."""
     answer = region.answer(question.atom)
     if answer is not None:
-        return [(question.true if answer else question.false, region)]
+        return [(question.true() if answer else question.false(), region)]
     return [
-        (question.false, region.with_answer(question.atom, False)),
-        (question.true, region.with_answer(question.atom, True)),
+        (question.false(), region.with_answer(question.atom, False)),
+        (question.true(), region.with_answer(question.atom, True)),
     ]
 
 
@@ -319,7 +366,7 @@ def _assigned(operation: Operation) -> Iterator[str]:
         yield operation.words[0].removeprefix("$")
     if operation.kind in ("if", "rewrite"):
         for word in operation.words:
-            yield from names((word or "").encode("latin-1"))
+            yield from group_names((word or "").encode("latin-1"))
     for inner in operation.body:
         yield from _assigned(inner)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from nginxopt.request.verify.definitions import Definitions, groups_of
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.symbols import variables
+from nginxopt.request.verify.tables import Tables
+from nginxopt.semantics.site.form import StatementForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,18 +20,29 @@ class Live:
         names: The variables.
         everything: Whether something that is not understood may read any variable.
         captures: Whether `$1` and the like are read where what an earlier pattern matched may still stand in them.
+        kept: The names of variables that are read though the script has not set them before: from `names`, those whose
+            value counts when a script is over.
+        tables: The keys of the defined variables among `names`.
+        kept_tables: Those among `kept`.
     """
 
     names: frozenset[str]
     everything: bool
     captures: bool
+    kept: frozenset[str]
+    tables: frozenset[str]
+    kept_tables: frozenset[str]
 
-    def reads(self, name: str) -> bool:
-        """Return whether a variable is read."""
-        return self.everything or name in self.names
+    def reads(self, name: str, *, is_over: bool) -> bool:
+        """Return whether a variable is read, within a script or when it is over."""
+        return self.everything or name in (self.kept if is_over else self.names)
+
+    def looks_up(self, key: str, *, is_over: bool) -> bool:
+        """Return whether a defined variable is read, by its key in `Tables`."""
+        return self.everything or key in (self.kept_tables if is_over else self.tables)
 
     @classmethod
-    def of(cls, *sides: Side) -> Live:
+    def of(cls, sides: tuple[Side, Side], definitions: tuple[Definitions, Definitions], tables: Tables) -> Live:
         """Return what is read in these sides."""
         words = {word for side in sides for word in _words(side)}
         rewrites = {word for side in sides for word in _replacements(side)}
@@ -36,33 +50,114 @@ class Live:
         digits = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
         everything = any(level["opaque"] or level["filters"] for side in sides for level in side.form["levels"])
         everything = everything or any(side.has_opaque for side in sides)
-        return cls(frozenset(names), everything, everything or any(name.isdigit() for name in digits))
+        has_captures = everything or any(name.isdigit() for name in digits)
+        kept = set().union(*(_kept(side, defined) for side, defined in zip(sides, definitions, strict=True)))
+        return cls(
+            frozenset(names),
+            everything,
+            has_captures,
+            frozenset(kept),
+            frozenset(_keys(names, definitions, tables)),
+            frozenset(_keys(kept, definitions, tables)),
+        )
+
+
+def _keys(names: Iterable[str], definitions: tuple[Definitions, Definitions], tables: Tables) -> Iterator[str]:
+    """Yield the keys of the defined ones among variables."""
+    for defined in definitions:
+        yield from (tables.key(defined, name) for name in names if defined.defines(name))
+
+
+def _kept(side: Side, definitions: Definitions) -> set[str]:
+    """Return the variables that are read outside of scripts, or in one that has not set them before."""
+    reading = _Reading(side, definitions)
+    kept = set().union(*map(reading.variables, _settings(side)))
+    inner = {statement["level"] for statement in _statements(side) if statement["kind"] == "if"}
+    for number in range(len(side.form["levels"])):
+        if number not in inner:
+            kept |= reading.unset(number, set())
+    return kept
+
+
+class _Reading:
+    """What the words of a side read, through its maps, too."""
+
+    def __init__(self, side: Side, definitions: Definitions) -> None:
+        self._side = side
+        self._definitions = definitions
+
+    def variables(self, word: str) -> set[str]:
+        """Return the variables that a word reads, directly or not."""
+        names = variables(word.encode("latin-1")) if "$" in word else set()
+        defined = filter(self._definitions.defines, names)
+        return names.union(*((*self._definitions.bases(name), *self._definitions.inner(name)) for name in defined))
+
+    def unset(self, level: int, known: set[str]) -> set[str]:
+        """Return the variables that a script reads before it has set them, whatever branches it took; add those it
+        sets to `known`.
+        """
+        unset: set[str] = set()
+        for statement in self._side.script(level):
+            unset |= set().union(*map(self.variables, _read(statement))) - known
+            if statement["kind"] == "set":
+                known.add(statement["variable"].removeprefix("$").lower())
+            elif statement["kind"] == "if":
+                unset |= self.unset(statement["level"], set(known))
+        return unset
+
+
+def _read(statement: StatementForm) -> Sequence[str]:
+    """Return the words of a statement that it reads variables in."""
+    match statement["kind"]:
+        case "set":
+            return [statement["value"]]
+        case "if":
+            return statement["condition"]
+        case "return":
+            return statement["args"]
+        case "rewrite":
+            return [statement["replacement"]]
+    return []
 
 
 def _words(side: Side) -> Iterator[str]:
-    """Yield the words of settings, maps and statements, but for the targets of rewrites and the names that are set."""
-    for directive in side.form["directives"]:
-        yield from directive["args"]
+    """Yield the words of settings, maps and statements, but for the targets of rewrites and the names that are set.
+
+    Where a row of a map reads what its own pattern has set, that is no reading.
+    """
+    yield from _settings(side)
     for form in side.definitions.values():
         if form["kind"] != "opaque":
             yield form["source"] or ""
             for row in form["rows"]:
-                yield from row["args"]
+                yield from _without_own_groups(row["args"])
+    for statement in _statements(side):
+        if statement["kind"] != "rewrite":
+            yield from _read(statement)
+
+
+def _settings(side: Side) -> Iterator[str]:
+    for directive in side.form["directives"]:
+        yield from directive["args"]
     for number in range(len(side.form["levels"])):
         for words in side.others(number).values():
             yield from (word for directive in words for word in directive)
-        for statement in side.script(number):
-            match statement["kind"]:
-                case "set":
-                    yield statement["value"]
-                case "if":
-                    yield from statement["condition"]
-                case "return":
-                    yield from statement["args"]
+
+
+def _without_own_groups(args: Sequence[str]) -> Iterator[str]:
+    groups = set(groups_of(args[0])) if args else set()
+    for word in args:
+        if groups and "$" in word:
+            read = variables(word.encode("latin-1")) - groups
+            yield "".join(f"${{{name}}}" for name in sorted(read))
+        else:
+            yield word
+
+
+def _statements(side: Side) -> Iterator[StatementForm]:
+    for number in range(len(side.form["levels"])):
+        yield from side.script(number)
 
 
 def _replacements(side: Side) -> Iterator[str]:
-    for number in range(len(side.form["levels"])):
-        for statement in side.script(number):
-            if statement["kind"] == "rewrite":
-                yield statement["replacement"]
+    return (statement["replacement"] for statement in _statements(side) if statement["kind"] == "rewrite")

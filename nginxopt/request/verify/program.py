@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from nginxopt.request.verify.definitions import Definitions
 from nginxopt.request.verify.keys import Keys
-from nginxopt.request.verify.region import equal_to, starts_with
+from nginxopt.request.verify.patterns import equal_to, starts_with
 from nginxopt.request.verify.side import LocationName, Side, Words
 from nginxopt.request.verify.symbols import variables
 from nginxopt.semantics.site.form import StatementForm
@@ -52,7 +52,8 @@ _ANSWERING = {
 }  # fmt: skip
 """The settings that the answer of a `return` depends on."""
 
-_EVALUATED = {"set", "if", "rewrite", "return"}
+_OF_SERVER = {"server_name", "host"}
+"""The variables whose value depends on the name of the server."""
 
 _ENTERING = {"internal", "client_max_body_size"}
 """The settings that nginx looks at before the script of a location."""
@@ -68,7 +69,7 @@ class Compiler:
         self._keys = keys
         self._reference: dict[int, Hashable] = {}
         self._choices: dict[int, Program] = {}
-        self._definitions = Definitions(side, keys)
+        self.definitions = Definitions(side, keys)
 
     def server(self, level: int) -> Program:
         """Return the program of a server from its script on."""
@@ -91,7 +92,8 @@ class Compiler:
 
     def script(self, level: int) -> Program:
         """Return the statements of a block."""
-        return tuple(self._statement(statement) for statement in self._side.script(level))
+        name = self._side.server_name_of(level)
+        return tuple(self._statement(statement, name) for statement in self._side.script(level))
 
     def settings(self, level: int) -> Hashable:
         """Return a number that is equal for blocks with the same settings in force."""
@@ -137,13 +139,10 @@ class Compiler:
     def _meaning(self, level: int, settings: Iterable[tuple[str, tuple[Words, ...] | None]]) -> Hashable:
         """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
         words = {word for _, directives in settings for directive in directives or () for word in directive}
-        used = sorted(set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word)))
-        defined = tuple((name, self._definitions.number(name)) for name in used if name in self._side.definitions)
         upstreams = {
             name: content for name, content in self._side.upstreams.items() if any(name in word for word in words)
         }
-        name = self._side.server_name_of(level) if {"server_name", "host"} & set(used) else None
-        return defined, tuple(sorted(upstreams.items())), name
+        return self._words_meaning(words, self._side.server_name_of(level)), tuple(sorted(upstreams.items()))
 
     def depends(self, level: int) -> bool:
         """Return whether the answer of a `return` depends on the state: by headers with variables, or error pages."""
@@ -176,27 +175,45 @@ class Compiler:
             number = form["parent"]
         return tuple(unread)
 
-    def _statement(self, statement: StatementForm) -> Operation:
+    def _statement(self, statement: StatementForm, server_name: str) -> Operation:
+        """Return a statement of a script. `server_name`: what `$server_name` is there, and `$host` without a header."""
         node = statement["node"]
+        words: tuple[str | None, ...]
         match statement["kind"]:
             case "set":
-                return self._operation("set", (statement["variable"].lower(), statement["value"]), None, (), node)
+                words = (statement["variable"].lower(), statement["value"])
+                return self._evaluating("set", words, server_name, node)
             case "rewrite":
                 words = (statement["pattern"], statement["replacement"], statement["flag"])
-                return self._operation("rewrite", words, None, (), node, test=statement["pattern"])
+                return self._evaluating("rewrite", words, server_name, node, test=statement["pattern"])
             case "if":
                 level = statement["level"]
                 body = (self._enter(level), *self.script(level))
-                condition = tuple(statement["condition"])
-                return self._operation("if", condition, level, body, node, test=condition)
+                words = tuple(statement["condition"])
+                return self._evaluating("if", words, server_name, node, level=level, body=body, test=words)
             case "return":
-                return self._operation("return", tuple(statement["args"]), None, (), node)
+                return self._evaluating("return", tuple(statement["args"]), server_name, node)
             case "break":
                 return self._operation("break", (), None, (), node)
             case "opaque":
                 return self._operation("opaque", (statement["reason"], self._side.text(node)), None, (), node)
             case _:
                 raise AssertionError(statement)
+
+    def _evaluating(
+        self,
+        kind: str,
+        words: tuple[str | None, ...],
+        server_name: str,
+        node: int,
+        *,
+        level: int | None = None,
+        body: Program = (),
+        test: Hashable = None,
+    ) -> Operation:
+        """Return an operation whose words have variables."""
+        meaning = self._words_meaning((word for word in words if word is not None), server_name)
+        return self._operation(kind, words, level, body, node, test=test, also=meaning)
 
     def _enter(self, level: int) -> Operation:
         return self._operation("enter", (), level, (), self._side.level(level)["node"], also=self.settings(level))
@@ -290,11 +307,13 @@ class Compiler:
         test: Hashable = None,
         also: Hashable = None,
     ) -> Operation:
-        meaning = self._words_meaning(words) if kind in _EVALUATED else None
-        key = self._keys.number((kind, words, also, meaning, tuple(operation.key for operation in body)))
+        key = self._keys.number((kind, words, also, tuple(operation.key for operation in body)))
         return Operation(kind, words, level, body, node, key, None if test is None else (kind, test))
 
-    def _words_meaning(self, words: tuple[str | None, ...]) -> Hashable:
-        """Return what the variables in the words of a statement stand for."""
-        used = set().union(*(variables(word.encode("latin-1")) for word in words if word is not None and "$" in word))
-        return tuple((name, self._definitions.number(name)) for name in sorted(used & self._side.definitions.keys()))
+    def _words_meaning(self, words: Iterable[str], server_name: str) -> Hashable:
+        """Return what the variables in words stand for."""
+        used = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
+        defined = sorted(filter(self.definitions.defines, used))
+        bases = used.union(*map(self.definitions.bases, defined))
+        name = server_name if _OF_SERVER & bases else None
+        return tuple((name, self.definitions.number(name)) for name in defined), name

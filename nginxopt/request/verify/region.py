@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from nginxopt._native import Patterns, common_subject
+from nginxopt.request.verify.patterns import PLAIN, only_value, without
 from nginxopt.request.verify.symbols import URI, Symbol, Text, Variable
 
 FALSE = rb"^0?\z"
@@ -15,7 +16,8 @@ FALSE = rb"^0?\z"
 
 _RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
 
-_PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
+_NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
+"""Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,80 +39,149 @@ class Fact:
 Atom = Matches | Fact
 
 
-def equal_to(value: bytes) -> bytes:
-    """Return a pattern that matches these bytes only."""
-    return b"^" + escaped(value) + rb"\z"
+@dataclass(frozen=True)
+class Known:
+    """What is known of a value.
+
+    Attributes:
+        inside: The patterns that it matches, in the order they were asked in.
+        outside: Those that it does not, without those that a glance at `inside` excludes.
+    """
+
+    inside: Mapping[bytes, None] = field(default_factory=dict)
+    outside: Mapping[bytes, None] = field(default_factory=dict)
+
+    def with_answer(self, pattern: bytes, answer: bool) -> Known:
+        """Return what is known after one more answer."""
+        return self.with_known(Known({pattern: None}) if answer else Known(outside={pattern: None}))
+
+    def with_known(self, other: Known) -> Known:
+        """Return what is known when both is."""
+        inside = {**self.inside, **other.inside}
+        longest = _longest_beginning(inside)
+        outside = {**self.outside, **other.outside}
+        if longest is not None and (other.outside or longest != self.beginning):
+            outside = {pattern: None for pattern in outside if may_begin(pattern, longest)}
+        return Known(inside, outside)
+
+    def in_common(self, other: Known) -> Known:
+        """Return what is known either way."""
+        return Known(_both(self.inside, other.inside), _both(self.outside, other.outside))
+
+    def answer(self, pattern: bytes) -> bool | None:
+        """Return whether all these values match a pattern, or none; None if that is not known."""
+        if pattern in self.inside or pattern in self.outside:
+            return pattern in self.inside
+        only = self.only
+        if only is not None:
+            return matches(pattern, only)
+        inside, outside = (*self.inside, pattern), tuple(self.outside)
+        if _exclude_each_other(inside):
+            return False
+        longest = _longest_beginning(inside)
+        near = outside if longest is None else tuple(other for other in outside if may_begin(other, longest))
+        if is_empty(inside, near):
+            return False
+        return True if is_empty(tuple(self.inside), (*outside, pattern)) else None
+
+    @cached_property
+    def only(self) -> bytes | None:
+        """The only value that is such; None if there may be others."""
+        return next((value for pattern in self.inside if (value := only_value(pattern)) is not None), None)
+
+    @cached_property
+    def beginning(self) -> bytes | None:
+        """What all these values start with, in lower case; None if that is not clear at a glance."""
+        return _longest_beginning(self.inside)
+
+    def may_be(self, value: bytes) -> bool:
+        """Return whether it may be this value."""
+        return all(matches(pattern, value) is not False for pattern in self.inside) and not any(
+            matches(pattern, value) for pattern in self.outside
+        )
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether certainly no value is such."""
+        return bool(self.inside) and is_empty(tuple(self.inside), tuple(self.outside))
 
 
-def starts_with(prefix: bytes) -> bytes:
-    """Return a pattern that matches what starts with these bytes."""
-    return b"^" + escaped(prefix)
+def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
+    return {pattern: None for pattern in patterns if pattern in others}
 
 
-def escaped(text: bytes) -> bytes:
-    """Return bytes as a pattern that matches just them."""
-    if _PLAIN.fullmatch(text):
-        return text
-    return b"".join(bytes([byte]) if _PLAIN.fullmatch(bytes([byte])) else b"\\x%02x" % byte for byte in text)
+_NOTHING = Known()
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
     """The requests for which some questions have these answers."""
 
-    answers: Mapping[Atom, bool] = field(default_factory=dict)
+    values: Mapping[Symbol, Known] = field(default_factory=dict)
+    facts: Mapping[Fact, bool] = field(default_factory=dict)
 
     def with_answer(self, atom: Atom, answer: bool) -> Region:
         """Return the part of the region with that answer."""
-        return Region({**self.answers, atom: answer})
+        if isinstance(atom, Fact):
+            return Region(self.values, {**self.facts, atom: answer})
+        pattern, answer = _positive(atom.pattern, answer)
+        known = self.known(atom.subject).with_answer(pattern, answer)
+        return Region({**self.values, atom.subject: known}, self.facts)
+
+    def with_known(self, subject: Symbol, known: Known) -> Region:
+        """Return the part of the region in which that is known of a value, too."""
+        before = self.values.get(subject)
+        if before is None:
+            return Region({**self.values, subject: known}, self.facts)
+        return Region({**self.values, subject: before.with_known(known)}, self.facts)
 
     def in_common(self, other: Region) -> Region:
         """Return a region that holds the requests of both."""
-        return Region({atom: answer for atom, answer in self.answers.items() if other.answers.get(atom) is answer})
+        values = {
+            subject: known.in_common(other.values[subject])
+            for subject, known in self.values.items()
+            if subject in other.values
+        }
+        return Region(values, {fact: answer for fact, answer in self.facts.items() if other.facts.get(fact) is answer})
 
     def answer(self, atom: Atom) -> bool | None:
         """Return the answer that all requests of the region have; None if that is not known."""
-        known = self.answers.get(atom)
-        if known is not None or isinstance(atom, Fact):
-            return known
+        if isinstance(atom, Fact):
+            return self.facts.get(atom)
         if isinstance(atom.subject, Text):
-            return _matches(atom.pattern, atom.subject.value)
-        inside, outside = self.patterns(atom.subject)
-        if is_empty((*inside, atom.pattern), outside):
-            return False
-        return True if is_empty(inside, (*outside, atom.pattern)) else None
+            return matches(atom.pattern, atom.subject.value)
+        pattern, is_match = _positive(atom.pattern, True)
+        answer = self.known(atom.subject).answer(pattern)
+        return answer if is_match or answer is None else not answer
 
-    def patterns(self, subject: Symbol) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
-        """Return the patterns that a value matches, and those that it does not."""
-        atoms = [
-            (atom.pattern, answer)
-            for atom, answer in self.answers.items()
-            if isinstance(atom, Matches) and atom.subject == subject
-        ]
-        inside = tuple(pattern for pattern, answer in atoms if answer)
-        return inside, tuple(pattern for pattern, answer in atoms if not answer)
-
-    def subjects(self) -> Iterator[Symbol]:
-        """Yield the values of which something is known, each once."""
-        yield from dict.fromkeys(atom.subject for atom in self.answers if isinstance(atom, Matches))
-
-    def facts(self) -> Iterator[tuple[Fact, bool]]:
-        """Yield the other questions with their answers."""
-        return ((atom, answer) for atom, answer in self.answers.items() if isinstance(atom, Fact))
+    def known(self, subject: Symbol) -> Known:
+        """Return what is known of a value."""
+        return self.values.get(subject, _NOTHING)
 
     @property
     def is_empty(self) -> bool:
         """Whether certainly no request is in it."""
-        return any(is_empty(*self.patterns(subject)) for subject in self.subjects())
+        return any(known.is_empty for known in self.values.values())
+
+
+def _positive(pattern: bytes, answer: bool) -> tuple[bytes, bool]:
+    """Return a pattern and an answer that say the same, without a negative look-ahead over the whole."""
+    inner = without(pattern)
+    return (pattern, answer) if inner is None else (inner, not answer)
 
 
 def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
     """Return whether certainly no value matches all of `inside` and none of `outside`."""
     if not inside:
         return False
-    if _exclude_each_other(inside):
+    if _exclude_each_other(inside) or any(map(_NEVER.fullmatch, inside)):
         return True
     return _example(inside, outside, False)[0]
+
+
+def searches() -> int:
+    """Return how many searches for a common value were made so far."""
+    return _example.cache_info().misses
 
 
 def example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], subject: Symbol) -> bytes | None:
@@ -125,16 +196,11 @@ def example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], subject: Symb
 
 @lru_cache(maxsize=1 << 16)
 def _example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], is_uri: bool) -> tuple[bool, bytes | None]:
-    if not is_uri and _takes(inside, outside, b""):  # nothing is tried on the empty string by `common_subject`
+    if not is_uri and Known(dict.fromkeys(inside), dict.fromkeys(outside)).may_be(
+        b""
+    ):  # nothing is tried on the empty string by `common_subject`
         return False, b""
     return common_subject(inside, outside, is_uri)
-
-
-def _takes(inside: tuple[bytes, ...], outside: tuple[bytes, ...], value: bytes) -> bool:
-    """Return whether a value may match all of `inside` and none of `outside`."""
-    return all(_matches(pattern, value) is not False for pattern in inside) and not any(
-        _matches(pattern, value) for pattern in outside
-    )
 
 
 def overlap(pattern: bytes, inside: tuple[bytes, ...]) -> bool:
@@ -144,25 +210,37 @@ def overlap(pattern: bytes, inside: tuple[bytes, ...]) -> bool:
 
 def _exclude_each_other(patterns: tuple[bytes, ...]) -> bool:
     """Return whether the plain beginnings of two patterns differ: a short way to see that nothing matches both."""
-    beginnings = [beginning for beginning in map(_beginning, patterns) if beginning is not None]
-    first = max(beginnings, key=len, default=b"")
-    return any(not first.startswith(beginning) for beginning in beginnings)
+    longest = _longest_beginning(patterns)
+    return longest is not None and not all(may_begin(pattern, longest) for pattern in patterns)
+
+
+def may_begin(pattern: bytes, text: bytes) -> bool:
+    """Return whether something that starts with these bytes, given in lower case, may match a pattern."""
+    own = beginning(pattern)
+    return own is None or own.startswith(text) or text.startswith(own)
+
+
+def _longest_beginning(patterns: Iterable[bytes]) -> bytes | None:
+    """Return the longest plain beginning, in lower case; None if no pattern has one."""
+    return max((own for own in map(beginning, patterns) if own is not None), key=len, default=None)
 
 
 @lru_cache(maxsize=1 << 16)
-def _beginning(pattern: bytes) -> bytes | None:
-    """Return the plain bytes that a match begins with; None if that is not clear at a glance."""
+def beginning(pattern: bytes) -> bytes | None:
+    """Return the plain bytes that a match begins with, in lower case; None if that is not clear at a glance."""
+    pattern = pattern.removeprefix(b"(?i)")
     if not pattern.startswith(b"^") or b"|" in pattern:
         return None
-    match = _PLAIN.match(pattern, 1)
+    match = PLAIN.match(pattern, 1)
     if match is None:
         return b""
     rest = pattern[match.end() : match.end() + 1]
-    return match[0][:-1] if rest and rest in b"*?+{" else match[0]
+    return (match[0][:-1] if rest and rest in b"*?+{" else match[0]).lower()
 
 
 @lru_cache(maxsize=1 << 16)
-def _matches(pattern: bytes, value: bytes) -> bool | None:
+def matches(pattern: bytes, value: bytes) -> bool | None:
+    """Return whether a pattern matches; None if PCRE gives up."""
     try:
         return Patterns([pattern]).first(value) is not None
     except ValueError:

@@ -14,10 +14,12 @@ from nginxopt.request.verify.region import Region
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Steps
+from nginxopt.request.verify.tables import Tables
+from nginxopt.request.verify.unfold import Unfolding
 from nginxopt.request.verify.values import Values
 
-WORK = 200_000
-"""How many operations may be run for a pair of servers."""
+WORK = 5_000_000
+"""How many operations may be run for a pair of servers: up to a minute."""
 
 _BEFORE = {
     "merge_slashes", "underscores_in_headers", "ignore_invalid_headers", "large_client_header_buffers",
@@ -50,8 +52,10 @@ class Comparison:
     def __init__(self, old: Side, new: Side) -> None:
         self._keys = Keys()
         self._sides = (old, new)
-        self._live = Live.of(old, new)
+        self._tables = Tables()
         self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
+        definitions = (self._compilers[0].definitions, self._compilers[1].definitions)
+        self._live = Live.of(self._sides, definitions, self._tables)
         self._known: dict[tuple[int, int], Compared] = {}
 
     def servers(self, old: int, new: int) -> Compared:
@@ -63,7 +67,7 @@ class Comparison:
     def _compare(self, old: int, new: int) -> Compared:
         mine, theirs = self._compiled(0, old), self._compiled(1, new)
         reasons = [*self._reasons(old, new)]
-        explorer = Explorer(mine.runner, theirs.runner, self._live, WORK)
+        explorer = Explorer(mine.runner, theirs.runner, self._live, Unfolding(self._tables), WORK)
         try:
             for before, after in (
                 (mine.program, theirs.program),
@@ -82,7 +86,7 @@ class Comparison:
     def _compiled(self, side: int, server: int) -> _Server:
         compiler, level = self._compilers[side], self._sides[side].server(server)["level"]
         locating = compiler.locate(level)
-        values = Values(self._sides[side], server, compiler, self._keys)
+        values = Values(self._sides[side], server, compiler, self._tables)
         runner = Runner(Steps(values, locating), compiler)
         return _Server(level, compiler.server(level), locating, compiler.named(level), runner)
 

@@ -206,6 +206,11 @@ class Side:
             )
         return contents
 
+    def open_servers(self) -> list[int]:
+        """Return the servers with something that is missing or not understood, which may say where they listen."""
+        levels = ((number, server["level"]) for number, server in enumerate(self.form["servers"]))
+        return [number for number, level in levels if self.level(level)["opaque"]]
+
     def server_name(self, server: int) -> str:
         """Return the first name of a server, as `$server_name` has it."""
         names = self.server(server)["names"]
@@ -232,6 +237,16 @@ class Side:
         modifier = next((sign for sign in ("~*", "^~", "=", "~", "@") if word.startswith(sign)), "")
         text = word if modifier == "@" else word.removeprefix(modifier)
         return LocationName(modifier, text.encode("latin-1"))
+
+
+def statement_words(statement: StatementForm) -> Sequence[str]:
+    """Return the words of a statement in which patterns may stand."""
+    match statement["kind"]:
+        case "if":
+            return statement["condition"]
+        case "rewrite":
+            return [statement["pattern"]]
+    return []
 
 
 @cache

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from nginxopt.request.verify.live import Live
+from nginxopt.request.verify.substitution import captured
 from nginxopt.request.verify.symbols import ARGS, EMPTY, URI, Capture, Match, Symbol, Variable
 
 START_URI = Variable(URI)
@@ -51,7 +52,7 @@ class State:
 
     def with_match(self, match: Match, names: tuple[str, ...]) -> State:
         """Return the state after a pattern with these named groups matched."""
-        named = {name: Capture(match, name, "name") for name in names}
+        named = {name: captured(Capture(match, name, "name")) for name in names}
         return replace(self, captures=match, values={**(self.values or {}), **named} if named else self.values)
 
     def without_match(self) -> State:
@@ -66,16 +67,20 @@ class State:
         """Return the value of `$1` and the like."""
         if self.captures is None:
             return EMPTY
-        return Capture(self.captures, group, f"{use} after a match" if self.was_matched else use)
+        return captured(Capture(self.captures, group, f"{use} after a match" if self.was_matched else use))
 
-    def key(self, live: Live) -> tuple[object, ...]:
-        """Return all of it that is read, but the level: states with equal keys go on alike under equal settings."""
-        values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name))
+    def key(self, live: Live, *, is_over: bool) -> tuple[object, ...]:
+        """Return all of it that is read, but the level: states with equal keys go on alike under equal settings.
+
+        `is_over`: at the end of a script.
+        """
+        values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name, is_over=is_over))
+        tables = ((key, value) for key, value in (self.cached or {}).items() if live.looks_up(key, is_over=is_over))
         return (
             self.uri,
             self.args,
             frozenset(values),
-            frozenset((self.cached or {}).items()),
+            frozenset(tables),
             (self.captures, self.was_matched) if live.captures else None,
             self.is_changed,
             self.is_stopped,

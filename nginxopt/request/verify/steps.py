@@ -5,18 +5,20 @@ Sources: ngx_http_rewrite_module.c, ngx_http_script.c and `ngx_http_core_find_lo
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from nginxopt.request.verify.patterns import equal_to, group_names
 from nginxopt.request.verify.program import Operation, Program
-from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, equal_to
+from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, Region
 from nginxopt.request.verify.state import State
-from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, join
+from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, join
+from nginxopt.request.verify.tests_of_uris import Tests
 from nginxopt.request.verify.values import Values
 
-_NAMED = re.compile(rb"\(\?P?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')")
 _URL = ("http://", "https://", "$scheme")
+_MANY = 16  # operations, among which it pays to look for the next one that a request may meet
 _REDIRECTS = {"301", "302", "303", "307", "308"}
 
 
@@ -40,23 +42,30 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An operation that asks: where each answer leads."""
+    """An operation that asks: where each answer leads, found out if there are requests with it."""
 
     atom: Atom
-    true: Place
-    false: Place
+    true: Callable[[], Place]
+    false: Callable[[], Place]
+
+
+class Cursor(NamedTuple):
+    """A program, and which of its operations is the next."""
+
+    program: Program
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place in a program, and the state of the request there: what is left to do, innermost first."""
+    """A place in programs, and the state of the request there: what is left to do, innermost first."""
 
-    rest: tuple[Program, ...]
+    rest: tuple[Cursor, ...]
     state: State
 
     def then(self, program: Program) -> Place:
         """Return the place at the start of a program that comes before the rest."""
-        return Place((program, *self.rest), self.state)
+        return Place((Cursor(program), *self.rest), self.state)
 
     def with_state(self, state: State) -> Place:
         """Return the place with another state."""
@@ -69,16 +78,34 @@ class Steps:
     def __init__(self, values: Values, locating: Program) -> None:
         self.values = values
         self._locating = locating
+        self._tests: dict[int, Tests] = {}
 
     def step(self, place: Place) -> Place | Question | Leaf:
         """Do the next operation of a place."""
         rest = place.rest
-        while rest and not rest[0]:
+        while rest and rest[0].at == len(rest[0].program):
             rest = rest[1:]
         if not rest:
             return Leaf("end", (), place.state, None)
-        operation = rest[0][0]
-        return self.do(operation, Place((rest[0][1:], *rest[1:]), place.state))
+        program, at = rest[0]
+        return self.do(program[at], Place((Cursor(program, at + 1), *rest[1:]), place.state))
+
+    def passed(self, place: Place, region: Region) -> Place:
+        """Return the place behind tests of the URI that no request of a region meets, as a glance tells."""
+        if not place.rest or len(place.rest[0].program) < _MANY:
+            return place
+        program, at = place.rest[0]
+        uri = place.state.uri
+        known = uri.value.lower() if isinstance(uri, Text) else region.known(uri).beginning
+        if known is None:
+            return place
+        tests = self._tests.get(id(program))
+        if tests is None:
+            tests = self._tests[id(program)] = Tests(program)  # which keeps it, so that its id stays its own
+        behind = tests.first(at, known)
+        is_tried = any(operation.kind == "rewrite" for operation in program[at:behind])
+        state = place.state.without_match() if is_tried else place.state
+        return Place((Cursor(program, behind), *place.rest[1:]), state)
 
     def do(self, operation: Operation, after: Place) -> Place | Question | Leaf:
         """Do an operation, with what comes after it."""
@@ -114,26 +141,23 @@ class Steps:
 
     def locating(self, state: State) -> Place:
         """Return the place at which a location is chosen, for the first time or again."""
-        return Place((self._locating,), replace(state, was_matched=False))
+        return Place((Cursor(self._locating),), replace(state, was_matched=False))
 
     def _stopped(self, after: Place) -> Place:
         """Return the place behind the script: the choice of a location, or the handler."""
         state = replace(after.state, is_stopped=after.state.is_stopped or after.state.is_changed)
-        for number, program in enumerate(after.rest):
-            for at, operation in enumerate(program):
-                if operation.kind in ("locating", "end"):
-                    return Place((program[at:], *after.rest[number + 1 :]), state)
-        return Place((), state)
+        return _at(after, ("locating", "end"), state) or Place((), state)
 
     def _locate(self, operation: Operation, after: Place) -> Question:
         sign, text = operation.words
         assert text is not None
         pattern, state = text.encode("latin-1"), after.state
-        matched = state
-        if sign == "~":
-            matched = state.with_match(Match(state.uri, pattern), names(pattern))
-        inside = Place((operation.body,), matched)
-        return Question(Matches(state.uri, pattern), inside, after)
+
+        def inside() -> Place:
+            matched = state.with_match(Match(state.uri, pattern), group_names(pattern)) if sign == "~" else state
+            return Place((Cursor(operation.body),), matched)
+
+        return Question(Matches(state.uri, pattern), inside, lambda: after)
 
     def _set(self, operation: Operation, state: State) -> State:
         name, text = operation.words
@@ -152,7 +176,7 @@ class Steps:
             return self._asking(Fact(words[0].decode().removeprefix("!"), (value,)), operation, after, state, words[0])
         left, state = self.values.value(words[0], after.state, "if")
         if test not in ("=", "!="):
-            return Question(Matches(left, FALSE), after.with_state(state), after.with_state(state).then(operation.body))
+            return self._asking(Matches(left, FALSE), operation, after, state, b"!")
         right, state = self.values.value(words[2], state, "if")
         if left == right:
             return after.with_state(state).then(operation.body) if test == "=" else after.with_state(state)
@@ -165,65 +189,72 @@ class Steps:
     def _asking(self, atom: Atom, operation: Operation, after: Place, state: State, test: bytes) -> Question:
         """Return a question whose positive answer leads into a block, or past it if the test is negated."""
         behind = after.with_state(state)
-        inside = behind.then(operation.body)
-        return Question(atom, behind, inside) if test.startswith(b"!") else Question(atom, inside, behind)
+        if test.startswith(b"!"):
+            return Question(atom, lambda: behind, lambda: behind.then(operation.body))
+        return Question(atom, lambda: behind.then(operation.body), lambda: behind)
 
     def _matching(self, operation: Operation, after: Place, value: bytes, pattern: bytes, test: str) -> Question:
         subject, state = self.values.value(value, after.state, "if")
         if test.endswith("*"):
             pattern = b"(?i)" + pattern
-        hit = after.with_state(state.with_match(Match(subject, pattern), names(pattern)))
+        hit = after.with_state(state.with_match(Match(subject, pattern), group_names(pattern)))
         miss = after.with_state(state.without_match())
         if test.startswith("!"):
-            return Question(Matches(subject, pattern), hit, miss.then(operation.body))
-        return Question(Matches(subject, pattern), hit.then(operation.body), miss)
+            return Question(Matches(subject, pattern), lambda: hit, lambda: miss.then(operation.body))
+        return Question(Matches(subject, pattern), lambda: hit.then(operation.body), lambda: miss)
 
     def _rewrite(self, operation: Operation, after: Place) -> Question:
-        pattern, replacement, flag = operation.words
-        assert pattern is not None
+        assert operation.words[0] is not None
+        pattern, state = operation.words[0].encode("latin-1"), after.state
+        return Question(
+            Matches(state.uri, pattern),
+            lambda: self._rewritten(operation, pattern, after),
+            lambda: after.with_state(state.without_match()),
+        )
+
+    def _rewritten(self, operation: Operation, pattern: bytes, after: Place) -> Place:
+        """Return the place behind a rewrite whose pattern matched."""
+        _, replacement, flag = operation.words
         assert replacement is not None
-        regex, state = pattern.encode("latin-1"), after.state
-        hit = replace(state.with_match(Match(state.uri, regex), names(regex)), was_matched=True)
-        miss = after.with_state(state.without_match())
-        is_redirect = flag in ("redirect", "permanent") or is_url(replacement)
-        uri, args, hit = self._target(replacement, hit, "redirect" if is_redirect else "rewrite")
-        if is_redirect:
+        matched = after.state.with_match(Match(after.state.uri, pattern), group_names(pattern))
+        matched = replace(matched, was_matched=True)
+        if flag in ("redirect", "permanent") or is_url(replacement):
+            target, args, matched = self._location(replacement, matched)
             code = "301" if flag == "permanent" else "302"
-            text = Text(replacement.encode("latin-1"))  # decoded from here on, which the same words are alike
-            target = uri if _is_plain(uri) else Derived("redirect", (text, uri))
-            return Question(
-                Matches(state.uri, regex), self._end(Leaf("redirect", (code, target, args), hit, operation.node)), miss
-            )
-        hit = replace(hit, uri=uri, args=args, is_changed=True)
-        matched = after.with_state(hit)
+            return self._end(Leaf("redirect", (code, target, args), matched, operation.node))
+        uri, args, matched = self._target(replacement, matched)
+        behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True))
         if flag == "break":
-            matched = self._stopped(matched)
-        elif flag == "last":
-            matched = self._last(matched)
-        return Question(Matches(state.uri, regex), matched, miss)
+            return self._stopped(behind)
+        return self._last(behind) if flag == "last" else behind
 
     def _end(self, leaf: Leaf) -> Place:
-        return Place(((Operation("leaf", (), None, (), leaf.node, leaf, None),),), leaf.state)
+        return Place((Cursor((Operation("leaf", (), None, (), leaf.node, leaf, None),)),), leaf.state)
 
     def _last(self, after: Place) -> Place:
         """Return the choice of a location: behind the script of a server, or again."""
-        for number, program in enumerate(after.rest):
-            for at, operation in enumerate(program):
-                if operation.kind == "locating":
-                    return Place((program[at:], *after.rest[number + 1 :]), after.state)
-        return self._end(Leaf("last", (), after.state, None))
+        return _at(after, ("locating",), after.state) or self._end(Leaf("last", (), after.state, None))
 
-    def _target(self, replacement: str, state: State, use: str) -> tuple[Symbol, Symbol, State]:
+    def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
         path, mark, query = replacement.partition("?")
-        uri, state = self.values.value(path.encode("latin-1"), state, use)
+        uri, state = self.values.value(path.encode("latin-1"), state, "rewrite")
         if not mark:
             return uri, state.args, state
+        args, state = self.values.value(query.removesuffix("?").encode("latin-1"), state, "rewrite args")
         if query.endswith("?") or not query:
-            args, state = self.values.value(query.removesuffix("?").encode("latin-1"), state, use + " args")
             return uri, args, state
-        args, state = self.values.value(query.encode("latin-1"), state, use + " args")
         return uri, join([args, Derived("more", (state.args,))]), state
+
+    def _location(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
+        """Return where a rewrite redirects to, and the arguments that are appended."""
+        path, mark, query = replacement.removesuffix("?").partition("?")
+        uri, state = self.values.value(path.encode("latin-1"), state, "redirect")
+        more, state = self.values.value(query.encode("latin-1"), state, "redirect args")
+        target = derived("redirect", (join([uri, Text(mark.encode()), more]),))  # decoded up to its first `?`
+        if replacement.endswith("?"):
+            return target, Text(b""), state
+        return target, Derived("more", (state.args,)) if mark else state.args, state
 
     def _return(self, operation: Operation, state: State) -> Leaf:
         code, *text = (word for word in operation.words if word is not None)
@@ -237,6 +268,15 @@ class Steps:
         return Leaf("redirect", (code, *_split(value)), state, operation.node)
 
 
+def _at(place: Place, kinds: tuple[str, ...], state: State) -> Place | None:
+    """Return the place at the first operation of some kinds; None if there is none."""
+    for number, (program, start) in enumerate(place.rest):
+        for at in range(start, len(program)):
+            if program[at].kind in kinds:
+                return Place((Cursor(program, at), *place.rest[number + 1 :]), state)
+    return None
+
+
 def is_url(replacement: str) -> bool:
     """Return whether a rewrite redirects to its replacement without a flag (`ngx_http_rewrite`)."""
     return replacement.startswith(_URL)
@@ -248,13 +288,3 @@ def _split(target: Symbol) -> tuple[Symbol, Symbol | None]:
     if isinstance(target, Join) and target.parts[-2:] == (is_args, args):
         return join(target.parts[:-2]), args
     return target, Text(b"")
-
-
-def _is_plain(target: Symbol) -> bool:
-    """Return whether a target is sent as it is written."""
-    return isinstance(target, Text) and re.fullmatch(rb"[A-Za-z0-9/_.:-]*", target.value) is not None
-
-
-def names(pattern: bytes) -> tuple[str, ...]:
-    """Return the names of the groups of a pattern, in lower case."""
-    return tuple((match[1] or match[2]).decode().lower() for match in _NAMED.finditer(pattern))

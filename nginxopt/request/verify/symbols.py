@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 URI = "uri"
 ARGS = "args"
@@ -77,7 +78,18 @@ def join(parts: Iterable[Symbol]) -> Symbol:
     return flat[0] if len(flat) == 1 else Join(tuple(flat))
 
 
-def pieces(value: bytes) -> list[bytes | str]:
+def derived(name: str, sources: tuple[Symbol, ...]) -> Symbol:
+    """Return a variable that nginx computes, or its value if that is known now."""
+    match name, sources:
+        case "is_args", (Text(value),):
+            return Text(b"?" if value else b"")
+        case "redirect", (Text(value),) if b"%" not in value.partition(b"?")[0]:
+            return Text(value)
+    return Derived(name, sources)
+
+
+@lru_cache(maxsize=1 << 14)
+def pieces(value: bytes) -> tuple[bytes | str, ...]:
     """Return the parts of a value as nginx reads it: text as bytes, the names of variables and captures as strings."""
     parts: list[bytes | str] = []
     end = 0
@@ -88,7 +100,7 @@ def pieces(value: bytes) -> list[bytes | str]:
         end = match.end()
     if end < len(value):
         parts.append(value[end:])
-    return parts
+    return tuple(parts)
 
 
 def variables(value: bytes) -> set[str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from nginxopt.request.verify.definitions import Definitions
-from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.program import Compiler, Operation
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.state import BEFORE, State
 from nginxopt.request.verify.symbols import ARGS, Derived, Match, Symbol, Text, Variable, join, pieces, variables
+from nginxopt.request.verify.tables import Tables
 
 _OF_SETTINGS = {"document_root", "realpath_root", "request_filename", "limit_rate"}
 
@@ -17,11 +16,12 @@ _OF_SETTINGS = {"document_root", "realpath_root", "request_filename", "limit_rat
 class Values:
     """Evaluates values of one server of a side."""
 
-    def __init__(self, side: Side, server: int, compiler: Compiler, keys: Keys) -> None:
+    def __init__(self, side: Side, server: int, compiler: Compiler, tables: Tables) -> None:
         self._side = side
         self._compiler = compiler
         self._server_name = side.server_name(server)
-        self._definitions = Definitions(side, keys)
+        self._definitions = compiler.definitions
+        self._tables = tables
 
     def value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
         """Return the value of a text with variables, and the state after it was read, which keeps values of maps."""
@@ -65,23 +65,58 @@ class Values:
 
     def _defined(self, name: str, state: State) -> tuple[Symbol, State]:
         """Return a variable that the configuration defines outside of scripts: nginx looks it up once."""
-        key = f"defined {self._definitions.number(name)}"
+        key = self._tables.key(self._definitions, name)
         is_kept = self._definitions.is_kept(name)
         if is_kept and key in (state.cached or {}):
-            assert state.cached is not None
-            return state.cached[key], state
-        sources: list[Symbol] = []
-        for used in sorted(self._definitions.used(name)):
-            source, state = self._variable(used, state, "map") if not used.isdigit() else (Text(b""), state)
-            sources.append(source)
-        value = Derived(key, tuple(sources))
-        if self._definitions.matches(name):
-            before = state.captures or BEFORE
-            sources = [value, *([before.subject] if before.subject is not None else [])]
-            state = replace(state, captures=Match(Derived("captures after " + key, tuple(sources)), before.pattern))
-        if is_kept:
-            state = replace(state, cached={**(state.cached or {}), key: value})
-        return value, state
+            return self._kept(name, key, state), state
+        value = self._looked_up(name, key, state)
+        kept = {key: value} if is_kept else {}
+        for inner in filter(self._definitions.is_kept, self._definitions.inner(name)):
+            inner_key = self._tables.key(self._definitions, inner)
+            if inner_key not in (state.cached or {}):
+                # Whether it is looked up now may depend on the row.
+                kept[inner_key] = Derived(f"{inner_key} by {key}", (value, self._fresh(inner, inner_key, state)))
+        if kept:
+            state = replace(state, cached={**(state.cached or {}), **kept})
+        return value, self._after(name, key, value, state)
+
+    def _looked_up(self, name: str, key: str, state: State) -> Symbol:
+        """Return what a look-up yields now, with what earlier ones have left."""
+        value = self._fresh(name, key, state)
+        earlier = {}
+        for inner in self._definitions.inner(name):
+            inner_key = self._tables.key(self._definitions, inner)
+            if inner_key in (state.cached or {}):
+                kept = self._kept(inner, inner_key, state)
+                if kept != self._fresh(inner, inner_key, state):
+                    earlier[inner_key] = kept
+        if not earlier:
+            return value
+        return Derived(f"{key} with {' '.join(earlier)}", (*value.sources, *earlier.values()))
+
+    def _kept(self, name: str, key: str, state: State) -> Symbol:
+        """Return what an earlier look-up has left, which is that of now if nothing has changed since."""
+        assert state.cached is not None
+        kept, fresh = state.cached[key], self._fresh(name, key, state)
+        return fresh if isinstance(kept, Derived) and kept.sources[1:] == (fresh,) else kept
+
+    def _fresh(self, name: str, key: str, state: State) -> Derived:
+        return Derived(key, tuple(self._base(base, state) for base in self._definitions.bases(name)))
+
+    def _base(self, name: str, state: State) -> Symbol:
+        return state.capture(name, "map") if name.isdigit() else self._variable(name, state, "map")[0]
+
+    def _after(self, name: str, key: str, value: Symbol, state: State) -> State:
+        """Return the state after a look-up, which may have set captures."""
+        if not self._definitions.matches(name):
+            return state
+        before = state.captures or BEFORE
+        sources = [value, *([before.subject] if before.subject is not None else [])]
+        state = replace(state, captures=Match(Derived("captures after " + key, tuple(sources)), before.pattern))
+        for group in self._definitions.groups(name):
+            earlier = (state.values or {}).get(group, Variable(group + state.epoch))
+            state = state.with_value(group, Derived(f"{group} after {key}", (value, earlier)))
+        return state
 
     def reads_settings(self, operation: Operation) -> bool:
         """Return whether the values of an operation may depend on the settings in force."""

@@ -33,9 +33,9 @@ class Candidate:
 def candidates(region: Region, host: str | None) -> Iterator[Candidate]:
     """Yield requests of a region to one host, the plainest first."""
     first = Candidate(host=host)
-    for subject in region.subjects():
+    for subject, known in region.values.items():
         if isinstance(subject, Variable | Derived):
-            value = example(*region.patterns(subject), subject)
+            value = example(tuple(known.inside), tuple(known.outside), subject)
             if value is not None:
                 first = with_value(first, subject.name, value)
     yield first

@@ -36,7 +36,7 @@ mod _native {
     #[pymodule_export]
     use super::prove_map::{MapProof, prove_map};
     #[pymodule_export]
-    use super::request::{RequestModel, RequestTally, SiteRefusedError};
+    use super::request::{RequestModel, RequestTally, SiteRefusedError, captures};
     #[pymodule_export]
     use super::rewrite::{Compilation, PatternError, RefusedError, compile_rewrites, reasons};
     #[pymodule_export]

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::request::model::Model;
 use crate::request::outcome::{Outcome, Step};
+use crate::request::patterns::{Pattern, Patterns};
 use crate::request::record::Steps;
 use crate::request::refused::Refused;
 use crate::request::site::Site;
@@ -20,6 +21,21 @@ pyo3::create_exception!(
     pyo3::exceptions::PyException,
     "nginx does not start with a site: (number of the directive, nginx's message)."
 );
+
+/// Names of groups, with what they captured.
+type Named = Vec<(Vec<u8>, Vec<u8>)>;
+
+/// What a pattern, in PCRE's syntax, captures in a subject: the whole match and the groups, and the groups by name.
+/// `None` if it does not match, or that is not known.
+#[pyfunction]
+pub fn captures(pattern: &[u8], subject: &[u8]) -> Option<(Vec<Option<Vec<u8>>>, Named)> {
+    let pattern = Pattern { node: 0, text: pattern.into(), caseless: false };
+    let patterns = Patterns::new(vec![pattern]).ok()?;
+    patterns.first(subject, 0..1).ok()??;
+    let captures = patterns.captures(0, subject).ok()?;
+    let groups = captures.groups.into_iter().map(|group| group.map(|text| text.0)).collect();
+    Some((groups, captures.named.into_iter().map(|(name, text)| (name.0, text.0)).collect()))
+}
 
 /// The model of a site.
 #[pyclass(frozen, module = "nginxopt._native")]

@@ -158,6 +158,47 @@ MISTAKES = (
         "rewrite ^/x$ /y permanent;",
         "absolute_redirect off; rewrite ^/x$ /y permanent;",
     ),
+    Pair(
+        "a condition for a map, whose keys ignore case",
+        "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
+        "server { listen 127.0.0.1:{P}; if ($uri = /a) { return 403; } }",
+    ),
+    Pair(
+        "a value in a map",
+        "map $uri $x { /a 1; /b 2; /c 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $uri $x { /a 1; /b 4; /c 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "patterns of a map in another order",
+        "map $uri $x { ~^/a 1; ~b$ 2; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $uri $x { ~b$ 2; ~^/a 1; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a map of a prefix that is found too early",
+        "map $uri $p { ~^(?<k>/a/b|/a) $k; } map $p $x { /a 1; /a/b 2; }"
+        " server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $uri $p { ~^(?<k>/a|/a/b) $k; } map $p $x { /a 1; /a/b 2; }"
+        " server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a value that an outer map has kept",
+        "map $uri $i { /a 1; default 2; } map $arg_x $o { 1 $i; default 0; }"
+        " server { listen 127.0.0.1:{P}; set $y $o; rewrite ^ /a; return 200 $i; }",
+        "map $uri $i { /a 1; default 2; } map $arg_x $o { 1 $i; default 0; }"
+        " server { listen 127.0.0.1:{P}; set $y $i; rewrite ^ /a; return 200 $i; }",
+    ),
+    Pair(
+        "the first name of a server, for a request without Host",
+        "server { listen 127.0.0.1:{P}; server_name a; location / { return 301 https://$host$uri; } }",
+        "server { listen 127.0.0.1:{P}; server_name b; location / { return 301 https://$host$uri; } }",
+    ),
+    Pair(
+        "the first name of a server, in a map",
+        'map $host/$uri $x { ~^a/ 1; default 2; } server { listen 127.0.0.1:{P}; server_name a _;'
+        " location / { return 200 $x; } }",
+        'map $host/$uri $x { ~^a/ 1; default 2; } server { listen 127.0.0.1:{P}; server_name b _;'
+        " location / { return 200 $x; } }",
+    ),
 )  # fmt: skip
 """What is different."""
 
@@ -213,10 +254,53 @@ HARMLESS = (
         "rewrite ^/x/(.*)$ /y/$1 last; location /y/ { root {T}/r; }",
         "rewrite ^/x/(.*)$ /y/$1; location /y/ { root {T}/r; }",
     ),
+    Pair(
+        "a condition for a map",
+        "map $host $x { a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
+        r"server { listen 127.0.0.1:{P}; if ($host ~* ^a\z) { return 403; } }",
+    ),
+    Pair(
+        "keys of a map in another order",
+        "map $request_uri $x { /a 1; ~^/ 9; /b 2; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $request_uri $x { /b 2; /a 1; ~^/ 9; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a row that no value reaches",
+        "map $uri $x { volatile; ~^/a 1; ~^/ab 2; /ac 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $uri $x { volatile; ~^/a 1; /ac 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "patterns of a map by their prefix",
+        "map $request_uri $x { ~^/a/b 2; ~^/a 1; ~^/c 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $request_uri $p { ~^(?<k>/a/b|/a|/c) $k; } map $p $x { /a 1; /a/b 2; /c 3; }"
+        " server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "rewrites as a map",
+        r"rewrite ^/a\z /x permanent; rewrite ^/b\z /y permanent; rewrite ^/a\z /z permanent; return 404;",
+        'map $uri $k { volatile; /a /a; /b /b; "" -; } map $uri $to { volatile; /a /x; /b /y; }'
+        " server { listen 127.0.0.1:{P}; server_name h; root {T}/none;"
+        " if ($k = $uri) { rewrite ^ $to permanent; } return 404; }",
+    ),
+    Pair(
+        "a variable that a script has set before it reads it",
+        "if ($uri ~ ^/a) { return 403; } location / { root {T}/r; }",
+        "set $x $uri; if ($x ~ ^/a) { return 403; } location / { root {T}/r; }",
+    ),
 )  # fmt: skip
 """What is equivalent."""
 
 UNKNOWN = (
+    Pair(
+        "a rule behind a missing include that may say where the server listens",
+        "server { return 403; include {T}/nx.conf; }",
+        "server { include {T}/nx.conf; return 403; }",
+    ),
+    Pair(
+        "a server less, of those that may listen on what is missing",
+        "server { include {T}/a.conf; } server { include {T}/nx.conf; }",
+        "server { include {T}/nx.conf; }",
+    ),
     Pair("a missing include", "include {T}/nx.conf; rewrite ^/a /b;", "rewrite ^/a /b; include {T}/nx.conf;"),
     Pair(
         "Lua before a rule",
@@ -225,9 +309,9 @@ UNKNOWN = (
     ),
     Pair("ranges", "max_ranges 0;", "max_ranges 1;"),
     Pair(
-        "a condition for a map",
+        "a condition for a map that keeps its value",
         "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
-        "server { listen 127.0.0.1:{P}; if ($uri = /a) { return 403; } }",
+        r"server { listen 127.0.0.1:{P}; if ($uri ~* ^/a\z) { return 403; } }",
     ),
     Pair(
         "another time-out",

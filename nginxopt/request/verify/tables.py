@@ -1,0 +1,137 @@
+"""Maps whose rows are known: which of them answers, as far as a configuration tells."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from nginxopt.request.verify.definitions import Definitions
+from nginxopt.request.verify.patterns import escaped, group_names
+from nginxopt.request.verify.side import Definition
+from nginxopt.request.verify.substitution import captured
+from nginxopt.request.verify.symbols import Capture, Derived, Match, Symbol, Text, join, pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row with a pattern, in PCRE's syntax."""
+
+    pattern: bytes
+    value: bytes
+
+
+class Table:
+    """A map without host names.
+
+    Attributes:
+        source: What is looked up, as written.
+        exact: The values of plain keys, which are in lower case.
+        rows: The patterns in their order; they are not tried on the empty string (`ngx_http_map_find`).
+        default: The value otherwise.
+    """
+
+    def __init__(self, source: bytes, exact: dict[bytes, bytes], rows: tuple[Row, ...], default: bytes) -> None:
+        self.source = source
+        self.exact = exact
+        self.rows = rows
+        self.default = default
+
+    @cached_property
+    def _keys(self) -> list[bytes]:
+        return sorted(self.exact)
+
+    def keys(self, beginning: bytes | None) -> Iterator[bytes]:
+        """Yield the plain keys that start with these bytes in lower case; all for None."""
+        for at in range(0 if beginning is None else bisect_left(self._keys, beginning), len(self._keys)):
+            if beginning is not None and not self._keys[at].startswith(beginning):
+                break
+            yield self._keys[at]
+
+    def shorter_keys(self, beginning: bytes) -> Iterator[bytes]:
+        """Yield the plain keys that these bytes in lower case start with, without themselves."""
+        return (beginning[:end] for end in range(len(beginning)) if beginning[:end] in self.exact)
+
+
+def key_pattern(key: bytes) -> bytes:
+    """Return a pattern that matches a key in any case of letters."""
+    flag = b"(?i)" if key.upper() != key else b""
+    return flag + b"^" + escaped(key) + rb"\z"
+
+
+def table_of(form: Definition) -> Table | None:
+    """Return the table of a map; None if its rows are not divided: host names, `geo`, `split_clients`."""
+    if form["kind"] != "map":
+        return None
+    exact: dict[bytes, bytes] = {}
+    rows: list[Row] = []
+    default = b""
+    for stated in form["rows"]:
+        words = [word.encode("latin-1") for word in stated["args"]]
+        if words == [b"hostnames"]:
+            return None
+        if len(words) != 2:
+            continue
+        key, value = words
+        if key == b"default":
+            default = value
+        elif key.startswith(b"~"):
+            rows.append(Row(b"(?i)" + key[2:] if key.startswith(b"~*") else key[1:], value))
+        else:
+            exact[key.removeprefix(b"\\").lower()] = value
+    return Table(form["source"].encode("latin-1"), exact, tuple(rows), default)
+
+
+class Tables:
+    """The tables of both sides, by the names of what is looked up in them."""
+
+    def __init__(self) -> None:
+        self._defined: dict[str, tuple[Definitions, str]] = {}
+        self._known: dict[str, Table | None] = {}
+
+    def key(self, definitions: Definitions, name: str) -> str:
+        """Return what stands for a defined variable in symbols: the same for equal definitions."""
+        key = f"defined {definitions.number(name)}"
+        self._defined.setdefault(key, (definitions, name))
+        return key
+
+    def table(self, symbol: Derived) -> Table | None:
+        """Return the table that a value is looked up in; None if it is none, or not known."""
+        if symbol.name not in self._defined:
+            return None
+        if symbol.name not in self._known:
+            definitions, name = self._defined[symbol.name]
+            used = set().union(*(definitions.used(each) for each in (name, *definitions.inner(name))))
+            self._known[symbol.name] = None if name in used else table_of(definitions.form(name))
+        return self._known[symbol.name]
+
+    def is_kept(self, symbol: Derived) -> bool:
+        """Return whether the value may be that of an earlier look-up."""
+        definitions, name = self._defined[symbol.name]
+        return definitions.is_kept(name)
+
+    def source(self, symbol: Derived, table: Table) -> Symbol:
+        """Return what is looked up."""
+        return self._evaluated(symbol, table.source, None)
+
+    def value(self, symbol: Derived, text: bytes, match: Match | None) -> Symbol:
+        """Return the value of a row, whose pattern matched."""
+        return self._evaluated(symbol, text, match)
+
+    def _evaluated(self, symbol: Derived, text: bytes, match: Match | None) -> Symbol:
+        definitions, name = self._defined[symbol.name]
+        known = dict(zip(definitions.bases(name), symbol.sources, strict=True))
+        groups = () if match is None or match.pattern is None else group_names(match.pattern)
+        parts: list[Symbol] = []
+        for piece in pieces(text):
+            if isinstance(piece, bytes):
+                parts.append(Text(piece))
+            elif match is not None and (piece.isdigit() or piece in groups):
+                parts.append(captured(Capture(match, piece, "map")))
+            elif definitions.defines(piece):
+                key = self.key(definitions, piece)
+                parts.append(Derived(key, tuple(known[base] for base in definitions.bases(piece))))
+            else:
+                parts.append(known[piece])
+        return join(parts)

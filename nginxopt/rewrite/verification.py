@@ -1,0 +1,81 @@
+"""Asks `verify` about a result: a second proof, which shares with the first nothing but the reading of patterns.
+
+A whole configuration is compared as a whole. A fragment is compared in a server that shows what becomes of a request.
+"""
+
+from __future__ import annotations
+
+from nginxopt.config import Config, load_text, reread
+from nginxopt.config.context import Context
+from nginxopt.errors import InputError, NginxoptError
+from nginxopt.request.model import Model
+from nginxopt.request.verify import Verification, verify
+from nginxopt.rewrite.emission import Emission
+from nginxopt.semantics.site import Build
+from nginxopt.text import encode
+from nginxopt.version import Version
+
+_IN_SERVER = ("http", "server")
+_STATE = b'add_header X-State "$uri $args";'
+_WHOLE = b"events {}\nhttp {\n%s\nserver {\nlisten 80;\n%s\n%s\n}\n}\n"
+
+
+class NotVerifiedError(Exception):
+    """Two configurations cannot be compared."""
+
+
+def verification(emission: Emission, version: Version) -> Verification:
+    """Compare a configuration with its result. Raises `NotVerifiedError` with the reason, a phrase.
+
+    `version` is that of the nginx that runs both.
+    """
+    before, after = _sides(emission)
+    try:
+        return verify(Model(before, Build(version)), Model(after, Build(version)))
+    except NginxoptError as error:
+        raise NotVerifiedError(f"the configuration is not understood as a site: {error}") from None
+
+
+def _sides(emission: Emission) -> tuple[Config, Config]:
+    config = emission.plan.config
+    texts = {change.file.path: change.after for change in emission.changes}
+    if config.http is not None:
+        if emission.maps_path is not None:
+            texts[emission.maps_path] = emission.maps
+        return config, reread(config, texts)
+    if len(config.files) > 1 or config.missing:
+        raise NotVerifiedError("a file that includes others is compared with its nginx.conf: name that with -c")
+    context = _context(emission)
+    variables = b" ".join(encode(regex_map.variable or "") for regex_map in emission.plan.regex_maps)
+    main = config.main
+    return (
+        _around(context, main.source.data, b"", variables),
+        _around(context, emission.after(main), emission.http, variables),
+    )
+
+
+def _context(emission: Emission) -> Context:
+    """Return where a fragment is included; in a server if that is left open, as the result takes it."""
+    places = set(emission.plan.config.contexts(emission.plan.config.main))
+    if _IN_SERVER in places:
+        return _IN_SERVER
+    if len(places) != 1:
+        raise NotVerifiedError("it is not known where the file is included: say it with --context")
+    return places.pop()
+
+
+def _around(context: Context, text: bytes, maps: bytes, variables: bytes) -> Config:
+    """Return a fragment in a server, which also shows the values of some variables."""
+    match context:
+        case ("http", "server"):
+            whole = _WHOLE % (maps, text, b"location / { %s }" % _STATE)
+        case ("http", "server", "location"):
+            whole = _WHOLE % (maps, b"location / { %s" % _STATE, text + b"\n}")
+        case ("http",):
+            whole = _WHOLE % (maps + text, b"", b'return 200 "%s";' % variables)
+        case _:
+            raise NotVerifiedError(f"a file for {', '.join(context) or 'the main context'} is not compared")
+    try:
+        return load_text(whole, "nginx.conf", missing_ok=True)
+    except InputError as error:
+        raise NotVerifiedError(str(error)) from None

@@ -1,0 +1,117 @@
+"""`verify` as a second proof: a right result is equivalent, and no seeded fault that changes a response is."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.rewrite import Emission, Options, emit, plan
+from nginxopt.rewrite.verification import NotVerifiedError, verification
+from nginxopt.version import Version
+from tests.rewrite.mutations import directives, grouped, guards, listed, residuals, rows
+from tests.rewrite.mutations.fault import Mutation
+from tests.rewrite.mutations.obligations import Refutation
+from tests.rewrite.mutations.programs import program
+from tests.support import ROOT
+
+VERSION = Version(1, 22, 1)
+
+_SMALL = ("location-one", "location-first", "location-stays", "location-case", "two", "two-kept", "location", "groups")
+"""Programs that are compared in an instant."""
+
+_INVISIBLE = {
+    Refutation.TRUE_IN_VAIN, Refutation.REGEX_FOR_A_KEY, Refutation.MORE_THAN_MAPS, Refutation.IF_IN_A_LOCATION,
+    Refutation.NOT_A_REWRITE_WITH_A_FLAG, Refutation.NEW_RULE_LISTS_NOTHING, Refutation.TWO_MAPS,
+    Refutation.GROUP_OF_OTHERS, Refutation.GROUP_OF_A_URI, Refutation.SET_AND_MAPPED, Refutation.KEPT_RULE_CHANGED,
+    Refutation.CAPTURES_NOT_EMPTIED, Refutation.CAPTURES_EMPTIED, Refutation.DOES_SOMETHING_ELSE,
+}  # fmt: skip
+"""Obligations whose breach need not change a response: of form, and of captures, which a fragment does not show."""
+
+_FAULTS = [
+    mutation
+    for module in (guards, rows, directives, residuals, listed, grouped)
+    for mutation in module.MUTATIONS
+    if mutation.program in _SMALL and mutation.refuted_by not in _INVISIBLE
+]
+
+
+def verdict(emission: Emission) -> str:
+    """What `verify` says of a result; `refused` where nginx would not start with it."""
+    try:
+        return verification(emission, VERSION).verdict
+    except NotVerifiedError:
+        return "refused"
+
+
+@pytest.mark.parametrize("name", _SMALL)
+def test_the_text_without_a_fault(name: str) -> None:
+    """The emissions that the faults are put into are equivalent."""
+    assert verdict(program(name)) == "equivalent"
+
+
+@pytest.mark.parametrize("mutation", _FAULTS, ids=lambda mutation: mutation.name)
+def test_a_fault_is_not_equivalent(mutation: Mutation) -> None:
+    """A fault that may change a response is never called equivalent."""
+    assert verdict(mutation.damage(program(mutation.program))) != "equivalent"
+
+
+def test_most_faults_have_a_witness() -> None:
+    """Half of the faults have a request that shows them, and there are many."""
+    verdicts = [verdict(mutation.damage(program(mutation.program))) for mutation in _FAULTS]
+    assert len(verdicts) > 30
+    assert verdicts.count("different") > len(verdicts) / 2
+
+
+def compiled(text: str, context: str | None = None) -> Emission:
+    """The result for a configuration or a fragment."""
+    return emit(plan(load_text(text.encode(), "rules.conf", context=context, missing_ok=True), Options(groups=True)))
+
+
+PREFIXES = "".join(f"rewrite ^/old/{name}/(.*)$ /new/{name}/$1 permanent;\n" for name in "abcdefgh")
+
+EQUIVALENT = {
+    "prefixes": (PREFIXES, "server"),
+    "a suffix behind prefixes": (PREFIXES + r"rewrite \.asp$ /gone permanent;", "server"),
+    "a prefix of another": (PREFIXES + "rewrite ^/old/a/b/(.*)$ /x/$1 last; rewrite ^/old /y? redirect;", "server"),
+    "segments": (PREFIXES + "rewrite ^/shop/([^/]+)/item/(.*)$ /store/$1/$2?id=$2 permanent;", "server"),
+    "percent signs": ("rewrite ^/a$ /b%20c permanent; rewrite ^/b$ http://x.test/%C3%A9?a=%20 redirect;", "server"),
+    "a group": ("rewrite ^/(a|b)/$ /c/$1 permanent; rewrite ^/d$ /e permanent;", "server"),
+    "a location": ("rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent; rewrite ^/e/(.*)$ /f/$1 break;", "location"),
+    "a map": (
+        "map $request_uri $new { " + " ".join(f"~^/old/{name}/ {name};" for name in "abcdefgh") + " default 0; }",
+        "http",
+    ),
+    "a whole configuration": (
+        f"events {{}} http {{ server {{ listen 127.0.0.1:80; {PREFIXES} location / {{ root /srv; }} }}"
+        " server { listen 127.0.0.1:81; rewrite ^/x$ /y permanent; rewrite ^/z$ /w permanent; return 404; } }",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EQUIVALENT)
+def test_a_result_is_equivalent(name: str) -> None:
+    """What is moved is equivalent by the second proof, too."""
+    emission = compiled(*EQUIVALENT[name])
+    assert emission.changes
+    result = verification(emission, VERSION)
+    assert (result.verdict, result.doubts) == ("equivalent", ())
+
+
+def test_a_public_list() -> None:
+    """A list of a real site is equivalent."""
+    text = (ROOT / "fixtures" / "telerik" / "redirects.conf").read_text()
+    assert verification(compiled(text, "server"), VERSION).verdict == "equivalent"
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "reason"),
+    [
+        ("rewrite ^/a$ /b permanent; include part.conf;", "server", "a file that includes others"),
+        ("if ($uri ~ ^/a) { rewrite ^/a$ /b permanent; }", "http,server,if", "a file for http, server, if"),
+    ],
+)
+def test_what_is_not_compared(text: str, context: str, reason: str) -> None:
+    """A fragment that cannot be put into a server is not compared, with the reason."""
+    with pytest.raises(NotVerifiedError, match=reason):
+        verification(compiled(text, context), VERSION)
