@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 
+from tests.verify_fuzz import maps
 from tests.verify_fuzz.pairs import Figures, pair, play
 
 
@@ -25,11 +26,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first pair")
     parser.add_argument("--requests", type=int, default=200, metavar="N", help="requests to each pair")
+    parser.add_argument("--maps", action="store_true", help="compare small sites around maps")
     options = parser.parse_args()
     figures, reasons = Figures(), Counter[str]()
     started, number = time.monotonic(), options.first
     while time.monotonic() - started < options.seconds and number < options.first + options.pairs:
-        play(pair(random.Random(f"{options.seed}-{number}"), options.seed, number), options.requests, figures, reasons)
+        seed = f"{options.seed}-{number}"
+        if options.maps:
+            maps.play(seed, figures)
+        else:
+            play(pair(random.Random(seed), options.seed, number), options.requests, figures, reasons)
         number += 1
     print(figures)
     for reason, count in reasons.most_common(15):

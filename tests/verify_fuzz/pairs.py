@@ -91,13 +91,13 @@ def play(pair: Pair, requests: int, figures: Figures, reasons: Counter[str]) -> 
         return
     asked = [(port, data) for port, data in asks(pair.site, 1, requests, range(requests))]
     texts = [written(piece, int(_PORTS[port])) for port, data in asked if (piece := parts(data))]
-    for world in _WORLDS:
+    for world in WORLDS:
         for text, mine, theirs in zip(
             texts, old.native.answers(texts, world), new.native.answers(texts, world), strict=True
         ):
-            if _visible(mine) != _visible(theirs):
+            if visible(mine) != visible(theirs):
                 figures.wrong += 1
-                print(f"WRONG {pair.site.name} {pair.told}\n  {text}\n  {_visible(mine)}\n  {_visible(theirs)}")
+                print(f"WRONG {pair.site.name} {pair.told}\n  {text}\n  {visible(mine)}\n  {visible(theirs)}")
                 return
 
 
@@ -105,7 +105,8 @@ def _model(text: str) -> Model:
     return Model(load_text(text.encode("utf-8", "surrogateescape"), "nginx.conf"), _BUILD)
 
 
-def _visible(answer: str) -> object:
+def visible(answer: str) -> object:
+    """Return what a client or an upstream sees of an outcome."""
     outcome = json.loads(answer)
     if outcome["unknown"]:
         outcome["unknown"] = outcome["unknown"]["reason"]
@@ -113,7 +114,8 @@ def _visible(answer: str) -> object:
     return [outcome[name] for name in _VISIBLE], headers, outcome["file"] if outcome["kind"] == "static" else None
 
 
-_WORLDS = [
+WORLDS = [
     json.dumps({"files": {"existing": existing, "missing": [], "disk": False, "root": None}, "variables": {}})
     for existing in ([], ["/srv/nginx/r/f.txt", "/srv/nginx/r/d/", "/srv/nginx/r/x.html", "/srv/nginx/al/f.txt"])
 ]
+"""What exists: nothing, and some files."""

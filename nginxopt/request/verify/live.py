@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nginxopt.request.verify.definitions import Definitions, groups_of
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.symbols import variables
-from nginxopt.request.verify.tables import Tables
 from nginxopt.semantics.site.form import StatementForm
 
 
@@ -22,27 +21,19 @@ class Live:
         captures: Whether `$1` and the like are read where what an earlier pattern matched may still stand in them.
         kept: The names of variables that are read though the script has not set them before: from `names`, those whose
             value counts when a script is over.
-        tables: The keys of the defined variables among `names`.
-        kept_tables: Those among `kept`.
     """
 
     names: frozenset[str]
     everything: bool
     captures: bool
     kept: frozenset[str]
-    tables: frozenset[str]
-    kept_tables: frozenset[str]
 
     def reads(self, name: str, *, is_over: bool) -> bool:
         """Return whether a variable is read, within a script or when it is over."""
         return self.everything or name in (self.kept if is_over else self.names)
 
-    def looks_up(self, key: str, *, is_over: bool) -> bool:
-        """Return whether a defined variable is read, by its key in `Tables`."""
-        return self.everything or key in (self.kept_tables if is_over else self.tables)
-
     @classmethod
-    def of(cls, sides: tuple[Side, Side], definitions: tuple[Definitions, Definitions], tables: Tables) -> Live:
+    def of(cls, sides: tuple[Side, Side], definitions: tuple[Definitions, Definitions]) -> Live:
         """Return what is read in these sides."""
         words = {word for side in sides for word in _words(side)}
         rewrites = {word for side in sides for word in _replacements(side)}
@@ -52,20 +43,7 @@ class Live:
         everything = everything or any(side.has_opaque for side in sides)
         has_captures = everything or any(name.isdigit() for name in digits)
         kept = set().union(*(_kept(side, defined) for side, defined in zip(sides, definitions, strict=True)))
-        return cls(
-            frozenset(names),
-            everything,
-            has_captures,
-            frozenset(kept),
-            frozenset(_keys(names, definitions, tables)),
-            frozenset(_keys(kept, definitions, tables)),
-        )
-
-
-def _keys(names: Iterable[str], definitions: tuple[Definitions, Definitions], tables: Tables) -> Iterator[str]:
-    """Yield the keys of the defined ones among variables."""
-    for defined in definitions:
-        yield from (tables.key(defined, name) for name in names if defined.defines(name))
+        return cls(frozenset(names), everything, has_captures, frozenset(kept))
 
 
 def _kept(side: Side, definitions: Definitions) -> set[str]:

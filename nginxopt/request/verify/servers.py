@@ -55,7 +55,7 @@ class Comparison:
         self._tables = Tables()
         self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
         definitions = (self._compilers[0].definitions, self._compilers[1].definitions)
-        self._live = Live.of(self._sides, definitions, self._tables)
+        self._live = Live.of(self._sides, definitions)
         self._known: dict[tuple[int, int], Compared] = {}
 
     def servers(self, old: int, new: int) -> Compared:

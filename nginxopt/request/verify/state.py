@@ -24,7 +24,8 @@ class State:
         uri: `$uri`.
         args: `$args`.
         values: The values of variables that were set, and of named captures, by name.
-        cached: The values of maps that were looked up; nginx keeps them.
+        cached: The values of maps that were looked up, by their variables; nginx keeps them. A name with a
+            space stands for what an operation may have looked up.
         captures: Where `$1` comes from; None after a pattern that did not match.
         is_changed: Whether the URI was changed, so that it is not passed on as the client sent it.
         is_stopped: Whether a `break` followed such a change.
@@ -75,7 +76,8 @@ class State:
         `is_over`: at the end of a script.
         """
         values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name, is_over=is_over))
-        tables = ((key, value) for key, value in (self.cached or {}).items() if live.looks_up(key, is_over=is_over))
+        cached = (self.cached or {}).items()
+        tables = ((name, value) for name, value in cached if " " in name or live.reads(name, is_over=is_over))
         return (
             self.uri,
             self.args,

@@ -67,40 +67,39 @@ class Values:
         """Return a variable that the configuration defines outside of scripts: nginx looks it up once."""
         key = self._tables.key(self._definitions, name)
         is_kept = self._definitions.is_kept(name)
-        if is_kept and key in (state.cached or {}):
-            return self._kept(name, key, state), state
+        if is_kept and name in (state.cached or {}):
+            return self._kept(name, state), state
         value = self._looked_up(name, key, state)
-        kept = {key: value} if is_kept else {}
+        kept = {name: value} if is_kept else {}
         for inner in filter(self._definitions.is_kept, self._definitions.inner(name)):
-            inner_key = self._tables.key(self._definitions, inner)
-            if inner_key not in (state.cached or {}):
+            if inner not in (state.cached or {}):
                 # Whether it is looked up now may depend on the row.
-                kept[inner_key] = Derived(f"{inner_key} by {key}", (value, self._fresh(inner, inner_key, state)))
+                kept[inner] = Derived(f"{inner} by {key}", (value, self._fresh(inner, state)))
         if kept:
             state = replace(state, cached={**(state.cached or {}), **kept})
         return value, self._after(name, key, value, state)
 
     def _looked_up(self, name: str, key: str, state: State) -> Symbol:
         """Return what a look-up yields now, with what earlier ones have left."""
-        value = self._fresh(name, key, state)
+        value = self._fresh(name, state)
         earlier = {}
         for inner in self._definitions.inner(name):
-            inner_key = self._tables.key(self._definitions, inner)
-            if inner_key in (state.cached or {}):
-                kept = self._kept(inner, inner_key, state)
-                if kept != self._fresh(inner, inner_key, state):
-                    earlier[inner_key] = kept
+            if inner in (state.cached or {}):
+                kept = self._kept(inner, state)
+                if kept != self._fresh(inner, state):
+                    earlier[inner] = kept
         if not earlier:
             return value
         return Derived(f"{key} with {' '.join(earlier)}", (*value.sources, *earlier.values()))
 
-    def _kept(self, name: str, key: str, state: State) -> Symbol:
+    def _kept(self, name: str, state: State) -> Symbol:
         """Return what an earlier look-up has left, which is that of now if nothing has changed since."""
         assert state.cached is not None
-        kept, fresh = state.cached[key], self._fresh(name, key, state)
+        kept, fresh = state.cached[name], self._fresh(name, state)
         return fresh if isinstance(kept, Derived) and kept.sources[1:] == (fresh,) else kept
 
-    def _fresh(self, name: str, key: str, state: State) -> Derived:
+    def _fresh(self, name: str, state: State) -> Derived:
+        key = self._tables.key(self._definitions, name)
         return Derived(key, tuple(self._base(base, state) for base in self._definitions.bases(name)))
 
     def _base(self, name: str, state: State) -> Symbol:

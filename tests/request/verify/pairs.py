@@ -188,6 +188,13 @@ MISTAKES = (
         " server { listen 127.0.0.1:{P}; set $y $i; rewrite ^ /a; return 200 $i; }",
     ),
     Pair(
+        "a copy of a map, which is looked up by itself",
+        'map $uri $m { ~^/(a|b) 1; } map $uri $n { default $m; } server { listen 127.0.0.1:{P};'
+        ' set $x $n; rewrite "^a(?!)" /; set $y $m; return 200 "$1"; }',
+        'map $uri $m { ~^/(a|b) 1; } map $uri $n { default $m; } map $uri $o { ~^/(a|b) 1; }'
+        ' server { listen 127.0.0.1:{P}; set $x $n; rewrite "^a(?!)" /; set $y $o; return 200 "$1"; }',
+    ),
+    Pair(
         "the first name of a server, for a request without Host",
         "server { listen 127.0.0.1:{P}; server_name a; location / { return 301 https://$host$uri; } }",
         "server { listen 127.0.0.1:{P}; server_name b; location / { return 301 https://$host$uri; } }",

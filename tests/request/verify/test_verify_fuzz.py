@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from nginxopt.request.verify import Verification
-from tests.verify_fuzz import pairs
+from tests.verify_fuzz import maps, pairs
 from tests.verify_fuzz.pairs import Figures, pair, play
 
 SEED = 11
@@ -28,6 +28,25 @@ def test_pairs_at_random() -> None:
     assert (figures.wrong, figures.failed) == (0, 0)
     assert figures.equivalent
     assert figures.different
+
+
+def test_maps_at_random() -> None:
+    """No pair of sites around maps is called equivalent that requests tell apart, and each verdict occurs."""
+    figures = Figures()
+    for number in range(40):
+        maps.play(f"{SEED}-{number}", figures)
+    assert figures.wrong == 0
+    assert all((figures.equivalent, figures.different, figures.unknown))
+
+
+def test_a_wrong_verdict_about_maps_is_seen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """If every pair of sites around maps is called equivalent, some are seen not to be."""
+    monkeypatch.setattr(maps, "verify", lambda *_: Verification(None, (), 1, 0, ()))
+    figures = Figures()
+    for number in range(10):
+        maps.play(f"{SEED}-{number}", figures)
+    assert figures.wrong
+    assert "WRONG" in capfd.readouterr().out
 
 
 def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
