@@ -6,7 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
@@ -78,13 +78,11 @@ class Site:
     script: list[str]
     end: str
     locations: str
-    sets: bool = field(default=True)
 
     def text(self) -> str:
         """Return the configuration."""
         maps = "\n".join(each.text(number) for number, each in enumerate(self.maps))
-        sets = 'set $v ""; set $w "";' if self.sets else ""
-        script = " ".join([sets, *self.script, self.end, self.locations])
+        script = " ".join(['set $v ""; set $w "";', *self.script, self.end, self.locations])
         return f"events {{}}\nhttp {{\n{maps}\nserver {{ listen 127.0.0.1:80; server_name h1; {script} }}\n}}\n"
 
 
@@ -100,7 +98,7 @@ def site(draw: random.Random) -> Site:
         return template.format(m=next(names), n=next(names))
 
     script = [filled(draw.choice(_STATEMENTS)) for _ in range(draw.randrange(1, 6))]
-    return Site(maps, script, filled(draw.choice(_ENDS)), filled(draw.choice(_LOCATIONS)), draw.random() < 0.7)
+    return Site(maps, script, filled(draw.choice(_ENDS)), filled(draw.choice(_LOCATIONS)))
 
 
 def _rows(draw: random.Random, number: int) -> list[tuple[str, str]]:

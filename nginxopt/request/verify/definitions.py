@@ -157,5 +157,5 @@ def _read(key: str, value: str) -> frozenset[str]:
 def _content(form: Definition) -> tuple[Hashable, ...]:
     """Return what a definition says, without the name of the variable that it defines."""
     if form["kind"] == "opaque":
-        return "opaque", form["variable"], form["reason"]
+        return "opaque", form["variable"], form["reason"], tuple(form["content"])
     return form["kind"], form["source"], tuple(tuple(row["args"]) for row in form["rows"])

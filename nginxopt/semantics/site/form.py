@@ -173,12 +173,13 @@ class GeoForm(TypedDict):
 
 
 class OpaqueVariableForm(TypedDict):
-    """A variable with a value that nobody knows."""
+    """A variable with a value that nobody knows. `content` is what defines it, as words."""
 
     kind: Literal["opaque"]
     node: Node
     variable: str
     reason: str
+    content: list[str]
 
 
 class UpstreamForm(TypedDict):

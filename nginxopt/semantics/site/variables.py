@@ -41,7 +41,8 @@ def defined(http: Level, nodes: Nodes, config: Config) -> Iterator[DefinedForm]:
         elif level.kind == _GEOIP:
             for row in level.directives:
                 if row.name.startswith("$"):
-                    yield _opaque(row, str(row.name), "geoip2 is not modelled", nodes)
+                    content = [*_words(level.opener), *_words(row)]
+                    yield _opaque(row, str(row.name), "geoip2 is not modelled", content, nodes)
         else:
             yield from _values(level, nodes)
 
@@ -59,7 +60,7 @@ def _values(level: Level, nodes: Nodes) -> Iterator[DefinedForm]:
         for directive in level.own(name):
             variable = next((arg for arg in directive.args if arg.startswith("$")), None)
             if variable is not None:
-                yield _opaque(directive, variable, _VALUES[name], nodes)
+                yield _opaque(directive, variable, _VALUES[name], _words(directive), nodes)
 
 
 def _table(level: Level, nodes: Nodes, config: Config) -> DefinedForm:
@@ -71,7 +72,8 @@ def _table(level: Level, nodes: Nodes, config: Config) -> DefinedForm:
         raise opener.error(message, nginx=opener.located(message))
     unread = next((row for row in level.own("include") if config.is_missing(row)), None)
     if unread is not None:
-        return _opaque(unread, variable, f"{unicode(unread.args[0])} is missing", nodes)
+        content = [*_words(opener), *(word for row in level.directives for word in _words(row))]
+        return _opaque(unread, variable, f"{unicode(unread.args[0])} is missing", content, nodes)
     node, rows = nodes.number(opener), [row_form(row, nodes) for row in level.directives if not _is_include(row)]
     source = latin(opener.args[0]) if len(opener.args) > 1 else None
     if level.kind == "geo":
@@ -91,5 +93,22 @@ def _is_include(row: Directive) -> bool:
     return row.name == "include" and len(row.args) == 1
 
 
-def _opaque(directive: Directive, variable: str, reason: str, nodes: Nodes) -> OpaqueVariableForm:
-    return {"kind": "opaque", "node": nodes.number(directive), "variable": latin(variable), "reason": reason}
+def _words(directive: Directive | None) -> list[str]:
+    """Return a directive as words, with the text of its block if that is no table."""
+    if directive is None:
+        return []
+    words = [latin(directive.name), *map(latin, directive.args), ";"]
+    if directive.block is not None and directive.name not in _TABLES and directive.name != _GEOIP:
+        span = directive.block.span
+        words.append(directive.source.data[span.start : span.end].decode("latin-1"))
+    return words
+
+
+def _opaque(directive: Directive, variable: str, reason: str, content: list[str], nodes: Nodes) -> OpaqueVariableForm:
+    return {
+        "kind": "opaque",
+        "node": nodes.number(directive),
+        "variable": latin(variable),
+        "reason": reason,
+        "content": content,
+    }

@@ -299,6 +299,21 @@ HARMLESS = (
 
 UNKNOWN = (
     Pair(
+        "a row beside a missing include in a map",
+        "map $host $x { include {T}/nx.map; a 1; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $host $x { include {T}/nx.map; a 2; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a variable of a script",
+        "js_set $x main.old; server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "js_set $x main.new; server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a variable of a database",
+        "geoip2 a.mmdb { $x source=$remote_addr city; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "geoip2 b.mmdb { $x source=$remote_addr city; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
         "a rule behind a missing include that may say where the server listens",
         "server { return 403; include {T}/nx.conf; }",
         "server { include {T}/nx.conf; return 403; }",
