@@ -89,6 +89,7 @@ _WRONG = (
     "server { location / { proxy_pass http://127.0.0.1:70000; } }",
     "server { location / { proxy_pass http://unix:; } }",
     "upstream u { server 127.0.0.1:1; } server { location / { proxy_pass http://u:80; } }",
+    "upstream u { server 127.0.0.1:1 wieght=2; } server { location / { proxy_pass http://u; } }",
     "upstream u { } server { location / { proxy_pass http://u; } }",
     "upstream u { server 127.0.0.1:1; } upstream U { server 127.0.0.1:1; }",
     "server { listen 127.0.0.1:1; listen 127.0.0.1:1; }",

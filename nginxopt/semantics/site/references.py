@@ -13,6 +13,10 @@ from nginxopt.version import Version
 _REQUEST_PORT, _OF_PORTS = Version(1, 29, 3), re.compile(r"(?:\$\{?|<)((?:is_)?request_port)\b", re.IGNORECASE)
 """Variables that came later (CHANGES 1.29.3)."""
 
+_SERVER_FLAGS = {"backup", "down", "drain", "resolve"}
+_SERVER_VALUES = ("fail_timeout=", "max_conns=", "max_fails=", "route=", "service=", "slow_start=", "weight=")
+"""The parameters of a `server` of an upstream, with those of NGINX Plus (`ngx_http_upstream_server`)."""
+
 _LEVELS = ("http", "server", "location", "if", "limit_except")
 _LOG_PARAMETERS = ("buffer=", "flush=", "gzip=", "if=")
 _CACHES = ("proxy_cache", "fastcgi_cache", "uwsgi_cache", "scgi_cache")
@@ -78,6 +82,10 @@ def _check_upstreams(http: Level) -> None:
             raise _refused(level.opener, f'duplicate upstream "{level.args[0]}"')
         if not level.own("server") and not level.own("state") and not level.is_open:
             raise _refused(level.opener, "no servers are inside upstream")
+        for server in level.own("server"):
+            for word in server.args[1:]:
+                if word not in _SERVER_FLAGS and not word.startswith(_SERVER_VALUES):
+                    raise _refused(server, f'invalid parameter "{word}"')
         seen.add(name)
 
 

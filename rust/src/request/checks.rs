@@ -1,6 +1,7 @@
 //! What nginx requires of the values of settings and of names, where reading them does not tell.
 
 use crate::request::access::Address;
+use crate::request::bytes::Bytes;
 use crate::request::handler::Handler;
 use crate::request::headers;
 use crate::request::refused::Refused;
@@ -69,9 +70,9 @@ fn fault(site: &Site, level: &Level, name: &str, directive: &Stated) -> Option<S
         "add_header" => words.get(2).filter(|word| **word != b"always").map(|word| parameter(word)),
         "fastcgi_param" => match words.get(2) {
             Some(word) if *word != b"if_not_empty" => Some(parameter(word)),
-            _ => of_values(directive),
+            _ => of_values(directive.args.get(1..).unwrap_or_default()),
         },
-        "proxy_set_header" => of_values(directive),
+        "proxy_set_header" => of_values(directive.args.get(1..).unwrap_or_default()),
         "allow" | "deny" if !Address::is_valid(first) => Some(parameter(first)),
         "index" => {
             words.iter().any(|word| word.is_empty()).then(|| "index \"\" in \"index\" directive is invalid".into())
@@ -91,9 +92,9 @@ fn fault(site: &Site, level: &Level, name: &str, directive: &Stated) -> Option<S
     }
 }
 
-/// The values of a directive have variables.
-fn of_values(directive: &Stated) -> Option<String> {
-    let values = directive.args.iter().filter(|value| !value.starts_with(b"~"));
+/// Values that have variables.
+fn of_values(values: &[Bytes]) -> Option<String> {
+    let values = values.iter().filter(|value| !value.starts_with(b"~"));
     values.map(|value| Value::parse(value, &mut Variables::default())).find_map(Result::err)
 }
 
@@ -138,7 +139,7 @@ fn split(word: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// `ngx_http_proxy_redirect`
 fn of_redirect(site: &Site, level: &Level, directive: &Stated) -> Option<String> {
-    let [word] = &directive.args[..] else { return of_values(directive) };
+    let [word] = &directive.args[..] else { return of_values(&directive.args) };
     if **word != *b"default" {
         return (**word != *b"off" && **word != *b"false").then(|| parameter(word));
     }
