@@ -11,6 +11,7 @@ from nginxopt.cli import options, site, stdout
 if TYPE_CHECKING:
     from nginxopt.config import Config
     from nginxopt.request.model import Model
+    from nginxopt.request.verify import Part
     from nginxopt.version import Version
 
 STATUSES = {"equivalent": 0, "different": 1, "unknown": 5}
@@ -19,6 +20,7 @@ _EXAMPLES = """\b
 Examples:
   nginxopt verify old/nginx.conf new/nginx.conf
   nginxopt verify site.conf site.new.conf --context server
+  nginxopt verify old/nginx.conf new/nginx.conf --only https://shop.example/api/
   nginxopt verify nginx.conf nginx.conf --old-version 1.22.1 --new-version 1.28.0
   nginxopt verify old/nginx.conf new/nginx.conf --nginx        ask nginx about the request, too
   nginxopt verify old/nginx.conf new/nginx.conf --format json
@@ -34,6 +36,7 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 ngi
 @options.TARGET_VERSION
 @click.option("--old-version", metavar="VERSION", callback=options.version, help="nginx version of OLD.")
 @click.option("--new-version", metavar="VERSION", callback=options.version, help="nginx version of NEW.")
+@click.option("--only", metavar="URL", help="Compare only requests to this host and port whose path starts alike.")
 @options.CONTEXT
 @options.check_with_nginx("Also ask nginx about the request, on 127.0.0.1 with echoes for upstreams.")
 @options.format_of(["text", "json"], "text")
@@ -43,6 +46,7 @@ def command(
     target_version: Version | None,
     old_version: Version | None,
     new_version: Version | None,
+    only: str | None,
     context: str | None,
     nginx: str | None,
     format_: str,
@@ -51,15 +55,14 @@ def command(
 
     OLD and NEW are main configurations, or parts of one. The result is "equivalent", "different" with a request that
     shows it, or "unknown" with what may change an answer. Compared are the responses of http and what upstreams get,
-    not speed, logs, time-outs and TLS. Without --nginx,
-    nothing is sent.
+    not speed, logs, time-outs and TLS. Without --nginx, nothing is sent.
     """
     from nginxopt.request.verify import confirm, report, verify
 
     (config, before), (new_config, after) = (
         _model(path, stated or target_version, context) for path, stated in ((old, old_version), (new, new_version))
     )
-    result = verify(before, after)
+    result = verify(before, after, only=None if only is None else _part(only))
     if nginx is not None and result.witness is not None:
         confirmation = confirm(result.witness, (config, before), (new_config, after), site.binary(nginx))
         result = result.confirmed(confirmation)
@@ -69,6 +72,17 @@ def command(
         lines = report.text(result, before, after, (old, new), color=stdout.colored())
         stdout.write(line.encode(errors="backslashreplace") for line in lines)
     return STATUSES[result.verdict]
+
+
+def _part(url: str) -> Part:
+    """Return the part of a site at a URL."""
+    from nginxopt.request import UrlError, read_url
+    from nginxopt.request.verify import Part
+
+    try:
+        return Part.of(read_url(url))
+    except UrlError as error:
+        raise site.refused_url(url, f"--only: {error.message}", error.column) from None
 
 
 def _model(path: str, stated: Version | None, context: str | None) -> tuple[Config, Model]:

@@ -123,3 +123,37 @@ def test_what_cannot_be_read(verify: Callable[..., Ran], text: str, status: int,
     assert ran.status == status
     assert message in ran.err
     assert not ran.out
+
+
+def test_a_part_of_a_site(verify: Callable[..., Ran]) -> None:
+    """With --only, a difference elsewhere does not count, and what that takes as given is listed."""
+    text = SITE.replace("/new permanent", "/newer permanent")
+    ran = verify(text, "--only", "http://shop.example/api/")
+    assert ran.status == 0
+    assert b"  the rest of the site answers alike, where nginx itself leads requests of this part there\n" in ran.out
+    for url in ("http://shop.example", "http://shop.example/o", "http://SHOP.example/old?x=1"):
+        assert verify(text, "--only", url).status == 1
+    assert verify(SITE.replace("location /", "location /api/ { return 403; } location /"), "--only", url).status == 0
+
+
+def test_a_part_where_nothing_listens(verify: Callable[..., Ran]) -> None:
+    """A part at a port that nobody listens at is not equivalent."""
+    ran = verify(SITE, "--only", "https://shop.example/")
+    assert ran.status == 5
+    assert b"no address of both configurations has the port 443" in ran.out
+
+
+def test_a_part_of_another_host(verify: Callable[..., Ran]) -> None:
+    """Only the servers of the host are compared."""
+    other = "server { listen 80; server_name other.example; return 200 %s; } }\n"
+    both = SITE.removesuffix("}\n")
+    ran = verify(both + other % "b", "--only", "http://shop.example/")
+    assert ran.status == 0
+    assert verify(both + other % "b", "--only", "http://other.example/").status == 1
+
+
+def test_a_part_that_is_no_url(verify: Callable[..., Ran]) -> None:
+    """A text that is no URL is shown with its fault."""
+    ran = verify(SITE, "--only", "shop.example")
+    assert ran.status == 2
+    assert "--only: a URL begins with http:// or https://" in ran.err

@@ -12,15 +12,17 @@ from nginxopt.lazy import attributes
 if TYPE_CHECKING:
     from nginxopt.request.verify.comparing import verify
     from nginxopt.request.verify.confirming import confirm
+    from nginxopt.request.verify.part import Part
     from nginxopt.request.verify.verdict import Confirmation, Doubt, Verdict, Verification, Witness
 
-__all__ = ["Confirmation", "Doubt", "Verdict", "Verification", "Witness", "confirm", "verify"]
+__all__ = ["Confirmation", "Doubt", "Part", "Verdict", "Verification", "Witness", "confirm", "verify"]
 
 __getattr__ = attributes(
     __name__,
     {
         "comparing": ("verify",),
         "confirming": ("confirm",),
+        "part": ("Part",),
         "verdict": ("Confirmation", "Doubt", "Verdict", "Verification", "Witness"),
     },
 )

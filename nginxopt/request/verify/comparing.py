@@ -9,12 +9,14 @@ from nginxopt.request.model import Model
 from nginxopt.request.verify.asking import Asking, request_of
 from nginxopt.request.verify.explore import Difference
 from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike
+from nginxopt.request.verify.part import Part
 from nginxopt.request.verify.probes import probes
+from nginxopt.request.verify.region import Region
 from nginxopt.request.verify.renaming import renamed
 from nginxopt.request.verify.servers import Comparison
 from nginxopt.request.verify.side import Side, unlike_settings
 from nginxopt.request.verify.verdict import Doubt, Verification, Witness
-from nginxopt.request.verify.witness import candidates
+from nginxopt.request.verify.witness import Candidate, candidates
 
 MOST_DOUBTS = 20
 """How many doubts are told."""
@@ -22,16 +24,21 @@ MOST_DOUBTS = 20
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
-def verify(old: Model, new: Model) -> Verification:
-    """Compare two configurations: a request that tells them apart, or what is in doubt, or neither."""
-    return _Verifier(old, new).result()
+def verify(old: Model, new: Model, *, only: Part | None = None) -> Verification:
+    """Compare two configurations: a request that tells them apart, or what is in doubt, or neither.
+
+    With `only`, for the requests of a part of the site. That nginx answers them alike where it leads them to the rest
+    is taken as given.
+    """
+    return _Verifier(old, new, only).result()
 
 
 class _Verifier:
-    def __init__(self, old: Model, new: Model) -> None:
+    def __init__(self, old: Model, new: Model, only: Part | None = None) -> None:
+        self._only = only
         self._old = Side(old.site, old.site.site)
         self._new = Side(new.site, renamed(old.site.site, new.site.site))
-        self._comparison = Comparison(self._old, self._new)
+        self._comparison = Comparison(self._old, self._new, Region() if only is None else only.region)
         self._asking = Asking(old, new)
         self._probes = list(probes(self._old, self._new))
         self._doubts: dict[tuple[str, int | None, int | None], Doubt] = {}
@@ -41,13 +48,15 @@ class _Verifier:
         witness = None
         self._compare_sites()
         self._compare_addresses()
-        for hosts in pairs(self._old, self._new):
+        for hosts in pairs(self._old, self._new, self._only):
             compared.add((hosts.old, hosts.new))
             witness = witness or self._compare(hosts) or self._probe(hosts)
         compared.update(self._compare_others(compared))
+        if self._only is not None and not compared:
+            self._doubt(f"no address of both configurations has the port {self._only.port}", None, None)
         doubts = tuple(self._doubts.values())
         return Verification(
-            witness, doubts[:MOST_DOUBTS], len(compared), self._asking.tried, _given(self._old, self._new)
+            witness, doubts[:MOST_DOUBTS], len(compared), self._asking.tried, _given(self._old, self._new, self._only)
         )
 
     def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -74,7 +83,7 @@ class _Verifier:
         """Return a request that two servers answer differently; add what is in doubt."""
         result = self._comparison.servers(hosts.old, hosts.new)
         for difference in islice(result.differences, _MOST_TRIED):
-            for candidate in candidates(difference.region, hosts.example):
+            for candidate in filter(self._is_asked, candidates(difference.region, hosts.example)):
                 socket = addresses(self._old)[hosts.address]
                 is_tls = socket["tls"] if candidate.is_tls is None else candidate.is_tls
                 witness = self._asking.witness(request_of(candidate, hosts.address, is_tls=is_tls))
@@ -88,12 +97,15 @@ class _Verifier:
     def _probe(self, hosts: Hosts) -> Witness | None:
         """Return a request that two servers answer differently, of those that are likely to be."""
         is_tls = addresses(self._old)[hosts.address]["tls"]
-        for probe in self._probes:
+        for probe in filter(self._is_asked, self._probes):
             candidate = probe if probe.host is not None else replace(probe, host=hosts.example)
             witness = self._asking.witness(request_of(candidate, hosts.address, is_tls=is_tls))
             if witness is not None:
                 return witness
         return None
+
+    def _is_asked(self, request: Candidate) -> bool:
+        return self._only is None or self._only.holds(request)
 
     def _compare_sites(self) -> None:
         """Add what is in doubt about all servers."""
@@ -144,7 +156,10 @@ _PHRASES = {
 }
 
 
-def _given(old: Side, new: Side) -> tuple[str, ...]:
+def _given(old: Side, new: Side, only: Part | None) -> tuple[str, ...]:
     """Return what was taken as given."""
-    premises = [premise.text for side in (old, new) for premise in side.site.premises]
-    return tuple(dict.fromkeys(["files and upstreams are the same before and after", *premises]))
+    premises = ["files and upstreams are the same before and after"]
+    if only is not None:
+        premises.append("the rest of the site answers alike, where nginx itself leads requests of this part there")
+    premises += [premise.text for side in (old, new) for premise in side.site.premises]
+    return tuple(dict.fromkeys(premises))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nginxopt._native import common_subject
+from nginxopt.request.verify.part import Part
 from nginxopt.request.verify.side import Side
 from nginxopt.semantics.site.form import SocketForm
 
@@ -49,8 +50,8 @@ def unlike(old: Side, new: Side) -> Iterator[tuple[Address, str]]:
                     yield address, f"{parameter} differs"
 
 
-def pairs(old: Side, new: Side) -> Iterator[Hosts]:
-    """Yield which servers answer which hosts, so that each host is in one of them.
+def pairs(old: Side, new: Side, part: Part | None = None) -> Iterator[Hosts]:
+    """Yield which servers answer which hosts, so that each host is in one of them; with `part`, only its host.
 
     Hosts divide by the names of both sides: each plain name, each wildcard and each of two of them together, and all
     others. Where no name of a side is that of a host, any pattern of a `server_name` may be, or none.
@@ -58,6 +59,10 @@ def pairs(old: Side, new: Side) -> Iterator[Hosts]:
     mine, theirs = addresses(old), addresses(new)
     for address in mine.keys() & theirs.keys():
         before, after = Names(old, mine[address]), Names(new, theirs[address])
+        if part is not None:
+            if address[0] != "unix" and address[2] == part.port:
+                yield from _chosen(before, after, address, part.host)
+            continue
         for example in _examples([*_names(old, mine[address]), *_names(new, theirs[address])]):
             yield from _chosen(before, after, address, example)
 

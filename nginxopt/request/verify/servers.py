@@ -47,9 +47,10 @@ class Compared:
 
 
 class Comparison:
-    """Compares servers of two sides, each pair once."""
+    """Compares servers of two sides, each pair once, for the requests of a region."""
 
-    def __init__(self, old: Side, new: Side) -> None:
+    def __init__(self, old: Side, new: Side, region: Region) -> None:
+        self._region = region
         self._keys = Keys()
         self._sides = (old, new)
         self._tables = Tables()
@@ -69,12 +70,12 @@ class Comparison:
         reasons = [*self._reasons(old, new)]
         explorer = Explorer(mine.runner, theirs.runner, self._live, Unfolding(self._tables), WORK)
         try:
-            for before, after in (
-                (mine.program, theirs.program),
-                (mine.locating, theirs.locating),
-                *((mine.named[name], theirs.named[name]) for name in mine.named.keys() & theirs.named.keys()),
+            for before, after, region in (
+                (mine.program, theirs.program, self._region),
+                (mine.locating, theirs.locating, self._region),
+                *((mine.named[name], theirs.named[name], Region()) for name in mine.named.keys() & theirs.named.keys()),
             ):
-                explorer.compare(before, after, State(mine.level), State(theirs.level), Region())
+                explorer.compare(before, after, State(mine.level), State(theirs.level), region)
         except TooMuchError:
             nodes = (self._sides[0].server(old)["node"], self._sides[1].server(new)["node"])
             reasons.append(("too much differs to compare all requests", *nodes))

@@ -1,0 +1,37 @@
+"""A part of a site, as `--only` names it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import unquote_to_bytes
+
+from nginxopt.request.urls import Url
+from nginxopt.request.verify.patterns import starts_with
+from nginxopt.request.verify.region import Matches, Region
+from nginxopt.request.verify.symbols import URI, Variable
+from nginxopt.request.verify.witness import Candidate
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The requests to a host and port whose path starts with `path`, decoded."""
+
+    host: str
+    port: int
+    path: bytes
+
+    @classmethod
+    def of(cls, url: Url) -> Part:
+        """Return the part at a URL, whose arguments do not count."""
+        return cls(url.host.lower(), url.port, unquote_to_bytes(url.target.partition(b"?")[0]))
+
+    @property
+    def region(self) -> Region:
+        """The requests."""
+        if self.path == b"/":
+            return Region()
+        return Region().with_answer(Matches(Variable(URI), starts_with(self.path)), True)
+
+    def holds(self, request: Candidate) -> bool:
+        """Return whether a request is one of them."""
+        return request.path.startswith(self.path) and request.host in (None, self.host)
