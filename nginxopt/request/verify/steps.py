@@ -9,12 +9,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from nginxopt.request.verify.index import ProgramIndex
 from nginxopt.request.verify.patterns import equal_to, group_names
 from nginxopt.request.verify.program import Operation, Program
 from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, Region
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, join
-from nginxopt.request.verify.tests_of_uris import Tests
 from nginxopt.request.verify.values import Values
 
 _URL = ("http://", "https://", "$scheme")
@@ -78,7 +78,7 @@ class Steps:
     def __init__(self, values: Values, locating: Program) -> None:
         self.values = values
         self._locating = locating
-        self._tests: dict[int, Tests] = {}
+        self._indexes: dict[int, ProgramIndex] = {}
 
     def step(self, place: Place) -> Place | Question | Leaf:
         """Do the next operation of a place."""
@@ -99,10 +99,10 @@ class Steps:
         known = uri.value.lower() if isinstance(uri, Text) else region.known(uri).beginning
         if known is None:
             return place
-        tests = self._tests.get(id(program))
-        if tests is None:
-            tests = self._tests[id(program)] = Tests(program)  # which keeps it, so that its id stays its own
-        behind = tests.first(at, known)
+        index = self._indexes.get(id(program))
+        if index is None:
+            index = self._indexes[id(program)] = ProgramIndex(program)  # which keeps it, so that its id stays its own
+        behind = index.first(at, known)
         is_tried = any(operation.kind == "rewrite" for operation in program[at:behind])
         state = place.state.without_match() if is_tried else place.state
         return Place((Cursor(program, behind), *place.rest[1:]), state)

@@ -11,7 +11,7 @@ from nginxopt.request.verify.region import Fact, Known, Matches, Region, matches
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Leaf
 from nginxopt.request.verify.substitution import is_raw, replaced
-from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, Text  # fmt: skip
+from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, Text
 from nginxopt.request.verify.tables import Table, Tables, key_pattern
 
 _EMPTY = equal_to(b"")

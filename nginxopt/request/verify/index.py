@@ -1,4 +1,4 @@
-"""The tests of the URI in a program, by what the URI has to start with."""
+"""Finds the tests of the URI in a program by what the URI has to start with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from nginxopt.request.verify.program import Operation, Program
 from nginxopt.request.verify.region import beginning
 
 
-class Tests:
+class ProgramIndex:
     """Where a program tests the URI by patterns. O(n log n) for n operations."""
 
     def __init__(self, program: Program) -> None:
