@@ -16,6 +16,7 @@ from nginxopt.request.model import Model
 from nginxopt.request.redirects import RedirectChain
 from nginxopt.semantics.site import Build
 from tests.lintcheck import TARGET, read
+from tests.support import ROOT
 
 BUILD = Build(TARGET)
 
@@ -71,7 +72,8 @@ def test_the_model_is_asked_only_where_redirects_may_follow_each_other(text: str
         "loaded = 'nginxopt.request.model' in sys.modules\n"
         "assert not loaded\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 
 
