@@ -168,7 +168,7 @@ class Explorer:
         for leaf, within in self._leaves(self._old, mine, region):
             for against, both in self._leaves(self._new, theirs, within):
                 if leaf.kind == against.kind == "exit" and self._key(leaf) == self._key(against):
-                    key = self._key(leaf)
+                    key = self._key(leaf), leaf.state.level, against.state.level
                     known = exits[key][2].in_common(both) if key in exits else both
                     exits[key] = (leaf.state, against.state, known)
                 else:
