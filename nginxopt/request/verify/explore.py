@@ -207,7 +207,7 @@ class Explorer:
             if division is None:
                 yield part
                 continue
-            self._spend(len(division.parts))
+            self._spend(division.tried)
             waiting += reversed(division.parts)
             if not division.is_complete:
                 waiting.insert(0, replace(part, kept=division.symbol))
