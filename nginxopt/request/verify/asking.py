@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from nginxopt.request.verify.verdict import Witness
 from nginxopt.request.verify.witness import Candidate
 from nginxopt.request.world import World
 
+_SLASHES = re.compile("//+")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -92,9 +94,12 @@ def _file(outcome: OutcomeForm) -> str | None:
 
 
 def visible(outcome: OutcomeForm) -> object:
-    """Return what a client or an upstream sees of an outcome: not whether nginx responds by a `return` or an error."""
+    """Return what a client or an upstream sees of an outcome.
+
+    That is not whether nginx responds by a `return` or an error, nor how the path of a file is written.
+    """
     headers = sorted((header["name"], header["value"]) for header in outcome["headers"])
-    file = outcome["file"] if outcome["kind"] == "static" else None
+    file = _SLASHES.sub("/", outcome["file"] or "") if outcome["kind"] == "static" else None
     kind = "response" if outcome["kind"] in ("return", "redirect", "error") else outcome["kind"]
     return kind, outcome["status"], outcome["location"], outcome["body"] or None, outcome["upstream"], file, headers
 
