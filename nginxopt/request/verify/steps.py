@@ -113,7 +113,7 @@ class Steps:
         match operation.kind:
             case "enter":
                 assert operation.level is not None
-                return after.with_state(state.at(operation.level))
+                return after.with_state(state.at(operation.level, self.values.handler(operation.level)))
             case "locating":
                 return Leaf("locating", (), state, operation.node)
             case "leaf":
@@ -141,7 +141,7 @@ class Steps:
 
     def locating(self, state: State) -> Place:
         """Return the place at which a location is chosen, for the first time or again."""
-        return Place((Cursor(self._locating),), replace(state, was_matched=False))
+        return Place((Cursor(self._locating),), replace(state, was_matched=False, handler=None))
 
     def _stopped(self, after: Place) -> Place:
         """Return the place behind the script: the choice of a location, or the handler."""
@@ -233,7 +233,9 @@ class Steps:
 
     def _last(self, after: Place) -> Place:
         """Return the choice of a location: behind the script of a server, or again."""
-        return _at(after, ("locating",), after.state) or self._end(Leaf("last", (), after.state, None))
+        return _at(after, ("locating",), after.state) or self._end(
+            Leaf("last", (), replace(after.state, handler=None), None)
+        )
 
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
