@@ -61,7 +61,7 @@ class Runner:
 
 
 class Explorer:
-    """Compares two servers. `work` is how many operations may be run."""
+    """Compares two servers. `work` is how many operations may be run, `done` how many were."""
 
     def __init__(self, old: Runner, new: Runner, live: Live, unfolding: Unfolding, work: int) -> None:
         self._old = old
@@ -69,6 +69,7 @@ class Explorer:
         self._live = live
         self._unfolding = unfolding
         self._work = work
+        self.done = 0
         self._searches = searches()
         self._passed_by: list[Matches] = []
         self.differences: list[Difference] = []
@@ -81,6 +82,7 @@ class Explorer:
 
     def _compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
         operations = SequenceMatcher(None, [item.key for item in old], [item.key for item in new], autojunk=False)
+        over, over_there = _over(old), _over(new)
         for tag, first, last, start, end in operations.get_opcodes():
             if tag == "equal":
                 for mine, theirs in zip(old[first:last], new[start:end], strict=True):
@@ -90,7 +92,7 @@ class Explorer:
                         self._compare_ends(mine, theirs, state, other, region)
                         return
                     if not self._is_passed_alike(mine, state, other):
-                        self._chunk(((mine,), ()), ((theirs,), ()), state, other, region)
+                        self._chunk(((mine,), over), ((theirs,), over_there), state, other, region)
                     if _takes_all(mine):
                         self._passed_by.append(Matches(state.uri, _pattern(mine)))
                     state, other = self._passed(mine, theirs, state, other)
@@ -110,7 +112,11 @@ class Explorer:
     def _is_passed_alike(self, operation: Operation, state: State, other: State) -> bool:
         """Return whether an operation does the same on both sides under the settings in force."""
         mine, theirs = self._old.compiler, self._new.compiler
-        if operation.kind in ("locate", "enter") or mine.settings(state.level) == theirs.settings(other.level):
+        if operation.kind in ("locate", "enter"):
+            return True
+        if mine.handler(state.level) != theirs.handler(other.level) and _may_end(operation):
+            return False
+        if mine.settings(state.level) == theirs.settings(other.level):
             return True
         if mine.answering(state.level) != theirs.answering(other.level) and _may_answer(operation):
             return False
@@ -207,7 +213,7 @@ class Explorer:
             if division is None:
                 yield part
                 continue
-            self._spend(len(division.parts))
+            self._spend(division.tried)
             waiting += reversed(division.parts)
             if not division.is_complete:
                 waiting.insert(0, replace(part, kept=division.symbol))
@@ -230,14 +236,14 @@ class Explorer:
             elif isinstance(result, Place):
                 open_places.append((result, within))
             else:
-                self._work -= _ASKING
+                self._spend(_ASKING)
                 open_places += _answers(result, within)
 
     def _spend(self, work: int) -> None:
         made = searches()
-        self._work -= work + _SEARCHING * (made - self._searches)
+        self.done += work + _SEARCHING * (made - self._searches)
         self._searches = made
-        if self._work < 0:
+        if self.done > self._work:
             raise TooMuchError
 
     def _add(self, pair: Pair) -> None:
@@ -343,6 +349,16 @@ def _takes_all(operation: Operation) -> bool:
 def _goes_on(operation: Operation) -> bool:
     """Return whether an operation is a rewrite that changes the URI for the next one."""
     return operation.kind == "rewrite" and operation.words[2] is None and not is_url(operation.words[1] or "")
+
+
+def _over(program: Program) -> Program:
+    """Return what comes behind the script that a program begins with: the choice of a location, or a handler."""
+    return next(((operation,) for operation in program if operation.kind in ("locating", "end")), ())
+
+
+def _may_end(operation: Operation) -> bool:
+    """Return whether an operation may end the script, so that a handler answers under the settings in force."""
+    return any(item.kind == "rewrite" and item.words[2] == "break" for item in _walk(operation))
 
 
 def _may_answer(operation: Operation) -> bool:
