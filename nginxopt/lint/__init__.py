@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.lint import capacity, cost, headers, pooling, pools, sharing, static, tls, variables, zones
+    from nginxopt.lint import capacity, cost, headers, pooling, pools, sharing, static, tls, unmatched, variables, zones
     from nginxopt.lint.declare import Check, Page, Rule, rule
     from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Severity
     from nginxopt.lint.model import Model
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
     from nginxopt.rewrite.sections import transparent
-    from nginxopt.rewrite.suspicious import why_never, without_captures
+    from nginxopt.rewrite.suspicious import without_captures
     from nginxopt.rewrite.uris import shown
     from nginxopt.system.host import Host
     from nginxopt.version import Version
@@ -80,8 +80,8 @@ __all__ = [
     "static",
     "tls",
     "transparent",
+    "unmatched",
     "variables",
-    "why_never",
     "without_captures",
     "zones",
 ]
@@ -111,10 +111,7 @@ __getattr__ = attributes(
             "REDIRECTS",
             "RedirectChain",
         ),
-        "nginxopt.rewrite.suspicious": (
-            "why_never",
-            "without_captures",
-        ),
+        "nginxopt.rewrite.suspicious": ("without_captures",),
         "nginxopt.rewrite.planning": (
             "Dead",
             "Duplicate",

@@ -127,7 +127,8 @@ class Finding:
         message: What is slow and why, in one sentence without a full stop, cut to `LONGEST_MESSAGE`.
         fix: The fix; None if there is none.
         help: What to do by hand if there is no fix, or additional advice; may be empty.
-        severity: The severity by cost (`nginxopt.lint.cost`); None for that of the rule.
+        severity: The severity of this finding, by its cost (`nginxopt.lint.cost`) or as the rule states; None for that
+            of the rule.
     """
 
     source: Source
