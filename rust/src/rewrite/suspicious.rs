@@ -53,7 +53,7 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
 }
 
 /// Whether `uri` is one of an ordinary request and the pattern matches it.
-fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
+pub(super) fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
     never_literal(uri, merge_slashes).is_none()
         && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == MatchOutcome::Yes)
 }
