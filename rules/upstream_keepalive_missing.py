@@ -7,7 +7,7 @@ Does not flag upstreams that opt out: `keepalive` is commented out, or every pas
 `Connection: close`, sets HTTP/1.0, serves a WebSocket (`Connection: upgrade`), or uses FastCGI without
 `fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections.
 
-Only requests that use HTTP/1.1 and leave the connection open use the pool, so the fix also adds `proxy_http_version 1.1`
+Only requests that use HTTP/1.1 and leave the connection open use a pool, so the fix also adds `proxy_http_version 1.1`
 and an empty `Connection` header to the locations that lack them. For an upstream with a pool, `proxy-http-version` and
 `proxy-connection-not-cleared` report these; for one without, this finding is the only one.
 

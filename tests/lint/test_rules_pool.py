@@ -59,7 +59,7 @@ def test_a_missing_pool_is_one_finding(version: str, header: str) -> None:
 
 
 def test_a_fragment_gets_all_lines() -> None:
-    """What a fragment inherits is unknown: its locations get every line, under the premise that nothing is around it."""
+    """What a fragment inherits is unknown: its locations get every line, under the premise that it inherits none."""
     text = f"{APP}\nserver {{\nlocation / {{ proxy_pass http://app; proxy_set_header Host $host; }}\n}}\n"
     (finding,) = [found for rule in POOL_RULES for found in diagnose(rule, text, target=OLD)]
     assert finding.fix is not None
