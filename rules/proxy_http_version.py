@@ -1,7 +1,7 @@
 """HTTP/1.0 to an upstream with a pool: connections are not reused
 
 Flags a `proxy_pass` over HTTP/1.0 to an upstream that keeps connections. HTTP/1.0 is the default before nginx 1.29.7,
-or set by `proxy_http_version`. An upstream without a pool is reported by `upstream-keepalive-missing`, with the same fix.
+or set by `proxy_http_version`. An upstream without a pool is reported by `upstream-keepalive-missing`, with this fix.
 
 Does not flag passes that send `Connection: close` or `Connection: upgrade`, those that send `Connection: keep-alive`,
 with which nginx keeps HTTP/1.0 connections as well, and health checks. A written 1.0 is changed only with

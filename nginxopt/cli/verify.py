@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options, site, stdout
+from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
@@ -62,7 +63,7 @@ def command(
     (config, before), (new_config, after) = (
         _model(path, stated or target_version, context) for path, stated in ((old, old_version), (new, new_version))
     )
-    result = verify(before, after, only=None if only is None else _part(only))
+    result = verify(before, after, only=None if only is None else _part(only, before, after))
     if nginx is not None and result.witness is not None:
         confirmation = confirm(result.witness, (config, before), (new_config, after), site.binary(nginx))
         result = result.confirmed(confirmation)
@@ -74,15 +75,25 @@ def command(
     return STATUSES[result.verdict]
 
 
-def _part(url: str) -> Part:
-    """Return the part of a site at a URL."""
+def _part(text: str, *models: Model) -> Part:
+    """Return the part of a site at a URL. Raises `UsageError` for a URL that no request to these models is at."""
     from nginxopt.request import UrlError, read_url
     from nginxopt.request.verify import Part
 
+    if "?" in text:
+        raise site.refused_url(text, "--only: a part has no arguments", text.index("?") + 1)
     try:
-        return Part.of(read_url(url))
+        part = Part.of(read_url(text))
     except UrlError as error:
-        raise site.refused_url(url, f"--only: {error.message}", error.column) from None
+        raise site.refused_url(text, f"--only: {error.message}", error.column) from None
+    if not part.is_resolved:
+        column = text.index("/", text.index("://") + 3) + 1
+        raise site.refused_url(text, "--only: nginx resolves //, . and .. in a path", column)
+    ports = {socket["port"] for model in models for socket in model.site.site["sockets"] if socket["family"] != "unix"}
+    if part.port not in ports:
+        known = ", ".join(map(str, sorted(ports))) or "none"
+        raise UsageError(f"--only: nothing listens at port {part.port}", hint=f"ports of both configurations: {known}")
+    return part
 
 
 def _model(path: str, stated: Version | None, context: str | None) -> tuple[Config, Model]:

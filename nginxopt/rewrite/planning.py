@@ -18,7 +18,7 @@ from nginxopt.rewrite.maps.planning import MapsPlan
 from nginxopt.rewrite.options import Options, Readings
 from nginxopt.rewrite.sections import Phase, Place, Rewrites, Section
 from nginxopt.semantics import BulkRegexMap, regex_maps
-from nginxopt.text import Source, Span
+from nginxopt.text import Edit, Source, Span
 
 LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
 """Maps the reason for which a rule stays to the reading of `Readings` that may move it."""
@@ -81,6 +81,11 @@ class PlannedRun:
     def stands_before(self) -> Span:
         """The span of the rule that the compiled form has to precede."""
         return Span(*self.native.stands_before())
+
+    @property
+    def declared(self) -> list[Edit]:
+        """The rules as the declared readings have them: the differences that were asked for are none to be found."""
+        return [Edit(Span(start, end), text) for start, end, text in self.native.declared]
 
     @property
     def is_compiled(self) -> bool:

@@ -16,7 +16,7 @@ from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.planning import PlannedRun
 from nginxopt.rewrite.sections import Phase
 from nginxopt.system.nginx import Binary
-from nginxopt.text import Edit, Span, apply
+from nginxopt.text import Span, apply
 
 REQUESTS = 20_000
 """The most requests to each side."""
@@ -83,7 +83,7 @@ def _questions(emission: Emission) -> Iterator[_Question]:
     if emission.maps_path is None and len(config.files) == 1 and not (config.missing or _has_blocks(emission)):
         runs = tuple(compiled.run for compiled in emission.compiled)
         if runs:
-            edits = [edit for run in runs for edit in _declared(run)]
+            edits = [edit for run in runs for edit in run.declared]
             before = apply(config.main.source.data, edits)
             yield _Question(before, emission.after(config.main), runs[0].phase, True, runs)
         return
@@ -105,7 +105,7 @@ def _has_blocks(emission: Emission) -> bool:
 def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
     """Return the rules of a run by themselves, and what they become."""
     data = compiled.part.file.source.data
-    read = {edit.span: edit.text for edit in _declared(compiled.run)}
+    read = {edit.span: edit.text for edit in compiled.run.declared}
     spans = [Span(start, end) for start, end in compiled.run.native.spans()]
     rules = [read.get(span, data[span.start : span.end]) for span in spans]
     # Where some rules are in groups or behind filters, the text has the others, too.
@@ -115,8 +115,3 @@ def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
     leading = sum(start < compiled.run.stands_before.start for start, _, _ in stay)
     after = [*kept[:leading], compiled.text, *kept[leading:]]
     return b"\n".join([*rules, b""]), b"\n".join([*after, b""])
-
-
-def _declared(run: PlannedRun) -> Iterator[Edit]:
-    """Yield the rules under the declared readings: the differences that were asked for are none to be found."""
-    return (Edit(Span(start, end), text) for start, end, text in run.native.declared)

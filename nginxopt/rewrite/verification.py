@@ -1,18 +1,19 @@
 """Asks `verify` about a result: a second proof, which shares with the first nothing but the reading of patterns.
 
-A whole configuration is compared as a whole. A fragment is compared in a server that shows what becomes of a request.
+A whole configuration is compared as a whole, a fragment in a server that shows what becomes of a request. Differences
+that were declared are taken into the rules before.
 """
 
 from __future__ import annotations
 
-from nginxopt.config import Config, load_text, reread
+from nginxopt.config import Config, File, load_text, reread
 from nginxopt.config.context import Context
 from nginxopt.errors import InputError, NginxoptError
 from nginxopt.request.model import Model
 from nginxopt.request.verify import Verification, verify
 from nginxopt.rewrite.emission import Emission
 from nginxopt.semantics.site import Build
-from nginxopt.text import encode
+from nginxopt.text import Edit, apply, encode
 from nginxopt.version import Version
 
 _IN_SERVER = ("http", "server")
@@ -37,21 +38,28 @@ def verification(emission: Emission, version: Version) -> Verification:
 
 
 def _sides(emission: Emission) -> tuple[Config, Config]:
-    config = emission.plan.config
-    texts = {change.file.path: change.after for change in emission.changes}
+    config, main = emission.plan.config, emission.plan.config.main
+    declared = _declared(emission)
     if config.http is not None:
+        texts = {change.file.path: change.after for change in emission.changes}
         if emission.maps_path is not None:
             texts[emission.maps_path] = emission.maps
-        return config, reread(config, texts)
+        return reread(config, declared) if declared else config, reread(config, texts)
     if len(config.files) > 1 or config.missing:
         raise NotVerifiedError("a file that includes others is compared with its nginx.conf: name that with -c")
     context = _context(emission)
     variables = b" ".join(encode(regex_map.variable or "") for regex_map in emission.plan.regex_maps)
-    main = config.main
-    return (
-        _around(context, main.source.data, b"", variables),
-        _around(context, emission.after(main), emission.http, variables),
-    )
+    before = declared.get(main.path, main.source.data)
+    return _around(context, before, b"", variables), _around(context, emission.after(main), emission.http, variables)
+
+
+def _declared(emission: Emission) -> dict[str, bytes]:
+    """Return the files with rules that a declared reading changes, with what it makes of them, by path."""
+    edits: dict[File, list[Edit]] = {}
+    for compiled in emission.compiled:
+        if compiled.run.declared:
+            edits.setdefault(compiled.part.file, []).extend(compiled.run.declared)
+    return {file.path: apply(file.source.data, changes) for file, changes in edits.items()}
 
 
 def _context(emission: Emission) -> Context:

@@ -131,16 +131,18 @@ def test_a_part_of_a_site(verify: Callable[..., Ran]) -> None:
     ran = verify(text, "--only", "http://shop.example/api/")
     assert ran.status == 0
     assert b"  the rest of the site answers alike, where nginx itself leads requests of this part there\n" in ran.out
-    for url in ("http://shop.example", "http://shop.example/o", "http://SHOP.example/old?x=1"):
+    for url in ("http://shop.example", "http://shop.example/o", "http://SHOP.example/old"):
         assert verify(text, "--only", url).status == 1
     assert verify(SITE.replace("location /", "location /api/ { return 403; } location /"), "--only", url).status == 0
 
 
-def test_a_part_where_nothing_listens(verify: Callable[..., Ran]) -> None:
-    """A part at a port that nobody listens at is not equivalent."""
-    ran = verify(SITE, "--only", "https://shop.example/")
+def test_a_part_where_only_one_side_listens(verify: Callable[..., Ran]) -> None:
+    """A part at a port that one side does not listen at is not equivalent, and other ports do not count."""
+    both = SITE.replace("listen 80;", "listen 80; listen 443;")
+    ran = verify(both, "--only", "https://shop.example/")
     assert ran.status == 5
-    assert b"no address of both configurations has the port 443" in ran.out
+    assert b"0.0.0.0:443: only the new configuration listens there" in ran.out
+    assert verify(both, "--only", "http://shop.example/").status == 0
 
 
 def test_a_part_of_another_host(verify: Callable[..., Ran]) -> None:
@@ -152,8 +154,19 @@ def test_a_part_of_another_host(verify: Callable[..., Ran]) -> None:
     assert verify(both + other % "b", "--only", "http://other.example/").status == 1
 
 
-def test_a_part_that_is_no_url(verify: Callable[..., Ran]) -> None:
-    """A text that is no URL is shown with its fault."""
-    ran = verify(SITE, "--only", "shop.example")
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("shop.example", "--only: a URL begins with http:// or https://\n    shop.example\n    ^"),
+        ("http://a.b/c?d", "--only: a part has no arguments\n    http://a.b/c?d\n                ^"),
+        ("http://a.b/../c", "--only: nginx resolves //, . and .. in a path\n    http://a.b/../c\n              ^"),
+        ("http://a.b//", "--only: nginx resolves //, . and .. in a path"),
+        ("http://a.b/c/%2e%2e/d", "--only: nginx resolves //, . and .. in a path"),
+        ("https://a.b/", "--only: nothing listens at port 443\n  hint: ports of both configurations: 80"),
+    ],
+)
+def test_a_part_that_no_request_is_in(verify: Callable[..., Ran], url: str, error: str) -> None:
+    """A URL that no request can be at is an error with its place, not equivalent in vain."""
+    ran = verify(SITE, "--only", url)
     assert ran.status == 2
-    assert "--only: a URL begins with http:// or https://" in ran.err
+    assert error in ran.err

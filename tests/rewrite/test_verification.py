@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.rewrite import Emission, Options, emit, plan
+from nginxopt.rewrite import Emission, Options, Readings, emit, plan
 from nginxopt.rewrite.verification import NotVerifiedError, verification
 from nginxopt.version import Version
 from tests.rewrite.mutations import directives, grouped, guards, listed, residuals, rows
@@ -96,6 +96,18 @@ def test_a_result_is_equivalent(name: str) -> None:
     assert emission.changes
     result = verification(emission, VERSION)
     assert (result.verdict, result.doubts) == ("equivalent", ())
+
+
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_a_declared_difference_is_none(is_whole: bool) -> None:
+    """What a declared reading changes is no other response."""
+    rules = "rewrite ^/a.b$ /x permanent; rewrite ^/c.d /y permanent; rewrite ^/e$ /f permanent;"
+    text = f"events {{}} http {{ server {{ listen 80; {rules} return 404; }} }}" if is_whole else rules
+    config = load_text(text.encode(), "rules.conf", context=None if is_whole else "server", missing_ok=True)
+    readings = Readings(literal_dots=True, literal_ends=True, ignore_case=True, drop_newline_twins=True)
+    emission = emit(plan(config, Options(readings, groups=True)))
+    assert any(compiled.run.declared for compiled in emission.compiled)
+    assert verdict(emission) == "equivalent"
 
 
 def test_a_public_list() -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.verify.hosts import Address
+from nginxopt.request.verify.part import Address
 from nginxopt.request.verify.verdict import Witness
 from nginxopt.request.verify.witness import Candidate
 from nginxopt.request.world import World

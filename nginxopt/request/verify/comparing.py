@@ -124,7 +124,7 @@ class _Verifier:
         return self._old, self._new
 
     def _compare_addresses(self) -> None:
-        for address, reason in unlike(self._old, self._new):
+        for address, reason in unlike(self._old, self._new, self._only):
             family, host, port = address
             self._doubt(f"{host}:{port}: {reason}" if family != "unix" else f"{host}: {reason}", None, None)
 

@@ -61,7 +61,7 @@ class Runner:
 
 
 class Explorer:
-    """Compares two servers. `work` is how many operations may be run."""
+    """Compares two servers. `work` is how many operations may be run, `done` how many were."""
 
     def __init__(self, old: Runner, new: Runner, live: Live, unfolding: Unfolding, work: int) -> None:
         self._old = old
@@ -69,6 +69,7 @@ class Explorer:
         self._live = live
         self._unfolding = unfolding
         self._work = work
+        self.done = 0
         self._searches = searches()
         self._passed_by: list[Matches] = []
         self.differences: list[Difference] = []
@@ -207,7 +208,7 @@ class Explorer:
             if division is None:
                 yield part
                 continue
-            self._spend(len(division.parts))
+            self._spend(division.tried)
             waiting += reversed(division.parts)
             if not division.is_complete:
                 waiting.insert(0, replace(part, kept=division.symbol))
@@ -230,14 +231,14 @@ class Explorer:
             elif isinstance(result, Place):
                 open_places.append((result, within))
             else:
-                self._work -= _ASKING
+                self._spend(_ASKING)
                 open_places += _answers(result, within)
 
     def _spend(self, work: int) -> None:
         made = searches()
-        self._work -= work + _SEARCHING * (made - self._searches)
+        self.done += work + _SEARCHING * (made - self._searches)
         self._searches = made
-        if self._work < 0:
+        if self.done > self._work:
             raise TooMuchError
 
     def _add(self, pair: Pair) -> None:

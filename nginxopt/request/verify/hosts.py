@@ -7,14 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nginxopt._native import common_subject
-from nginxopt.request.verify.part import Part
+from nginxopt.request.verify.part import Address, Part
 from nginxopt.request.verify.side import Side
 from nginxopt.semantics.site.form import SocketForm
 
 _HOST = "a-host."
-
-Address = tuple[str, str, int]
-"""Family, host and port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +33,12 @@ _SPOKEN = {"tls": "tls", "quic": "quic", "proxy_protocol": "proxy_protocol", "ta
 """How an address is spoken to, and by whom: each with the parameter of `listen` that says so."""
 
 
-def unlike(old: Side, new: Side) -> Iterator[tuple[Address, str]]:
-    """Yield the addresses that only one side has, or that differ in how they are spoken to."""
+def unlike(old: Side, new: Side, part: Part | None = None) -> Iterator[tuple[Address, str]]:
+    """Yield the addresses that only one side has, or that differ in how they are spoken to; with `part`, only its."""
     mine, theirs = addresses(old), addresses(new)
     for address in mine.keys() | theirs.keys():
+        if part is not None and not part.is_at(address):
+            continue
         if address not in theirs:
             yield address, "only the old configuration listens there"
         elif address not in mine:
@@ -60,7 +59,7 @@ def pairs(old: Side, new: Side, part: Part | None = None) -> Iterator[Hosts]:
     for address in mine.keys() & theirs.keys():
         before, after = Names(old, mine[address]), Names(new, theirs[address])
         if part is not None:
-            if address[0] != "unix" and address[2] == part.port:
+            if part.is_at(address):
                 yield from _chosen(before, after, address, part.host)
             continue
         for example in _examples([*_names(old, mine[address]), *_names(new, theirs[address])]):

@@ -6,6 +6,7 @@ from bisect import bisect_left
 
 from nginxopt.request.verify.program import Operation, Program
 from nginxopt.request.verify.region import beginning
+from nginxopt.request.verify.words import Words
 
 
 class ProgramIndex:
@@ -19,20 +20,13 @@ class ProgramIndex:
             text = _beginning(operation)
             (others if text is None else self._places.setdefault(text, [])).append(at)
         self._others = others
-        self._texts = sorted(self._places)
+        self._texts = Words(self._places)
 
     def first(self, at: int, known: bytes) -> int:
         """Return the first operation from `at` on that a URI may meet which starts with `known`, in lower case: a test
         whose pattern begins alike, or any other operation.
         """
-        places = [
-            self._others,
-            *(self._places[known[:end]] for end in range(len(known)) if known[:end] in self._places),
-        ]
-        for number in range(bisect_left(self._texts, known), len(self._texts)):
-            if not self._texts[number].startswith(known):
-                break
-            places.append(self._places[self._texts[number]])
+        places = [self._others, *(self._places[text] for text in self._texts.near(known))]
         nexts = (bisect_left(numbers, at) for numbers in places)
         found = (numbers[next_at] for numbers, next_at in zip(places, nexts, strict=True) if next_at < len(numbers))
         return min(found, default=len(self._program))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import unquote_to_bytes
 
@@ -10,6 +11,11 @@ from nginxopt.request.verify.patterns import starts_with
 from nginxopt.request.verify.region import Matches, Region
 from nginxopt.request.verify.symbols import URI, Variable
 from nginxopt.request.verify.witness import Candidate
+
+_UNRESOLVED = re.compile(rb"//|/\.\.?(?:/|\Z)|\0")
+
+Address = tuple[str, str, int]
+"""Family, host and port of what nginx listens at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +28,8 @@ class Part:
 
     @classmethod
     def of(cls, url: Url) -> Part:
-        """Return the part at a URL, whose arguments do not count."""
-        return cls(url.host.lower(), url.port, unquote_to_bytes(url.target.partition(b"?")[0]))
+        """Return the part at a URL without arguments."""
+        return cls(url.host.lower(), url.port, unquote_to_bytes(url.target))
 
     @property
     def region(self) -> Region:
@@ -31,6 +37,15 @@ class Part:
         if self.path == b"/":
             return Region()
         return Region().with_answer(Matches(Variable(URI), starts_with(self.path)), True)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether a path can start so once nginx has resolved `//`, `.` and `..`."""
+        return _UNRESOLVED.search(self.path) is None
+
+    def is_at(self, address: Address) -> bool:
+        """Return whether requests of the part may come to an address."""
+        return address[0] != "unix" and address[2] == self.port
 
     def holds(self, request: Candidate) -> bool:
         """Return whether a request is one of them."""

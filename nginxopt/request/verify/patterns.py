@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+
+from nginxopt.request.verify.words import Words
 
 PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
 """Text that stands for itself in a pattern."""
@@ -109,26 +112,32 @@ class Group:
         assert self.strings is not None
         if beginning is None or not self.is_first:
             return self.strings
-        lower = ((text, text.lower()) for text in self.strings)
-        return tuple(text for text, own in lower if own.startswith(beginning) or beginning.startswith(own))
+        spellings, words = _by_letters(self.strings)
+        return tuple(text for word in words.near(beginning) for text in spellings[word])
 
-    def tried_before(self, content: bytes) -> tuple[bytes, ...]:
-        """Return the longer strings that are tried before one, and so are not there where the group holds that."""
+    def tried_before(self, content: bytes, strings: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Return those of some of the strings that are tried before one and start with it: where the group holds that,
+        the subject starts with none of them.
+        """
         if self.after or self.before != b"^" or self.strings is None:
             return ()
-        return _longer(self.strings).get(content, ())
+        order = _order(self.strings)
+        return tuple(text for text in strings if text.startswith(content) and order[text] < order[content])
 
 
 @lru_cache(maxsize=1 << 8)
-def _longer(strings: tuple[bytes, ...]) -> dict[bytes, tuple[bytes, ...]]:
-    """Return for each string those before it that start with it, if there are any."""
-    order = {text: at for at, text in reversed(list(enumerate(strings)))}
-    longer: dict[bytes, tuple[bytes, ...]] = {}
-    for text in strings:
-        for end in range(len(text)):
-            if order.get(text[:end], -1) > order[text]:
-                longer[text[:end]] = (*longer.get(text[:end], ()), text)
-    return longer
+def _by_letters(strings: tuple[bytes, ...]) -> tuple[dict[bytes, list[bytes]], Words]:
+    """Return strings by what they are in lower case, and those words."""
+    spellings: dict[bytes, list[bytes]] = {}
+    for text in dict.fromkeys(strings):
+        spellings.setdefault(text.lower(), []).append(text)
+    return spellings, Words(spellings)
+
+
+@lru_cache(maxsize=1 << 8)
+def _order(strings: tuple[bytes, ...]) -> dict[bytes, int]:
+    """Return the first place of each string."""
+    return {text: at for at, text in reversed(list(enumerate(strings)))}
 
 
 @lru_cache(maxsize=1 << 10)

@@ -18,8 +18,8 @@ from nginxopt.request.verify.tables import Tables
 from nginxopt.request.verify.unfold import Unfolding
 from nginxopt.request.verify.values import Values
 
-WORK = 5_000_000
-"""How many operations may be run for a pair of servers: up to a minute."""
+WORK = 8_000_000
+"""How many operations may be run in all, in about a minute: half of what is left for each pair of servers."""
 
 _BEFORE = {
     "merge_slashes", "underscores_in_headers", "ignore_invalid_headers", "large_client_header_buffers",
@@ -51,6 +51,7 @@ class Comparison:
 
     def __init__(self, old: Side, new: Side, region: Region) -> None:
         self._region = region
+        self._work = WORK
         self._keys = Keys()
         self._sides = (old, new)
         self._tables = Tables()
@@ -68,7 +69,7 @@ class Comparison:
     def _compare(self, old: int, new: int) -> Compared:
         mine, theirs = self._compiled(0, old), self._compiled(1, new)
         reasons = [*self._reasons(old, new)]
-        explorer = Explorer(mine.runner, theirs.runner, self._live, Unfolding(self._tables), WORK)
+        explorer = Explorer(mine.runner, theirs.runner, self._live, Unfolding(self._tables), self._work // 2)
         try:
             for before, after, region in (
                 (mine.program, theirs.program, self._region),
@@ -79,6 +80,7 @@ class Comparison:
         except TooMuchError:
             nodes = (self._sides[0].server(old)["node"], self._sides[1].server(new)["node"])
             reasons.append(("too much differs to compare all requests", *nodes))
+        self._work -= explorer.done
         for name in mine.named.keys() ^ theirs.named.keys():
             side = "old" if name in mine.named else "new"
             reasons.append((f"only the {side} server has the location {name.decode('latin-1')}", None, None))

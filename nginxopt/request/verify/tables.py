@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +10,7 @@ from nginxopt.request.verify.patterns import escaped, group_names
 from nginxopt.request.verify.side import Definition
 from nginxopt.request.verify.substitution import captured
 from nginxopt.request.verify.symbols import Capture, Derived, Match, Symbol, Text, join, pieces
+from nginxopt.request.verify.words import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +38,9 @@ class Table:
         self.default = default
 
     @cached_property
-    def _keys(self) -> list[bytes]:
-        return sorted(self.exact)
-
-    def keys(self, beginning: bytes | None) -> Iterator[bytes]:
-        """Yield the plain keys that start with these bytes in lower case; all for None."""
-        for at in range(0 if beginning is None else bisect_left(self._keys, beginning), len(self._keys)):
-            if beginning is not None and not self._keys[at].startswith(beginning):
-                break
-            yield self._keys[at]
-
-    def shorter_keys(self, beginning: bytes) -> Iterator[bytes]:
-        """Yield the plain keys that these bytes in lower case start with, without themselves."""
-        return (beginning[:end] for end in range(len(beginning)) if beginning[:end] in self.exact)
+    def keys(self) -> Words:
+        """The plain keys."""
+        return Words(self.exact)
 
 
 def key_pattern(key: bytes) -> bytes:

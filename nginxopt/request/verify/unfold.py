@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
 
 from nginxopt.request.verify.patterns import Group, beginnings, equal_to, escaped, group
 from nginxopt.request.verify.region import Fact, Known, Matches, Region, matches
@@ -23,7 +22,7 @@ class Pair:
 
     Attributes:
         found: Values of look-ups that are known there.
-        kept: A map that may hold an earlier value than that of now, so that its rows do not tell what it is.
+        kept: A map whose value may have been looked up earlier, so that its rows do not decide.
     """
 
     old: Leaf
@@ -35,10 +34,18 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A pair by the rows of a map. Unless `is_complete`, the map may hold an earlier value, too."""
+    """A pair by the rows of a map, or by what a group holds.
+
+    Attributes:
+        symbol: The value that is known in the parts.
+        parts: Those that hold requests.
+        tried: How many rows or strings were tried.
+        is_complete: Whether these are all parts: a map may also have been looked up earlier.
+    """
 
     symbol: Symbol
     parts: list[Pair]
+    tried: int
     is_complete: bool
 
 
@@ -53,14 +60,10 @@ class Unfolding:
         symbol = None if pair.kept is not None else next(self._looked_up(pair), None)
         if symbol is None:
             return _with_only_values(pair)
-        parts = []
-        for within, looked_up in self._cases(symbol, pair):
-            value = _known_now(looked_up, pair.found)
-            region = _with_value(within, symbol, value)
-            if region is not None:
-                found = {**pair.found, symbol: value}
-                parts.append(Pair(_end(pair.old, symbol, value), _end(pair.new, symbol, value), region, found))
-        return Division(symbol, parts, is_complete=not (isinstance(symbol, Derived) and self._tables.is_kept(symbol)))
+        cases = list(self._cases(symbol, pair))
+        parts = [part for within, value in cases if (part := _part(pair, symbol, within, value)) is not None]
+        is_kept = isinstance(symbol, Derived) and self._tables.is_kept(symbol)
+        return Division(symbol, parts, len(cases), is_complete=not is_kept)
 
     def _looked_up(self, pair: Pair) -> Iterator[Derived | Capture]:
         """Yield the maps and groups in a pair, those that its requests depend on first."""
@@ -141,6 +144,16 @@ class Unfolding:
         return self._tables.value(symbol, table.default, None)
 
 
+def _part(pair: Pair, symbol: Symbol, within: Region, looked_up: Symbol) -> Pair | None:
+    """Return the part of a pair in which a value is known; None if no request is left in it."""
+    value = _known_now(looked_up, pair.found)
+    region = _with_value(within, symbol, value)
+    if region is None:
+        return None
+    ends = _end(pair.old, symbol, value), _end(pair.new, symbol, value)
+    return Pair(*ends, region, {**pair.found, symbol: value})
+
+
 def _with_only_values(pair: Pair) -> Division | None:
     """Return a pair with a value for which its region leaves only one; None if there is no other such value."""
     for subject, known in pair.region.values.items():
@@ -149,7 +162,7 @@ def _with_only_values(pair: Pair) -> Division | None:
             value = Text(only)
             found = {**pair.found, subject: value}
             ends = _end(pair.old, subject, value), _end(pair.new, subject, value)
-            return Division(subject, [Pair(*ends, pair.region, found)], is_complete=True)
+            return Division(subject, [Pair(*ends, pair.region, found)], 1, is_complete=True)
     return None
 
 
@@ -167,11 +180,11 @@ def _keys(table: Table, source: Symbol, region: Region) -> Iterator[bytes]:
         return iter([only.lower()] if only.lower() in table.exact else [])
     own = _group(source) if isinstance(source, Capture) else None
     if own is None or not own.is_first:
-        return table.keys(known.beginning)
+        return iter(table.keys if known.beginning is None else table.keys.starting_with(known.beginning))
     assert isinstance(source, Capture)
     assert source.match.subject is not None
     beginning = region.known(source.match.subject).beginning
-    return chain(table.keys(beginning), () if beginning is None else table.shorter_keys(beginning))
+    return iter(table.keys if beginning is None else table.keys.near(beginning))
 
 
 def _tried(pattern: bytes, source: Symbol, region: Region) -> tuple[Region | None, Region | None]:
@@ -218,11 +231,11 @@ def _held(capture: Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
     own, subject = _group(capture), capture.match.subject
     assert own is not None
     assert subject is not None
-    for text in own.near(region.known(subject).beginning):
-        within = region.with_answer(Matches(subject, own.holding(escaped(text))), True)
-        for other in own.tried_before(text):
-            within = within.with_answer(Matches(subject, own.holding(escaped(other))), False)
-        yield within, Text(text)
+    near = own.near(region.known(subject).beginning)
+    for text in near:
+        others = (own.holding(escaped(other)) for other in own.tried_before(text, near))
+        held = Known({own.holding(escaped(text)): None}, dict.fromkeys(others))
+        yield region.with_known(subject, held), Text(text)
 
 
 def _with_value(region: Region, symbol: Symbol, value: Symbol) -> Region | None:

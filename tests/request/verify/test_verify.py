@@ -6,7 +6,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.request.model import Model
-from nginxopt.request.verify import Verification, verify
+from nginxopt.request.verify import Verification, servers, verify
 from nginxopt.semantics.site import Build
 from nginxopt.version import Version
 from tests.request.verify.pairs import HARMLESS, MISTAKES, UNKNOWN, Pair, whole
@@ -64,3 +64,17 @@ def test_versions_are_not_compared() -> None:
     text = whole("return 200 a;")
     result = verify(model(text), model(text, Version(1, 28, 0)))
     assert [doubt.reason for doubt in result.doubts] == ["what differs between the versions of nginx is not compared"]
+
+
+def test_the_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is too much is unknown, with the servers, and servers share what may be done."""
+    monkeypatch.setattr(servers, "WORK", 60)
+    rules = [f"rewrite ^/{name}/(.*)$ /x/{name}/$1 permanent;" for name in "abcdefgh"]
+    old, new = (
+        "".join(f"server {{ listen 127.0.0.1:80{number}; {' '.join(order)} }}\n" for number in range(10, 14))
+        for order in (rules, rules[::-1])
+    )
+    result = verify(model(whole(old)), model(whole(new)))
+    assert result.verdict == "unknown"
+    assert [doubt.reason for doubt in result.doubts] == ["too much differs to compare all requests"] * 4
+    assert verify(model(whole(old)), model(whole(old))).verdict == "equivalent"
