@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from nginxopt.lint import capacity, cost, headers, pooling, pools, sharing, static, tls, unmatched, variables, zones
-=======
     from nginxopt.lint import (
         access,
         capacity,
@@ -26,10 +23,10 @@ if TYPE_CHECKING:
         static,
         tls,
         traversal,
+        unmatched,
         variables,
         zones,
     )
->>>>>>> main
     from nginxopt.lint.declare import Check, Page, Rule, rule
     from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Severity
     from nginxopt.lint.model import Model
@@ -108,11 +105,8 @@ __all__ = [
     "static",
     "tls",
     "transparent",
-<<<<<<< HEAD
-    "unmatched",
-=======
     "traversal",
->>>>>>> main
+    "unmatched",
     "variables",
     "without_captures",
     "zones",

@@ -115,11 +115,8 @@ class Rule:
     scenario: str | None = None
     host: bool = False
     by_cost: bool = False
-<<<<<<< HEAD
     highest: Severity | None = None
-=======
     witness: bool = False
->>>>>>> main
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
@@ -163,11 +160,8 @@ def rule(
     scenario: str | None = None,
     host: bool = False,
     by_cost: bool = False,
-<<<<<<< HEAD
     highest: Severity | None = None,
-=======
     witness: bool = False,
->>>>>>> main
 ) -> Callable[[Check], Rule]:
     """Turn a check function into a `Rule` with the name and docstring of its module."""
 
@@ -186,11 +180,8 @@ def rule(
             scenario=scenario,
             host=host,
             by_cost=by_cost,
-<<<<<<< HEAD
             highest=highest,
-=======
             witness=witness,
->>>>>>> main
         )
 
     return make
