@@ -89,6 +89,9 @@ class Explorer:
         for tag, first, last, start, end in self._aligned(old, new):
             if tag == "equal":
                 for mine, theirs in zip(old[first:last], new[start:end], strict=True):
+                    if mine.kind == "break":
+                        state, other = self._passed(mine, theirs, state, other)
+                        mine, theirs = over[0], over_there[0]
                     if mine.kind == "locating":
                         return
                     if mine.kind in _ENDS:

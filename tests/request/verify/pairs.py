@@ -64,6 +64,11 @@ MISTAKES = (
         "location /a { location /a/ { add_header X-A 1; proxy_pass http://127.0.0.1:{U}; return 200 a; } }",
         "location /a { location /a/ { add_header X-A 2; proxy_pass http://127.0.0.1:{U}; return 200 a; } }",
     ),
+    Pair(
+        "another root, behind a break and what is dead",
+        "root {T}/none; location /a { break; root {T}/r; return 503; }",
+        "root {T}/none; location /a { break; root {T}/s; return 503; }",
+    ),
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
     Pair(
         "an alias that is inherited",
