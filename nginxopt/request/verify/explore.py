@@ -16,7 +16,7 @@ from nginxopt.request.verify.live import Live
 from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.program import Compiler, Operation, Program
 from nginxopt.request.verify.region import Matches, Region, overlap, searches
-from nginxopt.request.verify.state import State
+from nginxopt.request.verify.state import State, TooMuchError
 from nginxopt.request.verify.steps import Cursor, Leaf, Place, Question, Steps, is_url
 from nginxopt.request.verify.symbols import Derived, Match, Variable
 from nginxopt.request.verify.unfold import Pair, Unfolding
@@ -30,10 +30,6 @@ _ASKING = 4  # operations: what a question costs, in rough terms
 _SEARCHING = 40  # what a search for a value costs that patterns have in common
 _MOST_TAKEN = 50  # patterns; more make automata too large
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
-
-
-class TooMuchError(Exception):
-    """Too much differs for the work that is allowed."""
 
 
 @dataclass(frozen=True, slots=True)

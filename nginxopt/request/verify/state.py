@@ -16,6 +16,10 @@ BEFORE = Match(None, None)
 """What was matched before the start of what is compared."""
 
 
+class TooMuchError(Exception):
+    """Too much differs for the work that is allowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """The state of a request.

@@ -13,8 +13,8 @@ from nginxopt.request.verify.index import ProgramIndex
 from nginxopt.request.verify.patterns import equal_to, group_names
 from nginxopt.request.verify.program import Operation, Program
 from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, Region
-from nginxopt.request.verify.state import State
-from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, join
+from nginxopt.request.verify.state import State, TooMuchError
+from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, is_large, join
 from nginxopt.request.verify.values import Values
 
 _URL = ("http://", "https://", "$scheme")
@@ -223,6 +223,8 @@ class Steps:
             code = "301" if flag == "permanent" else "302"
             return self._end(Leaf("redirect", (code, target, args), matched, operation.node))
         uri, args, matched = self._target(replacement, matched)
+        if is_large(uri) or is_large(args):
+            raise TooMuchError
         behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True))
         if flag == "break":
             return self._stopped(behind)

@@ -24,13 +24,24 @@ def _check(level: Level, target: Version, extra: frozenset[str]) -> None:
     inner = iter(level.levels)
     earlier: dict[str, Directive] = {}
     for directive in level.directives:
-        message = fault(directive, level.kind, around, target, extra) or _duplicate(directive, earlier)
+        message = (
+            fault(directive, level.kind, around, target, extra)
+            or _duplicate(directive, earlier)
+            or (_without_parentheses(directive) if directive.name == "if" else None)
+        )
         if message is not None:
             raise directive.error(message, nginx=directive.located(message))
         if directive.block is not None:
             _check(next(inner), target, extra)
     for block in inner:  # around a fragment there is nothing but its level
         _check(block, target, extra)
+
+
+def _without_parentheses(condition: Directive) -> str | None:
+    """Return why nginx refuses an `if` whose condition does not begin with a parenthesis (`ngx_http_rewrite_if`)."""
+    start = condition.span.start + len(condition.name)
+    is_bare = condition.source.data[start : condition.span.end].lstrip()[:1] in (b"$", b"!", b"-")
+    return f'invalid condition "{condition.args[0]}"' if is_bare and condition.args else None
 
 
 def _duplicate(directive: Directive, earlier: dict[str, Directive]) -> str | None:
