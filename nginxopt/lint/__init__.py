@@ -10,7 +10,22 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.lint import capacity, cost, headers, pooling, pools, sharing, static, tls, variables, zones
+    from nginxopt.lint import (
+        access,
+        capacity,
+        cost,
+        headers,
+        inheritance,
+        pooling,
+        pools,
+        reaching,
+        sharing,
+        static,
+        tls,
+        traversal,
+        variables,
+        zones,
+    )
     from nginxopt.lint.declare import Check, Page, Rule, rule
     from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Severity
     from nginxopt.lint.model import Model
@@ -29,6 +44,8 @@ if TYPE_CHECKING:
         WHOLE_CONFIGURATION,
         Premise,
     )
+    from nginxopt.lint.requests import FOREIGN, Answer, Asked
+    from nginxopt.lint.witness import Witness
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
     from nginxopt.rewrite.sections import transparent
@@ -40,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ENOUGH_DESCRIPTORS",
     "FAST_DISK",
+    "FOREIGN",
     "HTTP11_BACKENDS",
     "IDLE_CONNECTIONS",
     "LOCAL_FILES",
@@ -51,6 +69,8 @@ __all__ = [
     "SESSIONS_BY_NAME",
     "SEVERAL_WORKERS",
     "WHOLE_CONFIGURATION",
+    "Answer",
+    "Asked",
     "Check",
     "Dead",
     "Diagnostic",
@@ -69,17 +89,22 @@ __all__ = [
     "Safety",
     "Severity",
     "Version",
+    "Witness",
+    "access",
     "capacity",
     "cost",
     "headers",
+    "inheritance",
     "pooling",
     "pools",
+    "reaching",
     "rule",
     "sharing",
     "shown",
     "static",
     "tls",
     "transparent",
+    "traversal",
     "variables",
     "why_never",
     "without_captures",
@@ -107,6 +132,8 @@ __getattr__ = attributes(
             "SEVERAL_WORKERS",
             "Premise",
         ),
+        "requests": ("FOREIGN", "Answer", "Asked"),
+        "witness": ("Witness",),
         "nginxopt.request.redirects": (
             "REDIRECTS",
             "RedirectChain",

@@ -2,7 +2,7 @@
 
 The page of a rule is Markdown:
 
-    The title: what is slow, in one sentence without a full stop.
+    The title: what is slow or wrong, in one sentence without a full stop.
 
     What the rule flags, and what it does not flag.
 
@@ -16,7 +16,7 @@ The page of a rule is Markdown:
     A block in which it finds nothing. If the rule has a fix, the first is the fixed version of the first bad block.
 
     ## Silent
-    A block that looks slow but is not.
+    A block that looks slow or wrong but is not.
 
     ## Fix safety
     Only for rules with a fix. The first line lists what the fix may change apart from speed: "May change: upstream
@@ -57,6 +57,9 @@ CATEGORIES = {
     "client": "client connections and compression",
     "tls": "TLS and HTTP/2",
     "config": "errors, ignored directives and suppressions",
+    "security": "what a client can reach, read or inject, and protections that do not hold",
+    "correctness": "directives, locations and servers that do not do what they say",
+    "hardening": "measures in depth, by taste; off by default",
 }
 """The categories of rules, each with its subject."""
 
@@ -96,6 +99,7 @@ class Rule:
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
         host: Whether it checks the machine, and finds nothing without one.
         by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.cost`).
+        witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
     """
 
     id: str
@@ -110,6 +114,7 @@ class Rule:
     scenario: str | None = None
     host: bool = False
     by_cost: bool = False
+    witness: bool = False
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
@@ -153,6 +158,7 @@ def rule(
     scenario: str | None = None,
     host: bool = False,
     by_cost: bool = False,
+    witness: bool = False,
 ) -> Callable[[Check], Rule]:
     """Turn a check function into a `Rule` with the name and docstring of its module."""
 
@@ -171,6 +177,7 @@ def rule(
             scenario=scenario,
             host=host,
             by_cost=by_cost,
+            witness=witness,
         )
 
     return make

@@ -8,6 +8,7 @@ from functools import total_ordering
 from typing import ClassVar
 
 from nginxopt.lint.premises import Premise
+from nginxopt.lint.witness import Witness
 from nginxopt.text import Change, Position, Source, Span, fit
 
 LONGEST_MESSAGE = 120
@@ -124,10 +125,11 @@ class Finding:
     """A finding of a rule at one place.
 
     Attributes:
-        message: What is slow and why, in one sentence without a full stop, cut to `LONGEST_MESSAGE`.
+        message: What is slow or wrong and why, in one sentence without a full stop, cut to `LONGEST_MESSAGE`.
         fix: The fix; None if there is none.
         help: What to do by hand if there is no fix, or additional advice; may be empty.
-        severity: The severity by cost (`nginxopt.lint.cost`); None for that of the rule.
+        severity: That of the finding, where it is not that of the rule; None if it is.
+        witness: A request that shows it; None for rules that declare none.
     """
 
     source: Source
@@ -137,6 +139,7 @@ class Finding:
     help: str = ""
     related: tuple[Related, ...] = ()
     severity: Severity | None = None
+    witness: Witness | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", fit(self.message, LONGEST_MESSAGE))

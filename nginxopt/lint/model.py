@@ -24,6 +24,7 @@ from nginxopt.semantics import (
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.lint.requests import Requests
     from nginxopt.request.redirects import RedirectChain
     from nginxopt.rewrite.planning import Plan
     from nginxopt.system.host import Host
@@ -133,6 +134,13 @@ class Model:
         from nginxopt.semantics.site import Build
 
         return tuple(chains(self.config, Build(self.target)))
+
+    @cached_property
+    def requests(self) -> Requests:
+        """What becomes of requests, for rules that show one."""
+        from nginxopt.lint.requests import Requests
+
+        return Requests(self.config, self.root, self.target)
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

@@ -28,6 +28,7 @@ NATIVE = {
     "semantics.maphash": {"map_verdict"},
     "semantics.site.nodes": {"statement_spans"},
     "semantics.site.settings": {"request_settings"},
+    "semantics.subjects": {"captures", "common_subject"},
     "request.batch": {"RequestTally"},
     "request.connection": {"Patterns"},
     "request.verify.hosts": {"common_subject"},

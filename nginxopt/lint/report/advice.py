@@ -7,8 +7,10 @@ from nginxopt.lint.premises import listed
 
 
 def advice(diagnostic: Diagnostic) -> list[str]:
-    """Return the advice for a finding as lines: the fix with the option that applies it, then the help."""
+    """Return the lines below a finding: its witness, the fix with the option that applies it, the help."""
     lines = []
+    if diagnostic.finding.witness is not None:
+        lines.append(f"witness: {diagnostic.finding.witness}")
     if diagnostic.fix is not None:
         lines.append(f"fix: {diagnostic.fix.title} ({_option(diagnostic.fix.safety)})")
     if diagnostic.finding.help:

@@ -14,6 +14,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Severity
 from nginxopt.lint.report.model import Note, Report, by_rule
 from nginxopt.lint.report.place import Placed, ends
+from nginxopt.lint.witness import Witness
 from nginxopt.text import Change
 from nginxopt.text.escape import unicode
 
@@ -57,11 +58,22 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "help": unicode(diagnostic.finding.help) or None,
         "url": diagnostic.url,
         "scenario": diagnostic.scenario,
+        "witness": None if diagnostic.finding.witness is None else _witness(diagnostic.finding.witness),
         "related": [
             {"file": unicode(related.source.path), **_place(related), "message": unicode(related.message)}
             for related in diagnostic.finding.related
         ],
         "fix": None if diagnostic.fix is None else _fix(diagnostic.fix),
+    }
+
+
+def _witness(witness: Witness) -> dict[str, Any]:
+    return {
+        "method": witness.method,
+        "url": unicode(witness.url),
+        "headers": list(map(unicode, witness.headers)),
+        "client": witness.client,
+        "shows": unicode(witness.shows),
     }
 
 

@@ -111,6 +111,7 @@ def _properties(rule: Rule) -> list[str]:
         f"nginx: {versions(rule)}",
         f"On by default: {'yes' if rule.default else 'no, only if selected'}",
     ]
+    lines += ["Witness: each finding names a request that shows it"] if rule.witness else []
     return lines + ([f"Benchmark: `nginxopt bench {rule.scenario}`"] if rule.scenario else [])
 
 

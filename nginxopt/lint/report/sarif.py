@@ -24,6 +24,8 @@ from nginxopt.text.escape import unicode
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_SUBJECTS = {"security": "security", "hardening": "security", "correctness": "correctness"}
+"""The tags of rules that speak of something other than speed, by category."""
 _ROOT = "%SRCROOT%"
 _ROOT_IS = "The working directory of nginxopt."
 
@@ -59,7 +61,10 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "helpUri": rule.url,
         "help": {"text": rule.page.text, "markdown": rule.page.text},
         "defaultConfiguration": {"level": _LEVELS[rule.severity], "enabled": rule.default},
-        "properties": {"category": rule.category, "tags": ["performance", rule.category]},
+        "properties": {
+            "category": rule.category,
+            "tags": list(dict.fromkeys([_SUBJECTS.get(rule.category, "performance"), rule.category])),
+        },
     }
 
 
@@ -79,14 +84,20 @@ def _result(diagnostic: Diagnostic, fingerprint: str, base: str) -> dict[str, An
     fixes = [] if diagnostic.fix is None else list(_fixes(diagnostic.fix, base))
     return {
         "level": _LEVELS[diagnostic.severity],
-        "message": {
-            "text": unicode(" ".join(_sentence(text) for text in (diagnostic.message, diagnostic.finding.help) if text))
-        },
+        "message": {"text": unicode(" ".join(map(_sentence, _texts(diagnostic))))},
         "locations": [_location(diagnostic.finding, diagnostic.path, base)],
         **({"relatedLocations": related} if related else {}),
         **({"fixes": fixes} if fixes else {}),
         "partialFingerprints": {"nginxopt/v1": fingerprint},
     }
+
+
+def _texts(diagnostic: Diagnostic) -> Iterator[str]:
+    yield diagnostic.message
+    if diagnostic.finding.witness is not None:
+        yield f"Witness: {diagnostic.finding.witness}"
+    if diagnostic.finding.help:
+        yield diagnostic.finding.help
 
 
 def _sentence(text: str) -> str:

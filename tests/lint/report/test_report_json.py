@@ -133,6 +133,7 @@ def test_a_finding_has_its_values() -> None:
         "help": "h",
         "url": "https://github.com/nginxopt/nginxopt/blob/main/docs/rules/gzip-level.md",
         "scenario": "keepalive",
+        "witness": None,
         "related": [{"file": "a.conf", "line": 1, "column": 17, "end_line": 1, "end_column": 18, "message": "m"}],
         "fix": {
             "title": "write 5",

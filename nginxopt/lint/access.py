@@ -1,0 +1,56 @@
+"""Who may reach a level: `allow`, `deny` and what asks for a login (`ngx_http_access_module` and others)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nginxopt.config import Directive
+from nginxopt.semantics import FRAGMENT, Level
+
+_LOGINS = ("auth_basic", "auth_request", "auth_jwt", "auth_oidc", "auth_pam", "auth_ldap", "auth_digest")
+_EVERYBODY = {"all", "0.0.0.0/0", "::/0"}
+
+
+def rules(level: Level) -> Sequence[Directive]:
+    """Return the `allow` and `deny` in force at a level, in their order; a level with one inherits none."""
+    around: Level | None = level
+    while around is not None:
+        own = [directive for directive in around.directives if directive.name in ("allow", "deny") and directive.args]
+        if own:
+            return own
+        around = around.parent
+    return ()
+
+
+def are_known(level: Level) -> bool:
+    """Return whether all of a level was read, and of those around it up to its server.
+
+    What may be around a fragment, or be stated for all servers, is taken not to restrict anything.
+    """
+    around: Level | None = level
+    while around is not None and around.kind != "http":
+        if around.is_open and around.scope is not None and around.kind != FRAGMENT:
+            return False
+        around = around.parent
+    return True
+
+
+def logins(level: Level) -> tuple[Directive, ...]:
+    """Return the directives in force that ask for a login."""
+    stated = (level.setting(name).directive for name in _LOGINS)
+    return tuple(directive for directive in stated if directive is not None and directive.args[:1] != ("off",))
+
+
+def denies_others(level: Level) -> bool:
+    """Return whether the rules of a level end by denying everybody that they do not allow."""
+    return any(rule.name == "deny" and names_everybody(rule) for rule in rules(level))
+
+
+def names_everybody(rule: Directive) -> bool:
+    """Return whether an `allow` or `deny` is for all addresses."""
+    return rule.args[0] in _EVERYBODY
+
+
+def takes_any(level: Level) -> bool:
+    """Return whether one of the rules and the logins is enough."""
+    return level.setting("satisfy").value == "any"

@@ -1,0 +1,43 @@
+"""Lists of headers that a level inherits: what it loses when it states one of its own.
+
+A level with an `add_header` or `proxy_set_header` inherits none (`ngx_http_headers_merge_conf`,
+`ngx_http_proxy_merge_loc_conf`). From 1.29.3 on, `add_header_inherit merge` keeps those of the level around it, and
+`off` drops them on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nginxopt.config import Directive
+from nginxopt.semantics import Level
+
+_INHERIT = {"add_header": "add_header_inherit"}
+"""The directive that says how a list is inherited."""
+
+
+def effective(level: Level, name: str) -> Mapping[str, Directive]:
+    """Return the directives of a list in force at a level, by the name of the header in lower case."""
+    own = {directive.args[0].lower(): directive for directive in level.own(name) if len(directive.args) > 1}
+    outer = level.parent if level.inherits(name) else None
+    if outer is None or (own and not _merges(level, name)):
+        return own
+    return {**effective(outer, name), **own}
+
+
+def lost(level: Level, name: str) -> Mapping[str, Directive]:
+    """Return the directives that a level would inherit if it stated none, without those of headers that it states.
+
+    None of them if it drops them on purpose, or if it is not known what it states.
+    """
+    if not level.own(name) or not level.setting(name).known or level.parent is None or not level.inherits(name):
+        return {}
+    if name in _INHERIT and level.setting(_INHERIT[name]).value in ("merge", "off"):
+        return {}
+    own = {directive.args[0].lower() for directive in level.own(name) if directive.args}
+    inherited = effective(level.parent, name)
+    return {header: directive for header, directive in inherited.items() if header not in own}
+
+
+def _merges(level: Level, name: str) -> bool:
+    return name in _INHERIT and level.setting(_INHERIT[name]).value == "merge"

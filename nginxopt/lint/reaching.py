@@ -1,0 +1,111 @@
+"""Requests that probably reach a level: what a rule asks the model of requests about.
+
+A guess costs nothing but time, for the model says where each request settles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nginxopt.lint.requests import Asked
+from nginxopt.semantics import FRAGMENT, Level, locations
+from nginxopt.semantics.subjects import shortest
+from nginxopt.text import encode
+
+_ENDS = (b"", b"x", b"x/")
+"""What is put behind a prefix: a folder, a file in it, a folder in it."""
+_FILES = (b"x.php", b"x.html", b"x.css", b"x.js", b"x.png")
+"""Names that locations with patterns take."""
+_MOST = 12
+
+_NAME = re.compile(r"\$\{?(http_\w+|request_method|arg_\w+)\}?", re.IGNORECASE)
+_PLAIN = re.compile(rb"/[!-~]*")
+
+
+def reaching(level: Level) -> Iterator[Asked]:
+    """Yield requests for a location, an `if`, a server or a fragment; none for a named location."""
+    if level.kind == "if" and level.parent is not None:
+        yield from _through(level, reaching(level.parent))
+    elif level.kind == "limit_except" and level.parent is not None:
+        yield from (replace(asked, method="DELETE") for asked in reaching(level.parent))
+    elif level.kind == "location":
+        yield from map(Asked, dict.fromkeys(filter(_PLAIN.fullmatch, _uris(level))))
+    elif level.kind in ("server", FRAGMENT):
+        yield from (Asked(b"/" + end) for end in (*_ENDS, *_FILES))
+
+
+def _uris(location: Level) -> Iterator[bytes]:
+    sign, path = locations.modifier(location), encode(locations.path(location))
+    if sign in ("~", "~*"):
+        yield from _of_pattern(location)
+    elif sign == "=":
+        yield path
+    elif path.startswith(b"/"):
+        slash = b"" if path.endswith(b"/") else b"/"
+        yield from (path + end for end in _ENDS)
+        yield from (path + slash + end for end in (*_ENDS, *_FILES))
+
+
+def _of_pattern(location: Level) -> Iterator[bytes]:
+    """Yield URIs that a pattern matches and, if possible, none of those before it."""
+    pattern = locations.pattern(location)
+    others = [other for other in _siblings(location) if locations.modifier(other) in ("~", "~*")]
+    before = tuple(locations.pattern(other) for other in others[: others.index(location)])
+    outer = location.parent
+    prefix: tuple[bytes, ...] = ()
+    if outer is not None and outer.kind == "location" and locations.modifier(outer) in ("", "^~"):
+        prefix = (b"^" + re.escape(encode(locations.path(outer))),)
+    for outside in dict.fromkeys((before[-_MOST:], ())):
+        uri = shortest((pattern, b"^/", *prefix), outside, is_uri=True)
+        if uri is not None:
+            yield uri
+
+
+def _siblings(location: Level) -> list[Level]:
+    levels = location.parent.levels if location.parent else [location]
+    return [level for level in levels if level.kind == "location"]
+
+
+def _through(level: Level, requests: Iterator[Asked]) -> Iterator[Asked]:
+    """Yield requests for which the condition of an `if` is probably true."""
+    words = [str(word) for word in level.args]
+    match = _NAME.fullmatch(words[0]) if words else None
+    value = _value(words[1:])
+    if match is None or value is None:
+        yield from requests
+        return
+    name = match[1].lower()
+    for asked in requests:
+        if name == "request_method":
+            yield replace(asked, method=value)
+        elif name.startswith("http_"):
+            header = f"{name.removeprefix('http_').replace('_', '-').title()}: {value}"
+            yield replace(asked, headers=(*asked.headers, header))
+        else:
+            yield replace(asked, target=asked.target + f"?{name.removeprefix('arg_')}={value}".encode())
+
+
+def _value(words: list[str]) -> str | None:
+    """Return a value for which the rest of a condition holds; None if none is known."""
+    if not words:
+        return "1"
+    if len(words) != 2:
+        return None
+    sign, text = words
+    if sign in ("=", "=="):
+        return text
+    if sign == "!=":
+        return f"{text}x"
+    if sign in ("~", "~*"):
+        subject = shortest(((b"(?i)" if sign == "~*" else b"") + encode(text), b"^[!-~]*$"))
+        return None if subject is None else subject.decode("ascii")
+    return None
+
+
+def also(location: Level, pattern: bytes) -> Iterator[bytes]:
+    """Yield a URI that the pattern of a location matches and another pattern as well, if there is one."""
+    uri = shortest((locations.pattern(location), b"^/[!-~]*$", pattern))
+    if uri is not None:
+        yield uri

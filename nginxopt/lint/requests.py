@@ -1,0 +1,246 @@
+"""Asks the model of requests what becomes of requests that a rule thinks of.
+
+Rules read the configuration first, and ask only where something looks wrong: to lower a site takes longer than most
+rules take. What the model does not know is no answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from nginxopt.config import Config, Directive
+from nginxopt.errors import InputError
+from nginxopt.lint.witness import Witness
+from nginxopt.request.connection import RequestForm
+from nginxopt.request.doors import Door, Doors
+from nginxopt.request.model import Model
+from nginxopt.request.outcomes import OutcomeForm, StepForm, text_of
+from nginxopt.request.world import World
+from nginxopt.semantics import Level
+from nginxopt.semantics.site import Build
+from nginxopt.text import encode
+from nginxopt.version import Version
+
+FOREIGN = "203.0.113.7"
+"""An address of a client that nobody allows by name (RFC 5737, TEST-NET-3)."""
+
+_FOREIGN_IPV6 = "2001:db8::7"
+"""The same where clients connect over IPv6 (RFC 3849)."""
+
+_MOST_FILES = 4
+"""The number of files of a `try_files` that are asked for."""
+
+_NO_TEXT = re.compile(rb"[\x00-\x20\x7f-\xff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request to the server of a level, as a rule thinks of it.
+
+    Attributes:
+        target: Path and arguments as in a request line.
+        headers: Those besides `Host`, as curl's `-H` takes them.
+        existing: Files that are taken to exist, and folders with a slash at their end.
+    """
+
+    target: bytes
+    method: str = "GET"
+    headers: tuple[str, ...] = ()
+    client: str | None = None
+    existing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What becomes of a request.
+
+    Attributes:
+        url: The URL of the request.
+        level: The level whose settings are in force, of those that rules see; None if it is not known.
+        directive: The directive that decides; None if there is none, or if it is one of a folded run.
+        unknown_at: The directive that asks what is not known; None if there is none.
+        outcome: What the model says, in which text is bytes as Latin-1.
+        steps: The decisions that lead there.
+    """
+
+    asked: Asked
+    url: str
+    level: Level | None
+    directive: Directive | None
+    unknown_at: Directive | None
+    outcome: OutcomeForm
+    steps: Sequence[StepForm]
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known what becomes of the request."""
+        return self.outcome["kind"] != "unknown"
+
+    @property
+    def file(self) -> str | None:
+        """The file that is sent if it exists; None if there is none."""
+        if self.outcome["file"] is not None:
+            return text_of(self.outcome["file"])
+        unknown = self.outcome["unknown"]
+        question = unknown["question"] if unknown else None
+        return text_of(question["path"]) if question and question["kind"] == "file" else None
+
+    @property
+    def passed_target(self) -> str | None:
+        """The request target that an upstream gets; None if it gets none."""
+        upstream = self.outcome["upstream"]
+        return None if upstream is None or upstream["target"] is None else text_of(upstream["target"])
+
+    @property
+    def is_decided_by(self) -> Directive | None:
+        """The directive that decides, or the one that is not understood."""
+        return self.directive or self.unknown_at
+
+    @property
+    def is_at(self) -> str:
+        """The kind of the outcome."""
+        return self.outcome["kind"]
+
+    def is_in(self, level: Level) -> bool:
+        """Return whether the settings of a level, or of one inside it, are in force."""
+        inner = self.level
+        while inner is not None and inner is not level:
+            inner = inner.parent
+        return inner is not None
+
+    def headers(self, name: str) -> tuple[str, ...]:
+        """Return the values of a header that `add_header` or `expires` adds."""
+        return tuple(
+            text_of(header["value"]) for header in self.outcome["headers"] if header["name"].lower() == name.lower()
+        )
+
+    def witness(self, shows: str) -> Witness:
+        """Return the request as a witness of what a clause says."""
+        return Witness(self.url, shows, self.asked.method, self.asked.headers, self.asked.client)
+
+
+class Requests:
+    """The model of requests of a configuration; it is made when it is first asked."""
+
+    def __init__(self, config: Config, root: Level, target: Version) -> None:
+        self._config = config
+        self._root = root
+        self._target = target
+
+    def ask(self, level: Level, asked: Asked) -> Iterator[Answer]:
+        """Yield what becomes of a request at the server of a level: over TLS first, then without.
+
+        Nothing if the server cannot be reached, or if the model does not take the configuration.
+        """
+        if self._model is None or _NO_TEXT.search(asked.target):
+            return
+        server = self._servers.get(_server(level))
+        if server is None:
+            return
+        world = World(asked.existing, asked.missing)
+        for door in self._doors_of(server):
+            asked = _from_there(door, asked)
+            trace = self._model.trace(_form(door, asked), world)
+            outcome = trace["outcome"]
+            if outcome["server"] == server:
+                yield Answer(
+                    asked,
+                    door.site + asked.target.decode("ascii"),
+                    self._level(outcome["level"]),
+                    self._directive(outcome["node"]),
+                    self._directive(outcome["unknown"]["node"] if outcome["unknown"] else None),
+                    outcome,
+                    trace["steps"],
+                )
+
+    def first(self, level: Level, *requests: Asked) -> Answer | None:
+        """Return the first answer that settles in a level or inside it; None if there is none.
+
+        Files that decide whether it does are taken to be missing, as for `try_files`.
+        """
+        return next((answer for answer in self.all(level, *requests) if answer.is_in(level)), None)
+
+    def all(self, level: Level, *requests: Asked) -> Iterator[Answer]:
+        """Yield the answers to requests at the server of a level, then those where the files asked for are missing."""
+        asked_for = list(requests)
+        for _ in range(_MOST_FILES):
+            further: list[Asked] = []
+            for asked in asked_for:
+                for answer in self.ask(level, asked):
+                    yield answer
+                    if not answer.is_known and answer.file is not None:
+                        further.append(replace(asked, missing=(*asked.missing, answer.file)))
+            asked_for = further
+
+    @cached_property
+    def _model(self) -> Model | None:
+        try:
+            return Model(self._config, Build(self._target), ignores_missing=True)
+        except InputError:
+            return None
+
+    @cached_property
+    def _doors(self) -> Doors:
+        assert self._model is not None  # or nothing is asked
+        return Doors(self._model)
+
+    @cached_property
+    def _by_server(self) -> dict[int, tuple[Door, ...]]:
+        return {}
+
+    def _doors_of(self, server: int) -> tuple[Door, ...]:
+        if server not in self._by_server:
+            self._by_server[server] = tuple(self._doors.of_server(server))
+        return self._by_server[server]
+
+    @cached_property
+    def _servers(self) -> dict[Directive | None, int]:
+        """The numbers of the servers, by their directives."""
+        assert self._model is not None  # or nothing is asked
+        return {level.opener: number for number, level in enumerate(self._model.site.servers)}
+
+    @cached_property
+    def _levels(self) -> dict[Directive | None, Level]:
+        """The levels that rules see, by their directives: those of the site are others, without what is unknown."""
+        return {level.opener: level for level in self._root.walk() if level.scope is not None}
+
+    def _level(self, number: int | None) -> Level | None:
+        if number is None or self._model is None:
+            return None
+        return self._levels.get(self._model.site.levels[number].opener)
+
+    def _directive(self, node: int | None) -> Directive | None:
+        return None if node is None or self._model is None else self._model.site.nodes.directive(node)
+
+
+def _server(level: Level) -> Directive | None:
+    """Return the directive of the server of a level; None for that of a fragment."""
+    server = level.around("server")
+    return server.opener if server else None
+
+
+def _from_there(door: Door, asked: Asked) -> Asked:
+    """Return a request with a foreign address of the family of a socket."""
+    if asked.client not in (FOREIGN, _FOREIGN_IPV6):
+        return asked
+    form: RequestForm = json.loads(door.form)
+    return replace(asked, client=_FOREIGN_IPV6 if form["connection"]["family"] == "inet6" else FOREIGN)
+
+
+def _form(door: Door, asked: Asked) -> RequestForm:
+    form: RequestForm = json.loads(door.form)
+    headers = [header.partition(":")[::2] for header in asked.headers]
+    names = {name.lower() for name, _ in headers}
+    kept = [header for header in form["headers"] if header[0].lower() not in names]
+    return {
+        **form,
+        "method": asked.method,
+        "target": asked.target.decode("latin-1"),
+        "headers": [*kept, *((name, encode(value.strip()).decode("latin-1")) for name, value in headers)],
+        "connection": {**form["connection"], "client": asked.client},
+    }

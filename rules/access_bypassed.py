@@ -1,0 +1,125 @@
+"""`return` or a redirect answers before `allow`, `deny` or a login is asked
+
+Flags `return` with a response and rewrites that redirect in a location that states `deny`, `auth_basic` or
+`auth_request` itself. The rule asks the model of `nginxopt trace` for a request of a stranger that gets the response.
+
+Does not flag refusals (`return 403`), responses without a body, redirects to the same host, rewrites that go on within
+nginx, and restrictions that a location inherits: a public `/health` beside a login is common.
+
+## Why it matters
+The rewrite module answers before nginx asks who the client is (`NGX_HTTP_SERVER_REWRITE_PHASE` and
+`NGX_HTTP_REWRITE_PHASE` come before `NGX_HTTP_ACCESS_PHASE`). The restriction that stands beside it holds for nobody.
+
+## Bad
+```nginx server
+location /status {
+    allow 10.0.0.0/8;
+    deny all;
+    return 200 "release 7.1, database db1.internal";
+}
+```
+
+## Good
+A location that the URI is led to asks first:
+```nginx server
+location /status {
+    allow 10.0.0.0/8;
+    deny all;
+    root /srv/status;
+    try_files /status.txt =404;
+}
+```
+
+## Silent
+```nginx server
+location /old/ {
+    auth_basic staff;
+    auth_basic_user_file /etc/nginx/users;
+    rewrite ^/old/(.*)$ /new/$1 last;
+}
+location /files/ {
+    deny 192.0.2.0/24;
+    if ($request_method = OPTIONS) {
+        return 204;
+    }
+    if ($scheme = http) {
+        return 301 https://$host$request_uri;
+    }
+    proxy_pass http://127.0.0.1:8080;
+}
+location /.ht {
+    deny all;
+    return 404;
+}
+```
+
+## When to ignore it
+If everybody may see the response; then delete the restriction.
+
+## References
+- https://nginx.org/en/docs/dev/development_guide.html#http_phases
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nginxopt.config import Directive
+from nginxopt.lint import FOREIGN, Answer, Finding, Model, Related, Severity, access, reaching, rule
+from nginxopt.semantics import Level
+
+_SAME_HOST = re.compile(
+    r"(?:https?://|\$scheme://)?\$\{?(?:host|http_host|server_name)\b|/(?!/)|\$\{?(?:request_)?uri\b"
+)
+_REDIRECTS = (301, 302, 303, 307, 308)
+
+
+@rule(severity=Severity.WARNING, category="security", witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find answers that come before the restriction beside them."""
+    for level in model.levels("location"):
+        restriction = _restriction(level)
+        if restriction is None:
+            continue
+        for inner, directive in _answering(level):
+            requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(inner))
+            answer = model.requests.first(level, *requests)
+            if answer is not None and answer.directive is directive and _is_worth_something(answer, directive):
+                yield _finding(directive, restriction, answer)
+
+
+def _restriction(level: Level) -> Directive | None:
+    """Return what a location states to keep strangers out."""
+    if access.denies_others(level) and level.own("deny"):
+        return level.own("deny")[-1]
+    own = (directive for directive in access.logins(level) if directive in level.directives)
+    return next(own, None)
+
+
+def _answering(level: Level) -> Iterator[tuple[Level, Directive]]:
+    """Yield the statements of a location that may answer, with their levels."""
+    for inner in (level, *(other for other in level.levels if other.kind == "if")):
+        for directive in inner.directives:
+            if directive.name in ("return", "rewrite"):
+                yield inner, directive
+
+
+def _is_worth_something(answer: Answer, directive: Directive) -> bool:
+    """Return whether a stranger gets a text, or is led somewhere else than to the same host."""
+    if answer.outcome["status"] in _REDIRECTS:
+        return not _SAME_HOST.match(directive.args[1] if len(directive.args) > 1 else directive.args[0])
+    return answer.is_at == "return" and bool(answer.outcome["body"])
+
+
+def _finding(directive: Directive, restriction: Directive, answer: Answer) -> Finding:
+    status = answer.outcome["status"]
+    return Finding(
+        directive.source,
+        directive.name.span,
+        f"this answers everybody: nginx does not get as far as {restriction.name}",
+        help="answer in the content phase: try_files, a file, or another location that the URI is led to",
+        related=(Related(restriction.source, restriction.name.span, "this is not asked"),),
+        witness=answer.witness(f"nginx answers {status}"),
+    )

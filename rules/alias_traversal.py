@@ -1,0 +1,110 @@
+"""`alias` with a slash behind a location without one: `/files../` leaves the folder
+
+Flags locations whose `alias` lets a request out of its folder: a prefix without a slash at its end and an `alias` with
+one, or a pattern whose capture may begin with `..`. The rule asks the model of `nginxopt trace` for the file that such
+a request gets.
+
+Does not flag locations where both or neither end with a slash, exact ones, an `alias` that is a file, and locations
+whose requests another location takes.
+
+## Why it matters
+nginx puts the rest of the URI behind the `alias` (`ngx_http_map_uri_to_path`). `/files../x` is no `..` segment, so
+nginx does not resolve it, and behind the slash of the `alias` it becomes one: `/srv/files/../x`. Everything beside the
+folder can be read: the source of the application, its settings, its keys.
+
+## Bad
+```nginx server
+location /files {
+    alias /srv/shop/files/;
+}
+```
+A capture may begin with two dots:
+```nginx server
+location ~ ^/files(.*)$ {
+    alias /srv/shop/files/$1;
+}
+```
+
+## Good
+```nginx server
+location /files/ {
+    alias /srv/shop/files/;
+}
+```
+```nginx server
+location ~ ^/files/(.*)$ {
+    alias /srv/shop/files/$1;
+}
+```
+
+## Silent
+Without a slash, the dots belong to a name; another location takes the URI; only nginx itself comes here:
+```nginx server
+location /images {
+    alias /srv/shop/images;
+}
+location /media {
+    alias /srv/shop/media/;
+}
+location ^~ /media. {
+    return 404;
+}
+location /sent {
+    internal;
+    alias /srv/shop/sent/;
+}
+location = /robots.txt {
+    alias /srv/shop/robots.txt;
+}
+```
+
+## Fix safety
+May change: responses.
+
+`/files` and `/filesx` are no longer served from the folder. `/files/x` is, as before.
+
+## When to ignore it
+If nothing is beside the folder that clients may not read.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#alias
+- https://i.blackhat.com/us-18/Wed-August-8/us-18-Orange-Tsai-Breaking-Parser-Logic-Take-Your-Path-Normalization-Off-And-Pop-0days-Out-2.pdf
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.lint import Answer, Asked, Finding, Model, Safety, Severity, rule, traversal
+from nginxopt.semantics import Level, locations
+
+
+@rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find aliases whose folder a request leaves."""
+    for alias, level in model.each("alias"):
+        if level.kind != "location" or not alias.args:
+            continue
+        for target in traversal.targets(level, alias.args[0]):
+            answer = model.requests.first(level, Asked(target))
+            if answer is not None and _leaves(answer, alias):
+                yield _finding(level, alias, answer)
+
+
+def _leaves(answer: Answer, alias: Directive) -> bool:
+    """Return whether the file of an answer is outside of the folder of an alias."""
+    is_sent = answer.file is not None and answer.is_at in ("static", "unknown")
+    return is_sent and traversal.leaves(answer.file or "", alias.args[0])
+
+
+def _finding(level: Level, alias: Directive, answer: Answer) -> Finding:
+    fix = traversal.fix(level)
+    return Finding(
+        alias.source,
+        alias.args[0].span,
+        f"location {locations.path(level)} lets requests leave {alias.args[0]}",
+        fix,
+        "" if fix else "put a slash before the capture in the pattern",
+        witness=answer.witness(f"nginx sends {answer.file}, if it exists"),
+    )

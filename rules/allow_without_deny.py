@@ -1,0 +1,123 @@
+"""`allow` without `deny all`: every address is allowed
+
+Flags levels with `allow` and no `deny` at all. The rule asks the model of `nginxopt trace` for a request of another
+address that is answered.
+
+Does not flag `allow all`, lists with a `deny` of any kind, and `satisfy any` beside a login, where the list names those
+that need none.
+
+## Why it matters
+nginx takes the first rule that fits an address, and an address that none fits is allowed (`ngx_http_access_handler`). A
+list inherits nothing: an `allow` in a location also takes away the `deny all` of its server.
+
+## Bad
+```nginx server
+location /admin/ {
+    allow 10.0.0.0/8;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+A `deny all` of the server is not inherited:
+```nginx server
+deny all;
+location /api/ {
+    allow 10.0.0.0/8;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Good
+```nginx server
+location /admin/ {
+    allow 10.0.0.0/8;
+    deny all;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Silent
+```nginx server
+auth_basic staff;
+auth_basic_user_file /etc/nginx/users;
+location /admin/ {
+    satisfy any;
+    allow 10.0.0.0/8;
+    proxy_pass http://127.0.0.1:8080;
+}
+location /shop/ {
+    allow all;
+    proxy_pass http://127.0.0.1:8080;
+}
+location /comments/ {
+    allow 192.0.2.7;
+    deny 192.0.2.0/24;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Fix safety
+May change: responses.
+
+Addresses that no rule allows get 403.
+
+## When to ignore it
+Never: an `allow` that excludes nobody can go.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_access_module.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nginxopt.config import layout
+from nginxopt.lint import FOREIGN, Answer, Finding, Fix, Model, Safety, Severity, access, reaching, rule
+from nginxopt.semantics import Level
+
+_FORBIDDEN = 403
+
+
+@rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find lists of addresses that exclude none."""
+    for level in model.levels("http", "server", "location", "limit_except"):
+        if not level.own("allow") or level.own("deny") or not access.are_known(level):
+            continue
+        if any(map(access.names_everybody, level.own("allow"))):
+            continue
+        if access.takes_any(level) and access.logins(level):
+            continue
+        answer = _answer(model, level)
+        if answer is not None:
+            yield _finding(level, answer)
+
+
+def _answer(model: Model, level: Level) -> Answer | None:
+    """Return an answer to a stranger that the list of a level lets in."""
+    inner = [other for other in level.walk() if other.kind in ("server", "location", "limit_except")]
+    for other in inner:
+        if other is not level and (other.own("allow") or other.own("deny")):
+            continue
+        requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(other))
+        answer = model.requests.first(other, *requests)
+        if answer is not None and _is_answered(answer):
+            return answer
+    return None
+
+
+def _is_answered(answer: Answer) -> bool:
+    """Return whether nginx asked the list, and let the client pass."""
+    return answer.is_at not in ("return", "redirect", "closed") and answer.outcome["status"] != _FORBIDDEN
+
+
+def _finding(level: Level, answer: Answer) -> Finding:
+    last = level.own("allow")[-1]
+    return Finding(
+        last.source,
+        last.args[0].span,
+        "without deny all, addresses that are not listed are allowed as well",
+        Fix("add `deny all;`", (layout.after(last, ["deny all;"]),), Safety.UNSAFE),
+        witness=answer.witness("the list lets it pass"),
+    )

@@ -1,0 +1,167 @@
+"""`add_header` in an inner level drops the security headers of the outer one
+
+Flags levels whose own `add_header` drops inherited headers that protect clients: Strict-Transport-Security,
+Content-Security-Policy, X-Frame-Options, X-Content-Type-Options, Referrer-Policy, Permissions-Policy, those of CORS and
+of isolation, and a `Cache-Control` of `no-store` or `private`. The rule asks the model of `nginxopt trace` for a
+request that gets a response from there.
+
+Does not flag levels that repeat the headers or state `add_header_inherit` (nginx 1.29.3), other headers, responses that
+nginx makes by `return` or `rewrite`, and headers that mean nothing for a response: only X-Content-Type-Options and CORS
+count where a pattern names styles, scripts, images and fonts.
+
+## Why it matters
+A level with an `add_header` inherits none (`ngx_http_headers_merge_conf`). One `add_header Cache-Control` in a location
+is enough, and its pages may be framed, sniffed or loaded over plain HTTP again.
+
+## Bad
+```nginx server
+add_header X-Frame-Options SAMEORIGIN always;
+add_header X-Content-Type-Options nosniff always;
+location /account/ {
+    add_header Cache-Control no-cache;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Good
+```nginx server
+add_header X-Frame-Options SAMEORIGIN always;
+add_header X-Content-Type-Options nosniff always;
+location /account/ {
+    add_header Cache-Control no-cache;
+    add_header X-Frame-Options SAMEORIGIN always;
+    add_header X-Content-Type-Options nosniff always;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Silent
+A header that protects nobody; one that means nothing for images; a level that merges:
+```nginx server
+add_header X-Served-By web1;
+location /account/ {
+    add_header Cache-Control no-cache;
+    proxy_pass http://127.0.0.1:8080;
+}
+location /health {
+    add_header Content-Type text/plain;
+    return 200 ok;
+}
+```
+```nginx server
+add_header X-Frame-Options SAMEORIGIN always;
+location ~* \\.(?:png|jpg|woff2)$ {
+    add_header Cache-Control immutable;
+    root /srv/www;
+}
+location /health {
+    add_header X-Health ok;
+    return 200 ok;
+}
+```
+```nginx server 1.29.3
+add_header X-Frame-Options SAMEORIGIN always;
+location /account/ {
+    add_header_inherit merge;
+    add_header Cache-Control no-cache;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Fix safety
+May change: responses.
+
+Responses get the headers that they lacked. A page that relied on that, such as one that is framed elsewhere, breaks.
+
+## When to ignore it
+If the application sends the headers itself, or the location should not have them: state them with other values.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_headers_module.html#add_header
+- https://cheatsheetseries.owasp.org/cheatsheets/HTTP_Headers_Cheat_Sheet.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from nginxopt.config import Directive, layout
+from nginxopt.lint import (
+    Answer,
+    Finding,
+    Fix,
+    Model,
+    Related,
+    Safety,
+    Severity,
+    inheritance,
+    reaching,
+    rule,
+    static,
+)
+from nginxopt.semantics import Level
+
+FOR_ALL = {"x-content-type-options", "access-control-allow-origin", "cross-origin-resource-policy"}
+"""Headers that matter for responses of any kind."""
+
+_PROTECTING = FOR_ALL | {
+    "strict-transport-security", "content-security-policy", "content-security-policy-report-only", "x-frame-options",
+    "referrer-policy", "permissions-policy", "access-control-allow-credentials", "access-control-allow-methods",
+    "access-control-allow-headers", "cross-origin-opener-policy", "cross-origin-embedder-policy",
+    "x-permitted-cross-domain-policies",
+}  # fmt: skip
+_PRIVATE = {"cache-control": ("no-store", "private"), "content-disposition": ("attachment",)}
+
+
+@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find levels that drop headers which protect clients."""
+    for level in model.levels("server", "location", "if"):
+        lost = {name: stated for name, stated in _lost(level).items() if _protects(name, stated, level)}
+        if not lost:
+            continue
+        answer = model.requests.first(level, *reaching.reaching(level))
+        if answer is not None and answer.level is not None and _loses(answer, answer.level, level):
+            yield _finding(level, lost, answer)
+
+
+def _lost(level: Level) -> Mapping[str, Directive]:
+    return inheritance.lost(level, "add_header")
+
+
+def _protects(name: str, stated: Directive, level: Level) -> bool:
+    """Return whether a header protects clients that get responses from a level."""
+    if not stated.args[1]:
+        return False
+    location = level.around("location")
+    if location is not None and static.is_for_files(location):
+        return name in FOR_ALL
+    return name in _PROTECTING or any(word in stated.args[1].lower() for word in _PRIVATE.get(name, ()))
+
+
+def _loses(answer: Answer, settled: Level, level: Level) -> bool:
+    """Return whether a response has the headers of a level, and a content that they are about."""
+    has_own = settled.setting("add_header").level is level
+    return has_own and answer.is_at not in ("return", "redirect", "closed", "error")
+
+
+def _finding(level: Level, lost: Mapping[str, Directive], answer: Answer) -> Finding:
+    own = level.own("add_header")
+    names = [str(stated.args[0]) for stated in lost.values()]
+    places = [directive for directive in own if directive.source is level.source]
+    lines = [layout.written(stated) for stated in lost.values()]
+    fix = Fix("repeat the headers", (layout.after(places[-1], lines),), Safety.UNSAFE) if places else None
+    first = next(iter(lost.values()))
+    return Finding(
+        own[0].source,
+        own[0].args[0].span,
+        f"this drops the inherited {_listed(names)}",
+        fix,
+        "" if fix else "repeat the headers here",
+        related=(Related(first.source, first.name.span, f"{first.args[0]} is added here"),),
+        witness=answer.witness(f"the response lacks {_listed(names)}"),
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

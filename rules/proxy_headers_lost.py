@@ -1,0 +1,152 @@
+"""`proxy_set_header` in an inner level drops the headers that the outer one sends upstream
+
+Flags levels whose own `proxy_set_header` drops inherited ones that tell the upstream who asks: Host, X-Real-IP,
+Forwarded and X-Forwarded-*, an upgrade of the connection, and headers that the outer level removes from requests
+(`""`). The rule asks the model of `nginxopt trace` for a request that is passed on from there.
+
+Does not flag levels that state the headers again, with the same or another value, nor headers that are as nginx sends
+them anyway (`Host $proxy_host`).
+
+## Why it matters
+A level with a `proxy_set_header` inherits none (`ngx_http_proxy_merge_loc_conf`). Without `X-Real-IP` and its like, the
+upstream gets what the client writes into these headers itself; an application that trusts them takes any address.
+Without `Host` it gets the name of the upstream, and builds links, cookies and redirects with it.
+
+## Bad
+```nginx server
+proxy_set_header Host $host;
+proxy_set_header X-Real-IP $remote_addr;
+location /api/ {
+    proxy_set_header X-Request-ID $request_id;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Good
+```nginx server
+proxy_set_header Host $host;
+proxy_set_header X-Real-IP $remote_addr;
+location /api/ {
+    proxy_set_header X-Request-ID $request_id;
+    proxy_set_header Host $host;
+    proxy_set_header X-Real-IP $remote_addr;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Silent
+```nginx server
+proxy_set_header Host $host;
+proxy_set_header X-Request-Start $msec;
+location /api/ {
+    proxy_set_header Host api.example.com;
+    proxy_pass http://127.0.0.1:8080;
+}
+location /app/ {
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Fix safety
+May change: upstream requests, responses.
+
+The upstream gets the headers that it lacked, and may answer otherwise.
+
+## When to ignore it
+If this upstream does not need the headers and trusts none of them.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_set_header
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from nginxopt.config import Directive, layout
+from nginxopt.lint import Answer, Asked, Finding, Fix, Model, Related, Safety, Severity, inheritance, reaching, rule
+from nginxopt.semantics import Level, Pass
+
+_WHO = {"x-real-ip", "forwarded", "true-client-ip", "x-client-ip"}
+_WHERE = {"host", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-for", "x-forwarded-port", "x-forwarded-ssl"}
+_CONNECTION = {"connection", "upgrade"}
+_AS_ALWAYS = {"host": ("$proxy_host",), "connection": ("close", ""), "upgrade": ("",), "accept-encoding": ("",)}
+"""Values that are as nginx sends them, or that no client can abuse."""
+
+
+@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find levels that drop headers which the upstream should get."""
+    for level in model.levels("server", "location", "if"):
+        lost = inheritance.lost(level, "proxy_set_header")
+        missing = {name: stated for name, stated in lost.items() if _matters(name, stated)}
+        if not missing:
+            continue
+        for pass_ in _passes(model, level):
+            answer = model.requests.first(pass_.level, *_requests(pass_, missing))
+            if answer is not None and answer.is_at == "proxy":
+                yield _finding(level, missing, pass_, answer)
+                break
+
+
+def _matters(name: str, stated: Directive) -> bool:
+    value = str(stated.args[1])
+    if value in _AS_ALWAYS.get(name, ()):
+        return False
+    return name in _WHO | _WHERE or not value or (name in _CONNECTION and "$" in value)
+
+
+def _passes(model: Model, level: Level) -> Iterator[Pass]:
+    """Yield the passes that have the headers of a level."""
+    for inner in level.walk():
+        for pass_ in model.passes_at.get(inner, ()):
+            if pass_.protocol == "proxy" and pass_.setting("set_header").level is level:
+                yield pass_
+
+
+def _requests(pass_: Pass, missing: Mapping[str, Directive]) -> Iterator[Asked]:
+    """Yield requests with headers that the client makes up."""
+    forged = tuple(f"{stated.args[0]}: {_forged(name)}" for name, stated in missing.items() if name not in _TAKEN)
+    for asked in reaching.reaching(pass_.level):
+        yield replace(asked, headers=(*asked.headers, *forged))
+
+
+_TAKEN = {"host", *_CONNECTION}
+"""Headers that a client does not make up, or not freely."""
+
+
+def _forged(name: str) -> str:
+    return {"x-forwarded-proto": "https", "x-forwarded-port": "443"}.get(name, "192.0.2.1")
+
+
+def _finding(level: Level, missing: Mapping[str, Directive], pass_: Pass, answer: Answer) -> Finding:
+    own = level.own("proxy_set_header")
+    names = [str(stated.args[0]) for stated in missing.values()]
+    places = [directive for directive in own if directive.source is level.source]
+    lines = [layout.written(stated) for stated in missing.values()]
+    fix = Fix("repeat the headers", (layout.after(places[-1], lines),), Safety.UNSAFE) if places else None
+    first = next(iter(missing.values()))
+    return Finding(
+        own[0].source,
+        own[0].args[0].span,
+        f"this drops the inherited {_listed(names)}",
+        fix,
+        "" if fix else "repeat the headers here",
+        related=(Related(first.source, first.name.span, f"{first.args[0]} is set here"),),
+        witness=answer.witness(_shows(missing, pass_)),
+    )
+
+
+def _shows(missing: Mapping[str, Directive], pass_: Pass) -> str:
+    """Return what the upstream gets for the first header that it should not get."""
+    name, stated = next(iter(missing.items()))
+    if name == "host":
+        return f"the upstream gets Host: {pass_.host}"
+    if name in _CONNECTION:
+        return f"the upstream gets no {stated.args[0]} of the client"
+    return f"the upstream gets {stated.args[0]}: {_forged(name)}, as the client wrote it"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,112 @@
+"""Status pages and the API of nginx are open to everybody
+
+Flags `stub_status`, `status`, `api`, `dashboard`, `vhost_traffic_status_display` and `upstream_show` or
+`check_status` that a stranger reaches at an address which is not loopback. The rule asks the model of `nginxopt trace`
+for such a request.
+
+Does not flag addresses of loopback and sockets of files, levels that ask for a login, and lists that do not allow all.
+An `allow` without `deny` is `allow-without-deny`.
+
+## Why it matters
+The pages show connections and requests, and those of NGINX Plus and third-party modules show upstreams, their
+addresses and servers; `api write=on` changes them.
+
+## Bad
+```nginx server
+location = /nginx_status {
+    stub_status;
+}
+```
+
+## Good
+```nginx server
+location = /nginx_status {
+    stub_status;
+    allow 127.0.0.1;
+    deny all;
+}
+```
+
+## Silent
+```nginx http
+server {
+    listen 127.0.0.1:8080;
+    location = /nginx_status {
+        stub_status;
+    }
+}
+server {
+    listen unix:/run/nginx/status.sock;
+    location = /nginx_status {
+        stub_status;
+    }
+}
+server {
+    listen 80;
+    auth_basic staff;
+    auth_basic_user_file /etc/nginx/users;
+    location = /nginx_status {
+        stub_status;
+    }
+}
+```
+
+## Fix safety
+May change: responses.
+
+Only this machine gets the page.
+
+## When to ignore it
+If a firewall keeps strangers from the address.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_stub_status_module.html
+- https://nginx.org/en/docs/http/ngx_http_api_module.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nginxopt.config import Directive, layout
+from nginxopt.lint import FOREIGN, Answer, Finding, Fix, Model, Safety, Severity, access, reaching, rule
+from nginxopt.semantics import Level, read_listens
+
+_PAGES = (
+    "stub_status", "status", "api", "dashboard", "vhost_traffic_status_display", "stream_server_traffic_status_display",
+    "upstream_show", "check_status", "upstream_status",
+)  # fmt: skip
+
+
+@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE, witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find status pages that strangers reach."""
+    for page, level in model.each(*_PAGES):
+        if level.kind not in ("location", "server") or page.args[:1] == ("off",) or not _may_be_open(level):
+            continue
+        requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(level))
+        answer = model.requests.first(level, *requests)
+        if answer is not None and answer.is_decided_by is page:
+            yield _finding(page, answer)
+
+
+def _may_be_open(level: Level) -> bool:
+    """Return whether a stranger can connect, and nothing of what restricts the level is unknown or half done."""
+    server = level.around("server")
+    public = server is None or any(
+        not address.is_loopback for listen in read_listens([server]) for address in listen.addresses
+    )
+    rules = access.rules(level)
+    is_half_done = bool(rules) and not any(rule.name == "deny" or access.names_everybody(rule) for rule in rules)
+    return public and access.are_known(level) and not is_half_done
+
+
+def _finding(page: Directive, answer: Answer) -> Finding:
+    return Finding(
+        page.source,
+        page.name.span,
+        f"{page.name} is open to everybody",
+        Fix("allow only this machine", (layout.after(page, ["allow 127.0.0.1;", "deny all;"]),), Safety.UNSAFE),
+        witness=answer.witness("nginx sends the page"),
+    )
