@@ -2,9 +2,10 @@
 
     python docs/directives.py CHECKOUT > nginxopt/config/directives.tsv
 
-CHECKOUT is a git repository of nginx with its release tags; what it has checked out counts as the next release. Each `ngx_command_t` of src/ gives the places and the
-arguments of a directive; the function that sets it, its values and whether it may be repeated; the
-`ngx_conf_merge_*` and `ngx_conf_init_*` of its field, its default. What cannot be read is left empty.
+CHECKOUT is a git repository of nginx with its release tags; what it has checked out counts as the next release. Each
+`ngx_command_t` of src/ gives the places and the arguments of a directive; the function that sets it, its values and
+whether it may be repeated; the `ngx_conf_merge_*` and `ngx_conf_init_*` of its field, its default. What cannot be read
+is left empty.
 """
 
 from __future__ import annotations
@@ -232,7 +233,7 @@ def rows(sources: Sources, revision: str) -> Iterator[Row]:
                 module,
                 " ".join(_PLACES[bit] for bit in command.bits if bit in _PLACES),
                 _arguments(command),
-                _SLOTS.get(command.setter, "|".join(values)),
+                "obsolete" if command.setter.endswith("_obsolete") else _SLOTS.get(command.setter, "|".join(values)),
                 _default(command, unit, values, {**numbers, **unit.numbers}),
                 "" if _is_once(command, refusing) else "yes",
             )

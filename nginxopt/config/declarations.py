@@ -37,7 +37,8 @@ class Declaration:
         places: The bits of `PLACES` where it may stand.
         arguments: How many arguments it takes: `1,2`, `2+`, or `flag` for one that is `on` or `off`.
         has_block: Whether a block follows.
-        values: What they are: `size`, `time`, `number`, or all names in one word, `on|off`. Empty if not known.
+        values: What they are: `size`, `time`, `number`, or all names in one word, `on|off`; `obsolete` for a directive
+            of which nginx says that it does nothing. Empty if not known.
         default: The default as it would be written, `4k|8k` for one that depends on the machine. Empty if not known.
         is_once: Whether nginx refuses a second one in the block, whatever it says.
         since: The first release with this declaration; None if the oldest of the table has it.
@@ -73,6 +74,13 @@ class Declaration:
 def declarations(name: str) -> tuple[Declaration, ...]:
     """Return what nginx's releases declare of a directive; nothing if none knows it."""
     return tuple(map(_declaration, _rows().get(name, ())))
+
+
+@cache
+def turning_points() -> frozenset[Version]:
+    """Return the releases that declare something in another way than the one before."""
+    every = (declaration for name in names() for declaration in declarations(name))
+    return frozenset(release for row in every for release in (row.since, row.until) if release)
 
 
 def names() -> frozenset[str]:

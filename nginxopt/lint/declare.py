@@ -99,6 +99,7 @@ class Rule:
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
         host: Whether it checks the machine, and finds nothing without one.
         by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.cost`).
+        by_release: Whether its findings follow what each release declares (`nginxopt.config.declarations`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
     """
 
@@ -114,6 +115,7 @@ class Rule:
     scenario: str | None = None
     host: bool = False
     by_cost: bool = False
+    by_release: bool = False
     witness: bool = False
 
     def __post_init__(self) -> None:
@@ -158,6 +160,7 @@ def rule(
     scenario: str | None = None,
     host: bool = False,
     by_cost: bool = False,
+    by_release: bool = False,
     witness: bool = False,
 ) -> Callable[[Check], Rule]:
     """Turn a check function into a `Rule` with the name and docstring of its module."""
@@ -177,6 +180,7 @@ def rule(
             scenario=scenario,
             host=host,
             by_cost=by_cost,
+            by_release=by_release,
             witness=witness,
         )
 

@@ -5,12 +5,13 @@ Of directives of NGINX Plus and of other modules nothing is required, nor of wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from nginxopt.config import Directive
+from nginxopt.config import Config, Directive, Scope
 from nginxopt.config.declarations import PLACES, Declaration, declarations
+from nginxopt.semantics import directives
 from nginxopt.version import Version
 
 _PLACES = {
@@ -34,6 +35,10 @@ _PLACES = {
 
 _NOT_OURS = frozenset(["include"])
 """Directives that are not left in what is read: an `include` stands for its files."""
+
+
+TOGETHER = {"alias": "root"}
+"""Directives that count as another one (`ngx_http_core_root`)."""
 
 
 class Kind(Enum):
@@ -96,7 +101,7 @@ def fault(directive: Directive, place: str | None, target: Version, extra: froze
         return Fault(Kind.BLOCK, _without_end(directive), declaration)
     if not declaration.takes(len(directive.args)):
         return Fault(Kind.ARGUMENTS, f'invalid number of arguments in "{name}" directive', declaration)
-    if declaration.arguments == "flag" and directive.args[0].lower() not in ("on", "off"):
+    if declaration.values == "on|off" and directive.args[0].lower() not in ("on", "off"):
         message = f'invalid value "{directive.args[0]}" in "{name}" directive, it must be "on" or "off"'
         return Fault(Kind.FLAG, message, declaration)
     return None
@@ -107,6 +112,56 @@ def is_once(name: str, place: str | None, target: Version, extra: frozenset[str]
     bit = PLACES.get(place or "", 0)
     known = [declaration for declaration in _known(name, target, extra) if declaration.places & bit]
     return bool(known) and known[0].is_once
+
+
+def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, Fault]]:
+    """Yield each directive that nginx refuses where it stands, with the reason, in the order of reading.
+
+    Where a fragment may stand in several contexts, it is refused in all of them. Nothing is said of a file that most
+    likely belongs to another program or to the inside of a `map`.
+    """
+    if is_of_rows(config):
+        return
+    for directive, scope in config.walk():
+        reasons = [fault(directive, here, target, frozenset()) for here in _places(config, scope)]
+        if reasons and all(reasons) and reasons[0]:
+            yield directive, scope, reasons[0]
+
+
+def duplicates(config: Config, target: Version) -> Iterator[tuple[Directive, Directive]]:
+    """Yield each directive that nginx refuses for an earlier one of its block, after that one."""
+    if is_of_rows(config):
+        return
+    for scope in config.scope.tree():
+        places = _places(config, scope)
+        firsts: dict[str, Directive] = {}
+        for directive in scope.directives:
+            name = str(directive.name)
+            if places and all(is_once(name, here, target) for here in places):
+                first = firsts.setdefault(TOGETHER.get(name, name), directive)
+                if first is not directive:
+                    yield first, directive
+
+
+def allowed(name: str, target: Version) -> tuple[str, ...]:
+    """Return the places where a release allows a directive, such as `http/server`, outer ones first."""
+    places = 0
+    for declaration in _known(name, target, frozenset()):
+        places |= declaration.places
+    return tuple(name for name, bit in PLACES.items() if places & bit)
+
+
+def _places(config: Config, scope: Scope) -> list[str | None]:
+    """Return the place of a scope for each context in which its configuration may stand."""
+    if config.candidates:
+        return [place_of(outer + scope.context) for outer in config.candidates]
+    return [place(scope.context[-1], scope.context[-2])] if len(scope.context) > 1 else []
+
+
+def is_of_rows(config: Config) -> bool:
+    """Return whether most top-level names are unknown: rows of a `map`, or the file of another program."""
+    names = [directive.name for directive in config.main.block.unfolded()]
+    return sum(name in directives.NAMES for name in names) * 2 < len(names)
 
 
 def _known(name: str, target: Version, extra: frozenset[str]) -> list[Declaration]:

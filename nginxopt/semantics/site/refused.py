@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from nginxopt.config import Directive
-from nginxopt.semantics.commands import fault, is_once, place
+from nginxopt.semantics.commands import TOGETHER, fault, is_once, place
 from nginxopt.semantics.inherit import Level
 from nginxopt.version import Version
-
-TOGETHER = {"alias": "root"}
-"""Directives that count as another one (`ngx_http_core_root`)."""
 
 
 def check(http: Level, target: Version, extra: frozenset[str]) -> None:
