@@ -14,9 +14,6 @@ from importlib import resources
 
 from nginxopt.version import Version
 
-NEWEST = Version(1, 31, 5)
-"""The newest release that the table knows."""
-
 _PLACES = (
     *("main", "events", "http", "http/server", "http/location", "http/upstream"),
     *("http/server/if", "http/location/if", "http/location/limit_except"),

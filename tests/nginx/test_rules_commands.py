@@ -1,4 +1,4 @@
-"""Rules about what nginx requires of its directives, on the real nginx: it refuses what they flag, and starts without."""
+"""Rules about what nginx requires of its directives: the real one refuses what they flag, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, wrapped
 
-_RULES = ("misplaced-directive", "wrong-arguments", "removed-directive", "duplicate-directive", "duplicate-location")
+_RULES = (
+    *("misplaced-directive", "wrong-arguments", "removed-directive", "newer-directive"),
+    *("duplicate-directive", "duplicate-location"),
+)
 
 _REFUSED = {
     "misplaced-directive": (
@@ -104,5 +107,5 @@ def test_nginx_warns_of_what_does_nothing(each_binary: nginx.Binary) -> None:
     assert verdict.ok
     assert "obsolete" in str(verdict)
     target = Version.of(each_binary.version)
-    (diagnostic,) = diagnose("removed-directive", "http2_max_field_size 8k;", context="http", target=target)
-    assert diagnostic.severity.value == "info"
+    (diagnostic,) = diagnose("obsolete-directive", "http2_max_field_size 8k;", context="http", target=target)
+    assert diagnostic.finding.message == '"http2_max_field_size" has no effect since nginx 1.19.7'
