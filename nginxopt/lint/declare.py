@@ -90,7 +90,8 @@ class Rule:
     Attributes:
         id: The name of the module with dashes, such as `upstream-keepalive-missing`.
         check: Yields the findings in a model, in any order.
-        severity: The default severity of findings; the lowest, if it depends on the cost.
+        severity: The default severity of findings; the lowest, if they differ.
+        highest: The severity of its gravest findings, if they differ by more than their cost; None otherwise.
         category: One of `CATEGORIES`.
         fixes: The safeties that its fixes may have, with all premises that they may need; empty for a rule without fix.
         since: The first nginx version that it applies to; None for all.
@@ -116,6 +117,7 @@ class Rule:
     host: bool = False
     by_cost: bool = False
     by_release: bool = False
+    highest: Severity | None = None
     witness: bool = False
 
     def __post_init__(self) -> None:
@@ -161,6 +163,7 @@ def rule(
     host: bool = False,
     by_cost: bool = False,
     by_release: bool = False,
+    highest: Severity | None = None,
     witness: bool = False,
 ) -> Callable[[Check], Rule]:
     """Turn a check function into a `Rule` with the name and docstring of its module."""
@@ -181,6 +184,7 @@ def rule(
             host=host,
             by_cost=by_cost,
             by_release=by_release,
+            highest=highest,
             witness=witness,
         )
 

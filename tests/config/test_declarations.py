@@ -149,9 +149,7 @@ def test_every_row_is_read() -> None:
         ("ssl_preread", "1.28.0", "stream/server", "flag", "off", True),
     ],
 )
-def test_known_directives(
-    name: str, release: str, place: str, arguments: str, default: str, is_once: bool
-) -> None:
+def test_known_directives(name: str, release: str, place: str, arguments: str, default: str, is_once: bool) -> None:
     """What nginx's documentation says of some."""
     (declaration,) = (
         row for row in declarations(name) if row.is_in(Version.parse(release)) and row.places & PLACES[place]
