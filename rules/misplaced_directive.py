@@ -38,12 +38,6 @@ if ($http_x_debug) {
     add_header X-Debug 1;
 }
 ```
-A module has directives of its own:
-```nginx http
-server {
-    health_check_of_a_module on;
-}
-```
 
 ## When to ignore it
 If a patched nginx or a fork allows the directive there.

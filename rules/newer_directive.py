@@ -17,6 +17,8 @@ http2 on;
 ## Good
 ```nginx server 1.22.1
 listen 443 ssl http2;
+ssl_certificate cert.pem;
+ssl_certificate_key key.pem;
 ```
 
 ## Silent

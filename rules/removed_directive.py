@@ -10,20 +10,27 @@ settings, or the installed nginx.
 After the upgrade nginx does not know the name and does not start. `nginx -t` of the old version says nothing.
 
 ## Bad
-```nginx server 1.28.0
-listen 443;
+```nginx http 1.28.0
 ssl on;
+server {
+    listen 443;
+    ssl_certificate cert.pem;
+    ssl_certificate_key key.pem;
+}
 ```
 
 ## Good
-```nginx server 1.28.0
-listen 443 ssl;
+```nginx http 1.28.0
+server {
+    listen 443 ssl;
+    ssl_certificate cert.pem;
+    ssl_certificate_key key.pem;
+}
 ```
 
 ## Silent
-```nginx server 1.24.0
-listen 443;
-ssl on;
+```nginx server 1.22.1
+ssl off;
 ```
 
 ## When to ignore it

@@ -2,7 +2,8 @@
 
 Flags directives of nginx with a number of arguments that they do not take, with another value than `on` or `off` where
 these are the only ones, with a block that they do not have, or without the one they need. Does not flag directives of
-NGINX Plus and of other modules.
+NGINX Plus and of other modules, the `sync` that NGINX Plus takes in `limit_req_zone`, and values that envsubst writes,
+such as `gzip ${GZIP};`.
 
 What a directive takes is read from the sources of nginx, release by release.
 
@@ -29,14 +30,6 @@ proxy_buffering off;
 Upper case is the same to nginx:
 ```nginx http
 sendfile ON;
-```
-envsubst writes the value:
-```nginx http
-gzip ${NGINX_GZIP};
-```
-NGINX Plus takes one argument more:
-```nginx http
-limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s sync;
 ```
 
 ## When to ignore it

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from nginxopt.config import load_text
 from nginxopt.system import nginx
 from nginxopt.version import Version
-from tests.lintcheck import diagnose, wrapped
+from tests.lintcheck import diagnose, judge, wrapped
 
 _RULES = (
     *("misplaced-directive", "wrong-arguments", "removed-directive", "newer-directive"),
@@ -109,3 +110,37 @@ def test_nginx_warns_of_what_does_nothing(each_binary: nginx.Binary) -> None:
     target = Version.of(each_binary.version)
     (diagnostic,) = diagnose("obsolete-directive", "http2_max_field_size 8k;", context="http", target=target)
     assert diagnostic.finding.message == '"http2_max_field_size" has no effect since nginx 1.19.7'
+
+
+@pytest.mark.parametrize(
+    "http",
+    [
+        "server { health_check_of_a_module on; }",
+        "gzip ${NGINX_GZIP};",
+        "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s sync;",
+        "types { text/html html; proxy_pass a; }",
+        "map $uri $to { root a; server b; }",
+        "some_module { server { root a b c; } }",
+    ],
+)
+def test_what_is_for_others_is_not_flagged(http: str) -> None:
+    """Directives of modules and their blocks, rows, templates and NGINX Plus are not judged."""
+    assert [rule for rule in _RULES if diagnose(rule, http, context="http")] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("proxy_pass http://127.0.0.1:1;", []),
+        ("server { proxy_pass http://127.0.0.1:1; }", []),  # a server of stream may have it
+        ("server { fastcgi_pass 127.0.0.1:1; }", ["misplaced-directive"]),
+        ("location / { server_name a; }", ["misplaced-directive"]),
+        ("location / { root a; } root b; root c;", ["duplicate-directive"]),
+        ("global\n daemon;\n maxconn 4;\n location x y z { }\n", []),
+        ("/old /new;\n root a b;\n /older /newer;\n", []),
+    ],
+)
+def test_fragments(text: str, found: list[str]) -> None:
+    """A directive of a fragment is refused where no context of it allows it; another program's file is not judged."""
+    config = load_text(text.encode(), includes=False)
+    assert [rule for rule in _RULES if judge(rule, config).diagnostics] == found
