@@ -86,6 +86,12 @@ def names() -> frozenset[str]:
 
 
 @cache
+def obsolete_names() -> tuple[str, ...]:
+    """Return the names of the directives that do nothing in some release."""
+    return tuple(name for name, rows in _rows().items() if any("\tobsolete\t" in row for row in rows))
+
+
+@cache
 def _rows() -> Mapping[str, list[str]]:
     """Return the rows of the table by name, unread: a run needs few of them."""
     rows: dict[str, list[str]] = defaultdict(list)
