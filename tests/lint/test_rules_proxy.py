@@ -35,9 +35,16 @@ CASES: dict[str, tuple[str, str, str, int]] = {
     "only WebSockets": ("upstream-keepalive-missing", at(V11, f"{WS} 'Upgrade';", upstream=APP), OLD, 0),
     "FastCGI that does not keep": (
         "upstream-keepalive-missing",
-        f"{APP} server {{ location / {{ fastcgi_pass app; }} }}",
+        f"{APP} server {{ location /ws {{ fastcgi_pass app; }} }}",
         OLD,
         0,
+    ),
+    "a literal upgrade for the whole site": ("upstream-keepalive-missing", at(V11, f"{WS} 'Upgrade';", upstream=APP), OLD, 0),
+    "FastCGI that does not keep": (
+        "upstream-keepalive-missing",
+        f"{APP} server {{ location / {{ fastcgi_pass app; }} }}",
+        OLD,
+        1,
     ),
     "FastCGI that keeps": (
         "upstream-keepalive-missing",
