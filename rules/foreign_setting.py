@@ -52,8 +52,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.semantics import Pass
-from nginxopt.semantics.directives import NAMES
+from nginxopt.semantics import Pass, directives
 
 MODULES = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc")
 
@@ -75,7 +74,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _module(directive: Directive) -> str | None:
     """Return the module that passes requests on and has a directive; None for all other directives."""
     module, _, rest = directive.name.partition("_")
-    return module if module in MODULES and rest and directive.name in NAMES else None
+    return module if module in MODULES and rest and directive.name in directives.NAMES else None
 
 
 def _finding(pass_: Pass, foreign: list[Directive]) -> Finding:
@@ -85,6 +84,6 @@ def _finding(pass_: Pass, foreign: list[Directive]) -> Finding:
         first.source,
         first.name.span,
         f"{first.name} has no effect here: {pass_.directive.name} passes on the requests of this location",
-        help=f"write `{own}`, or delete it" if own in NAMES else "delete it",
+        help=f"write `{own}`, or delete it" if own in directives.NAMES else "delete it",
         related=tuple(Related(other.source, other.name.span, "without effect as well") for other in others),
     )

@@ -54,7 +54,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token, encode
-from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint import Finding, Model, Severity, pattern_error, rule
 from nginxopt.semantics import Level, locations
 
 _MATCHES = ("~", "~*", "!~", "!~*")
@@ -64,7 +64,7 @@ _MATCHES = ("~", "~*", "!~", "!~*")
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns that do not compile."""
     for directive, pattern, text in _patterns(model):
-        error = locations.pattern_error(encode(text))
+        error = pattern_error(encode(text))
         if error is not None:
             message = f'nginx refuses this pattern: {error} of "{text}"'
             yield Finding(

@@ -63,8 +63,7 @@ from itertools import chain
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import Level, Pass
-from nginxopt.semantics.directives import NAMES
+from nginxopt.semantics import Level, Pass, directives
 
 _ADDRESS = re.compile(r"\d+(?:\.\d+){3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
 _USERS = re.compile(
@@ -110,4 +109,4 @@ def _around(level: Level) -> Iterator[Level]:
 def _asks(directive: Directive) -> bool:
     name = str(directive.name)
     is_on = directive.args[:1] != ("off",)
-    return is_on and (name not in NAMES or (bool(_USERS.fullmatch(name)) and name != "resolver_timeout"))
+    return is_on and (name not in directives.NAMES or (bool(_USERS.fullmatch(name)) and name != "resolver_timeout"))

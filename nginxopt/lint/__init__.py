@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.requests import FOREIGN, Answer, Asked
     from nginxopt.lint.witness import Witness
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
+    from nginxopt.rewrite.patterns import pattern_error
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
     from nginxopt.rewrite.sections import transparent
     from nginxopt.rewrite.suspicious import without_captures
@@ -96,6 +97,7 @@ __all__ = [
     "cost",
     "headers",
     "inheritance",
+    "pattern_error",
     "pooling",
     "pools",
     "reaching",
@@ -139,6 +141,7 @@ __getattr__ = attributes(
             "REDIRECTS",
             "RedirectChain",
         ),
+        "nginxopt.rewrite.patterns": ("pattern_error",),
         "nginxopt.rewrite.suspicious": ("without_captures",),
         "nginxopt.rewrite.planning": (
             "Dead",

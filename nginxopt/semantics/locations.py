@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from nginxopt import _native
 from nginxopt._native import Patterns
 from nginxopt.semantics.inherit import Level
 from nginxopt.text import encode
@@ -36,8 +35,3 @@ def matches(text: bytes, uri: bytes) -> bool | None:
         return Patterns([text]).first(uri) is not None
     except ValueError:
         return None
-
-
-def pattern_error(text: bytes) -> str | None:
-    """Return why no version of PCRE compiles a pattern, with the place in bytes; None if one may."""
-    return _native.pattern_error(text)
