@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nginxopt.config import Config, Directive
+from nginxopt.config import Config, Directive, Scope
 from nginxopt.lint.redirecting import may_chain
 from nginxopt.lint.settled import settled
 from nginxopt.semantics import (
@@ -17,6 +17,7 @@ from nginxopt.semantics import (
     Listen,
     Pass,
     Upstream,
+    commands,
     endpoints,
     levels,
     read_listens,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.requests import Requests
     from nginxopt.request.redirects import RedirectChain
     from nginxopt.rewrite.planning import Plan
+    from nginxopt.semantics.commands import Fault
     from nginxopt.system.host import Host
 
 _OTHERS = {"stream", "mail"}
@@ -115,6 +117,11 @@ class Model:
     def endpoints(self) -> dict[Address, Endpoint]:
         """The addresses of http, with the servers of each."""
         return endpoints(self.listens)
+
+    @cached_property
+    def faults(self) -> tuple[tuple[Directive, Scope, Fault], ...]:
+        """The directives that nginx refuses for their place, arguments or its release, with the reason."""
+        return tuple(commands.faults(self.config, self.target))
 
     @cached_property
     def plan(self) -> Plan:
