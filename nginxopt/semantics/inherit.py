@@ -64,18 +64,27 @@ _LISTS = {
         "cache_bypass", "cache_valid", "hide_header", "no_cache", "pass_header")),
 }  # fmt: skip
 
-_STOCK = {"mime.types": "types"}
+_STOCK = {"mime.types": ("types",)}
 """Files that come with nginx, and the one directive that is in them."""
+
+_OF_CERTBOT = {
+    "options-ssl-nginx.conf": (
+        "ssl_session_cache", "ssl_session_timeout", "ssl_session_tickets", "ssl_protocols",
+        "ssl_prefer_server_ciphers", "ssl_ciphers",
+    ),
+}  # fmt: skip
+"""The file that Certbot writes and keeps (certbot-nginx, `tls_configs`), and the directives that are in it."""
 
 _PACKAGED = {
     **_STOCK,
-    "fastcgi.conf": "fastcgi_param",
-    "fastcgi_params": "fastcgi_param",
-    "proxy_params": "proxy_set_header",
-    "scgi_params": "scgi_param",
-    "uwsgi_params": "uwsgi_param",
+    **_OF_CERTBOT,
+    "fastcgi.conf": ("fastcgi_param",),
+    "fastcgi_params": ("fastcgi_param",),
+    "proxy_params": ("proxy_set_header",),
+    "scgi_params": ("scgi_param",),
+    "uwsgi_params": ("uwsgi_param",),
 }
-"""Such files of nginx and its packages that people do change at times, and the directive that is in them."""
+"""Such files of nginx and its packages that people do change at times, and the directives that are in them."""
 
 
 @dataclass(eq=False, slots=True)
@@ -250,9 +259,10 @@ def levels(config: Config, target: Version, *, as_given: bool = False) -> Level:
     return root
 
 
-def is_packaged(include: Directive) -> bool:
-    """Return whether an include names a file that comes with nginx or its packages."""
-    return _name(include) in _PACKAGED
+def origin(include: Directive) -> str | None:
+    """Return what the file of an include comes with, by its name: nginx with its packages, or Certbot."""
+    name = _name(include)
+    return "Certbot" if name in _OF_CERTBOT else "nginx" if name in _PACKAGED else None
 
 
 def _outermost(config: Config, target: Version, *, is_open: bool) -> Level:
@@ -276,7 +286,7 @@ def _is_main(scope: Scope) -> bool:
     return any(directive.name in ("http", "events", "stream", "mail") for directive in scope.directives)
 
 
-def _fill(config: Config, level: Level, stock: Mapping[str, str]) -> None:
+def _fill(config: Config, level: Level, stock: Mapping[str, tuple[str, ...]]) -> None:
     """Add the content of its scope to a level, and the levels inside."""
     if level.scope is None:
         return
@@ -291,7 +301,7 @@ def _fill(config: Config, level: Level, stock: Mapping[str, str]) -> None:
             level.levels.append(inner)
             _fill(config, inner, stock)
         elif node.name == "include" and config.is_missing(node):
-            _open(level, stock.get(_name(node)))
+            _open(level, stock.get(_name(node), ()))
 
 
 def _is_misplaced(block: Directive, level: Level) -> bool:
@@ -304,9 +314,9 @@ def _name(include: Directive) -> str:
     return include.args[0].rpartition("/")[2]
 
 
-def _open(level: Level, stock: str | None) -> None:
-    """Record that an include of a level was not read; `stock` is the directive that certainly is all that is in it."""
+def _open(level: Level, stock: tuple[str, ...]) -> None:
+    """Record that an include of a level was not read; `stock` are the directives that certainly are all in it."""
     if stock:
-        level.unread.add(stock)
+        level.unread.update(stock)
     else:
         level.is_open = True

@@ -25,13 +25,22 @@ _SETTINGS = (
 
 
 def http(draw: random.Random) -> str:
-    """Return what `http` says before the sites."""
+    """Return what `http` says before the sites, with a format of logs for each level."""
     formats = "\n".join(
         f"    log_format l{number} '{number}	$http_x_n	$status	$uri	$args';" for number in range(1, _LEVELS)
     )
+    return "\n    ".join([_HTTP, formats, "access_log logs/a.log l1;", *_settings(draw)])
+
+
+def http_without_logs(draw: random.Random) -> str:
+    """Return what `http` says before sites that nobody reads the logs of."""
+    return "\n    ".join([_HTTP, "access_log off;", *_settings(draw)])
+
+
+def _settings(draw: random.Random) -> list[str]:
     some = [setting for setting in _SETTINGS if chance(draw, 0.08)]
     root = "" if some and some[0].startswith("root") else "root {T}/r;"
-    return "\n    ".join([_HTTP, formats, "access_log logs/a.log l1;", root, *some])
+    return [root, *some]
 
 
 def whole(http: str, sites: str) -> str:

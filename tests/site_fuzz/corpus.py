@@ -69,7 +69,7 @@ def report(folder: Path, binary: nginx.Binary, seed: int, each: int) -> int:
     figures = Figures()
     with Stage(binary) as stage:
         for path in _files(folder):
-            _probe(stage, path, figures, each)
+            _probe(stage, folder, path, figures, each)
         compare(stage, folder, seed, each, figures)
     print(figures)
     return int(bool(figures.differing))
@@ -82,13 +82,23 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield folder / row["file"]
 
 
-def _probe(stage: Stage, path: Path, figures: Figures, each: int) -> None:
+def whole(folder: Path, path: Path) -> Config:
+    """Return the configuration of a file of a corpus, as that of the folder above it where most includes are found.
+
+    `InputError` as `load`; a corpus keeps the files of a repository in `files/REPOSITORY`.
+    """
+    depth = len(path.relative_to(folder / "files").parts) - 1
+    configs = [load(path, prefix=prefix, missing_ok=True) for prefix in path.parents[:depth]]
+    return max(configs, key=lambda config: len(config.files))
+
+
+def _probe(stage: Stage, folder: Path, path: Path, figures: Figures, each: int) -> None:
     """Ask the model alone about a file as it is."""
     if _LUA.search(path.read_bytes()):
         figures.left_out["Lua"] += 1
         return
     try:
-        config = load(path, missing_ok=True)
+        config = whole(folder, path)
         model = Model.of(config, build(stage.binary, Path("/etc/nginx")))
     except InputError as error:
         figures.left_out[re.sub(r"\S*/\S*:\d+:?|\"[^\"]*\"|\d+", "...", str(error))[:100]] += 1

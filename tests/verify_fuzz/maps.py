@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 
-from nginxopt.config import load_text
-from nginxopt.errors import NginxoptError
-from nginxopt.request.connection import RequestForm
-from nginxopt.request.model import Model
-from nginxopt.request.verify import verify
-from nginxopt.semantics.site import Build
-from nginxopt.version import Version
-from tests.verify_fuzz.pairs import WORLDS, Figures, visible
-
-_BUILD = Build(Version(1, 22, 1), frozenset(), "/srv/nginx/")
+from tests.site_fuzz.messages import request
+from tests.verify_fuzz.case import Case, Edited
 
 _KEYS = ("/a", "/b", "/a/b", "/A", "/c", "/a/b/c", '""', "/a/", "/x/a", "h1", "1")
 _PATTERNS = (
@@ -80,10 +72,10 @@ class Site:
     locations: str
 
     def text(self) -> str:
-        """Return the configuration."""
+        """Return what stands in `http`."""
         maps = "\n".join(each.text(number) for number, each in enumerate(self.maps))
         script = " ".join(['set $v ""; set $w "";', *self.script, self.end, self.locations])
-        return f"events {{}}\nhttp {{\n{maps}\nserver {{ listen 127.0.0.1:80; server_name h1; {script} }}\n}}\n"
+        return f"{maps}\nserver {{ listen 127.0.0.1:{{P}}; server_name h1; {script} }}\n"
 
 
 def site(draw: random.Random) -> Site:
@@ -168,46 +160,26 @@ def _edit_script(draw: random.Random, after: Site) -> None:
         after.script.insert(draw.randrange(len(after.script) + 1), statement)
 
 
-def requests() -> Iterator[RequestForm]:
+def case(seed: int, number: int, edits: int) -> Case:
+    """Return a site around maps and the same after edits, several times; its maps are named by its number."""
+    draw = random.Random(f"{seed}-{number}")
+    before = site(draw)
+
+    def named(text: str) -> str:
+        return _MAP.sub(rf"$m\1_{number}", text)
+
+    sides = [Edited(named(edited(draw, before).text()), "maps") for _ in range(edits)]
+    return Case(f"maps {seed}-{number}", named(before.text()), sides, list(_requests()))
+
+
+_MAP = re.compile(r"\$m(\d)")
+
+
+def _requests() -> Iterator[tuple[int, bytes]]:
     """Yield requests that the rows of the maps tell apart."""
     for path in _PATHS:
         for args in ("", "?x=1", "?x=/a&y"):
-            for host in ("h1", "other", None):
-                yield {
-                    "method": "GET",
-                    "target": path + args,
-                    "version": (1, 0) if host is None else (1, 1),
-                    "headers": [] if host is None else [("Host", host)],
-                    "connection": {
-                        "family": "inet",
-                        "host": "127.0.0.1",
-                        "port": 80,
-                        "tls": False,
-                        "sni": None,
-                        "client": "127.0.0.1",
-                    },
-                }
-
-
-def play(seed: str, figures: Figures) -> None:
-    """Compare a pair, and ask both models; print what is wrong."""
-    draw = random.Random(seed)
-    before = site(draw)
-    texts = before.text(), edited(draw, before).text()
-    try:
-        old, new = (Model(load_text(text.encode(), "nginx.conf"), _BUILD) for text in texts)
-    except NginxoptError:
-        figures.refused += 1
-        return
-    verdict = verify(old, new).verdict
-    setattr(figures, verdict, getattr(figures, verdict) + 1)
-    if verdict != "equivalent":
-        return
-    asked = [json.dumps(request) for request in requests()]
-    for world in WORLDS:
-        answers = old.native.answers(asked, world), new.native.answers(asked, world)
-        for request, mine, theirs in zip(asked, *answers, strict=True):
-            if visible(mine) != visible(theirs):
-                figures.wrong += 1
-                print(f"WRONG {seed}\n  {request}\n{texts[0]}\n{texts[1]}\n{visible(mine)}\n{visible(theirs)}")
-                return
+            for host in (b"h1", b"other"):
+                yield 0, request((path + args).encode(), host=host)
+    for path in _PATHS[::4]:
+        yield 0, request(path.encode(), host=None, version=b"HTTP/1.0")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from functools import cached_property
 
@@ -13,6 +15,7 @@ from nginxopt.request.verify.verdict import Witness
 from nginxopt.request.verify.witness import Candidate
 from nginxopt.request.world import World
 
+_SLASHES = re.compile("//+")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -21,6 +24,7 @@ class Asking:
 
     def __init__(self, old: Model, new: Model) -> None:
         self._models = (old, new)
+        self._alike: set[str] = set()
         self.tried = 0
 
     def witness(self, request: RequestForm) -> Witness | None:
@@ -28,30 +32,42 @@ class Asking:
 
         Where it depends on files, it is tried without them, with all, and with those that settings name.
         """
+        text = json.dumps(request)
+        if text in self._alike:
+            return None
         self.tried += 1
         for exists in (lambda _: False, lambda _: True, self._is_named):
-            witness = self._witness(request, exists)
-            if witness is not None:
-                return witness
+            paths: set[str] = set()
+            world = self._telling(text, exists, paths)
+            if world is not None:
+                old, new = (model.trace(request, world) for model in self._models)
+                return Witness(request, old, new, world.existing, world.missing)
+            if not paths:
+                break
+        self._alike.add(text)
         return None
 
-    def _witness(self, request: RequestForm, exists: Callable[[str], bool]) -> Witness | None:
-        paths: set[str] = set()
+    def _telling(self, request: str, exists: Callable[[str], bool], paths: set[str]) -> World | None:
+        """Return the world where those files exist, if a request is answered differently there.
+
+        Adds the paths that it depends on.
+        """
         for _ in range(_MOST_FILES):
             existing = tuple(sorted(filter(exists, paths)))
             missing = tuple(sorted(paths.difference(existing)))
             world = World(existing=existing, missing=missing)
-            old, new = (model.trace(request, world) for model in self._models)
-            mine, theirs = old["outcome"], new["outcome"]
+            mine, theirs = self._outcomes(request, json.dumps(world.form()))
             asked = {path for outcome in (mine, theirs) if (path := _file(outcome)) is not None} - paths
             if asked:
                 paths |= asked
                 continue
             is_known = mine["unknown"] is None and theirs["unknown"] is None
-            if not is_known or _visible(mine) == _visible(theirs):
-                return None
-            return Witness(request, old, new, existing, missing)
+            return world if is_known and visible(mine) != visible(theirs) else None
         return None
+
+    def _outcomes(self, request: str, world: str) -> tuple[OutcomeForm, OutcomeForm]:
+        mine, theirs = (json.loads(model.native.answers([request], world)[0]) for model in self._models)
+        return mine, theirs
 
     def _is_named(self, path: str) -> bool:
         """Return whether an error page or a fallback is that file."""
@@ -77,13 +93,15 @@ def _file(outcome: OutcomeForm) -> str | None:
     return None if question is None else question.get("path")
 
 
-def _visible(outcome: OutcomeForm) -> object:
-    """Return what a client or an upstream sees of an outcome."""
+def visible(outcome: OutcomeForm) -> object:
+    """Return what a client or an upstream sees of an outcome.
+
+    That is not whether nginx responds by a `return` or an error, nor how the path of a file is written.
+    """
     headers = sorted((header["name"], header["value"]) for header in outcome["headers"])
-    file = outcome["file"] if outcome["kind"] == "static" else None
-    return (
-        outcome["kind"], outcome["status"], outcome["location"], outcome["body"], outcome["upstream"], file, headers
-    )  # fmt: skip
+    file = _SLASHES.sub("/", outcome["file"] or "") if outcome["kind"] == "static" else None
+    kind = "response" if outcome["kind"] in ("return", "redirect", "error") else outcome["kind"]
+    return kind, outcome["status"], outcome["location"], outcome["body"] or None, outcome["upstream"], file, headers
 
 
 _MOST_FILES = 16

@@ -82,6 +82,7 @@ class Explorer:
 
     def _compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
         operations = SequenceMatcher(None, [item.key for item in old], [item.key for item in new], autojunk=False)
+        over, over_there = _over(old), _over(new)
         for tag, first, last, start, end in operations.get_opcodes():
             if tag == "equal":
                 for mine, theirs in zip(old[first:last], new[start:end], strict=True):
@@ -91,7 +92,7 @@ class Explorer:
                         self._compare_ends(mine, theirs, state, other, region)
                         return
                     if not self._is_passed_alike(mine, state, other):
-                        self._chunk(((mine,), ()), ((theirs,), ()), state, other, region)
+                        self._chunk(((mine,), over), ((theirs,), over_there), state, other, region)
                     if _takes_all(mine):
                         self._passed_by.append(Matches(state.uri, _pattern(mine)))
                     state, other = self._passed(mine, theirs, state, other)
@@ -111,7 +112,11 @@ class Explorer:
     def _is_passed_alike(self, operation: Operation, state: State, other: State) -> bool:
         """Return whether an operation does the same on both sides under the settings in force."""
         mine, theirs = self._old.compiler, self._new.compiler
-        if operation.kind in ("locate", "enter") or mine.settings(state.level) == theirs.settings(other.level):
+        if operation.kind in ("locate", "enter"):
+            return True
+        if mine.handler(state.level) != theirs.handler(other.level) and _may_end(operation):
+            return False
+        if mine.settings(state.level) == theirs.settings(other.level):
             return True
         if mine.answering(state.level) != theirs.answering(other.level) and _may_answer(operation):
             return False
@@ -344,6 +349,16 @@ def _takes_all(operation: Operation) -> bool:
 def _goes_on(operation: Operation) -> bool:
     """Return whether an operation is a rewrite that changes the URI for the next one."""
     return operation.kind == "rewrite" and operation.words[2] is None and not is_url(operation.words[1] or "")
+
+
+def _over(program: Program) -> Program:
+    """Return what comes behind the script that a program begins with: the choice of a location, or a handler."""
+    return next(((operation,) for operation in program if operation.kind in ("locating", "end")), ())
+
+
+def _may_end(operation: Operation) -> bool:
+    """Return whether an operation may end the script, so that a handler answers under the settings in force."""
+    return any(item.kind == "rewrite" and item.words[2] == "break" for item in _walk(operation))
 
 
 def _may_answer(operation: Operation) -> bool:

@@ -253,7 +253,7 @@ class Compiler:
             elif name.modifier != "@":
                 prefixes.append((name.text, inner, name.modifier == "^~"))
         beside = tuple(map(self._regex, regexes))
-        yield from self._slashes(level, exact, prefixes)
+        yield from self._slashes(exact, prefixes)
         for text, inner in sorted(exact):
             yield self._located("=", equal_to(text), self._location(inner), inner)
         for text, inner, guards in sorted(prefixes, key=lambda prefix: (-len(prefix[0]), prefix[0])):
@@ -262,13 +262,14 @@ class Compiler:
             yield self._located("", starts_with(text), body, inner)
         yield from beside
 
-    def _slashes(
-        self, level: int, exact: list[tuple[bytes, int]], prefixes: list[tuple[bytes, int, bool]]
-    ) -> Iterator[Operation]:
-        """Yield the redirects to the name of a location that passes requests on and ends with a slash."""
+    def _slashes(self, exact: list[tuple[bytes, int]], prefixes: list[tuple[bytes, int, bool]]) -> Iterator[Operation]:
+        """Yield the redirects to the name of a location that passes requests on and ends with a slash.
+
+        The settings of the location are in force, of the exact one if there are two of that name.
+        """
         static = sorted([*exact, *((text, inner) for text, inner, _ in prefixes)])
         names = [text for text, _ in static]
-        inside = {text: inner for text, inner, _ in prefixes}
+        exactly = dict(exact)
         for at, (text, inner) in enumerate(static):
             stem = text[:-1]
             first = bisect_left(names, stem)
@@ -278,8 +279,7 @@ class Compiler:
             between = tuple(name.decode("latin-1") for name in names[first:at])
             node = self._side.level(inner)["node"]
             redirect = self._operation("slash", (text.decode("latin-1"), *between), None, (), node)
-            around = next((inside[stem[:end]] for end in range(len(stem), 0, -1) if stem[:end] in inside), level)
-            yield self._located("=", equal_to(stem), (self._enter(around), redirect), inner)
+            yield self._located("=", equal_to(stem), (self._enter(exactly.get(text, inner)), redirect), inner)
 
     def _passes(self, level: int) -> bool:
         return any(name.endswith("_pass") and stated for name, stated in self._side.level(level)["settings"].items())

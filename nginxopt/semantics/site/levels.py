@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from nginxopt.config import Bulk, Config, Directive
-from nginxopt.semantics.inherit import Level, is_packaged
+from nginxopt.semantics.inherit import Level, origin
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import LevelForm, LevelKind, Node, OpaqueForm, ServerForm, StatedForm
 from nginxopt.semantics.site.nodes import Nodes
@@ -131,11 +131,11 @@ class Levels:
             return ()
         includes = [include for include in level.own("include") if self._config.is_missing(include)]
         for include in includes:
-            if is_packaged(include):
-                self._assume(include, "is the file that comes with nginx")
+            if (stock := origin(include)) is not None:
+                self._assume(include, f"is the file that comes with {stock}")
             elif level.kind == "server":
                 self._assume(include, "has no listen and no server_name")
-        unread = tuple(missing(include, self._nodes) for include in includes if not is_packaged(include))
+        unread = tuple(missing(include, self._nodes) for include in includes if origin(include) is None)
         if level.kind == "http" or (level.kind == "server" and not level.own("listen")):
             self.opaque += [item.opaque for item in unread]
         return unread
@@ -145,7 +145,7 @@ class Levels:
         self._premises[node] = Premise(node, f"{include.args[0]} {clause}")
 
     def _is_unread(self, include: Directive) -> bool:
-        return self._config.is_missing(include) and not is_packaged(include)
+        return self._config.is_missing(include) and origin(include) is None
 
     def _setting(self, name: str, directives: tuple[Directive, ...] | None) -> list[int] | None:
         """Return the numbers of the directives of a setting."""

@@ -54,6 +54,16 @@ MISTAKES = (
         "location /a/ { proxy_pass http://127.0.0.1:{U}/b/; }",
         "location /a/ { proxy_pass http://127.0.0.1:{U}/b; }",
     ),
+    Pair(
+        "proxy_pass with a URI behind a rewrite that ends the script",
+        "set $u 127.0.0.1:{U}; location /a { rewrite ^/a(.*)$ /b$1 break; proxy_pass http://$u/; }",
+        "set $u 127.0.0.1:{U}; location /a { rewrite ^/a(.*)$ /b$1 break; proxy_pass http://$u; }",
+    ),
+    Pair(
+        "a header of a redirect to the name of a nested location",
+        "location /a { location /a/ { add_header X-A 1; proxy_pass http://127.0.0.1:{U}; return 200 a; } }",
+        "location /a { location /a/ { add_header X-A 2; proxy_pass http://127.0.0.1:{U}; return 200 a; } }",
+    ),
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
     Pair(
         "an alias that is inherited",
@@ -298,6 +308,12 @@ HARMLESS = (
 """What is equivalent."""
 
 UNKNOWN = (
+    Pair("a return for a refusal", "location / { deny all; }", "location / { return 403; }"),
+    Pair(
+        "an alias for a root, with a slash less in the path of a file",
+        "root {T}/none; location = / { root {T}/r; try_files $uri/x.html =404; }",
+        "root {T}/none; location = / { alias {T}/r; try_files $uri/x.html =404; }",
+    ),
     Pair(
         "an empty if, in which try_files is not in force",
         "location /g { try_files $uri =404; root {T}/r; }",

@@ -3,54 +3,53 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
 from nginxopt.request.verify import Verification
-from tests.verify_fuzz import maps, pairs
-from tests.verify_fuzz.pairs import Figures, pair, play
+from tests.site_fuzz.around import http_without_logs
+from tests.verify_fuzz import by_model, maps, sites
+from tests.verify_fuzz.case import Case, Figures
 
-SEED = 11
+SEED, VERSION = 11, (1, 22, 1)
 
 
-def played(count: int, requests: int) -> Figures:
-    """What comes out for some pairs."""
+def played(cases: Iterator[Case]) -> Figures:
+    """What comes out for some sites."""
     figures = Figures()
-    for number in range(count):
-        play(pair(random.Random(f"{SEED}-{number}"), SEED, number), requests, figures, Counter())
+    for case in cases:
+        by_model.play(case, http_without_logs(random.Random(case.name)), figures)
     return figures
+
+
+def whole_sites(count: int) -> Iterator[Case]:
+    """Whole sites, each edited twice."""
+    return (sites.case(SEED, number, VERSION, edits=2, requests=60) for number in range(count))
+
+
+def around_maps(count: int) -> Iterator[Case]:
+    """Sites around maps, each edited twice."""
+    return (maps.case(SEED, number, edits=2) for number in range(count))
 
 
 def test_pairs_at_random() -> None:
     """No pair is called equivalent that requests tell apart, and each verdict occurs."""
-    figures = played(30, 60)
+    figures = played(whole_sites(25))
     assert (figures.wrong, figures.failed) == (0, 0)
-    assert figures.equivalent
-    assert figures.different
+    assert all((figures.equivalent, figures.different, figures.unknown))
 
 
 def test_maps_at_random() -> None:
     """No pair of sites around maps is called equivalent that requests tell apart, and each verdict occurs."""
-    figures = Figures()
-    for number in range(40):
-        maps.play(f"{SEED}-{number}", figures)
-    assert figures.wrong == 0
+    figures = played(around_maps(20))
+    assert (figures.wrong, figures.failed) == (0, 0)
     assert all((figures.equivalent, figures.different, figures.unknown))
 
 
-def test_a_wrong_verdict_about_maps_is_seen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """If every pair of sites around maps is called equivalent, some are seen not to be."""
-    monkeypatch.setattr(maps, "verify", lambda *_: Verification(None, (), 1, 0, ()))
-    figures = Figures()
-    for number in range(10):
-        maps.play(f"{SEED}-{number}", figures)
-    assert figures.wrong
-    assert "WRONG" in capfd.readouterr().out
-
-
 def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """If everything is called equivalent, the fuzzer finds pairs that are not."""
-    monkeypatch.setattr(pairs, "verify", lambda *_: Verification(None, (), 1, 0, ()))
-    assert played(20, 60).wrong
+    """If everything is called equivalent, the fuzzer finds pairs that are not, among sites and around maps."""
+    monkeypatch.setattr(by_model, "verify", lambda *_: Verification(None, (), 1, 0, ()))
+    assert played(whole_sites(10)).wrong
+    assert played(around_maps(5)).wrong
     assert "WRONG" in capfd.readouterr().out

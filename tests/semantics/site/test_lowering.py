@@ -197,6 +197,17 @@ def test_a_missing_file_of_packages_is_a_premise() -> None:
     ]
 
 
+def test_a_missing_file_of_certbot_is_a_premise() -> None:
+    """options-ssl-nginx.conf is taken to have settings of TLS and nothing else, and that is said."""
+    text = "http { server { listen 80; include /etc/letsencrypt/options-ssl-nginx.conf; return 200 a; } }"
+    assert not form_of(text)["opaque"]
+    assert opaque(form_of(text), 1) == []
+    assert None not in settings(form_of(text), 1).values()
+    assert [premise.text for premise in site_of(text).premises] == [
+        "/etc/letsencrypt/options-ssl-nginx.conf is the file that comes with Certbot"
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "context", "kinds"),
     [

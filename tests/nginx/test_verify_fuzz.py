@@ -1,0 +1,91 @@
+"""A few pairs of sites through `verify` and nginx; `python -m tests.verify_fuzz` plays as many as wanted."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from nginxopt.request.verify import Verification, verify
+from nginxopt.system import nginx
+from tests.site_fuzz.around import http_without_logs
+from tests.site_fuzz.messages import request
+from tests.site_fuzz.stage import Stage
+from tests.verify_fuzz import by_nginx, maps, sites
+from tests.verify_fuzz.case import Case, Edited, Figures
+
+SEED = 12
+EQUIVALENT = Verification(None, (), 1, 0, ())
+
+
+def played(binary: nginx.Binary, *cases: Case) -> tuple[Figures, list[str]]:
+    """What comes out for sites with a nginx."""
+    with Stage(binary) as stage:
+        return by_nginx.play(stage, cases, http_without_logs(random.Random(SEED)))
+
+
+def by_hand(*edited: str) -> Case:
+    """A simple site after edits."""
+    texts = [f"server {{ listen 127.0.0.1:{{P}}; {text} }}" for text in ("location /a { return 200 a; }", *edited)]
+    asked = [(0, request(path)) for path in (b"/", b"/a", b"/b")]
+    return Case("by hand", texts[0], [Edited(text, "by hand") for text in texts[1:]], asked)
+
+
+def test_nginx_agrees_about_sites(each_binary: nginx.Binary) -> None:
+    """No pair of whole sites is called equivalent that nginx tells apart, and it confirms witnesses."""
+    version = each_binary.version
+    figures, faults = played(each_binary, *(sites.case(SEED, number, version, 3, 40) for number in range(20)))
+    assert faults == []
+    assert all((figures.equivalent, figures.different, figures.unknown, figures.confirmed, figures.asked))
+
+
+def test_nginx_agrees_about_maps(each_binary: nginx.Binary) -> None:
+    """No pair of sites around maps is called equivalent that nginx tells apart, and it confirms witnesses."""
+    figures, faults = played(each_binary, *(maps.case(SEED, number, 3) for number in range(10)))
+    assert faults == []
+    assert all((figures.equivalent, figures.different, figures.unknown, figures.confirmed, figures.asked))
+
+
+def test_a_pair_that_is_wrongly_called_equivalent(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair that is called equivalent and that nginx answers differently is a fault, with its request."""
+    monkeypatch.setattr(by_nginx, "verify", lambda *_: EQUIVALENT)
+    harmless = "location /a { return 200 a; } location = /a { return 200 a; }"
+    figures, (fault,) = played(binary, by_hand("location /a { return 200 b; }", harmless))
+    assert (figures.equivalent, figures.wrong) == (2, 1)
+    assert fault.startswith("WRONG ")
+    assert "GET /a " in fault
+
+
+def test_a_witness_that_is_answered_alike(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair that is called different by a request that nginx answers alike is a fault."""
+
+    def elsewhere(*models: object) -> Verification:
+        result = verify(*models)  # type: ignore[arg-type] # as they are
+        assert result.witness is not None
+        return replace(result, witness=replace(result.witness, request={**result.witness.request, "target": "/c"}))
+
+    monkeypatch.setattr(by_nginx, "verify", elsewhere)
+    figures, (fault,) = played(binary, by_hand("location /a { return 200 b; }"))
+    assert (figures.different, figures.contradicted) == (1, 1)
+    assert fault.startswith("CONTRADICTED ")
+
+
+def test_sides_that_are_refused(binary: nginx.Binary) -> None:
+    """Sites that the model refuses are not compared; those that only nginx refuses are taken out, the others asked."""
+    alone = by_hand("location /a { return 200 a; }")
+    unknown = replace(alone, edited=[Edited(alone.text + " map $nx_1 $x_1 { a 1; }", "unknown")])
+    figures, faults = played(binary, by_hand("return a b c d;"), unknown, alone)
+    assert (figures.refused, figures.accepted, figures.asked > 0, faults) == (1, 1, True, [])
+
+
+def test_an_error_of_verify_is_seen(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pair for which `verify` raises an error is a fault."""
+
+    def fail(*_: object) -> Verification:
+        raise ValueError("no")
+
+    monkeypatch.setattr(by_nginx, "verify", fail)
+    figures, (fault,) = played(binary, by_hand("return 200;"))
+    assert (figures.failed, figures.pairs) == (1, 0)
+    assert "ValueError: no" in fault

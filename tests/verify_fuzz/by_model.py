@@ -1,0 +1,79 @@
+"""Whether `verify` is right about pairs of sites, as far as the model tells."""
+
+from __future__ import annotations
+
+import json
+import re
+import traceback
+
+from nginxopt.config import load_text
+from nginxopt.errors import NginxoptError
+from nginxopt.request.model import Model
+from nginxopt.request.verify import verify
+from nginxopt.semantics.site import Build
+from nginxopt.version import Version
+from tests.site_fuzz.around import whole
+from tests.site_fuzz.messages import parts
+from tests.site_fuzz.model import written
+from tests.verify_fuzz.case import Case, Edited, Figures
+
+_BUILD = Build(Version(1, 22, 1), frozenset(), "/srv/nginx/")
+_PORTS = ("8080", "8081", "8082")
+_VISIBLE = ("kind", "status", "location", "body", "upstream")
+_NAME = re.compile(r"\{(P\d*|T|dead|[a-z]+\d)\}")
+_PLACES = {"T": "/srv/nginx", "P": _PORTS[0], "P1": _PORTS[1], "P2": _PORTS[2], "dead": "127.0.0.1:9000"}
+WORLDS = [
+    json.dumps({"files": {"existing": existing, "missing": [], "disk": True, "root": "/nonexistent"}, "variables": {}})
+    for existing in ([], ["/srv/nginx/r/f.txt", "/srv/nginx/r/d/", "/srv/nginx/r/x.html", "/srv/nginx/al/f.txt"])
+]
+"""What exists: nothing, and some files; the rest is looked for in a folder that does not exist."""
+
+
+def play(case: Case, around: str, figures: Figures) -> None:
+    """Compare the pairs of a case, and ask both models; print what is wrong."""
+    for edited in case.edited:
+        _play(case, edited, around, figures)
+
+
+def _play(case: Case, edited: Edited, around: str, figures: Figures) -> None:
+    try:
+        old, new = (_model(whole(around, text)) for text in (case.text, edited.text))
+    except NginxoptError:
+        figures.refused += 1
+        return
+    try:
+        result = verify(old, new)
+    except Exception:
+        figures.failed += 1
+        print(f"FAILED {case.name} {edited.told}")
+        traceback.print_exc()
+        return
+    figures.count(result)
+    if result.verdict == "equivalent":
+        _ask(case, edited, (old, new), figures)
+
+
+def _ask(case: Case, edited: Edited, models: tuple[Model, Model], figures: Figures) -> None:
+    texts = [written(piece, int(_PORTS[port])) for port, data in case.requests if (piece := parts(data))]
+    for world in WORLDS:
+        answers = (model.native.answers(texts, world) for model in models)
+        for text, mine, theirs in zip(texts, *answers, strict=True):
+            sides = visible(mine), visible(theirs)
+            if None not in sides and sides[0] != sides[1]:
+                figures.wrong += 1
+                print(f"WRONG {case.name} {edited.told}\n  {text}\n  {sides[0]}\n  {sides[1]}")
+                return
+
+
+def _model(text: str) -> Model:
+    filled = _NAME.sub(lambda match: _PLACES.get(match[1], f"127.0.0.1:9{ord(match[1][0])}"), text)
+    return Model(load_text(filled.encode("utf-8", "surrogateescape"), "nginx.conf"), _BUILD)
+
+
+def visible(answer: str) -> object:
+    """Return what a client or an upstream sees of an outcome; None if that is not known."""
+    outcome = json.loads(answer)
+    if outcome["unknown"]:
+        return None
+    headers = sorted((header["name"], header["value"]) for header in outcome["headers"])
+    return [outcome[name] for name in _VISIBLE], headers, outcome["file"] if outcome["kind"] == "static" else None
