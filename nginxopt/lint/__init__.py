@@ -12,6 +12,7 @@ from nginxopt.lazy import attributes
 if TYPE_CHECKING:
     from nginxopt.lint import (
         access,
+        backtracking,
         capacity,
         controlled,
         cost,
@@ -94,6 +95,7 @@ __all__ = [
     "Version",
     "Witness",
     "access",
+    "backtracking",
     "capacity",
     "controlled",
     "cost",

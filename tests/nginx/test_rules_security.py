@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+import warnings
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
@@ -11,6 +14,7 @@ from nginxopt.lint import Diagnostic, Witness
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from tests.lintcheck import diagnose, fixed
+from tests.nginx.example import certificate
 
 SECRET = b"not to be read"
 FILES = {"html/shop/files/a.txt": b"a file", "html/shop/secret": SECRET}
@@ -243,3 +247,87 @@ def test_the_client_chooses_the_server(each_binary: nginx.Binary, server: str) -
         headers = tuple(header.replace("6379", port) for header in witness.headers)
         sent = Witness(witness.url.replace("6379", port).replace("localhost", "127.0.0.1"), "it", headers=headers)
         assert client.ask([request_of(sent)])[0].endswith(b"an inner server")
+
+
+REPEATED = {
+    "a location": "location ~ ^/(?:[a-z]+-?)+\\.html$ { return 204; }",
+    "groups": "location ~ ^/((ab)+)+/test$ { return 204; }",
+    "a rewrite": "location / { rewrite ^/(\\w+\\s?)*$ /index.php break; return 200 ok; }",
+    "a header": "location / { if ($http_user_agent ~ ^(a+)+$) { return 403; } return 200 ok; }",
+}
+
+
+@pytest.mark.parametrize("server", REPEATED.values(), ids=REPEATED)
+def test_pcre_gives_up(each_binary: nginx.Binary, server: str) -> None:
+    """nginx answers the witness of `redos`, which is short, with 500, as PCRE2 reaches its match limit."""
+    witness = witness_of("redos", server)
+    assert len(witness.url) + sum(map(len, witness.headers)) < 300
+    with nginx.Instance(each_binary, servers=[server.encode()], log_level="error") as instance:
+        with instance.client() as client:
+            assert b" 500 " in client.ask([request_of(witness)])[0]
+        gave_up = ("failed: -47", "failed: -8")  # the match limit of PCRE2, and of PCRE
+        assert any(code in line for line in instance.error_log() for code in gave_up), instance.error_log()
+
+
+def test_possessive_groups_do_not_give_up(each_binary: nginx.Binary) -> None:
+    """The same request is answered once the group is possessive."""
+    before = "location ~ ^/(?:[a-z]+-?)+\\.html$ { return 204; }"
+    after = before.replace(")+", ")++")
+    assert not found("redos", after)
+    assert b" 404 " in answered(each_binary, after, witness_of("redos", before))
+
+
+def test_php_is_asked_for_what_does_not_exist(each_binary: nginx.Binary) -> None:
+    """The witness of `php-path-info` goes to PHP, which nobody runs here: 502; with the fix it is not asked: 404."""
+    before = (
+        "root html;\nlocation ~ \\.php$ {\n    fastcgi_pass unix:temp/none;\n"
+        "    fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;\n}\n"
+    )
+    witness = witness_of("php-path-info", before)
+    files = {"html/avatar.png": b"<?php"}
+    assert b" 502 " in answered(each_binary, before, witness, files=files)
+    after = fixed("php-path-info", before, context="server").decode()
+    assert b" 404 " in answered(each_binary, after, witness, files=files)
+
+
+def test_a_file_with_a_dot_is_served(each_binary: nginx.Binary) -> None:
+    """The witness of `dotfiles-served` gets the settings of git, but not where a location denies them."""
+    before = "root html;\n"
+    files = {"html/.git/config": b"[remote]"}
+    witness = witness_of("dotfiles-served", before)
+    assert answered(each_binary, before, witness, files=files).endswith(b"[remote]")
+    after = "root html;\nlocation ~ /\\.(?!well-known/) { deny all; }\n"
+    assert not found("dotfiles-served", after)
+    assert b" 403 " in answered(each_binary, after, witness, files=files)
+
+
+@pytest.mark.parametrize("version", ["TLSv1", "TLSv1.1"])
+def test_old_protocols_are_spoken(each_binary: nginx.Binary, version: str) -> None:
+    """nginx speaks a protocol that `weak-tls` flags, where its library may, and no longer once the fix is made."""
+    before = f"ssl_protocols {version} TLSv1.2;\n"
+    after = fixed("weak-tls", before, context="http", target="1.22.1").decode()
+    assert after == "ssl_protocols TLSv1.2;\n"
+    spoken = [_speaks(each_binary, text, version) for text in (before, after)]
+    assert spoken == [True, False]
+
+
+def _speaks(binary: nginx.Binary, http: str, version: str) -> bool:
+    """Whether a server with TLS takes a client that speaks one version only."""
+    text = f"{http}ssl_ciphers DEFAULT@SECLEVEL=0;\nserver {{ listen unix:tls ssl; ssl_certificate cert.pem;\n"
+    text += "ssl_certificate_key key.pem; return 200 ok; }"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_ciphers("DEFAULT@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that is what the test is about
+        context.minimum_version = context.maximum_version = ssl.TLSVersion[version.replace(".", "_")]
+    with (
+        nginx.Instance(binary, servers=[b""], http=text.encode(), files=certificate()) as instance,
+        socket.socket(socket.AF_UNIX) as connection,
+    ):
+        connection.connect(str(instance.prefix / "tls"))
+        try:
+            context.wrap_socket(connection).close()
+        except ssl.SSLError:
+            return False
+        return True
