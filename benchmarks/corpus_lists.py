@@ -6,7 +6,8 @@
     python -m benchmarks.corpus_lists --json                 the rows for a machine
 
 A list is five or more patterns that nginx tries one after the other: the rewrites of a server, of a location or of an
-`if` with nothing between them, or the regular expressions of a map. The same list in several files counts once. Each
+`if` with nothing between them, the regular expressions of a map, or neighbouring regex locations that only return or
+rewrite. The same list in several files counts once. Each
 file is read by itself, as fragments are compiled: without its includes. A figure is a number of patterns tried for a
 request that matches none of them, counted after the proof: far, near and worst, as in the report of the command.
 """
@@ -28,6 +29,7 @@ from nginxopt import load_text
 from nginxopt.config import Directive
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, Plan
+from nginxopt.rewrite.locations.reading import read as read_locations
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.rows import wrapped
 from nginxopt.rewrite.planning import Part, plan
@@ -99,6 +101,7 @@ def lists_of(compiled: Plan) -> Iterator[tuple[Hashable, PatternList]]:
     for kept in compiled.maps.kept:
         stays = {kept.reason: kept.cost.worst}
         yield _map(kept.map.patterns, kept.map.directive, kept.cost, stays)
+    yield from _locations(compiled)
 
 
 def _sections(part: Part) -> Iterator[tuple[Hashable, PatternList]]:
@@ -134,6 +137,17 @@ def _map(
     text = tuple((row.name, *row.args) for row in patterns)
     kind = f"map {opener.args[0]}"
     return text, PatternList(opener.source.path, opener.line, kind, len(patterns), after, stays or {})
+
+
+def _locations(compiled: Plan) -> Iterator[tuple[Hashable, PatternList]]:
+    """Yield the runs of regex locations."""
+    for run in read_locations(compiled.config, compiled.config.files):
+        kept = [each for each in compiled.locations.kept if each.location in run.locations]
+        groups = [each.after for each in compiled.locations.compiled if each.run.locations[0] in run.locations]
+        first, stays = run.locations[0].directive, Counter(each.reason for each in kept)
+        text = tuple(location.pattern for location in run.locations)
+        after = Cost.total([Cost.of(len(kept)), *groups])
+        yield text, PatternList(run.file.path, first.line, "locations", len(run.locations), after, stays)
 
 
 def saved(lists: Iterable[PatternList]) -> tuple[float, float, float]:

@@ -212,6 +212,20 @@ def pattern_facts(pattern: bytes) -> tuple[bool, int, bool] | None:
     None for a pattern that is not read.
     """
 
+def exact_union(patterns: Sequence[bytes]) -> bytes | None:
+    """Return a pattern without groups that matches what one of `patterns` does and nothing else.
+
+    None if PCRE may give up on one of them, or no such pattern is known that nginx reads.
+    """
+
+def not_the_union(union: bytes, patterns: Sequence[bytes]) -> tuple[str | None, bytes | None]:
+    """Return why `union` does not match exactly what one of `patterns` does, None if it does, and a subject, if known.
+
+    The reasons are `sets-a-name` (a named group), `unknown` (what it matches is not known exactly, or PCRE may give
+    up), `turns-away` (it does not match what one of them may) and `too-wide` (it may match more, or PCRE may give up on
+    one of them).
+    """
+
 class Patterns:
     """Patterns of which the first that matches is asked for; `ValueError` where PCRE2 gives up."""
 

@@ -3,6 +3,8 @@
 Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) without `use_temp_path=off`, unless a stated
 `proxy_temp_path` lies beside it or in it.
 
+Off by default: the configuration does not show file systems, and mostly both are on one.
+
 ## Why it matters
 nginx writes a response to `proxy_temp_path` and then renames the file into the cache. It cannot rename across file
 systems: if the two are on different ones, the worker copies the file and serves nobody else until it is done.
@@ -52,7 +54,7 @@ PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi")
 OFF = "use_temp_path=off"
 
 
-@rule(severity=Severity.INFO, category="cache", fix=Safety.under(FAST_DISK), since="1.7.10")
+@rule(severity=Severity.INFO, category="cache", fix=Safety.under(FAST_DISK), since="1.7.10", default=False)
 def check(model: Model) -> Iterator[Finding]:
     """Find caches to which responses may be copied from another file system."""
     for protocol in PROTOCOLS:

@@ -2,6 +2,9 @@
 
 Flags a `proxy_cache`, `fastcgi_cache`, `uwsgi_cache` or `scgi_cache` in force where `*_buffering` is off.
 
+A location that turns buffering off and inherits the cache, or that passes WebSockets or long streams, wants its
+responses at once: there the fix is `proxy_cache off`. Elsewhere it turns buffering on.
+
 ## Why it matters
 nginx stores a response while it buffers it. Without buffering, every request goes to the upstream, and the cache
 silently stays empty. Counted on nginx 1.22.1: 20 requests for a page that is valid for an hour reach the upstream 20
@@ -14,6 +17,17 @@ server {
     location / {
         proxy_pass http://10.0.0.1:8080;
         proxy_cache pages;
+        proxy_buffering off;
+    }
+}
+```
+
+```nginx http
+proxy_cache_path cache keys_zone=pages:1m;
+server {
+    proxy_cache pages;
+    location /events {
+        proxy_pass http://10.0.0.1:8080;
         proxy_buffering off;
     }
 }
@@ -47,8 +61,9 @@ server {
 ## Fix safety
 May change: responses, upstream requests, files.
 
-nginx stores what it never stored before: clients get responses from the cache, and streams arrive only as buffers fill.
-There is no fix if a block within the location inherits `proxy_buffering off`, passes requests on and may need it.
+With buffering, nginx stores what it never stored before: clients get responses from the cache, and streams arrive only
+as buffers fill. Without the cache, a response that another location stored is no longer served here. There is no fix if
+a block within the location would inherit it and passes requests on.
 
 ## When to ignore it
 If the upstream itself enables buffering, with `X-Accel-Buffering: yes`, for responses to be stored.
@@ -60,12 +75,14 @@ If the upstream itself enables buffering, with `X-Accel-Buffering: yes`, for res
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from nginxopt.config import Change, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, rule
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, pools, rule
 from nginxopt.semantics import Pass
 
+_STREAM = re.compile(r"stream|events?\b|\bsse\b|socket|\bws\b|live|poll", re.IGNORECASE)
 CACHING = ("proxy", "fastcgi", "uwsgi", "scgi")
 
 
@@ -76,23 +93,35 @@ def check(model: Model) -> Iterator[Finding]:
         cache, buffering = pass_.setting("cache"), pass_.setting("buffering")
         if pass_.protocol not in CACHING or not cache.directive or cache.value == "off" or buffering.value != "off":
             continue
-        change = _change(model, pass_)
+        fix = _fix(model, pass_)
         yield Finding(
             cache.directive.source,
             cache.directive.args[0].span,
             f"{pass_.protocol}_buffering is off, so the cache {cache.value} stores nothing",
-            Fix(f"turn {pass_.protocol}_buffering on", (change,), Safety.UNSAFE) if change else None,
-            "" if change else f"turn {pass_.protocol}_buffering on in the location, or remove the cache",
+            fix,
+            "" if fix else f"turn {pass_.protocol}_cache off where responses are streams, else buffering on",
         )
 
 
-def _change(model: Model, pass_: Pass) -> Change | None:
-    """Return the change; None if a pass in a nested block would inherit it."""
-    if any(headers.heirs(model, pass_, "buffering")):
+def _fix(model: Model, pass_: Pass) -> Fix | None:
+    """Return the fix; None if a pass in a nested block would inherit it."""
+    name, value = ("cache", "off") if _streams(pass_) else ("buffering", "on")
+    if any(headers.heirs(model, pass_, name)):
         return None
-    buffering = pass_.setting("buffering")
-    if buffering.directive and buffering.level is pass_.level:
-        return layout.replace(buffering.directive, buffering.directive.args[0], "on")
-    return (
-        layout.after(pass_.directive, [f"{pass_.protocol}_buffering on;"]) if headers.takes_directives(pass_) else None
-    )
+    directive, title = f"{pass_.protocol}_{name}", f"turn {pass_.protocol}_{name} {value}"
+    setting = pass_.setting(name)
+    if setting.directive and setting.level is pass_.level:
+        change = layout.replace(setting.directive, setting.directive.args[0], value)
+    elif headers.takes_directives(pass_):
+        change = layout.after(pass_.directive, [f"{directive} {value};"])
+    else:
+        return None
+    return Fix(title, (change,), Safety.UNSAFE)
+
+
+def _streams(pass_: Pass) -> bool:
+    """Return whether a location wants its responses at once: it turned buffering off, or looks like a stream."""
+    is_own = pass_.setting("buffering").level is pass_.level
+    inherits_cache = pass_.setting("cache").level is not pass_.level
+    upgrades = bool(pools.header_directives(pass_, "upgrade"))
+    return (is_own and inherits_cache) or upgrades or any(_STREAM.search(word) for word in pass_.level.args)

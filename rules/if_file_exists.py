@@ -1,7 +1,8 @@
 """`if` that tests for a file and rewrites: `try_files` does both
 
-Flags an `if` that tests `!-f` or `!-e` on a path with `$request_filename` or `$uri` and contains a `rewrite` that is
-not a redirect.
+Flags an `if` that tests `!-f` or `!-e` on a path with `$request_filename` or `$uri` and contains one `rewrite`, which
+takes every URI, or all below a folder, and is not a redirect. Does not flag rules that go on from only some of the
+missing files: `try_files` has one fallback for all of them.
 
 The fix covers one well-known form only: in `location /`, with `if (!-e $request_filename)` and a rewrite of everything
 to one file. It is not safe, since `try_files` changes the URI in a later phase: `$uri` in logs, and rules after the
@@ -51,6 +52,13 @@ if (!-e $request_filename) {
     rewrite ^(.+)/$ $1 permanent;
 }
 ```
+A network of blogs in folders: two kinds of missing files have a fallback, and the others are answered with 404:
+```nginx server
+if (!-e $request_filename) {
+    rewrite ^/[a-z0-9-]+(/wp-(?:content|admin|includes)/.*)$ $1 last;
+    rewrite ^/[a-z0-9-]+(/.*\\.php)$ $1 last;
+}
+```
 
 ## Fix safety
 May change: responses, logs.
@@ -77,6 +85,7 @@ from nginxopt.semantics import Level, locations
 _FILE = re.compile(r"\$\{?(?:request_filename|uri|document_uri)\b")
 _REDIRECTS = ("http://", "https://", "$scheme")
 _EVERYTHING = ("^", ".", ".*", "^.*$", "^(.*)$", "^/(.*)$", "^/")
+_FOLDER = re.compile(r"\^/(?:[\w-]+/)+(?:\(?\.\*\)?)?\$?")
 _TARGET = re.compile(r"/[\w./-]+")
 _HANDLERS = re.compile(r"\w+_pass|try_files|alias|internal|empty_gif|stub_status|dav_methods|index|error_page")
 
@@ -86,12 +95,20 @@ def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that depend on a file."""
     for level in model.levels("if"):
         condition = level.opener
-        if condition is not None and _looks_for_a_file(condition) and any(map(_goes_on, level.own("rewrite"))):
+        if condition is not None and _looks_for_a_file(condition) and _is_fallback(level.own("rewrite")):
             yield _finding(level, condition)
 
 
 def _looks_for_a_file(condition: Directive) -> bool:
     return len(condition.args) == 2 and condition.args[0] in ("!-f", "!-e") and bool(_FILE.search(condition.args[1]))
+
+
+def _is_fallback(rewrites: tuple[Directive, ...]) -> bool:
+    """Return whether the only rewrite of a block goes on from everything, or from all below a folder."""
+    if len(rewrites) != 1 or not _goes_on(rewrites[0]):
+        return False
+    pattern = rewrites[0].args[0]
+    return pattern in _EVERYTHING or _FOLDER.fullmatch(pattern) is not None
 
 
 def _goes_on(directive: Directive) -> bool:

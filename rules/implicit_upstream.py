@@ -2,7 +2,8 @@
 
 Flags an address, `localhost`, a socket or a host name in a `proxy_pass` or `grpc_pass` that names no `upstream`, and in
 a `fastcgi_pass` with `fastcgi_keep_conn on`. Reports each server once, with the number of places. Does not flag
-WebSockets (`Connection: upgrade`), health checks, and passes that set HTTP/1.0 or `Connection: close`.
+WebSockets (`Connection: upgrade`), health checks, passes that set HTTP/1.0 or `Connection: close`, and servers that get
+a handful of requests: only from locations of one URI (`=`), and those named after a status page, metrics, or ACME.
 
 The fix covers `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` becomes the name of the upstream. `Host`
 and the redirects that nginx rewrites stay the same; responses cached under the default `proxy_cache_key` are cached
@@ -58,6 +59,17 @@ server {
     }
 }
 ```
+A URI for a monitor is asked for now and then:
+```nginx http
+server {
+    location = /server-info {
+        proxy_pass http://10.0.0.1:8080;
+    }
+    location /metrics {
+        proxy_pass http://10.0.0.2:9100;
+    }
+}
+```
 
 ## Fix safety
 May change: upstream requests, connections, files.
@@ -82,10 +94,11 @@ from itertools import chain, count
 
 from nginxopt.config import Change, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, capacity, headers, pools, rule, sharing
-from nginxopt.semantics import FRAGMENT, Level, Pass
+from nginxopt.semantics import FRAGMENT, Level, Pass, locations
 
 Target = tuple[str, str, str, str | None]
 
+_RARE = re.compile(r"status|metrics|monitor|\.well-known|acme|robots\.txt|favicon|sitemap|debug|pprof", re.IGNORECASE)
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 
@@ -99,6 +112,8 @@ def check(model: Model) -> Iterator[Finding]:
     taken = {pass_.host.lower() for pass_ in model.passes} | set(model.upstreams)
     levels = headers.owners(model, lambda pass_: _target(pass_) if _is_meant(model, pass_) else None)
     for server, passes in by_target.items():
+        if all(map(_is_rare, passes)):
+            continue
         fix = _fix(passes, taken, levels.get(server, set()), capacity.size(model, len(by_target)))
         yield _finding(passes, fix)
 
@@ -106,6 +121,15 @@ def check(model: Model) -> Iterator[Finding]:
 def _is_meant(model: Model, pass_: Pass) -> bool:
     kept = pass_.protocol in ("proxy", "grpc", "fastcgi")
     return kept and _is_implicit(model, pass_) and pools.wants_pool(model, pass_)
+
+
+def _is_rare(pass_: Pass) -> bool:
+    """Return whether a location gets a handful of requests: it has one URI, or is for monitors or certificates."""
+    location = pass_.level.around("location")
+    return location is not None and (
+        (locations.modifier(location) == "=" and locations.path(location) != "/")
+        or any(_RARE.search(word) for word in location.args)
+    )
 
 
 def _target(pass_: Pass) -> Target:
@@ -137,6 +161,8 @@ def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
 def _help(pass_: Pass) -> str:
     names = "Host and proxy_ssl_name" if pass_.scheme == "https" else "Host"
     kept = f"; set {names}, or the upstream's name is sent" if pass_.protocol == "proxy" else ""
+    if pass_.protocol == "fastcgi":
+        kept = "; each idle connection occupies a child of PHP-FPM, so keep fewer than pm.max_children over all workers"
     return f"add an upstream with `server {_server(pass_)};` and `keepalive {capacity.SIZE};`, and pass to it{kept}"
 
 

@@ -1,8 +1,9 @@
 """`Connection: close` to an upstream with a pool: every request closes its connection
 
 Flags a `proxy_pass` that sends `Connection: close`, or the client's own header (`$http_connection`), to an upstream
-that keeps connections, or will once `upstream-keepalive-missing` is fixed. `close` is the default before nginx 1.29.7,
-or set by `proxy_set_header`.
+that keeps connections. `close` is the default before nginx 1.29.7, or set by `proxy_set_header`. Where requests use
+HTTP/1.0 as well, `proxy-http-version` reports both, and an upstream without a pool is reported by
+`upstream-keepalive-missing`; they have the same fix.
 
 Does not flag other values, which keep the pool in use: an empty one, `Keep-Alive`, the `upgrade` of a WebSocket, maps
 (see `websocket-map-close`), and health checks. A written `close` is changed only with `--unsafe-fixes`.
@@ -107,12 +108,13 @@ from nginxopt.semantics import PIVOT, Pass, Upstream
 @rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they close their connections."""
-    pooled, offered = pools.pooled(model), pooling.offers(model)
+    pooled, offered = pools.stated(model), pooling.offers(model)
     for pass_ in model.passes:
         if pass_.upstream is not None and _is_meant(pass_, pooled) and not pools.is_check(pass_):
             kind = pools.connection(model, pass_)
             offer = _offer(model, pass_, offered[pass_.upstream])
-            if kind is pools.Connection.DEFAULT and model.target < PIVOT:
+            is_old = model.target < PIVOT and pass_.setting("http_version").value != "1.0"
+            if kind is pools.Connection.DEFAULT and is_old:
                 yield _missing(pass_, offer)
             elif kind in (pools.Connection.CLOSE, pools.Connection.CLIENT):
                 yield _written(model, pass_, kind, offer)

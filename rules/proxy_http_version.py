@@ -1,7 +1,7 @@
 """HTTP/1.0 to an upstream with a pool: connections are not reused
 
-Flags a `proxy_pass` over HTTP/1.0 to an upstream that keeps connections, or will once `upstream-keepalive-missing` is
-fixed. HTTP/1.0 is the default before nginx 1.29.7, or set by `proxy_http_version`.
+Flags a `proxy_pass` over HTTP/1.0 to an upstream that keeps connections. HTTP/1.0 is the default before nginx 1.29.7,
+or set by `proxy_http_version`. An upstream without a pool is reported by `upstream-keepalive-missing`, with this fix.
 
 Does not flag passes that send `Connection: close` or `Connection: upgrade`, those that send `Connection: keep-alive`,
 with which nginx keeps HTTP/1.0 connections as well, and health checks. A written 1.0 is changed only with
@@ -98,7 +98,7 @@ _OTHERWISE = (pools.Connection.CLOSE, pools.Connection.UPGRADE, pools.Connection
 @rule(severity=Severity.WARNING, category="proxy", fix=(pooling.KEPT, Safety.UNSAFE), scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find passes that leave a pool unused because they use HTTP/1.0."""
-    pooled, offered = pools.pooled(model), pooling.offers(model)
+    pooled, offered = pools.stated(model), pooling.offers(model)
     for pass_ in model.passes:
         if pass_.protocol != "proxy" or pass_.upstream not in pooled or pass_.setting("http_version").value != "1.0":
             continue

@@ -74,12 +74,13 @@ def _finding(chain: RedirectChain) -> Finding:
     uris = [redirect.uri for redirect in chain.redirects]
     between = uris if len(uris) < MOST_SHOWN else [*uris[: MOST_SHOWN - 2], "..."]
     last = chain.redirects[-1].target
-    end = last or "another address"
-    way = f": {' -> '.join([*between, end])}" if first.uri.startswith("/") else ""  # whole URLs would be cut
+    end = last or "another site"
+    is_short = first.uri.startswith("/")  # whole URLs would be cut
+    way = " -> ".join([*between, end]) if is_short else f"{uris[1]} is redirected again"
     return Finding(
         first.source,
         first.span,
-        f"{uris[1]} is redirected again{way} ({len(uris)} redirects)",
+        f"redirect chain: {way} ({len(uris)} round trips)",
         help=f"redirect directly to {end}" if last else f"redirect directly to the target of {uris[-1]}",
         related=tuple(
             Related(redirect.source, redirect.span, f"{uri} is redirected here")

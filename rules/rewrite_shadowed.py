@@ -32,6 +32,12 @@ rewrite ^/a$ /b;
 rewrite ^/a$ /c permanent;
 ```
 
+A rule that no request matches is another rule's, `rewrite-never-matches`:
+```nginx server
+rewrite ^/a%20b$ /c permanent;
+rewrite ^/a%20b$ /d permanent;
+```
+
 ## When to ignore it
 Never: delete the rule, or move it further up.
 
@@ -44,7 +50,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Source, Span
-from nginxopt.lint import Dead, Finding, Model, Related, Severity, rule, shown
+from nginxopt.lint import Dead, Finding, Model, Related, Severity, rule, shown, unmatched
 
 MOST_KEPT = 2_000
 """The maximum number of kept rules that are compared with each other: at 50 us each, a tenth of a second."""
@@ -55,8 +61,10 @@ def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that are never the first to match."""
     plan = model.plan
     kept = sum(run.kept for part in plan.parts for run in part.runs)
+    unmatched_at = {rewrite.directive.origin for rewrite in unmatched.unmatched_rewrites(model)}
     for dead in plan.dead(among_kept=kept <= MOST_KEPT):
-        if dead.by is not None and dead.witness is not None:
+        is_unmatched = (dead.file.source, dead.span.start) in unmatched_at
+        if dead.by is not None and dead.witness is not None and not is_unmatched:
             yield _finding(dead, dead.by, dead.witness)
 
 
@@ -67,8 +75,8 @@ def _finding(dead: Dead, by: Span, witness: bytes) -> Finding:
     return Finding(
         source,
         _name(source, dead.span),
-        f"this rewrite never fires: earlier rewrites match all its URIs, such as line {line} for {uri}",
-        help=f"delete it, or move it before line {line}",
+        f"unreachable: line {line} already matches {uri}",
+        help=f"earlier rewrites match all its URIs: delete it, or move it before line {line}",
         related=(Related(source, _name(source, by), f"{uri} is matched here"),),
     )
 

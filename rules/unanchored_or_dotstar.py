@@ -1,8 +1,10 @@
 """`.*` at the edge of a pattern: PCRE scans the whole URI for nothing
 
-Flags a pattern of a `rewrite` or a regex `location` that begins with `.*` or `^.*`, or ends in `.*` or `.*$`. The
+Flags patterns of `rewrite` or regex `location` directives that begin with `.*` or `^.*`, or end in `.*` or `.*$`. The
 fix takes it away, for a search finds the same URIs without it. Does not flag patterns where a group captures what `.*`
-matches.
+matches. The rules of a block are one finding, its locations another, and those that are fixed on request are apart.
+
+Off by default, since most patterns of this kind cost little.
 
 ## Why it matters
 After a leading `.*`, PCRE cannot search for anything directly: it goes to the end of the URI and comes back byte by
@@ -58,10 +60,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from nginxopt.config import Change, Directive, Edit, Token
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import locations
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
+from nginxopt.semantics import Level, locations
 
 _HEAD = re.compile(r"\^?\.\*(?![?+*{|)]|$)")
 _TAIL = re.compile(r"(?<!\\)\.\*\$?$")
@@ -71,33 +74,63 @@ _BOUNDED = re.compile(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&
 """Matches patterns without repetition, which cannot fail with an error; each escape is a character or a class."""
 
 
-@rule(severity=Severity.INFO, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))
+@rule(severity=Severity.INFO, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE), default=False)
 def check(model: Model) -> Iterator[Finding]:
-    """Find patterns with a useless `.*`."""
-    for directive, _ in model.suspicious_rewrites:
+    """Find patterns with a useless `.*`, in one finding for each block and kind of fix."""
+    groups: dict[tuple[Level | None, str, Safety | None], list[_Idle]] = {}
+    for directive, pattern, block in _patterns(model):
+        idle = _idle(directive, pattern)
+        if idle is not None:
+            groups.setdefault((block, str(directive.name), idle.safety), []).append(idle)
+    for (_, _, safety), group in groups.items():
+        yield _finding(group, safety)
+
+
+class _Idle(NamedTuple):
+    """A pattern with a useless `.*`, what to write instead, and the safety of that; None if there is no fix."""
+
+    directive: Directive
+    pattern: Token
+    edges: str
+    rest: str
+    change: Change
+    safety: Safety | None
+
+
+def _patterns(model: Model) -> Iterator[tuple[Directive, Token, Level | None]]:
+    """Yield the directives with a pattern, and the blocks that they stand in."""
+    for directive, level in model.suspicious_rewrites:
         if directive.args:
-            yield from _findings(directive, directive.args[0])
+            yield directive, directive.args[0], level
     for level in model.levels("location"):
         if level.opener is not None and len(level.args) == 2 and locations.modifier(level) in ("~", "~*"):
-            yield from _findings(level.opener, level.opener.args[1])
+            yield level.opener, level.opener.args[1], level.parent
 
 
-def _findings(directive: Directive, pattern: Token) -> Iterator[Finding]:
+def _idle(directive: Directive, pattern: Token) -> _Idle | None:
     head, tail = _HEAD.match(pattern), _TAIL.search(pattern)
     if "\\Q" in pattern or not (head or tail):
-        return
+        return None
     start, end = head.end() if head else 0, tail.start() if tail else len(pattern)
     rest = pattern[start:end]
     if start >= end or rest in _EVERYTHING:
-        return
+        return None
     idle = [part[0] for part in (head, tail) if part]
-    edges = " and ".join(f"`{part}`" for part in idle)
-    fix = Fix(f"write `{rest}`", (_cut(directive, pattern, start, len(pattern) - end),), _safety(pattern, rest, idle))
-    yield Finding(
-        directive.source,
-        pattern.span,
-        f'{edges} at the edge of "{pattern}" makes PCRE scan the whole URI for nothing',
-        fix if rest[0] not in "#\"'{" else None,
+    change = _cut(directive, pattern, start, len(pattern) - end)
+    safety = _safety(pattern, rest, idle) if rest[0] not in "#\"'{" else None
+    return _Idle(directive, pattern, " and ".join(f"`{part}`" for part in idle), rest, change, safety)
+
+
+def _finding(group: list[_Idle], safety: Safety | None) -> Finding:
+    first, *others = group
+    also = f" (and {len(others)} more here)" if others else ""
+    title = f"write `{first.rest}`{f' and {len(others)} more' if others else ''}"
+    return Finding(
+        first.directive.source,
+        first.pattern.span,
+        f'{first.edges} at the edge of "{first.pattern}"{also} makes PCRE scan the whole URI for nothing',
+        None if safety is None else Fix(title, tuple(idle.change for idle in group), safety),
+        related=tuple(Related(idle.directive.source, idle.pattern.span, f"{idle.edges} as well") for idle in others),
     )
 
 

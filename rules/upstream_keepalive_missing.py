@@ -7,8 +7,9 @@ Does not flag upstreams that opt out: `keepalive` is commented out, or every pas
 `Connection: close`, sets HTTP/1.0, serves a WebSocket (`Connection: upgrade`), or uses FastCGI without
 `fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections.
 
-Only requests that use HTTP/1.1 and leave the connection open use the pool: see `proxy-http-version` and
-`proxy-connection-not-cleared`, which share the fix of this rule.
+Only requests that use HTTP/1.1 and leave the connection open use a pool, so the fix also adds `proxy_http_version 1.1`
+and an empty `Connection` header to the locations that lack them. For an upstream with a pool, `proxy-http-version` and
+`proxy-connection-not-cleared` report these; for one without, this finding is the only one.
 
 ## Why it matters
 Without a pool, nginx opens a connection for each request, waits one round trip (two more with TLS), and closes it; the
@@ -84,7 +85,9 @@ The fix is safe under two premises:
   504); a server that authenticates connections mistakes the next client for the previous one; and a server that closes
   connections early turns every second POST into a 502.
 
-If a part of the configuration could not be read, such as an include, the fix also needs `whole-configuration`.
+If a part of the configuration could not be read, such as an include, the fix also needs `whole-configuration`. In a
+fragment it then adds every line, whatever may stand around it. If a missing include may change how a location passes
+requests on, there is no fix, and the help lists the lines.
 
 There is no fix, regardless of premises, if:
 

@@ -3,6 +3,10 @@
 Flags a main configuration without `worker_processes`, for which nginx starts one worker, and one with
 `worker_processes 1`.
 
+Does not flag the configuration of a container, whose image or orchestrator sets the number of workers or processors by
+other means: `daemon off`, logs in `/dev/stdout`, Docker's resolver at 127.0.0.11, a file in a folder such as `docker/`
+or `k8s/`, and a written 1 in a main file with the servers inside and no folder of further files, as images bring it.
+
 ## Why it matters
 A worker uses one processor, however many the machine has, and while it compresses or reads from a slow disk, all its
 connections wait. `auto` starts one worker per processor (since 1.3.8).
@@ -38,14 +42,21 @@ events {
 }
 ```
 
+An image starts one worker or more by its entry point:
+```nginx
+worker_processes 1;
+error_log /dev/stderr warn;
+events {
+}
+```
+
 ## Fix safety
 May change: upstream requests, connections, limits, start.
 
 Each worker has its own memory, its own idle connections to upstreams, its own turns and failures in an upstream without
 `zone`, and its own Lua, njs and Perl variables. nginx refuses the configuration if `-g` on its command line also sets
 the number. So the fix needs the premises `several-workers` and `plain-command-line`. A written `worker_processes 1` is
-changed on request only, and so is a configuration with `daemon off`, with logs in `/dev/stdout` or Docker's resolver at
-127.0.0.11, or with `max_conns` in an upstream without `zone`.
+changed on request only, and so is a configuration with `max_conns` in an upstream without `zone`.
 
 ## When to ignore it
 In a container limited to a part of the machine: `auto` counts the processors of the machine, so set the number that the
@@ -58,6 +69,7 @@ container has. On Windows, one worker does all the work in any case.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
@@ -67,6 +79,8 @@ from nginxopt.semantics import values
 DOCKER_DNS = "127.0.0.11"
 """The name server of Docker networks (Docker's documentation of networking)."""
 
+_CONTAINER = re.compile(r"docker|container|compose|k8s|kube|helm|podman|werf", re.IGNORECASE)
+
 NEEDS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
 
 TITLE = "start one per processor: `worker_processes auto;`"
@@ -75,9 +89,9 @@ TITLE = "start one per processor: `worker_processes auto;`"
 @rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE), since="1.3.8")
 def check(model: Model) -> Iterator[Finding]:
     """Find main files that start a single worker."""
-    if _is_pinned(model):
+    if _is_pinned(model) or _is_image(model):
         return
-    stated = model.root.own("worker_processes")
+    stated = () if _has_servers_inside(model) else model.root.own("worker_processes")
     for directive in stated:
         if directive.args and values.number(directive.args[0]) == 1:
             word = directive.args[0]
@@ -91,7 +105,19 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _safety(model: Model) -> Safety:
-    """Return UNSAFE if nginx may run in a container, or if workers count limits separately."""
+    """Return UNSAFE if workers count limits separately."""
+    counted = any(
+        word.startswith("max_conns=")
+        for upstream in model.upstreams.values()
+        if upstream.level.setting("zone").is_unset
+        for server in upstream.servers
+        for word in server.args
+    )
+    return Safety.UNSAFE if counted else NEEDS
+
+
+def _is_image(model: Model) -> bool:
+    """Return whether nginx may run in a container, whose image sets the number of workers by other means."""
     foreground = any(
         values.flag(word) is False for directive in model.root.own("daemon") for word in directive.args[:1]
     )
@@ -100,14 +126,16 @@ def _safety(model: Model) -> Safety:
         for directive, _ in model.each("resolver", "error_log", "access_log")
         for word in directive.args
     )
-    counted = any(
-        word.startswith("max_conns=")
-        for upstream in model.upstreams.values()
-        if upstream.level.setting("zone").is_unset
-        for server in upstream.servers
-        for word in server.args
-    )
-    return Safety.UNSAFE if foreground or contained or counted else NEEDS
+    main = model.root.source
+    is_named = main is not None and any(_CONTAINER.search(name) for name in main.path.split("/"))
+    return foreground or contained or is_named
+
+
+def _has_servers_inside(model: Model) -> bool:
+    """Return whether the main file has servers, and includes no folder that may have others: an image brings such."""
+    inside = any(level.source is model.root.source for level in model.levels("server"))
+    folders = any("*" in word for include, _ in model.each("include") for word in include.args)
+    return inside and not folders
 
 
 def _is_pinned(model: Model) -> bool:

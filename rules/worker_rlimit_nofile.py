@@ -106,10 +106,11 @@ def check(model: Model) -> Iterator[Finding]:
                 raised = layout.replace(limit.directive, word, str(enough))
                 yield Finding(limit.directive.source, word.span, message, Fix(title, (raised,), RAISED))
         elif limit.is_unset and count > USUAL:
-            message = f"worker_connections {count} exceeds the usual limit of {USUAL} open files"
+            message = f"{count} connections need more than the usual {USUAL} descriptors"
             added = _added(model, f"worker_rlimit_nofile {enough};")
             fix = Fix(title, (added,), ADDED) if added else None
-            yield Finding(directive.source, directive.args[0].span, message, fix)
+            advice = "ignore this if the service manager or container raises the limit"
+            yield Finding(directive.source, directive.args[0].span, message, fix, advice)
 
 
 def _enough(model: Model, connections: int) -> int:

@@ -87,7 +87,7 @@ def append(block: Block, lines: Sequence[str]) -> Change:
     source, close = block.source, block.span.end - 1
     if not _starts_line(source, close):  # the block is empty: a comment would end with its line
         return _change(source, Span(block.span.start + 1, close), "".join(f" {line}" for line in lines) + " ")
-    inner = indent(nodes[-1]) if nodes else _brace_indent(block) + _unit(source)
+    inner = indent(nodes[-1]) if nodes else _brace_indent(block) + unit(source)
     return _insert(source, _blanks_before(source, close), "".join(f"{inner}{line}\n" for line in lines))
 
 
@@ -107,6 +107,12 @@ def indent(directive: Directive | Bulk) -> str:
     data, start = directive.source.data, directive.span.start
     first = data.rfind(b"\n", 0, start) + 1
     return data[first : _blanks_after(directive.source, first)].decode()
+
+
+def unit(source: Source) -> str:
+    """Return one indentation step: that of the first indented block of a file, or four blanks."""
+    match = _UNIT.search(source.data)
+    return match[2].decode() if match else "    "
 
 
 def quoted(word: str) -> str:
@@ -224,9 +230,3 @@ def _brace_indent(block: Block) -> str:
     """The blanks before the closing brace of a block, if it begins a line."""
     close = block.span.end - 1
     return block.source.data[_blanks_before(block.source, close) : close].decode()
-
-
-def _unit(source: Source) -> str:
-    """One indentation step: that of the first indented block of the file, or four blanks."""
-    match = _UNIT.search(source.data)
-    return match[2].decode() if match else "    "

@@ -5,6 +5,7 @@ The rules of nginx (`ngx_conf_read_token`) are in the crate, `rust/src/lexer.rs`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -128,7 +129,23 @@ _REFUSALS = {
 }
 
 
+_QUANTIFIER = re.compile(
+    rb"""^[ \t]*(?:rewrite|location|if)[ \t][^;\n"'#]*?[^\s${;"']({(?:\d+(?:,\d*)?|,\d+)})""", re.MULTILINE
+)
+"""Matches an unquoted `{2,3}` in a pattern: `{` ends an unquoted word (ngx_conf_read_token)."""
+
+_QUOTE = 'quote words that contain "{", such as regular expressions'
+
+
 def _input_error(source: Source, kind: str, message: str, offset: int, line: int, opened: int | None) -> InputError:
+    brace = _QUANTIFIER.search(source.data, 0, offset)
+    if brace is not None:  # nginx refuses what it reads behind it, in words that differ by directive
+        return InputError(
+            "this { ends the pattern and opens a block",
+            source=source,
+            span=Span(brace.start(1), brace.end(1)),
+            hint=_QUOTE,
+        )
     refusal = _REFUSALS[kind]
     begin = offset if opened is None else opened
     start = begin if refusal.where == "opened" else offset
@@ -148,4 +165,4 @@ def _hint(before: bytes, byte: bytes) -> str | None:
         return None
     if before == b"{":
         return "this looks like a template: use the rendered file"
-    return 'quote words that contain "{", such as regular expressions'
+    return _QUOTE

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         static,
         tls,
         traversal,
+        unmatched,
         variables,
         zones,
     )
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
     from nginxopt.rewrite.sections import transparent
-    from nginxopt.rewrite.suspicious import why_never, without_captures
+    from nginxopt.rewrite.suspicious import without_captures
     from nginxopt.rewrite.uris import shown
     from nginxopt.system.host import Host
     from nginxopt.version import Version
@@ -113,8 +114,8 @@ __all__ = [
     "tls",
     "transparent",
     "traversal",
+    "unmatched",
     "variables",
-    "why_never",
     "without_captures",
     "zones",
 ]
@@ -146,10 +147,7 @@ __getattr__ = attributes(
             "REDIRECTS",
             "RedirectChain",
         ),
-        "nginxopt.rewrite.suspicious": (
-            "why_never",
-            "without_captures",
-        ),
+        "nginxopt.rewrite.suspicious": ("without_captures",),
         "nginxopt.rewrite.planning": (
             "Dead",
             "Duplicate",

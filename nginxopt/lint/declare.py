@@ -90,7 +90,8 @@ class Rule:
     Attributes:
         id: The name of the module with dashes, such as `upstream-keepalive-missing`.
         check: Yields the findings in a model, in any order.
-        severity: The default severity of findings; the lowest, if it depends on the cost.
+        severity: The default severity of findings; the lowest, if they differ.
+        highest: The severity of its gravest findings, if they differ by more than their cost; None otherwise.
         category: One of `CATEGORIES`.
         fixes: The safeties that its fixes may have, with all premises that they may need; empty for a rule without fix.
         since: The first nginx version that it applies to; None for all.
@@ -114,6 +115,7 @@ class Rule:
     scenario: str | None = None
     host: bool = False
     by_cost: bool = False
+    highest: Severity | None = None
     witness: bool = False
 
     def __post_init__(self) -> None:
@@ -158,6 +160,7 @@ def rule(
     scenario: str | None = None,
     host: bool = False,
     by_cost: bool = False,
+    highest: Severity | None = None,
     witness: bool = False,
 ) -> Callable[[Check], Rule]:
     """Turn a check function into a `Rule` with the name and docstring of its module."""
@@ -177,6 +180,7 @@ def rule(
             scenario=scenario,
             host=host,
             by_cost=by_cost,
+            highest=highest,
             witness=witness,
         )
 

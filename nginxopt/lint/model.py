@@ -36,17 +36,24 @@ class Model:
     """A configuration to check for the nginx version `target`. Everything is computed once, on first use.
 
     A file that is included in several places occurs in each of them. `host` is the machine to check, None for none.
+    With `alone`, nothing is taken to be around a fragment.
     """
 
-    def __init__(self, config: Config, target: Version, host: Host | None = None) -> None:
+    def __init__(self, config: Config, target: Version, host: Host | None = None, *, alone: bool = False) -> None:
         self.config = config
         self.target = target
         self.host = host
+        self._is_alone = alone
 
     @cached_property
     def root(self) -> Level:
         """The outermost level."""
-        return levels(self.config, self.target)
+        return levels(self.config, self.target, as_given=self._is_alone)
+
+    @cached_property
+    def alone(self) -> Model:
+        """The same configuration if nothing is around a fragment; this model if that is known anyway."""
+        return self if self.is_whole else Model(self.config, self.target, self.host, alone=True)
 
     @property
     def is_whole(self) -> bool:

@@ -50,6 +50,10 @@ _UNDERSTOOD = {
     "random", "sticky", "keepalive", "keepalive_requests", "keepalive_time", "keepalive_timeout",
 }  # fmt: skip
 
+_LINES = f"a pool needs `keepalive` in the upstream, and `{HTTP11}` and `{CLEARED}` in its locations"
+_UNCERTAIN = f"no request to it is certain to keep its connection open: {_LINES}"
+_UNKNOWN = f"a missing include may say how requests are passed to it: {_LINES}"
+
 _INHERITED = "`{} {}` inside this location would inherit the pool's lines: move it to a separate location"
 
 
@@ -69,7 +73,12 @@ def needed(model: Model, safety: Safety) -> Safety:
 def offers(model: Model) -> dict[Upstream, Offer]:
     """Return the offer for each upstream that keeps connections or should."""
     planner = _Planner(model)
-    return {upstream: planner.offer(upstream) for upstream in planner.plans}
+    planned = {upstream.name.lower(): upstream for upstream in planner.plans}
+    return {
+        upstream: planner.offer(planned[name]) if name in planned else Offer(None, _UNCERTAIN)
+        for name, upstream in model.upstreams.items()
+        if upstream in pooled(model)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +91,15 @@ class _Plan:
 
 
 class _Planner:
-    """Plans the fixes for the upstreams of a model; the size of new pools depends on their number."""
+    """Plans the fixes for the upstreams of a model; the size of new pools depends on their number.
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    A fragment is planned as if nothing were around it, which is the premise `whole-configuration`: what it inherits is
+    unknown, and a fix that leaves out a line for that reason would have no effect.
+    """
+
+    def __init__(self, read: Model) -> None:
+        self.is_whole = read.is_whole
+        self.model = model = read.alone
         self._passes = users(model)
         self._pooled = pooled(model)
         self._without_pool = {upstream for upstream, _ in without_pool(model)}
@@ -102,7 +116,8 @@ class _Planner:
             return Offer(None, plan.why_not)
         if self._overflow:
             return Offer(None, self._overflow)
-        safety = needed(self.model, KEPT if plan.changes else POOLED)
+        safety = KEPT if plan.changes else POOLED
+        safety = safety.given(frozenset([WHOLE_CONFIGURATION])) if self.is_whole else safety
         changes, added = plan.changes, plan.added
         if upstream in self._new and block:
             line = f"keepalive {size(self.model, len(self._new))};"
@@ -129,7 +144,7 @@ class _Planner:
             changes |= dict.fromkeys(needed)
             added |= dict.fromkeys(missing(self.model, pass_))
         if not keeps and upstream in self._without_pool:
-            return _Plan("no request to it is certain to keep its connection open")
+            return _Plan(_UNCERTAIN)
         if not _agree(changes):
             return _Plan("a file included in several places would need different lines in each")
         return _Plan("", tuple(changes), tuple(added))
@@ -140,6 +155,8 @@ class _Planner:
 
     def _needed(self, pass_: Pass, upstream: Upstream) -> tuple[str, tuple[Change, ...]]:
         """Return why the lines that a pass needs cannot be added, or the changes."""
+        if not pass_.setting("http_version").known:
+            return _UNKNOWN, ()
         needs = missing(self.model, pass_)
         if not needs:
             return "", ()
@@ -152,7 +169,7 @@ class _Planner:
             if self._group(heir) is not upstream:
                 return _INHERITED.format(heir.directive.name, heir.directive.args[0]), ()
         changes = completed(self.model, pass_, self._owners.get(upstream, set()))
-        return ("", changes) if changes else ("the headers of some requests to it are unknown", ())
+        return ("", changes) if changes else (_UNKNOWN, ())
 
 
 def may_keep(model: Model, pass_: Pass) -> bool:

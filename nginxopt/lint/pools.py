@@ -187,6 +187,11 @@ def without_pool(model: Model) -> Iterator[tuple[Upstream, tuple[Pass, ...]]]:
             yield upstream, passes
 
 
+def stated(model: Model) -> set[Upstream]:
+    """Return the upstreams with a pool already: `upstream-keepalive-missing` reports the others, with the whole fix."""
+    return pooled(model) - {upstream for upstream, _ in without_pool(model)}
+
+
 def _commented_out(upstream: Upstream) -> bool:
     nodes = upstream.level.block.nodes if upstream.level.block else ()
     return any(isinstance(node, Comment) and _COMMENTED_OUT.match(node.text.lstrip("#")) for node in nodes)

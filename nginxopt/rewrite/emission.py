@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from nginxopt import _native
 from nginxopt.config import File
 from nginxopt.rewrite import mapfile, premises, sizes
 from nginxopt.rewrite.chains import text as chains
+from nginxopt.rewrite.locations.text import edits as edits_of_locations
 from nginxopt.rewrite.maps.edits import edits as edits_of_maps
 from nginxopt.rewrite.maps.reading import MADE_BY
 from nginxopt.rewrite.names import Names
@@ -31,6 +33,7 @@ class FileChange:
         adds: The words of a new statement in its http block.
         of_maps: Those of the edits that are in maps with regular expressions.
         of_chains: Those that replace chains of `if`s.
+        of_locations: Those that put regex locations into groups.
     """
 
     file: File
@@ -39,11 +42,12 @@ class FileChange:
     adds: tuple[str, ...] | None = None
     of_maps: tuple[Edit, ...] = ()
     of_chains: tuple[Edit, ...] = ()
+    of_locations: tuple[Edit, ...] = ()
 
     @property
     def before(self) -> bytes:
-        """The text with `of_maps` and `of_chains` only: what the rewrites were before."""
-        return self.with_edits(*self.of_maps, *self.of_chains)
+        """The text without the changes of rewrites."""
+        return self.with_edits(*self.of_maps, *self.of_chains, *self.of_locations)
 
     def with_edits(self, *edits: Edit) -> bytes:
         """Return the text as it was, with some edits only."""
@@ -130,11 +134,11 @@ def _changes(plan: Plan, place: mapfile.Place, compiled: Iterable[Compiled]) -> 
     edits: dict[File, list[Edit]] = {file: list(edits) for file, edits in place.edits.items()}
     for run in compiled:
         edits.setdefault(run.part.file, []).extend(_replace(run.part.file, run.run, run.text))
-    for file in dict.fromkeys([*edits, *of_maps, *of_chains]):
-        parts = of_maps.get(file, ()), of_chains.get(file, ())
-        together = (*edits.get(file, ()), *parts[0], *parts[1])
-        after = apply(file.source.data, together)
-        yield FileChange(file, together, after, place.adds.get(file), tuple(parts[0]), tuple(parts[1]))
+    parts = of_maps, of_chains, edits_of_locations(plan.locations.compiled)
+    for file in dict.fromkeys([*edits, *chain.from_iterable(parts)]):
+        of_parts = [tuple(part.get(file, ())) for part in parts]
+        together = (*edits.get(file, ()), *chain.from_iterable(of_parts))
+        yield FileChange(file, together, apply(file.source.data, together), place.adds.get(file), *of_parts)
 
 
 def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:

@@ -12,6 +12,8 @@ from nginxopt.errors import InputError
 from nginxopt.rewrite import mapfile, names, sections
 from nginxopt.rewrite.chains import planning as chains
 from nginxopt.rewrite.chains.planning import ChainsPlan
+from nginxopt.rewrite.locations import planning as locations
+from nginxopt.rewrite.locations.planning import LocationsPlan
 from nginxopt.rewrite.maps import planning as maps
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.planning import MapsPlan
@@ -144,8 +146,8 @@ class Plan:
     `subject` is the file to compile: the main file, or an included file, of which only the rules are planned.
     `assumed` is the context in which the plan assumes that a fragment is included. All variable names for rewrites
     start with `stem`, and the file of maps is called `maps_name`; both are empty if nothing moves. `maps` are the maps
-    with regular expressions, and `chains` those of `if`s. `unproved` says why no rule is in a group, where the proof
-    refused that.
+    with regular expressions, `chains` those of `if`s, and `locations` the runs of regex locations. `unproved` says why
+    no rule is in a group, where the proof refused that.
     """
 
     config: Config
@@ -158,6 +160,7 @@ class Plan:
     maps: MapsPlan = field(default_factory=MapsPlan)
     unproved: str | None = None
     chains: ChainsPlan = field(default_factory=ChainsPlan)
+    locations: LocationsPlan = field(default_factory=LocationsPlan)
 
     @property
     def rules(self) -> int:
@@ -181,8 +184,8 @@ class Plan:
 
     @property
     def moving(self) -> int:
-        """The number of rules, conditions and patterns of maps that are no longer tried one by one."""
-        return self.moved + self.filtered + self.maps.moved + self.chains.moved
+        """The number of rules, conditions, locations and patterns of maps that are no longer tried one by one."""
+        return self.moved + self.filtered + self.maps.moved + self.chains.moved + self.locations.moved
 
     @property
     def keys(self) -> int:
@@ -213,13 +216,15 @@ class Plan:
     @property
     def changes(self) -> bool:
         """Whether anything moves."""
-        return bool(self.maps.compiled or self.chains.compiled) or any(part.compiled for part in self.parts)
+        others = self.maps.compiled or self.chains.compiled or self.locations.compiled
+        return bool(others) or any(part.compiled for part in self.parts)
 
     @property
     def cost(self) -> tuple[Cost, Cost]:
         """The number of patterns tried for a request that matches none, before and after, in all scripts and maps."""
-        before = [Cost.of(self.rules), self.maps.before, self.chains.before]
-        after = [Cost.of(self._outside), *(run.cost for run in self._runs()), self.maps.after, self.chains.after]
+        lists = self.maps, self.chains, self.locations
+        before = [Cost.of(self.rules), *(each.before for each in lists)]
+        after = [Cost.of(self._outside), *(run.cost for run in self._runs()), *(each.after for each in lists)]
         return Cost.total(before), Cost.total(after)
 
     def reasons(self) -> Counter[str]:
@@ -286,10 +291,25 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     planned_chains = chains.plan(config, options.name, planned) if options.groups else ChainsPlan()
     stem = _stem(config, options, parts) if any(run.has_maps for part in parts for run in part.compiled) else ""
     result = Plan(config, options, parts, subject, assumed, stem, maps=planned_maps, chains=planned_chains)
+    result = _with_locations(result) if options.groups else result
     if not result.changes:
         return result
     stem = stem or (planned_maps.stem if planned_maps.compiled else planned_chains.stem)
     return replace(result, maps_name=mapfile.free_name(config, stem)) if stem else result
+
+
+def _with_locations(planned: Plan) -> Plan:
+    """Add the runs of regex locations, of those in which nothing else changes."""
+    changing: dict[File, list[int]] = {}
+    for part in planned.parts:
+        places = (start for run in part.compiled for start, _ in run.native.spans())
+        changing.setdefault(part.file, []).extend(places)
+    for compiled in planned.chains.compiled:
+        places = (condition.directive.span.start for condition in compiled.chain.conditions)
+        changing.setdefault(compiled.chain.file, []).extend(places)
+    in_order = {file: sorted(places) for file, places in changing.items()}
+    files = below(planned.config, planned.subject)
+    return replace(planned, locations=locations.plan(planned.config, files, in_order))
 
 
 def _parts(config: Config, options: Options, planned: Collection[File]) -> tuple[Part, ...]:
@@ -309,7 +329,8 @@ def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
 def without_groups(planned: Plan, why: str | None) -> Plan:
     """Return the plan in which no rule is in a group, as that is not proved: `why`."""
     without = plan(planned.config, replace(planned.options, groups=False), planned.subject)
-    return replace(without, maps=planned.maps, assumed=planned.assumed, unproved=why, chains=planned.chains)
+    without = replace(without, maps=planned.maps, assumed=planned.assumed, unproved=why, chains=planned.chains)
+    return _with_locations(without)
 
 
 def moved_by_literals(planned: Plan) -> int:

@@ -107,15 +107,19 @@ def _is_on_top(file: File, run: PlannedRun) -> bool:
     return not any(span.start < run.first.start < span.end for span in blocks)
 
 
+def _may_lack_sizes(plan: Plan) -> bool:
+    return bool(plan.maps_name) and plan.config.http is not None and not unread.is_known(plan.config)
+
+
 _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     SERVER_CONTEXT: lambda plan: plan.assumed == ("http", "server") and _is_compiled_for_a_server(plan),
     HTTP_CONTEXT: lambda plan: plan.assumed == ("http",),
     MAP_BLOCK: lambda plan: plan.options.around is not None,
     CAPTURES_AFTER_MAPS: lambda plan: bool(plan.maps.compiled) and not unread.is_known(plan.config),
     SERVER_INCLUDES: _may_be_included_elsewhere,
-    OWN_NAMES: lambda plan: not unread.is_known(plan.config),
-    TABLE_SIZES: lambda plan: plan.config.http is None,
-    MISSING_SIZES: lambda plan: plan.config.http is not None and not unread.is_known(plan.config),
+    OWN_NAMES: lambda plan: bool(plan.maps_name) and not unread.is_known(plan.config),
+    TABLE_SIZES: lambda plan: bool(plan.maps_name) and plan.config.http is None,
+    MISSING_SIZES: _may_lack_sizes,
     PCRE_INTERPRETER: _may_have_jit,
     PCRE_JIT: _has_jit,
     LONG_SUBJECTS: _may_have_long_subjects,

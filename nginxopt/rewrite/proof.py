@@ -15,6 +15,8 @@ from nginxopt.rewrite import captures, premises, sections, surroundings, unread
 from nginxopt.rewrite.chains import proof as chains
 from nginxopt.rewrite.chains.planning import CompiledChain
 from nginxopt.rewrite.emission import Emission, FileChange, emit
+from nginxopt.rewrite.locations import proof as locations
+from nginxopt.rewrite.locations.planning import CompiledRun
 from nginxopt.rewrite.maps import proof as maps
 from nginxopt.rewrite.maps.planning import CompiledMap
 from nginxopt.rewrite.planning import Plan, without_groups
@@ -36,8 +38,10 @@ class Proof:
         rows: The number of patterns of maps whose trees were compared with them.
         refutation: The obligation that does not hold.
         counterexample: A URI on which the two texts differ, if one is known.
-        of: The map whose tree does not hold, or the chain of `if`s whose lookup does not, if it is that.
+        of: The map whose tree does not hold, the chain of `if`s whose lookup does not, or the run of locations whose
+            groups do not, if it is that.
         conditions: The number of conditions of chains that were compared with their look-ups.
+        locations: The number of regex locations that were compared with their groups.
         premises: The assumptions of the proof.
     """
 
@@ -49,9 +53,10 @@ class Proof:
     rows: int = 0
     refutation: str | None = None
     counterexample: bytes | None = None
-    of: CompiledMap | CompiledChain | None = None
+    of: CompiledMap | CompiledChain | CompiledRun | None = None
     premises: tuple[Premise, ...] = ()
     conditions: int = 0
+    locations: int = 0
 
     @property
     def checked(self) -> int:
@@ -62,11 +67,11 @@ class Proof:
 def prove(emission: Emission) -> Proof:
     """Prove that `emission` answers every request as the configuration of its plan. Linear in both texts."""
     plan = emission.plan
-    refutation = _refutation_of_maps(emission) or _refutation_of_chains(emission)
+    refutation = _refutation_of_maps(emission) or _refutation_of_chains(emission) or _refutation_of_locations(emission)
     if refutation is not None:
         return Proof(False, refutation=refutation.what, counterexample=refutation.counterexample, of=refutation.of)
     try:
-        is_asked = emission.compiled or plan.chains.compiled or not plan.maps.compiled
+        is_asked = not _is_of_maps_alone(emission) or not plan.maps.compiled
         checked = _rewrites(emission) if is_asked else (0, 0, 0, 0)
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
@@ -75,14 +80,15 @@ def prove(emission: Emission) -> Proof:
     unstated = [premise.name for premise in assumed if str(premise).encode() not in emission.maps]
     if unstated and emission.maps:
         return Proof(False, refutation=f"the maps do not state the premise {unstated[0]}")
-    return Proof(True, *checked, rows=plan.maps.moved, premises=assumed, conditions=plan.chains.moved)
+    rows, conditions, in_groups = plan.maps.moved, plan.chains.moved, plan.locations.moved
+    return Proof(True, *checked, rows=rows, premises=assumed, conditions=conditions, locations=in_groups)
 
 
 def proved(plan: Plan) -> tuple[Emission, Proof]:
     """Return the emission of a plan and its proof.
 
-    A map whose tree is not proved stays, with the reason `unproved`, and so does a chain whose lookup is not. Rules
-    whose groups are not proved stay as well.
+    A map whose tree is not proved stays, with the reason `unproved`, and so do a chain whose lookup is not and a run of
+    locations whose groups are not. Rules whose groups are not proved stay as well.
     """
     while True:
         emission = emit(plan)
@@ -91,6 +97,8 @@ def proved(plan: Plan) -> tuple[Emission, Proof]:
             plan = replace(plan, maps=plan.maps.without(proof.of))
         elif isinstance(proof.of, CompiledChain):
             plan = replace(plan, chains=plan.chains.without(proof.of))
+        elif isinstance(proof.of, CompiledRun):
+            plan = replace(plan, locations=plan.locations.without(proof.of))
         elif (emission.groups or plan.filtered) and not proof.holds:
             plan = without_groups(plan, proof.refutation)
         else:
@@ -106,13 +114,19 @@ def _refutation_of_maps(emission: Emission) -> PartRefutation[CompiledMap] | Non
     refutation = maps.prove(plan.config, plan.maps, texts, _trees(emission))
     if refutation is not None:
         return refutation
-    is_alone = not (emission.compiled or plan.chains.compiled)
+    is_alone = _is_of_maps_alone(emission)
     texts = {
         change.file: change.after if is_alone else change.with_edits(*change.of_maps) for change in emission.changes
     }
     name = plan.maps_name if is_alone and emission.maps_path is not None else None
     difference = maps.difference(plan.config, plan.maps, maps.read_again(plan.config, texts), include=name)
     return PartRefutation(difference) if difference else None
+
+
+def _is_of_maps_alone(emission: Emission) -> bool:
+    """Return whether nothing changes but maps with regular expressions."""
+    plan = emission.plan
+    return not (emission.compiled or plan.chains.compiled or plan.locations.compiled)
 
 
 def _trees(emission: Emission) -> bytes:
@@ -124,6 +138,13 @@ def _refutation_of_chains(emission: Emission) -> PartRefutation[CompiledChain] |
     """Return what does not hold of the chains of `if`s, with nothing else changed."""
     texts = {change.file: change.with_edits(*change.of_chains) for change in emission.changes if change.of_chains}
     return chains.prove(emission.plan.config, emission.plan.chains, texts, _trees(emission))
+
+
+def _refutation_of_locations(emission: Emission) -> PartRefutation[CompiledRun] | None:
+    """Return what does not hold of the runs of regex locations, with nothing else changed."""
+    changes = emission.changes
+    texts = {change.file: change.with_edits(*change.of_locations) for change in changes if change.of_locations}
+    return locations.prove(emission.plan.config, emission.plan.locations, texts)
 
 
 def _rewrites(emission: Emission) -> tuple[int, int, int, int]:

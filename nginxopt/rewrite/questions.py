@@ -9,6 +9,7 @@ from nginxopt.rewrite import sizes
 from nginxopt.rewrite.chains.differential import differential as differential_of_chain
 from nginxopt.rewrite.comparison import Differential
 from nginxopt.rewrite.emission import Compiled, Emission
+from nginxopt.rewrite.locations.differential import differential as differential_of_locations
 from nginxopt.rewrite.maps.differential import Limits
 from nginxopt.rewrite.maps.differential import differential as differential_of_map
 from nginxopt.rewrite.maps.proof import EmittedMap, read
@@ -43,10 +44,11 @@ def ask(
     """Return the result of a differential run for each question, within `REQUESTS` and `SECONDS` in all.
 
     A fragment is asked as it is. Of a whole configuration, whose ports and certificates are not here, each run is
-    asked by itself, in its phase, and so is each map and each chain of `if`s.
+    asked by itself, in its phase, and so is each map, each chain of `if`s and each run of regex locations.
     """
     questions, maps, chains = list(_questions(emission)), _maps(emission), emission.plan.chains.compiled
-    share = max(1, len(questions) + len(maps) + len(chains))
+    locations = emission.plan.locations.compiled
+    share = max(1, len(questions) + len(maps) + len(chains) + len(locations))
     limits = Limits(max(500, REQUESTS // share), SECONDS / share, progress)
     of_rewrites = [
         differential(
@@ -68,7 +70,8 @@ def ask(
     needed = sizes.text(emission.sizes)
     of_maps = [differential_of_map(emitted, sizes=needed, binary=binary, limits=limits) for emitted in maps]
     of_chains = [differential_of_chain(chain, sizes=needed, binary=binary, limits=limits) for chain in chains]
-    return of_rewrites + of_maps + of_chains
+    of_locations = [differential_of_locations(run, binary=binary, limits=limits) for run in locations]
+    return of_rewrites + of_maps + of_chains + of_locations
 
 
 def _maps(emission: Emission) -> list[EmittedMap]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nginxopt import __version__
 from nginxopt.config import File
 from nginxopt.rewrite import premises
+from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.planning import Plan, reasons
 from nginxopt.rewrite.proof import Proof
@@ -62,6 +63,7 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
         ],
         "maps": _maps(plan),
         "chains": _chains(plan),
+        "locations": _locations(plan),
         "declared_differences": _declared(plan),
         "premises": [{"name": premise.name, "sentence": premise.sentence} for premise in premises.of(plan)],
         "proof": None if proof is None else _proof(proof),
@@ -118,6 +120,23 @@ def _chains(plan: Plan) -> list[dict[str, Any]]:
     ]
 
 
+def _locations(plan: Plan) -> list[dict[str, Any]]:
+    """Return the runs of regex locations that come behind patterns, and the locations that stay."""
+    compiled = [(each.run.file, each.run.locations, None, each.before, each.after) for each in plan.locations.compiled]
+    one = Cost.of(1)
+    kept = [(each.file, (each.location,), each.reason, one, one) for each in plan.locations.kept]
+    return [
+        {
+            "file": file.path,
+            "line": locations[0].directive.line,
+            "locations": len(locations),
+            "reason": reason,
+            "cost": {"before": before._asdict(), "after": after._asdict()},
+        }
+        for file, locations, reason, before, after in [*compiled, *kept]
+    ]
+
+
 def _declared(plan: Plan) -> list[dict[str, Any]]:
     sentences = Readings.sentences()
     return [
@@ -134,6 +153,7 @@ def _proof(proof: Proof) -> dict[str, Any]:
         "gone": proof.gone,
         "rows": proof.rows,
         "conditions": proof.conditions,
+        "locations": proof.locations,
         "refutation": proof.refutation,
         "counterexample": _uri(proof.counterexample),
     }

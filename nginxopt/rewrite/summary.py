@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from nginxopt.config import File
 from nginxopt.rewrite import premises
 from nginxopt.rewrite.chains import summary as chains
+from nginxopt.rewrite.locations import summary as locations
 from nginxopt.rewrite.maps import summary as maps
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.planning import LITERAL_READINGS, Dead, Plan, reasons
@@ -31,7 +32,7 @@ def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, ve
     """
     yield _heading(compiled)
     yield from maps.cost(*compiled.cost)
-    if compiled.rules or not (compiled.maps.found or compiled.chains.conditions):
+    if compiled.rules or not (compiled.maps.found or compiled.chains.conditions or compiled.locations.locations):
         yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
     if compiled.grouped:
         yield f"  in groups   {compiled.grouped:>9,}  of them: a tree of maps selects the few rules to try"
@@ -44,6 +45,7 @@ def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, ve
         yield f"  declared    {rules:>9,}  {Readings.flag(name)}: {Readings.sentences()[name]}"
     yield from maps.lines(compiled.maps, verbose=verbose)
     yield from chains.lines(compiled.chains, verbose=verbose)
+    yield from locations.lines(compiled.locations, verbose=verbose)
     yield from _rows_alone(compiled)
     yield from _missing(compiled, verbose)
     if proof is not None:
@@ -67,6 +69,7 @@ def _missing(compiled: Plan, verbose: bool) -> Iterator[str]:
 def _heading(compiled: Plan) -> str:
     others = [maps.heading(compiled.maps)] if compiled.maps.found else []
     others += [chains.heading(compiled.chains)] if compiled.chains.conditions else []
+    others += [locations.heading(compiled.locations)] if compiled.locations.locations else []
     parts = ([count(compiled.rules, "rewrite")] if compiled.rules or not others else []) + others
     return f"{compiled.subject.path}: {', '.join(parts)}"
 
@@ -140,6 +143,8 @@ def _proof(compiled: Plan, proof: Proof) -> Iterator[str]:
         yield f"  proved      {proof.rows:>9,}  patterns of maps: the trees answer every value as they did"
     if proof.conditions:
         yield f"  proved      {proof.conditions:>9,}  conditions: no response changes"
+    if proof.locations:
+        yield f"  proved      {proof.locations:>9,}  regex locations: each URI finds the location that it found before"
     if not proof.rules:
         return
     as_declared = " except as declared" if any(compiled.changed.values()) else ""

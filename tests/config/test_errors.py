@@ -34,6 +34,34 @@ def test_an_error_as_it_is_shown() -> None:
 
 @needs_nginx
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("location ~ ^/([0-9]{2})/ { return 200; }", "_compile() failed"),
+        ("rewrite ^/a{2,}$ /b permanent;", 'directive "rewrite" is not terminated'),
+        ("if ($uri ~ ^/a{,3}$) { return 200; }", "invalid condition"),
+        ("location ~ ^/a{2}$ { return 200; }", "unknown directive"),
+    ],
+)
+def test_an_unquoted_brace_is_the_error(tmp_path: Path, text: str, words: str) -> None:
+    """An unquoted quantifier is reported at its brace, without a quote: what nginx says of it differs."""
+    main = write(tmp_path, nginx=f"events {{}}\nhttp {{\nserver {{\n{text}\n}}\n}}\n")
+    assert words in decode(nginx_test_in(tmp_path).message)
+    error = refused(main)
+    assert error.nginx is None
+    assert error.span is not None
+    assert error.source is not None
+    assert error.source.position(error.span.start).line == 4
+    assert error.source.data[error.span.start : error.span.end].startswith(b"{")
+
+
+def test_a_block_without_a_blank_is_no_quantifier() -> None:
+    """A block may open directly behind a word, and what is missing at the end of the file is still reported there."""
+    text = b"server {\nlocation ~ a{return 200;}\nif ($x){}\n# rewrite ^/a{2}$ /b;\nrewrite '^/a{2}$' /b;\n"
+    assert refused(text).message == "this block is not closed"
+
+
+@needs_nginx
+@pytest.mark.parametrize(
     "text",
     [
         "events {",

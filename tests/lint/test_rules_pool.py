@@ -47,6 +47,37 @@ def test_one_run_of_the_pool_rules_leaves_nothing(server: str) -> None:
     assert all(line in once for line in ("keepalive 32;", V11, CLEAR))
 
 
+@pytest.mark.parametrize("version", ["", V11])
+@pytest.mark.parametrize("header", ["", CLEAR])
+def test_a_missing_pool_is_one_finding(version: str, header: str) -> None:
+    """Whatever an upstream lacks, one finding reports it, and its fix has every line that is missing."""
+    text = f"events {{}}\nhttp {{ {APP}\nserver {{ {version} {header}\nlocation / {{ proxy_pass http://app; }}\n}} }}\n"
+    (finding,) = [found for rule in POOL_RULES for found in diagnose(rule, text, target=OLD)]
+    assert finding.rule == "upstream-keepalive-missing"
+    fixed_text = fix_all(text, ("upstream-keepalive-missing",), OLD)[0]
+    assert all(fixed_text.count(line) == 1 for line in ("keepalive 32;", V11, CLEAR))
+
+
+def test_a_fragment_gets_all_lines() -> None:
+    """What a fragment inherits is unknown: its locations get every line, under the premise that it inherits none."""
+    text = f"{APP}\nserver {{\nlocation / {{ proxy_pass http://app; proxy_set_header Host $host; }}\n}}\n"
+    (finding,) = [found for rule in POOL_RULES for found in diagnose(rule, text, target=OLD)]
+    assert finding.fix is not None
+    assert finding.fix.safety == Safety.under(*PREMISES_OF_POOLS, WHOLE_CONFIGURATION)
+    after = fixed("upstream-keepalive-missing", text, target=OLD).decode()
+    assert all(after.count(line) == 1 for line in ("keepalive 32;", V11, CLEAR))
+    assert diagnose("upstream-keepalive-missing", after, target=OLD) == ()
+
+
+@pytest.mark.parametrize("include", ["include proxy_params;", "include snippets/app.conf;"])
+def test_what_is_left_where_a_location_cannot_be_seen(include: str) -> None:
+    """Where a missing include may say how requests are passed, there is no half a fix, and the help has all lines."""
+    text = f"events {{}}\nhttp {{ {APP}\nserver {{\nlocation / {{ proxy_pass http://app; {include} }}\n}} }}\n"
+    (finding,) = diagnose("upstream-keepalive-missing", text, target=OLD)
+    assert finding.fix is None
+    assert all(line in finding.finding.help for line in ("keepalive", V11, CLEAR))
+
+
 def test_an_upstream_for_tls_with_several_names_has_no_fix() -> None:
     """An upstream reached under several TLS names is reported without a fix: a pool would mix their connections."""
     passes = "".join(
@@ -179,10 +210,17 @@ def test_a_pool_that_may_mix_connections_is_never_made(http: str) -> None:
     assert all(finding.finding.help and finding.fix is None for finding in findings)
 
 
-@pytest.mark.parametrize("rule", ["upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared"])
-def test_a_missing_include_may_pass_to_an_upstream(rule: str) -> None:
+@pytest.mark.parametrize(
+    ("rule", "upstream", "server"),
+    [
+        ("upstream-keepalive-missing", APP, ""),
+        ("proxy-http-version", POOL, ""),
+        ("proxy-connection-not-cleared", POOL, V11),
+    ],
+)
+def test_a_missing_include_may_pass_to_an_upstream(rule: str, upstream: str, server: str) -> None:
     """A missing include adds the premise that nothing in it passes to the upstream."""
-    text = f"{APP} server {{ location / {{ proxy_pass http://app; }} }} server {{ include no.conf; }}"
+    text = f"{upstream} server {{ {server} location / {{ proxy_pass http://app; }} }} server {{ include no.conf; }}"
     (finding,) = diagnose(rule, text, context="http", target=OLD)
     assert finding.fix
     assert finding.fix.safety == Safety.under(*PREMISES_OF_POOLS, WHOLE_CONFIGURATION)
@@ -201,14 +239,15 @@ def test_what_is_the_same_may_share() -> None:
 def test_a_part_that_is_declined_declines_the_whole() -> None:
     """Suppressing one finding of a pool withholds the fixes of the others, which say so."""
     text = (
-        f"events {{}}\nhttp {{ {APP}\nserver {{\n# nginxopt: ignore[proxy-http-version] it is old\n"
-        "location / { proxy_pass http://app; }\n} }\n"
+        f"events {{}}\nhttp {{ {POOL}\nserver {{\n# nginxopt: ignore[proxy-http-version] it is old\n"
+        "location / { proxy_pass http://app; }\n"
+        f"location /a {{ proxy_pass http://app; }}\nlocation /b {{ proxy_pass http://app; {V11} }}\n}} }}\n"
     )
     assert fix_all(text, POOL_RULES, OLD, unsafe=True)[0] == text
     selected = tuple(Selected(catalogue()[rule], Severity.WARNING) for rule in POOL_RULES)
     diagnostics = Judge(selected, Version.parse(OLD), Settings())(read(text)).diagnostics
     assert {diagnostic.rule for diagnostic in diagnostics} == {
-        "upstream-keepalive-missing",
+        "proxy-http-version",
         "proxy-connection-not-cleared",
     }
     assert all("is suppressed at nginx.conf:5" in diagnostic.finding.help for diagnostic in diagnostics)

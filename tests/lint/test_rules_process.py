@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from nginxopt.config import load_text
 from nginxopt.lint import (
     ENOUGH_DESCRIPTORS,
     FAST_DISK,
@@ -13,7 +14,7 @@ from nginxopt.lint import (
     SEVERAL_WORKERS,
     Safety,
 )
-from tests.lintcheck import diagnose, fixed
+from tests.lintcheck import diagnose, fixed, judge
 
 # What is claimed -> rule, a whole configuration in which it finds nothing.
 SILENT = {
@@ -47,8 +48,32 @@ SILENT = {
         "worker-processes",
         "worker_processes 1;\nworker_cpu_affinity 0001;\nevents {\n}\n",
     ),
+    "what stays in the foreground may be a container": ("worker-processes", "daemon off;\nevents {\n}\n"),
+    "what logs to standard output is in a container": (
+        "worker-processes",
+        "error_log /dev/stderr warn;\nevents {\n}\n",
+    ),
+    "what asks the resolver of Docker is in a container": (
+        "worker-processes",
+        "events {\n}\nhttp {\n    resolver 127.0.0.11:53 valid=10s;\n}\n",
+    ),
+    "an image brings its servers in the main file": (
+        "worker-processes",
+        "worker_processes 1;\nevents {\n}\nhttp {\n    include mime.types;\n    server { listen 80; }\n}\n",
+    ),
     "a log within a directory of that name": ("log-path-bogus", "error_log off/error.log;\nevents {\n}\n"),
 }
+
+
+@pytest.mark.parametrize("folder", ["docker/", ".werf/", "deploy/k8s-prod/"])
+def test_a_folder_for_containers(folder: str) -> None:
+    """The number of workers of a container is set by its image: the file of such a folder is not reported."""
+    text = b"worker_processes 1;\nevents {\n}\n"
+    reports = [
+        judge("worker-processes", load_text(text, f"{place}nginx.conf", missing_ok=True)).diagnostics
+        for place in (folder, "etc/nginx/")
+    ]
+    assert [len(diagnostics) for diagnostics in reports] == [0, 1]
 
 
 @pytest.mark.parametrize(("rule", "text"), SILENT.values(), ids=SILENT)
@@ -183,21 +208,6 @@ WORKERS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
 SAFETY = {
     "nobody chose one worker": ("worker-processes", "events {\n}\n", WORKERS),
     "somebody did": ("worker-processes", "worker_processes 1;\nevents {\n}\n", Safety.UNSAFE),
-    "what stays in the foreground may be a container": (
-        "worker-processes",
-        "daemon off;\nevents {\n}\n",
-        Safety.UNSAFE,
-    ),
-    "what logs to standard output is in a container": (
-        "worker-processes",
-        "error_log /dev/stderr warn;\nevents {\n}\n",
-        Safety.UNSAFE,
-    ),
-    "what asks the resolver of Docker is in a container": (
-        "worker-processes",
-        "events {\n}\nhttp {\n    resolver 127.0.0.11:53 valid=10s;\n}\n",
-        Safety.UNSAFE,
-    ),
     "each worker counts `max_conns` by itself": (
         "worker-processes",
         "events {\n}\nhttp {\n    upstream a {\n        server 127.0.0.1 max_conns=4;\n    }\n}\n",

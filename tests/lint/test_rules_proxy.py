@@ -205,7 +205,7 @@ CASES: dict[str, tuple[str, str, str, int]] = {
     ),
     "a location that is checked takes requests as well": (
         "proxy-connection-not-cleared",
-        f"{APP} server {{ location / {{ health_check; proxy_pass http://app; }} }}",
+        f"{POOL} server {{ {V11} location / {{ health_check; proxy_pass http://app; }} }}",
         OLD,
         1,
     ),
@@ -317,20 +317,20 @@ def test_what_is_found(rule: str, http: str, target: str, count: int) -> None:
 
 FIXES: dict[str, tuple[str, str, str]] = {
     "the set of the location gets the header": (
-        "proxy-connection-not-cleared",
+        "proxy-http-version",
         "location / {\n    proxy_pass http://app;\n    proxy_set_header Host $host; # the name\n}\n",
         f"location / {{\n    proxy_pass http://app;\n    {V11}\n    proxy_set_header Host $host; # the name\n"
         '    proxy_set_header Connection "";\n}\n',
     ),
     "the set of the server gets it if all that uses it may": (
-        "proxy-connection-not-cleared",
+        "proxy-http-version",
         "proxy_set_header Host $host;\n"
         "location /a { proxy_pass http://app; }\nlocation /b { proxy_pass http://app; }\n",
         'proxy_set_header Host $host;\nproxy_set_header Connection "";\n'
         f"location /a {{ proxy_pass http://app; {V11} }}\nlocation /b {{ proxy_pass http://app; {V11} }}\n",
     ),
     "else the location gets a copy": (
-        "proxy-connection-not-cleared",
+        "proxy-http-version",
         'proxy_set_header Host $host;\nproxy_set_header X-A "1 2";\nlocation /a { proxy_pass http://app; }\n'
         "location /b { proxy_pass http://10.0.0.2; }\n",
         'proxy_set_header Host $host;\nproxy_set_header X-A "1 2";\nlocation /a { proxy_pass http://app; '
@@ -339,8 +339,13 @@ FIXES: dict[str, tuple[str, str, str]] = {
     ),
     "no line goes into an if": (
         "proxy-connection-not-cleared",
-        "location / { if ($arg_a) { proxy_pass http://app; } }\n",
-        "location / { if ($arg_a) { proxy_pass http://app; } }\n",
+        f"{V11} location / {{ if ($arg_a) {{ proxy_pass http://app; }} }}\n",
+        f"{V11} location / {{ if ($arg_a) {{ proxy_pass http://app; }} }}\n",
+    ),
+    "one header alone": (
+        "proxy-connection-not-cleared",
+        f"{V11}\nlocation / {{\n    proxy_pass http://app;\n    proxy_set_header Host $host;\n}}\n",
+        f"{V11}\nlocation / {{\n    proxy_pass http://app;\n    proxy_set_header Host $host;\n    {CLEAR}\n}}\n",
     ),
     "no version goes into an if": (
         "proxy-http-version",

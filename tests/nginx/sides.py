@@ -28,7 +28,8 @@ class Site:
 
     `files` are others that are included, or served; the compilation does not see those that are `missing`. `gives_up`
     is the pattern of a rule on which PCRE gives up for some URIs; see `limited`. Of its rules, `grouped` are in groups,
-    and `filtered` behind filters; of its conditions, `chained` are in look-ups.
+    and `filtered` behind filters; of its conditions, `chained` are in look-ups, and `located` of its regex locations
+    are in groups.
     """
 
     servers: Sequence[str]
@@ -40,6 +41,7 @@ class Site:
     grouped: int | None = None
     chained: int = 0
     filtered: int | None = None
+    located: int = 0
 
     @property
     def includes(self) -> list[bytes]:
@@ -66,12 +68,12 @@ def compiled(site: Site, folder: Path) -> dict[str, bytes]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     config = load(folder / "nginx.conf", missing_ok=bool(site.missing))
-    groups = bool(site.chained) or site.grouped is not None or site.filtered is not None
+    groups = bool(site.chained or site.located) or site.grouped is not None or site.filtered is not None
     emission = emit(plan(config, Options(groups=groups)))
     proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)
     assert emission.plan.moving or site.filtered == 0, dict(emission.plan.reasons())
-    assert emission.plan.chains.moved == site.chained
+    assert (emission.plan.chains.moved, emission.plan.locations.moved) == (site.chained, site.located)
     assert emission.plan.grouped == (site.grouped or 0)
     assert site.filtered in (None, emission.plan.filtered)
     after = {str(Path(file.path).relative_to(folder)): emission.after(file) for file in config.files}

@@ -16,7 +16,7 @@ import pytest
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
-from tests.lintcheck import fixed
+from tests.lintcheck import diagnose, fixed
 from tests.rulepages import Example, examples
 
 BODY = b"x" * 1000
@@ -132,6 +132,34 @@ def test_updating_is_added_to_what_is_stated(binary: nginx.Binary, origin: Origi
     assert "proxy_cache_use_stale error timeout updating;" in after
     with served(binary, after) as instance:
         assert at_once(instance, origin, 5) == (1, {BODY})
+
+
+def test_a_zone_bounds_the_files(each_binary: nginx.Binary, origin: Origin) -> None:
+    """A zone of 64k holds fewer than 1,000 files, however many responses are to be cached."""
+    text = http(origin).replace("pages:1m max_size=10m", "pages:64k")
+    assert diagnose("cache-unbounded", text, context="http") == ()
+    with served(each_binary, text) as instance:
+        with instance.client() as client:
+            requests = [Request(f"GET /{number} HTTP/1.1\r\nHost: a\r\n\r\n".encode()) for number in range(1200)]
+            origin.expect(1)
+            assert all(answer.endswith(BODY) for answer in client.ask(requests))
+        assert origin.requests == 1200
+        files = [path for path in (instance.prefix / "cache").rglob("*") if path.is_file()]
+        assert 100 < len(files) < 1000
+
+
+def test_a_location_of_streams_loses_its_cache(binary: nginx.Binary, origin: Origin) -> None:
+    """A location that alone turned buffering off keeps it, and its cache, which stored nothing, goes."""
+    server = f"location / {{ proxy_pass {origin.url}; proxy_buffering off; }}"
+    text = f"{PATH}server {{\nlisten 127.0.0.1:1;\nproxy_cache pages;\nproxy_cache_valid 1h;\n{server}\n}}\n"
+    after = fixed("cache-without-buffering", text, context="http").decode()
+    assert "proxy_cache off;" in after
+    assert "proxy_buffering off;" in after
+    for each in (text, after):
+        with served(binary, each) as instance:
+            origin.expect(1)
+            assert [body(instance) for _ in range(3)] == [BODY] * 3
+            assert origin.requests == 3
 
 
 def test_temporary_files_in_the_cache(binary: nginx.Binary, origin: Origin) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import socket
+import time
+from collections.abc import Iterator
 
 import pytest
 
 from nginxopt.system import nginx
 from nginxopt.system.http import Client, Request
-from tests.lintcheck import fixed
+from tests.lintcheck import diagnose, fixed
+from tests.support import PATIENCE
 
 TEXT = b"a { color: red }\n" * 400
 NOISE = os.urandom(8000)
@@ -141,9 +145,34 @@ def conversation(client: Client) -> tuple[list[bytes], int]:
     return [content(answer) for answer in responses], next(iter(ends), 0)
 
 
+@pytest.mark.parametrize("pushes", [False, True])
+def test_nodelay_off_delays_where_nothing_pushes(each_binary: nginx.Binary, pushes: bool) -> None:
+    """Files wait for a delayed acknowledgement (40 ms on Linux) with `tcp_nodelay off`, but not with `tcp_nopush`."""
+    server = f"tcp_nodelay off; sendfile on; tcp_nopush {'on' if pushes else 'off'};"
+    assert bool(diagnose("tcp-nodelay-off", server, context="server")) is not pushes
+    with nginx.Instance(each_binary, servers=[server.encode()], files=FILES) as instance:
+        times = sorted(times_of_files("127.0.0.1", instance.ports[0], 20))
+    if pushes:
+        assert times[0] < 0.02  # a busy machine delays some
+    else:
+        assert times[10] > 0.03
+
+
+def times_of_files(host: str, port: int, count: int) -> Iterator[float]:
+    """The seconds that each of some requests for a file takes on one connection."""
+    with socket.create_connection((host, port), timeout=PATIENCE) as connection, connection.makefile("rb") as lines:
+        for _ in range(count):
+            begin = time.monotonic()
+            connection.sendall(b"GET /a.png HTTP/1.1\r\nHost: a\r\n\r\n")
+            while lines.readline() != b"\r\n":
+                pass
+            lines.read(len(NOISE))
+            yield time.monotonic() - begin
+
+
 def test_nodelay_is_the_default(binary: nginx.Binary) -> None:
     """Removing `tcp_nodelay off` changes no response."""
-    server = "tcp_nodelay off;\n"
+    server = "listen unix:a.sock;\ntcp_nodelay off;\n"
     served = [answers(binary, text) for text in (server, fixed_server("tcp-nodelay-off", server))]
     before, after = ({name: content(answer) for name, answer in files.items()} for files in served)
     assert before == after

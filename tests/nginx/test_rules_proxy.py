@@ -182,6 +182,16 @@ def test_one_run_reaches_one_connection(binary: nginx.Binary, setup: Setup) -> N
     assert seen(after)["protocol"] == "HTTP/1.1"
 
 
+@pytest.mark.parametrize("setup", [MENDED["nothing is stated"], MENDED["headers of the location"]])
+def test_a_fragment_reaches_one_connection(binary: nginx.Binary, setup: Setup) -> None:
+    """The one fix of a fragment has every line that a pool needs, whatever stands around it."""
+    fragment = f"{setup.http}\nserver {{\n{setup.server}\n}}\n"
+    after = fixed("upstream-keepalive-missing", fragment, target="1.22.1").decode()
+    assert after != fragment
+    http, _, server = after.partition("\nserver {\n")
+    assert connections(asked(binary, Setup(http, server.removesuffix("\n}\n")))) == 1
+
+
 UNSAFE = {
     "proxy-http-version": COUNTS["a pool, cleared, over HTTP/1.0"][0],
     "proxy-connection-not-cleared": COUNTS["a pool and a written close"][0],

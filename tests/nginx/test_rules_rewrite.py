@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from nginxopt.lint import Severity
 from nginxopt.request import from_curl, read_url
 from nginxopt.request.chains import chains
 from nginxopt.request.model import Model
@@ -145,6 +146,43 @@ def test_never_matches(pattern: str, targets: list[str]) -> None:
     assert diagnose("rewrite-never-matches", rewrite, context="server")
     (replies,) = answers([rewrite + STATE], [get(target.replace(" ", "%20")) for target in targets])
     assert [answer for answer in replies if location(answer)] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "target"),
+    [
+        ("^/a%20b$", "/a%2520b"),
+        ("^/a%3A$", "/a%253A"),
+        (r"^/i\.php\?id=1$", "/i.php%3Fid=1"),
+        ("^/i.php?id=1$", "/i.phid=1"),
+        ("^/*.html$", "/ahtml"),
+    ],
+)
+def test_what_a_warning_allows(each_binary: nginx.Binary, pattern: str, target: str) -> None:
+    """A pattern that is reported as a warning is matched by a request that no ordinary client sends."""
+    rewrite = f"rewrite {pattern} /hit permanent;"
+    (diagnostic,) = diagnose("rewrite-never-matches", rewrite, context="server")
+    assert diagnostic.severity is Severity.WARNING
+    ((answer,),) = answers([rewrite + STATE], [get(target)], binary=each_binary)
+    assert location(answer) == "http://a.test/hit"
+
+
+@pytest.mark.parametrize("pattern", ["^/?$", "^(/)?$", "^/*$"])
+def test_the_home_page_is_an_ordinary_request(each_binary: nginx.Binary, pattern: str) -> None:
+    """A pattern with an optional slash takes `GET /`, and is not reported."""
+    rewrite = f"rewrite {pattern} /hit permanent;"
+    assert diagnose("rewrite-never-matches", rewrite, context="server") == ()
+    ((answer,),) = answers([rewrite + STATE], [get("/")], binary=each_binary)
+    assert location(answer) == "http://a.test/hit"
+
+
+def test_a_rewrite_leaves_a_uri_that_no_client_sends(each_binary: nginx.Binary) -> None:
+    """A location with two slashes is reached after a rewrite, and is not reported beside one."""
+    server = "rewrite ^/files(.*)$ /store/$1 last; location /store//a { return 200 inside; } "
+    assert diagnose("rewrite-never-matches", server, context="server") == ()
+    assert diagnose("rewrite-never-matches", server.partition(";")[2], context="server")
+    ((answer,),) = answers([server + STATE], [get("/files/a")], binary=each_binary)
+    assert answer.endswith(b"inside")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import pytest
 
 from nginxopt import errors
 from nginxopt.rewrite.chains.planning import REASONS
+from nginxopt.rewrite.locations.planning import REASONS as REASONS_OF_LOCATIONS
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import reasons
 from nginxopt.rewrite.premises import PREMISES
@@ -138,6 +139,11 @@ def test_every_reason_is_told() -> None:
 def test_every_reason_of_chains_is_told() -> None:
     """The table of conditions that stay has each code and its sentence, in the order of the code."""
     assert list(table_of("Chains of `if`")) == list(REASONS.items())
+
+
+def test_every_reason_of_locations_is_told() -> None:
+    """The table of regex locations that stay has each code and its sentence, in the order of the code."""
+    assert list(table_of("Regex locations")) == list(REASONS_OF_LOCATIONS.items())
 
 
 def test_every_premise_is_told() -> None:

@@ -45,10 +45,12 @@ NATIVE = {
     "rewrite.tables.patterns": {"Patterns"},
     "rewrite.tables.simulation": {"Patterns"},
     "rewrite.proof": {"Refuted", "prove_rewrites"},
-    "rewrite.chains.planning": {
-        *("CompiledMap", "Patterns", "RefusedRow", "StayingMap", "compile_map", "pattern_error", "pattern_facts")
-    },
+    "rewrite.patterns": {"pattern_error"},
+    "rewrite.chains.planning": {"CompiledMap", "Patterns", "RefusedRow", "StayingMap", "compile_map", "pattern_facts"},
     "rewrite.chains.proof": {"Patterns", "pattern_facts", "prove_map"},
+    "rewrite.locations.grouping": {"exact_union"},
+    "rewrite.locations.planning": {"Patterns", "exact_union", "pattern_facts"},
+    "rewrite.locations.proof": {"not_the_union"},
     "rewrite.maps.blocks": {"map_blocks", "map_spans"},
     "rewrite.maps.planning": {"CompiledMap", "RefusedRow", "compile_map"},
     "rewrite.maps.proof": {"prove_map"},

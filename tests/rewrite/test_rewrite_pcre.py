@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nginxopt.config import load_text
@@ -194,6 +194,7 @@ def nested(draw: st.DrawFn) -> str:
 
 
 @given(st.lists(nested(), min_size=1, max_size=5), st.sampled_from([8, 64, 1024]))
+@example([r"^/((a$|b))?(a$|b)(a$|b)\z", r"(?i)^/(a|a){3}$"], 64)
 @settings(max_examples=int(os.environ.get("NGINXOPT_PLANS", "200")), deadline=None)
 def test_every_plan_is_proved(patterns: list[str], most: int) -> None:
     """The planner lists no pattern that the proof does not list as well, and both know the same ends and cases."""

@@ -117,7 +117,7 @@ def _properties(rule: Rule) -> list[str]:
 
 def _severity(rule: Rule) -> str:
     if not rule.by_cost:
-        return str(rule.severity)
+        return f"{rule.severity} or {rule.highest}" if rule.highest else str(rule.severity)
     return f"{rule.severity}; warning from {WARNING:,} instructions a request, error from {ERROR:,}"
 
 

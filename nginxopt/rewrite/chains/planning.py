@@ -11,11 +11,11 @@ from itertools import groupby
 
 from nginxopt import _native
 from nginxopt.config import Comment, Config, File, layout
-from nginxopt.errors import InputError
 from nginxopt.rewrite import captures, names
 from nginxopt.rewrite.chains.reading import FEWEST, Condition, Sequence, read
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.stability import Definitions, definitions
+from nginxopt.rewrite.patterns import check_compiles
 from nginxopt.text import encode
 
 REASONS = {
@@ -210,7 +210,7 @@ def _reasons(condition: Condition, defined: Definitions, *, captures_matter: boo
             yield "captures-kept"
     facts = _native.pattern_facts(condition.pattern)
     if facts is None:
-        _check_compiles(condition)
+        check_compiles(condition.pattern, condition.directive, condition.directive.args[2])
         yield "unread-pattern"
         return
     always_answers, groups, has_name = facts
@@ -223,14 +223,6 @@ def _reasons(condition: Condition, defined: Definitions, *, captures_matter: boo
     words = [condition.text or "", f"~*{condition.pattern.decode('utf-8', 'surrogateescape')}"]
     if any(len(encode(layout.quoted(word))) > _LONGEST for word in words):
         yield "long-token"
-
-
-def _check_compiles(condition: Condition) -> None:
-    """Raise `InputError` for a pattern with which nginx does not start."""
-    message = _native.pattern_error(condition.pattern)
-    if message is not None:
-        span = condition.directive.args[2].span
-        raise InputError(f"PCRE2 does not compile the pattern: {message}", source=condition.directive.source, span=span)
 
 
 def _first(conditions: list[Condition], subject: bytes) -> int | None:

@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from nginxopt import _native
-from nginxopt.config import Block, Bulk, Comment, Config, Directive, File, layout, load_text, reread
+from nginxopt.config import Block, Config, Directive, File, layout, load_text, reread
 from nginxopt.errors import InputError
 from nginxopt.rewrite import captures
 from nginxopt.rewrite.chains.planning import ChainsPlan, CompiledChain
@@ -29,6 +29,7 @@ from nginxopt.rewrite.chains.reading import Condition, condition
 from nginxopt.rewrite.maps import blocks
 from nginxopt.rewrite.maps.blocks import MapBlock
 from nginxopt.rewrite.maps.stability import Definitions, definitions
+from nginxopt.rewrite.nodes import Node, block_of, nodes_of, words_of
 from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import encode
 
@@ -38,7 +39,6 @@ _CAPTURE = re.compile(r"\$\{?[0-9]")
 
 Answer = tuple[str, str | None]
 """A status, and a text that is not empty."""
-Node = Directive | Bulk
 
 
 class Unproved(Exception):  # noqa: N818 - a verdict, not a failure
@@ -92,7 +92,7 @@ def prove(
 def _compare(
     before: Block, after: Block, chains: Mapping[Directive, CompiledChain], known: _Known
 ) -> PartRefutation[CompiledChain] | None:
-    ours, theirs = _nodes(before), _nodes(after)
+    ours, theirs = nodes_of(before), nodes_of(after)
     while ours:
         chain = chains.get(ours[0]) if isinstance(ours[0], Directive) else None
         if chain is not None:
@@ -105,9 +105,9 @@ def _compare(
                 return PartRefutation(what, unproved.counterexample, chain)
             ours = ours[length:]
             continue
-        if not theirs or _words(ours[0]) != _words(theirs[0]):
+        if not theirs or words_of(ours[0]) != words_of(theirs[0]):
             return PartRefutation(f"line {ours[0].line} of {ours[0].source.path} is not as it was")
-        inner, other = _block(ours[0]), _block(theirs[0])
+        inner, other = block_of(ours[0]), block_of(theirs[0])
         refutation = None if inner is None or other is None else _compare(inner, other, chains, known)
         if refutation is not None:
             return refutation
@@ -169,7 +169,7 @@ class _Lookup:
     @classmethod
     def read(cls, emitted: list[Node], known: _Known) -> _Lookup:
         """Read the statements: `set $answer $root;`, `if`s that return, and what leaves `$1` to `$9` empty."""
-        words = _words(emitted[0]) if emitted else ()
+        words = words_of(emitted[0]) if emitted else ()
         if len(words) != 3 or words[0] != "set" or not words[2].startswith("$"):
             raise Unproved("no `set` looks them up")
         answer, root = words[1], encode(words[2][1:])
@@ -187,7 +187,7 @@ class _Lookup:
             returns.append(read)
         length = 1 + len(returns)
         if known.captures_matter:
-            if len(emitted) <= length or _words(emitted[length]) != _CLEAR:
+            if len(emitted) <= length or words_of(emitted[length]) != _CLEAR:
                 raise Unproved("$1 to $9 may be kept where no condition is true")
             length += 1
         return cls(root, _answers(answer, returns, known), length)
@@ -197,14 +197,14 @@ def _returning(node: Node, known: _Known) -> tuple[str, str, list[str]] | None:
     """Return an `if` that returns: what it compares, with what, and the words of the `return`."""
     if not isinstance(node, Directive) or node.name != "if" or len(node.args) != 3 or node.args[1] != "=":
         return None
-    inner = _nodes(node.block) if node.block is not None else []
+    inner = nodes_of(node.block) if node.block is not None else []
     if known.captures_matter:
-        if not inner or _words(inner[0]) != _CLEAR:
+        if not inner or words_of(inner[0]) != _CLEAR:
             return None
         inner = inner[1:]
-    if len(inner) != 1 or _words(inner[0])[0] != "return":
+    if len(inner) != 1 or words_of(inner[0])[0] != "return":
         return None
-    return str(node.args[0]), str(node.args[2]), [*_words(inner[0])[1:]]
+    return str(node.args[0]), str(node.args[2]), [*words_of(inner[0])[1:]]
 
 
 def _answers(answer: str, returns: list[tuple[str, str, list[str]]], known: _Known) -> dict[int, Answer]:
@@ -245,12 +245,12 @@ def _table(block: MapBlock | None, source: str) -> dict[str, str]:
     if block is None:
         raise Unproved("an `if` compares something else")
     (only,) = (node for node in load_text(block.text, context="http").main.block.nodes if isinstance(node, Directive))
-    rows = _nodes(only.block) if only.block is not None else []
-    words = [_words(row) for row in rows]
+    rows = nodes_of(only.block) if only.block is not None else []
+    words = [words_of(row) for row in rows]
     default = [row[1:] for row in words if row[0] == "default"]
     plain = [row for row in words if row[0] not in ("default", "volatile")]
     is_plain = all(len(row) == 2 and row[0].isdigit() for row in plain)
-    if _words(only)[1] != source or ("volatile",) not in words or default not in ([], [("",)]) or not is_plain:
+    if words_of(only)[1] != source or ("volatile",) not in words or default not in ([], [("",)]) or not is_plain:
         raise Unproved("a map of answers is something else")
     if len({row[0] for row in plain}) != len(plain):
         raise Unproved("a map of answers has a key twice")
@@ -274,20 +274,6 @@ def _map(rows: list[tuple[Condition, int]], name: bytes) -> bytes:
 def _groups(text: bytes) -> list[str]:
     """Return the names of the groups in patterns: each is a variable."""
     return [group.decode("latin-1") for group in _GROUP.findall(text)]
-
-
-def _nodes(block: Block) -> list[Node]:
-    return [node for node in block.nodes if not isinstance(node, Comment)]
-
-
-def _block(node: Node) -> Block | None:
-    return node.block if isinstance(node, Directive) else None
-
-
-def _words(node: Node) -> tuple[str, ...]:
-    if isinstance(node, Bulk):
-        return (node.source.data[node.span.start : node.span.end].decode("latin-1"),)
-    return (str(node.name), *map(str, node.args), *([] if node.block is None else ["{"]))
 
 
 def _names(config: Config) -> frozenset[str]:

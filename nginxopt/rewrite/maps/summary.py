@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.rewrite.maps.cost import Cost
-from nginxopt.rewrite.maps.planning import KeptMap, MapsPlan
+from nginxopt.rewrite.maps.planning import CompiledMap, KeptMap, MapsPlan
 from nginxopt.rewrite.maps.reading import RegexMap
 from nginxopt.text.plural import count
 
@@ -22,14 +22,20 @@ def cost(before: Cost, after: Cost) -> Iterator[str]:
 
 
 def lines(plan: MapsPlan, *, verbose: bool) -> Iterator[str]:
-    """Yield a line for each map that becomes a tree, and for those that stay and are worth it."""
+    """Yield a line for each map that changes, and for those that stay and are worth it."""
     for compiled in plan.compiled:
-        form = "behind a guard" if compiled.native.guard is not None else "as a tree"
         rows, tried = len(compiled.map.patterns), _shown(compiled.after)
-        yield f"  {form:<14}{rows:>7,}  {_patterns(rows)} of {_place(compiled.map)}: a miss tries {tried}"
+        yield f"  {_form(compiled):<14}{rows:>7,}  {_patterns(rows)} of {_place(compiled.map)}: a miss tries {tried}"
     for kept in plan.kept:
         if verbose or kept.reason == "unproved" or len(kept.map.patterns) >= _WORTH_A_LINE:
             yield _kept(kept)
+
+
+def _form(compiled: CompiledMap) -> str:
+    """Return what becomes of the rows: those of a map after which captures are read are in no tree."""
+    if compiled.native.guard is not None:
+        return "behind a guard"
+    return "behind guards" if compiled.keeps_captures else "as a tree"
 
 
 def _kept(kept: KeptMap) -> str:

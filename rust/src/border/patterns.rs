@@ -10,9 +10,10 @@ use crate::first_match::{Bounds, First, FirstMatch};
 use crate::language::{self, Limits, Subjects, Witness};
 use crate::maps::refused;
 use crate::pcre::{MatchOutcome, Regex};
+use crate::prove_map::filter::{NoFilter, NoUnion, TurnedAway, check_union};
 use crate::rewrite::suspicious::{self, Never};
-use crate::rewrite::uncaptured;
-use crate::syntax;
+use crate::rewrite::{filter, uncaptured};
+use crate::syntax::{self, Pattern};
 
 #[pyfunction]
 pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {
@@ -58,6 +59,32 @@ const MATCH_LIMIT: u32 = 10_000_000;
 pub fn gives_up(py: Python<'_>, pattern: &[u8], subject: &[u8]) -> Option<bool> {
     let regex = Regex::new(pattern).ok()?;
     Some(py.detach(|| matches!(regex.is_match(subject, MATCH_LIMIT), MatchOutcome::Error(_))))
+}
+
+/// A pattern that matches what one of the patterns does and nothing else; `None` if none is known that nginx reads.
+#[pyfunction]
+pub fn exact_union(py: Python<'_>, patterns: Vec<Vec<u8>>) -> Option<Vec<u8>> {
+    py.detach(|| {
+        let read: Vec<Pattern> = patterns.iter().map(|pattern| syntax::parse(pattern).ok()).collect::<Option<_>>()?;
+        filter::exact(&read.iter().collect::<Vec<_>>())
+    })
+}
+
+/// Why a pattern does not match exactly what one of the patterns does, `None` if it does, and a subject that shows it.
+#[pyfunction]
+pub fn not_the_union(
+    py: Python<'_>,
+    union: Vec<u8>,
+    patterns: Vec<Vec<u8>>,
+) -> (Option<&'static str>, Option<Vec<u8>>) {
+    let patterns: Vec<&[u8]> = patterns.iter().map(Vec::as_slice).collect();
+    match py.detach(|| check_union(&union, &patterns)) {
+        Ok(()) => (None, None),
+        Err(NoUnion::NoFilter(NoFilter::SetsAName)) => (Some("sets-a-name"), None),
+        Err(NoUnion::NoFilter(NoFilter::Unknown)) => (Some("unknown"), None),
+        Err(NoUnion::TurnsAway(TurnedAway(subject))) => (Some("turns-away"), subject),
+        Err(NoUnion::TooWide) => (Some("too-wide"), None),
+    }
 }
 
 /// Some ms for the worst question.

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crate::pcre::{MatchOutcome, Regex};
+use crate::prove::enumerate::{self, Enumeration, Letters};
+use crate::prove::gone::LIMIT;
 use crate::prove::maps::Maps;
-use crate::syntax;
+use crate::syntax::{self, Ast};
 use crate::variables;
 
 /// The most calls of PCRE2; the planner allows fewer.
@@ -329,6 +331,31 @@ pub fn matches_some_case(pattern: &[u8], text: &[u8]) -> Matches {
     let config = regex_automata::meta::Config::new().utf8_empty(false);
     match regex_automata::meta::Regex::builder().configure(config).build_from_hir(&folded) {
         Ok(regex) if !regex.is_match(text) => Matches::No,
+        _ if lists_no_spelling(&pattern.ast, text) => Matches::No,
         _ => Matches::Unknown,
+    }
+}
+
+/// Whether a pattern lists its strings, and none is a spelling of `text`: its automaton may allow more, as a `$` before
+/// other items.
+fn lists_no_spelling(ast: &Ast, text: &[u8]) -> bool {
+    match enumerate::subjects(ast, Letters::Exact, LIMIT) {
+        Enumeration::All(subjects) => !subjects.iter().any(|subject| subject.eq_ignore_ascii_case(text)),
+        Enumeration::TooMany => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Matches, matches_some_case};
+
+    /// A pattern with a `$` before other items is listed; one of its strings may be spelled in another case.
+    #[test]
+    fn spellings() {
+        let pattern = br"^/((a$|b))?(a$|b)(a$|b)\z";
+        assert_eq!(matches_some_case(pattern, b"/aaa"), Matches::No);
+        assert_eq!(matches_some_case(pattern, b"/bba"), Matches::Unknown);
+        assert_eq!(matches_some_case(br"^/(A$|B)(a$|b)\z", b"/bb"), Matches::Unknown);
+        assert_eq!(matches_some_case(br"^/.*(a$|b)(a$|b)\z", b"/aaa"), Matches::Unknown);
     }
 }

@@ -10,7 +10,7 @@ use crate::syntax::{self, Ast};
 ///
 /// The planner lists at most 1,024, and only where no anchor contradicts another: so each text met on the way through a
 /// pattern begins one of these strings, with at most three ends and two starts.
-const LIMIT: usize = 3 * 2 * 1_024;
+pub const LIMIT: usize = 3 * 2 * 1_024;
 /// The most calls of PCRE2 for a string of a pattern; the planner allows fewer.
 const CALLS: u32 = 100_000;
 /// Up to this many letters, each spelling is tried.

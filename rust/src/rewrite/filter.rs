@@ -130,8 +130,8 @@ pub fn is_for_all(rule: &Pattern, others: &[&Pattern]) -> bool {
     2 * others.iter().filter(is_covered).count() > others.len()
 }
 
-/// A pattern that matches what the patterns do and nothing else, if PCRE gives up on none of them.
-fn exact(patterns: &[&Pattern]) -> Option<Vec<u8>> {
+/// A pattern that matches what the patterns do and nothing else, if PCRE gives up on none of them and nginx reads it.
+pub fn exact(patterns: &[&Pattern]) -> Option<Vec<u8>> {
     let is_exact = |pattern: &&Pattern| pattern.translate().exact && always_answers(pattern);
     if !patterns.iter().all(is_exact) {
         return None;

@@ -1,7 +1,8 @@
 //! The rules that stay: which of them never fire, and a URI that each of them matches.
 
-use crate::first_match::FirstMatch;
+use crate::first_match::{First, FirstMatch};
 use crate::language::{self, Limits, Liveness, Question, Witness};
+use crate::rewrite::suspicious::is_request;
 use crate::syntax;
 
 /// A kept rule that never fires because earlier kept rules match all its URIs. Rules are indexes into the kept rules.
@@ -22,13 +23,23 @@ pub fn dead(patterns: &[&[u8]]) -> Vec<Dead> {
     let limits = Limits::default();
     let liveness = |rule| language::liveness(rule, &languages, |uri| index.first(uri, rule + 1), &limits);
     let dead = (0..patterns.len()).filter_map(|rule| match liveness(rule) {
-        Liveness::Dead { by, example } => {
-            let by = by.first().copied();
-            Some(Dead { rule, by, example: by.map(|_| example) })
-        }
+        Liveness::Dead { by, example } => Some(match (by.first(), plain_example(patterns[rule])) {
+            (None, _) => Dead { rule, by: None, example: None },
+            (Some(&by), None) => Dead { rule, by: Some(by), example: Some(example) },
+            (Some(&by), Some(plain)) => match index.first(&plain, rule) {
+                First::Match(taker) => Dead { rule, by: Some(taker), example: Some(plain) },
+                _ => Dead { rule, by: Some(by), example: Some(example) },
+            },
+        }),
         Liveness::Live(_) | Liveness::Unknown => None,
     });
     dead.collect()
+}
+
+/// A URI that a pattern matches as its author thinks of it, with a dot for `.`.
+fn plain_example(pattern: &[u8]) -> Option<Vec<u8>> {
+    let uri = syntax::example(&syntax::parse(pattern).ok()?.ast)?;
+    is_request(pattern, &uri, true).then_some(uri)
 }
 
 /// The shortest URI that a pattern matches, if it can be determined.
@@ -51,6 +62,8 @@ mod tests {
         let dead = dead(&patterns);
         let rules: Vec<_> = dead.iter().map(|dead| (dead.rule, dead.by)).collect();
         assert_eq!(rules, [(4, Some(2)), (5, None)]);
+        let example = super::dead(&[b"^/info/", b"^/info/filing.(s)html$"])[0].example.clone();
+        assert_eq!(example.as_deref(), Some(&b"/info/filing.shtml"[..]));
         assert_eq!(shortest(b"^/b/[n-z]+x").as_deref(), Some(&b"/b/nx"[..]));
     }
 }

@@ -27,7 +27,9 @@ pub enum Never {
 /// `merge_slashes` it has no `//` either. Takes about 30 us.
 pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
     if let Some(literal) = syntax::literal(pattern) {
-        return never_literal(&literal.stem, merge_slashes);
+        let with_optional = literal.optional.map(|byte| [&literal.stem, &[byte][..]].concat());
+        let never = never_literal(&literal.stem, merge_slashes)?;
+        return with_optional.map_or(Some(never), |longer| never_literal(&longer, merge_slashes));
     }
     let parsed = syntax::parse(pattern).ok()?;
     if example(&parsed.ast).is_some_and(|uri| is_request(pattern, &uri, merge_slashes)) {
@@ -51,12 +53,12 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
 }
 
 /// Whether `uri` is one of an ordinary request and the pattern matches it.
-fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
+pub(super) fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
     never_literal(uri, merge_slashes).is_none()
         && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == MatchOutcome::Yes)
 }
 
-/// The same for the one string that a literal matches, without its optional last byte.
+/// The same for one string.
 fn never_literal(stem: &[u8], merge_slashes: bool) -> Option<Never> {
     let is_dots = |segment: &[u8]| matches!(segment, b"." | b"..");
     let is_escape = |three: &[u8]| three[0] == b'%' && three[1].is_ascii_hexdigit() && three[2].is_ascii_hexdigit();
@@ -143,6 +145,11 @@ mod tests {
         assert_eq!(never(b"^/a//b$", false), None);
         assert_eq!(never(b"^/a/../b$", true), None, "a dot is any byte");
         assert_eq!(never(br"^/a/\.\./b$", true), Some(Never::Impossible));
+        assert_eq!(never(b"^/?$", true), None, "the optional slash is the only one");
+        assert_eq!(never(b"^//?$", true), None);
+        assert_eq!(never(b"^/a/\\.b?$", true), None, "a file whose name begins with a dot");
+        assert_eq!(never(b"^/a//?$", false), None);
+        assert_eq!(never(b"^a/?$", true), Some(Never::Impossible));
         assert_eq!(never(b"^/a%20b$", true), Some(Never::Percent));
         assert_eq!(never(b"^/a(%20| )b$", true), None);
         assert_eq!(never(br"^/i\.php\?id=1$", true), Some(Never::Query));

@@ -5,7 +5,7 @@ use super::{Ast, ByteSet};
 /// The most bytes of an example.
 const LONGEST: usize = 200;
 
-/// A short string that the pattern matches if its assertions hold in it, which the caller has to ask PCRE2. Without `^`
+/// A short string, with a dot for a `.` in a name, that the pattern matches if its assertions hold in it, which the caller has to ask PCRE2. Without `^`
 /// it begins with a slash all the same, as a URI does. O(size of the pattern).
 pub fn example(ast: &Ast) -> Option<Vec<u8>> {
     let mut out = Vec::new();
@@ -19,6 +19,9 @@ pub fn example(ast: &Ast) -> Option<Vec<u8>> {
 fn append(ast: &Ast, out: &mut Vec<u8>) -> Option<()> {
     match ast {
         Ast::Byte(byte) => out.push(*byte),
+        Ast::Class(set) if *set == ByteSet::NO_NEWLINE && out.last().is_some_and(u8::is_ascii_alphanumeric) => {
+            out.push(b'.')
+        }
         Ast::Class(set) => out.push(pleasant(set)?),
         Ast::Concat(parts) => return parts.iter().try_for_each(|part| append(part, out)),
         Ast::Alternation(parts) => return append(parts.first()?, out),
@@ -50,6 +53,8 @@ mod tests {
     fn examples() {
         assert_eq!(of("^/a/(.*)$").as_deref(), Some("/a/"));
         assert_eq!(of(r"^/(x|y)/[0-9]{2}/\d+z*").as_deref(), Some("/x/00/0"));
+        assert_eq!(of("^/info/filing.html$").as_deref(), Some("/info/filing.html"));
+        assert_eq!(of("^/.x").as_deref(), Some("/ax"), "no segment of dots");
         assert_eq!(of("blog").as_deref(), Some("/blog"));
         assert_eq!(of("^/a(?!b)"), None);
     }

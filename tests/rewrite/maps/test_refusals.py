@@ -9,6 +9,7 @@ import pytest
 from nginxopt.config import load, load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import plan
+from nginxopt.rewrite.maps import summary
 from nginxopt.rewrite.maps.captures import CaptureReadings
 from nginxopt.rewrite.maps.planning import REASONS
 from nginxopt.rewrite.maps.reading import read
@@ -92,8 +93,11 @@ def test_captures_that_may_be_read(server: str, http: str) -> None:
 def test_captures_that_are_kept(server: str, http: str) -> None:
     """Rows of which one pattern matches what they do are looked up whoever reads captures."""
     text = f"events {{}} http {{ map $uri $new {{ {ROWS} }} {http} server {{ {server} }} }}"
-    (compiled,) = plan(load_text(text.encode(), "nginx.conf")).maps.compiled
+    planned = plan(load_text(text.encode(), "nginx.conf")).maps
+    (compiled,) = planned.compiled
     assert (compiled.keeps_captures, compiled.after.far) == (True, 1)
+    (line,) = summary.lines(planned, verbose=False)
+    assert line.startswith("  behind guards      40  patterns of $new (")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,30 @@
+"""Asks a real nginx whether locations respond in their groups as they did outside."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from nginxopt.rewrite.comparison import Differential
+from nginxopt.rewrite.locations.planning import CompiledRun
+from nginxopt.rewrite.locations.text import edit
+from nginxopt.rewrite.maps.differential import Limits, Side, compare_sides, sender
+from nginxopt.rewrite.maps.subjects import examples, variants
+from nginxopt.system.nginx import Binary
+from nginxopt.text import apply
+
+_OTHERWISE = b'\nlocation / { return 200 "no regex location: $uri"; }\nlocation ^~ /-/ { return 200 "$uri $args"; }'
+
+
+def differential(compiled: CompiledRun, *, binary: Binary, limits: Limits) -> Differential:
+    """Return the differences between the responses of a run and of its groups. Raises `InputError` if nginx refuses it.
+
+    Both stand in a server, the locations in their order.
+    """
+    locations = [location.directive for location in compiled.run.locations]
+    start, end = locations[0].span.start, locations[-1].span.end
+    data = locations[0].source.data
+    after = apply(data, [edit(group) for group in compiled.groups])
+    sides = Side(b"", data[start:end] + _OTHERWISE), Side(b"", after[start : len(after) - len(data) + end] + _OTHERWISE)
+    known = chain.from_iterable(examples(location.pattern) for location in compiled.run.locations)
+    send, _ = sender("$uri")
+    return compare_sides(*sides, map(send, variants([b"/", *known])), compiled.run.file.path, binary, limits)

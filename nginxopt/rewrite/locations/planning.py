@@ -1,0 +1,166 @@
+"""Which runs of regex locations come behind one pattern, and why locations stay."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from nginxopt import _native
+from nginxopt.config import Config, Directive, File
+from nginxopt.rewrite.locations.grouping import Group, divided
+from nginxopt.rewrite.locations.reading import FEWEST, LocationRun, RegexLocation, read
+from nginxopt.rewrite.maps.cost import Cost
+from nginxopt.rewrite.patterns import check_compiles
+from nginxopt.text import Span, encode
+
+REASONS = {
+    "unread-pattern": "its pattern is not read exactly",
+    "unbounded-pattern": "PCRE may give up on its pattern; nginx then responds with 500",
+    "compiled-inside": "its rewrites or `if`s are looked up by themselves",
+    "matches-all": "its pattern matches nearly every URI, and one more would only delay it",
+    "not-worse": "one pattern for it and its neighbours would save nothing",
+    "unproved": "the pattern before it is not proved, which is a gap in nginxopt: please report this run",
+}
+"""The codes of the reasons why a location stays, each with its sentence."""
+
+_UNUSUAL = b"zqvx7/kwj9-0", b"7-qkx/vzj/0_"
+"""Ends of URIs that hardly any pattern is written for; together none but one for all URIs."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRun:
+    """A run of locations that is divided into groups, and locations in none."""
+
+    run: LocationRun
+    members: tuple[Group | RegexLocation, ...]
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups."""
+        return [member for member in self.members if isinstance(member, Group)]
+
+    @property
+    def before(self) -> Cost:
+        """The patterns tried for a URI that none matches."""
+        return Cost.of(len(self.run.locations))
+
+    @property
+    def after(self) -> Cost:
+        """As `before`, with a pattern for each group."""
+        return Cost.of(len(self.members))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLocation:
+    """A location of a run that stays, with the code of the reason."""
+
+    file: File
+    location: RegexLocation
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocationsPlan:
+    """The runs in the order of the text: those that come behind patterns, and the locations that stay."""
+
+    compiled: tuple[CompiledRun, ...] = ()
+    kept: tuple[KeptLocation, ...] = ()
+
+    @property
+    def locations(self) -> int:
+        """All locations."""
+        return sum(len(compiled.run.locations) for compiled in self.compiled) + len(self.kept)
+
+    @property
+    def moved(self) -> int:
+        """Those that are tried only where a pattern before them matches."""
+        return sum(len(group.locations) for compiled in self.compiled for group in compiled.groups)
+
+    @property
+    def before(self) -> Cost:
+        """The patterns tried for a URI that no location of a run matches."""
+        return Cost.of(self.locations)
+
+    @property
+    def after(self) -> Cost:
+        """As `before`, with the patterns of groups."""
+        return Cost.total([Cost.of(len(self.kept)), *(each.after for each in self.compiled)])
+
+    def reasons(self) -> Counter[str]:
+        """Return the number of locations that stay, by reason."""
+        return Counter(each.reason for each in self.kept)
+
+    def without(self, compiled: CompiledRun) -> LocationsPlan:
+        """Return the plan in which a run stays, as its groups are not proved."""
+        others = tuple(each for each in self.compiled if each is not compiled)
+        return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.run, "unproved")))
+
+
+def plan(config: Config, subject: Collection[File], changing: Mapping[File, Sequence[int]]) -> LocationsPlan:
+    """Divide the runs in files of `subject`. Linear in their locations, but for the native search for patterns.
+
+    `changing`: the places, in ascending order, of statements that change by themselves.
+    """
+    compiled: list[CompiledRun] = []
+    kept: list[KeptLocation] = []
+    for run, reason in _runs(config, subject, changing):
+        members = () if reason else tuple(divided(run.locations))
+        if len(members) < len(run.locations) and members:
+            compiled.append(CompiledRun(run, members))
+        else:
+            kept += _kept(run, reason or "not-worse")
+    return LocationsPlan(tuple(compiled), tuple(kept))
+
+
+def _runs(
+    config: Config, subject: Collection[File], changing: Mapping[File, Sequence[int]]
+) -> Iterator[tuple[LocationRun, str | None]]:
+    """Yield the parts of runs, with the reason for which they stay."""
+    for run in read(config, subject):
+        places = changing.get(run.file, ())
+        reasons = [
+            "compiled-inside" if _has(location.directive.span, places) else _reason(location, run.around)
+            for location in run.locations
+        ]
+        for reason, part in groupby(zip(run.locations, reasons, strict=True), key=lambda pair: pair[1]):
+            locations = tuple(location for location, _ in part)
+            too_short = "not-worse" if reason is None and len(locations) < FEWEST else reason
+            yield replace(run, locations=locations), too_short
+
+
+def _has(span: Span, places: Sequence[int]) -> bool:
+    return bisect_left(places, span.start) < bisect_left(places, span.end)
+
+
+def _kept(run: LocationRun, reason: str) -> list[KeptLocation]:
+    return [KeptLocation(run.file, location, reason) for location in run.locations]
+
+
+def _reason(location: RegexLocation, around: Directive | None) -> str | None:
+    """Return why a location may be in no group."""
+    facts = _native.pattern_facts(location.pattern)
+    if facts is None:
+        check_compiles(location.pattern, location.directive, location.word)
+        return "unread-pattern"
+    if not facts[0]:
+        return "unbounded-pattern"
+    if _native.exact_union([location.pattern]) is None:
+        return "unread-pattern"
+    return "matches-all" if _matches_all(location.pattern, around) else None
+
+
+def _matches_all(pattern: bytes, around: Directive | None) -> bool:
+    """Return whether a pattern matches URIs that hardly any pattern is written for, in a location or anywhere."""
+    names = [] if around is None or around.name != "location" else [encode(str(around.args[-1]))]
+    beginnings = [b"/", *(name for name in names if name.startswith(b"/"))]
+    return any(all(_matches(pattern, beginning + end) for end in _UNUSUAL) for beginning in beginnings)
+
+
+def _matches(pattern: bytes, uri: bytes) -> bool:
+    try:
+        return _native.Patterns([pattern]).first(uri) is not None
+    except ValueError:
+        return True

@@ -1,0 +1,31 @@
+"""The summary of runs of regex locations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.rewrite.locations.planning import REASONS, LocationsPlan
+from nginxopt.text.plural import count
+
+
+def heading(plan: LocationsPlan) -> str:
+    """Return what there is to compile, in words."""
+    return f"{count(plan.locations, 'regex location')} in runs"
+
+
+def lines(plan: LocationsPlan, *, verbose: bool) -> Iterator[str]:
+    """Yield a line for each run that comes behind patterns, and one for each reason for which locations stay."""
+    for compiled in plan.compiled:
+        first = compiled.run.locations[0].directive
+        grouped = sum(len(group.locations) for group in compiled.groups)
+        place = f"{compiled.run.file.path}:{first.line}"
+        groups = len(compiled.groups)
+        match = "matches" if groups == 1 else "match"
+        yield (
+            f"  in groups   {grouped:>9,}  regex locations ({place}): behind {count(groups, 'pattern')} that {match}"
+            " nothing else"
+        )
+    for reason, staying in plan.reasons().most_common():
+        yield f"  stay        {staying:>9,}  regex locations: {REASONS[reason]}  [{reason}]"
+    for kept in plan.kept if verbose else ():
+        yield f"    {kept.file.path}:{kept.location.directive.line}  [{kept.reason}]"

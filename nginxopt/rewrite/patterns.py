@@ -1,0 +1,15 @@
+"""Checks the patterns of conditions and locations."""
+
+from __future__ import annotations
+
+from nginxopt import _native
+from nginxopt.config import Directive
+from nginxopt.config.tokens import Token
+from nginxopt.errors import InputError
+
+
+def check_compiles(pattern: bytes, directive: Directive, word: Token) -> None:
+    """Raise `InputError` for a pattern with which nginx does not start; `word` has it in the file of `directive`."""
+    message = _native.pattern_error(pattern)
+    if message is not None:
+        raise InputError(f"PCRE2 does not compile the pattern: {message}", source=directive.source, span=word.span)

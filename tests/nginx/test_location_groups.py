@@ -1,0 +1,147 @@
+"""Regex locations in groups, against the same one after the other, on the real nginx."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.rewrite import Emission, Options, emit, plan
+from nginxopt.rewrite.questions import ask
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+from tests.nginx.sides import Site, check, get
+
+# Some match what others do, and some are in a level of their own of the group.
+RUN = r"""
+location ~ ^/old/(\w+)$ { return 301 /new/$1; }
+# what is between them stays
+location ~* ^/CASE/([^/]+)/(.*) { return 302 https://$host/c/$2/$1$is_args$args; }
+location ~ \.(?<kind>php|asp)$ { access_log off; return 403 "no $kind"; }
+location ~ ^/old { rewrite ^/old/(.*)\.htm$ /page?was=$1 last; return 404; }
+location ~ ^/gone/ { return 410; }
+location ~ ^/set/(a|b) { set $what $1; if ($arg_x ~ ^(.)) { return 200 "$1 $what"; } return 200 "- $what"; }
+location ~ "^/head/[a-z]{2}$" { add_header X-Here $uri always; error_page 418 /page; return 418; }
+location ~ ^/break/(.+) { root html/deep; rewrite ^/break/(.*)$ /$1 break; }
+location ~ ^/files/ { try_files $uri /page; rewrite ^/files/(x)$ /other/$1 break; }
+location ~ ^/closed { return 444; }
+location ~ ^/allowed { deny all; return 200 "before access"; }
+location ~ ^/post { limit_except GET { deny all; } return 200 "$request_method"; }
+location ~ ^/index(/.*)?$ { index page; rewrite ^/nothing /x last; }
+location ~ ^/end$ { return 200 end; }
+"""
+LOCATIONS = RUN.count("location ~")
+AROUND = """
+location = /old/exact { return 200 "="; }
+location ^~ /old/first/ { return 200 "^~ $uri"; }
+location /old/ { return 200 "prefix $uri"; }
+location ~ ^/(late|old) { return 200 "[$1] late $uri"; }
+location / { try_files $uri /page; }
+location = /page { return 200 "page $uri $args [$1] [$kind]"; }
+"""
+URIS = (
+    *("/old/exact", "/old/first/a", "/old/a", "/old/a%0A", "/old/a/b", "/old/x.htm", "/old", "/OLD/a", "/case/a/b"),
+    *(
+        "/Case/A/",
+        "/case/a",
+        "/case//b?x=1",
+        "/x.php",
+        "/old/x.php",
+        "/x.php%0A",
+        "/x.asp",
+        "/x.PHP",
+        "/gone/",
+        "/gone",
+    ),
+    *("/set/a", "/set/b?x=zz", "/set/c", "/head/ab", "/head/ab%0A", "/head/abc", "/break/y", "/break/", "/break/none"),
+    *("/files/x", "/files/y", "/files/", "/closed", "/allowed", "/post", "/index", "/index/", "/index/x", "/index%0A"),
+    *("/end", "/end%0A", "/end/", "/late", "/", "/x", "/none", "//old//a", "/./old/a", "/old/../end", "/%6fld/a"),
+)
+FILES = {"html/x": "x", "html/page": "page", "html/deep/y": "deep", "html/files/x": "files", "html/other/x": "other"}
+HTTP = "log_format main '$status $request_method $uri [$args] $sent_http_location';"
+SHOWN = "access_log access.log main; server_name a.test '~^(c)(a)p';"
+SERVERS = {
+    "nothing else": SHOWN,
+    "what locations inherit": SHOWN
+    + "add_header X-Server '[$1] $uri' always; error_page 403 404 =200 /page; expires 1h; default_type text/x; "
+    + "port_in_redirect off; absolute_redirect off; satisfy any; deny 127.0.0.2; root html;",
+    "rules of the server that capture": SHOWN + "rewrite ^/l(a)(t)e$ /none/$2; if ($arg_c ~ ^(.)(.)) { set $c $2; }",
+}
+
+
+def requests() -> list[Request]:
+    """Return requests for every location, by several methods and hosts."""
+    return [
+        *map(get, URIS),
+        *(get(uri, host="cap.test") for uri in URIS),
+        *(get(uri, method=method) for uri in ("/old/a", "/post", "/set/a?c=12", "/none") for method in ("HEAD", "PUT")),
+        get("/old/a?c=12"),
+        get("/none?c=12", host="cap.test"),
+    ]
+
+
+@pytest.mark.parametrize("settings", SERVERS)
+def test_in_a_server(each_binary: nginx.Binary, settings: str, tmp_path: Path) -> None:
+    """Every URI finds its location, with its captures, its settings and those of the server."""
+    site = Site([SERVERS[settings] + RUN + AROUND], HTTP, files=FILES, located=LOCATIONS)
+    said = check(each_binary, site, tmp_path, requests())
+    assert len(said.answers) == len(requests())
+
+
+INNER = r"""
+location ~ ^/in/(\w+)$ { return 301 /new/$1; }
+location ~ ^/in/a/(.*)x { return 200 "$1 $uri"; }
+location ~ ^/in/b { rewrite ^/in/b/(.*)$ /in/b$1 break; }
+location ~ ^/in/none { add_header X-1 $uri; return 404; }
+"""
+OUTER = {
+    "settings": "location /in/ { root html/deep; add_header X-Outer $uri always; error_page 404 =201 /page; %s }",
+    "alias": "location /in/ { alias html/deep/; index y; %s }",
+    "handler": "location /in/ { empty_gif; %s }",
+    "no other regex": "location ^~ /in/ { %s }",
+    "internal": "location /in/ { internal; %s } location ~ ^/go/(.*) { rewrite ^/go(.*) $1 last; }",
+    "limited": "location /in/ { limit_except GET { deny all; } %s return 402; }",
+    "rules": "location /in/ { set $x 1; if ($arg_x) { return 402; } %s }",
+    "a regex location": "location ~ ^/i { access_log access.log main; %s }",
+    "two levels": "location /i { expires 1h; location /in/ { add_header X-2 2; %s } }",
+}
+
+
+@pytest.mark.parametrize("outer", OUTER)
+def test_in_a_location(each_binary: nginx.Binary, outer: str, tmp_path: Path) -> None:
+    """In a location, too, they have what it has."""
+    regex = "" if outer == "a regex location" else "location ~ ^/in/(.*) { return 200 'a regex beside: $1'; }"
+    site = Site(
+        [SHOWN + OUTER[outer] % INNER + regex + "location = /page { return 200 '$uri [$1]'; }"],
+        HTTP,
+        files={**FILES, "html/deep/b/x": "x", "html/deep/in/by": "y"},
+        located=INNER.count("location ~"),
+    )
+    names = ("a", "a%0A", "a/xx", "a/yx", "a/", "b", "b/x", "b/y", "none", "other", "y", "")
+    uris = [f"{start}/in/{name}" for name in names for start in ("", "/go")]
+    asked = [get(uri, method=method) for uri in uris for method in ("GET", "HEAD", "PUT")]
+    check(each_binary, site, tmp_path, [*asked, get("/in/a?x=1"), get("/in"), get("/i"), get("/page")])
+
+
+def compiled(text: str) -> Emission:
+    """Compile a fragment of a server."""
+    emission = emit(plan(load_text(text.encode(), "site.conf", context="server"), Options(groups=True)))
+    assert emission.plan.locations.moved
+    return emission
+
+
+@pytest.mark.parametrize("what", ["right", "narrow", "wide"])
+def test_nginx_is_asked(what: str, each_binary: nginx.Binary) -> None:
+    """`--nginx` requests what each location matches and what is next to it, and sees a pattern that is wrong."""
+    lines = "".join(f"location ~ ^/p{number}/(.*)$ {{ return 301 /to/{number}/$1; }}\n" for number in range(5))
+    emission = compiled(lines)
+    (run,) = emission.plan.locations.compiled
+    (group,) = run.groups
+    if what != "right":
+        union = group.union.replace(b"4", b"5") if what == "narrow" else group.union.replace(b"/.*$", b"")
+        assert union != group.union
+        object.__setattr__(group, "union", union)
+    (differential,) = ask(emission, each_binary)
+    assert differential.requests > 50
+    assert bool(differential.mismatched) == (what != "right")
