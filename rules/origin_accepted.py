@@ -126,7 +126,7 @@ class _Pattern:
     level: Level
 
 
-@rule(severity=Severity.WARNING, category="security", witness=True)
+@rule(severity=Severity.INFO, highest=Severity.ERROR, category="security", witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns that accept foreign names, and origins that are repeated."""
     for pattern in (*_conditions(model), *_rows(model), *_referrers(model)):
@@ -197,7 +197,7 @@ def _finding(model: Model, pattern: _Pattern, witness: Witness) -> Finding:
         word.span,
         f"this is about {names}, and accepts names of others",
         help="begin with ^https:// and end with $, and write \\. for a dot",
-        severity=Severity.ERROR if is_error else None,
+        severity=Severity.ERROR if is_error else Severity.WARNING,
         witness=witness,
     )
 

@@ -79,7 +79,7 @@ _PATHS = re.compile(r"[/?].*$", re.DOTALL)
 _BY_HOST = {"host", "http_host"}
 
 
-@rule(severity=Severity.ERROR, category="security", witness=True)
+@rule(severity=Severity.WARNING, highest=Severity.ERROR, category="security", witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find passes whose server the client chooses."""
     for pass_ in model.passes:
@@ -133,6 +133,6 @@ def _finding(pass_: Pass, answer: Answer, *, by_host: bool) -> Finding:
         pass_.directive.args[0].span,
         "the client chooses the server that is asked",
         help="choose it by a map with the servers that may be asked, and a default",
-        severity=Severity.WARNING if by_host else None,
+        severity=Severity.WARNING if by_host else Severity.ERROR,
         witness=answer.witness(f"nginx asks {server}"),
     )

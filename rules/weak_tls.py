@@ -85,7 +85,7 @@ _EVERYTHING = {"ALL", "COMPLEMENTOFALL"}
 _FOR_OLD_CLIENTS = re.compile(r"\bold|legacy|java|android|\bIE\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
 
 
-@rule(severity=Severity.WARNING, category="security", fix=Safety.UNSAFE)
+@rule(severity=Severity.INFO, highest=Severity.WARNING, category="security", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find protocols and ciphers that are broken."""
     for directive, level in model.each("ssl_protocols"):
@@ -104,7 +104,8 @@ def _protocols(directive: Directive, old: list[str]) -> Finding:
     line = f"ssl_protocols {' '.join(kept)};"
     fix = Fix(f"set `{line}`", (layout.rewrite(directive, line),), Safety.UNSAFE)
     verb = "is" if len(old) == 1 else "are"
-    return Finding(directive.source, directive.name.span, f"{' and '.join(old)} {verb} broken or deprecated", fix)
+    message = f"{' and '.join(old)} {verb} broken or deprecated"
+    return Finding(directive.source, directive.name.span, message, fix, severity=Severity.WARNING)
 
 
 def _ciphers(directive: Directive, weak: list[str]) -> Finding:
@@ -113,6 +114,7 @@ def _ciphers(directive: Directive, weak: list[str]) -> Finding:
         directive.args[0].span,
         f"this accepts {', '.join(weak)}",
         help="take the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5",
+        severity=Severity.WARNING,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nginxopt.config import Config, Directive
+from nginxopt.config import Config, Directive, Scope
 from nginxopt.lint.redirecting import may_chain
 from nginxopt.semantics import (
     PROTOCOLS,
@@ -16,6 +16,7 @@ from nginxopt.semantics import (
     Listen,
     Pass,
     Upstream,
+    commands,
     endpoints,
     levels,
     read_listens,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.requests import Requests
     from nginxopt.request.redirects import RedirectChain
     from nginxopt.rewrite.planning import Plan
+    from nginxopt.semantics.commands import Fault
     from nginxopt.system.host import Host
 
 _OTHERS = {"stream", "mail"}
@@ -105,6 +107,11 @@ class Model:
     def endpoints(self) -> dict[Address, Endpoint]:
         """The addresses of http, with the servers of each."""
         return endpoints(self.listens)
+
+    @cached_property
+    def faults(self) -> tuple[tuple[Directive, Scope, Fault], ...]:
+        """The directives that nginx refuses for their place, arguments or its release, with the reason."""
+        return tuple(commands.faults(self.config, self.target))
 
     @cached_property
     def plan(self) -> Plan:
