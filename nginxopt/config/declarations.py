@@ -69,8 +69,9 @@ class Declaration:
 
 @cache
 def declarations(name: str) -> tuple[Declaration, ...]:
-    """Return what nginx's releases declare of a directive; nothing if none knows it."""
-    return tuple(map(_declaration, _rows().get(name, ())))
+    """Return what nginx's releases declare of a directive, the oldest first; nothing if none knows it."""
+    every = map(_declaration, _rows().get(name, ()))
+    return tuple(sorted(every, key=lambda row: (row.since is not None, row.since)))
 
 
 @cache
