@@ -8,7 +8,7 @@ there alike, nothing more is to be shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
@@ -111,14 +111,14 @@ class Explorer:
                 return
             state, other, region = behind
 
-    def _aligned(self, old: Program, new: Program) -> list[_Opcode]:
+    def _aligned(self, old: Program, new: Program) -> Sequence[_Opcode]:
         """Return which parts of two programs are equal.
 
         In the script of a location what stands between an `if` that may bring other settings into force and a
         difference is no part by itself: what is in force there depends on the request.
         """
         matcher = SequenceMatcher(None, [item.key for item in old], [item.key for item in new], autojunk=False)
-        opcodes: list[_Opcode] = matcher.get_opcodes()
+        opcodes: Sequence[_Opcode] = matcher.get_opcodes()
         unequal = [number for number, opcode in enumerate(opcodes) if opcode[0] != "equal"]
         if not unequal or any(operation.kind == "locating" for operation in old):
             return opcodes
