@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.requests import FOREIGN, Answer, Asked
     from nginxopt.lint.witness import Witness
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
+    from nginxopt.rewrite.patterns import pattern_error
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
     from nginxopt.rewrite.sections import transparent
     from nginxopt.rewrite.suspicious import without_captures
@@ -106,6 +107,7 @@ __all__ = [
     "names",
     "newlines",
     "origins",
+    "pattern_error",
     "pooling",
     "pools",
     "reaching",
@@ -149,6 +151,7 @@ __getattr__ = attributes(
             "REDIRECTS",
             "RedirectChain",
         ),
+        "nginxopt.rewrite.patterns": ("pattern_error",),
         "nginxopt.rewrite.suspicious": ("without_captures",),
         "nginxopt.rewrite.planning": (
             "Dead",

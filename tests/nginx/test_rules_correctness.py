@@ -39,10 +39,7 @@ def test_the_first_of_two_servers_answers(each_binary: nginx.Binary) -> None:
         http = "".join(f'server {{ listen unix:temp/s; {name} return 200 "server {number}"; }}\n' for number in (1, 2))
         assert len(diagnose("server-never-chosen", http, context="http")) == 1
         passing = "location / { proxy_pass http://unix:temp/s:/; proxy_set_header Host a.test; }"
-        with nginx.Instance(each_binary, servers=[passing.encode()], http=http.encode()) as instance:
-            with instance.client() as client:
-                answer = client.ask([Request(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)])[0]
-        assert answer.endswith(b"server 1")
+        assert ask(each_binary, passing, "/", http).endswith(b"server 1")
 
 
 def ask(binary: nginx.Binary, server: str, target: str, http: str = "") -> bytes:
