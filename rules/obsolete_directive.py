@@ -34,7 +34,6 @@ from collections.abc import Iterator
 
 from nginxopt.config import declarations
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import commands
 
 _INSTEAD = {
     "http2_idle_timeout": "keepalive_timeout",
@@ -49,10 +48,10 @@ _INSTEAD = {
 @rule(severity=Severity.INFO, category="correctness", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find directives that do nothing in the target version."""
-    for directive, scope in model.config.walk():
-        current = [row for row in declarations.declarations(directive.name) if row.is_in(model.target)]
+    for directive, _ in model.each(*declarations.obsolete_names()):
+        current = [row for row in declarations.declarations(str(directive.name)) if row.is_in(model.target)]
         obsolete = next((row for row in current if row.values == "obsolete"), None)
-        if obsolete is None or commands.place_of(scope.context) is None:
+        if obsolete is None:
             continue
         since = f" since nginx {obsolete.since}" if obsolete.since else ""
         instead = _INSTEAD.get(str(directive.name))

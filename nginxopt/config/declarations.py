@@ -69,8 +69,9 @@ class Declaration:
 
 @cache
 def declarations(name: str) -> tuple[Declaration, ...]:
-    """Return what nginx's releases declare of a directive; nothing if none knows it."""
-    return tuple(map(_declaration, _rows().get(name, ())))
+    """Return what nginx's releases declare of a directive, the oldest first; nothing if none knows it."""
+    every = map(_declaration, _rows().get(name, ()))
+    return tuple(sorted(every, key=lambda row: (row.since is not None, row.since)))
 
 
 @cache
@@ -83,6 +84,12 @@ def turning_points() -> frozenset[Version]:
 def names() -> frozenset[str]:
     """Return the names of all directives of all releases."""
     return frozenset(_rows())
+
+
+@cache
+def obsolete_names() -> tuple[str, ...]:
+    """Return the names of the directives that do nothing in some release."""
+    return tuple(name for name, rows in _rows().items() if any("\tobsolete\t" in row for row in rows))
 
 
 @cache

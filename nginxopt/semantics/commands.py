@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 from nginxopt.config import Config, Directive, Scope
 from nginxopt.config.declarations import PLACES, Declaration, declarations
@@ -88,9 +89,10 @@ def fault(directive: Directive, place: str | None, target: Version, extra: froze
     looked at. As `ngx_conf_handler` does.
     """
     bit = PLACES.get(place or "", 0)
-    if not bit or directive.name in _NOT_OURS or not declarations(directive.name):
+    if not bit or directive.name in _NOT_OURS or not declarations(str(directive.name)):
         return None
-    name, known = directive.name, _known(directive.name, target, extra)
+    name = str(directive.name)
+    known = _known(name, target, extra)
     if not known:
         return Fault(Kind.UNKNOWN, f'unknown directive "{name}"', declarations(name)[-1])
     here = [declaration for declaration in known if declaration.places & bit]
@@ -115,17 +117,19 @@ def is_once(name: str, place: str | None, target: Version, extra: frozenset[str]
 
 
 def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, Fault]]:
-    """Yield each directive that nginx refuses where it stands, with the reason, in the order of reading.
+    """Yield each directive that nginx refuses where it stands, with the reason, block by block.
 
     Where a fragment may stand in several contexts, it is refused in all of them. Nothing is said of a file that most
     likely belongs to another program or to the inside of a `map`.
     """
     if is_of_rows(config):
         return
-    for directive, scope in config.walk():
-        reasons = [fault(directive, here, target, frozenset()) for here in _places(config, scope)]
-        if reasons and all(reasons) and reasons[0]:
-            yield directive, scope, reasons[0]
+    for scope in config.scope.tree():
+        places = _places(config, scope)
+        for directive in scope.directives if any(places) else ():
+            reasons = [fault(directive, here, target, frozenset()) for here in places]
+            if all(reasons) and reasons[0]:
+                yield directive, scope, reasons[0]
 
 
 def duplicates(config: Config, target: Version) -> Iterator[tuple[Directive, Directive]]:
@@ -134,13 +138,14 @@ def duplicates(config: Config, target: Version) -> Iterator[tuple[Directive, Dir
         return
     for scope in config.scope.tree():
         places = _places(config, scope)
+        if not any(places):
+            continue
         firsts: dict[str, Directive] = {}
         for directive in scope.directives:
             name = str(directive.name)
-            if places and all(is_once(name, here, target) for here in places):
-                first = firsts.setdefault(TOGETHER.get(name, name), directive)
-                if first is not directive:
-                    yield first, directive
+            first = firsts.setdefault(TOGETHER.get(name, name), directive)
+            if first is not directive and all(is_once(name, here, target) for here in places):
+                yield first, directive
 
 
 def allowed(name: str, target: Version) -> tuple[str, ...]:
@@ -164,10 +169,11 @@ def is_of_rows(config: Config) -> bool:
     return sum(name in directives.NAMES for name in names) * 2 < len(names)
 
 
-def _known(name: str, target: Version, extra: frozenset[str]) -> list[Declaration]:
+@cache
+def _known(name: str, target: Version, extra: frozenset[str]) -> tuple[Declaration, ...]:
     """Return what a build declares of a directive; one that it has besides those of its version, as it came."""
-    known = [declaration for declaration in declarations(name) if declaration.is_in(target)]
-    return known or (list(declarations(name)[:1]) if name in extra else [])
+    known = tuple(declaration for declaration in declarations(name) if declaration.is_in(target))
+    return known or (declarations(name)[:1] if name in extra else ())
 
 
 def _without_end(directive: Directive) -> str:
