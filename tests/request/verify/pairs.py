@@ -79,6 +79,16 @@ MISTAKES = (
         "if ($http_x_a) { set $args x=1; } if ($arg_x = 1) { return 403; } return 200 a;",
         "if ($http_x_a) { set $args x=1; } return 200 a;",
     ),
+    Pair(
+        "arguments that are set to themselves, so that the URI is not passed on as it was sent",
+        "location / { set $args $args; proxy_pass http://127.0.0.1:{U}; }",
+        "location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "a URI that is rewritten to itself, behind a rule that may not match",
+        "rewrite ^/a /b; rewrite ^ $uri; location / { proxy_pass http://127.0.0.1:{U}; }",
+        "rewrite ^/a /b; location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
     Pair(
         "an alias that is inherited",
@@ -328,16 +338,6 @@ HARMLESS = (
 """What is equivalent."""
 
 UNKNOWN = (
-    Pair(
-        "arguments that are set to themselves, so that the URI is not passed on as it was sent",
-        "location / { set $args $args; proxy_pass http://127.0.0.1:{U}; }",
-        "location / { proxy_pass http://127.0.0.1:{U}; }",
-    ),
-    Pair(
-        "a URI that is rewritten to itself, behind a rule that may not match",
-        "rewrite ^/a /b; rewrite ^ $uri; location / { proxy_pass http://127.0.0.1:{U}; }",
-        "rewrite ^/a /b; location / { proxy_pass http://127.0.0.1:{U}; }",
-    ),
     Pair(
         "another server of an upstream",
         "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
