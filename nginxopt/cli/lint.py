@@ -10,7 +10,7 @@ import click
 
 from nginxopt.cli import lint_fixes, lint_report, options
 from nginxopt.cli.lint_call import Call, refuse_contradictions, refuse_overwriting
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, UsageError
 from nginxopt.lint.report import FORMATS
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ Examples:
   nginxopt lint nginx.conf --fix                 apply the safe fixes
   nginxopt lint nginx.conf --fix --assume http11-backends,idle-connections
                                                  ... and those that are safe under these premises
+  nginxopt lint sites/ --assume stock            check fragments as part of the nginx.conf that comes with nginx
   nginxopt lint nginx.conf --fix --nginx         ... and check them with nginx -t first
   nginxopt lint nginx.conf --diff                show the changes of --fix
   nginxopt lint sites/ --format sarif --output nginxopt.sarif
@@ -58,8 +59,9 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
     "--assume",
     multiple=True,
     callback=_names,
-    metavar="PREMISES",
-    help="Treat fixes that need only these premises as safe (comma-separated). See nginxopt explain PREMISE.",
+    metavar="NAMES",
+    help="Treat fixes that need only these premises as safe (comma-separated). See nginxopt explain PREMISE. A path is "
+    "that of the main file that includes the fragments; stock is the one that comes with nginx.",
 )
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes in --fix and --diff.")
 @click.option("--diff", is_flag=True, help="Show the changes of --fix; write nothing.")
@@ -119,7 +121,9 @@ def command(
     refuse_overwriting(call, inputs)
     host = _host(inputs.configs) if with_host else None
     judge = _judge(settings, select, ignore, target, host)
-    judge = replace(judge, assumed=_assumed(assume, settings), is_complete=not inputs.errors)
+    judge = replace(
+        judge, assumed=_assumed(assume, settings), is_complete=not inputs.errors, around=_around(assume, settings)
+    )
     return _run(call, settings, target, judge, inputs, _base(call, read, paths, settings, judge))
 
 
@@ -135,9 +139,19 @@ def _judge(
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
-    from nginxopt.lint import premises
+    from nginxopt.lint import around, premises
 
-    return settings.assume | premises.named(names)
+    return settings.assume | premises.named(name for name in names if not around.is_main(name))
+
+
+def _around(names: Iterable[str], settings: Settings) -> Config | None:
+    """Return the main configuration that fragments are in, if one is named."""
+    from nginxopt.lint import around
+
+    mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])
+    if len(mains) > 1:
+        raise UsageError(f"--assume names two main files, {mains[0]} and {mains[1]}")
+    return around.main(mains[0]) if mains else None
 
 
 def _host(configs: Iterable[Config]) -> Host:
@@ -185,7 +199,7 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
         notes += lint_fixes.write(call, inputs.configs, checked)
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
-    notes += lint_report.missing(checked.configs)
+    notes += [*lint_report.missing(checked.configs), *lint_report.unknown(checked)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
         return InputError.exit_code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from nginxopt.errors import InputError
 from nginxopt.text.plural import be, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nginxopt.cli.lint_base import Base
     from nginxopt.cli.lint_call import Call
@@ -80,6 +81,19 @@ def missing(configs: Iterable[Config]) -> list[Note]:
             path = include.args[0]
             notes.append(Note(f"{path} {reason} and is not checked", include.source, path.span))
     return notes
+
+
+def unknown(checked: Checked) -> Iterator[Note]:
+    """Yield a note with the number of rules that asked for what may be around a fragment."""
+    from nginxopt.lint.report.model import Note
+
+    names = Counter(name for asked in checked.unknown.values() for name in sorted(asked))
+    if names:
+        shown = ", ".join(name for name, _ in names.most_common(3))
+        yield Note(
+            f"{count(len(checked.unknown), 'rule')} asked for settings that may be around a fragment, such as {shown}: "
+            "--assume FILE names its main file, --assume stock the one that comes with nginx"
+        )
 
 
 def report(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from nginxopt._native import captures as _captures
-from nginxopt._native import common_subject
+from nginxopt._native import common_subject, pattern_facts
 from nginxopt._native import gives_up as _gives_up
+from nginxopt.text import encode
 
 
 @cache
@@ -27,6 +28,12 @@ def likely(inside: tuple[bytes, ...], outside: tuple[bytes, ...] = (), *, is_uri
 def gives_up(pattern: bytes, subject: bytes) -> bool:
     """Return whether PCRE2 reaches its match limit on a subject, as nginx does, which answers 500. Up to a second."""
     return bool(_gives_up(pattern, subject))
+
+
+def group_count(pattern: str) -> int | None:
+    """Return the number of groups of a pattern; None for one that is not read."""
+    facts = pattern_facts(encode(pattern))
+    return None if facts is None else facts[1]
 
 
 def _is_so(subject: bytes, inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:

@@ -23,6 +23,8 @@ def _check(level: Level, target: Version, extra: frozenset[str]) -> None:
     for directive in level.directives:
         wrong = fault(directive, here, target, extra)
         message = wrong.message if wrong else None
+        if not wrong and directive.name == "if":
+            message = _without_parentheses(directive)
         if not wrong and is_once(str(directive.name), here, target, extra):
             message = _duplicate(directive, earlier)
         if message is not None:
@@ -31,6 +33,13 @@ def _check(level: Level, target: Version, extra: frozenset[str]) -> None:
             _check(next(inner), target, extra)
     for block in inner:  # around a fragment there is nothing but its level
         _check(block, target, extra)
+
+
+def _without_parentheses(condition: Directive) -> str | None:
+    """Return why nginx refuses an `if` whose condition does not begin with a parenthesis (`ngx_http_rewrite_if`)."""
+    start = condition.span.start + len(condition.name)
+    is_bare = condition.source.data[start : condition.span.end].lstrip()[:1] in (b"$", b"!", b"-")
+    return f'invalid condition "{condition.args[0]}"' if is_bare and condition.args else None
 
 
 def _duplicate(directive: Directive, earlier: dict[str, Directive]) -> str | None:
