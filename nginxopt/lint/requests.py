@@ -121,7 +121,12 @@ class Answer:
 
     def witness(self, shows: str) -> Witness:
         """Return the request as a witness of what a clause says."""
-        return Witness(self.url, shows, self.asked.method, self.asked.headers, self.asked.client)
+        asked_for = [self.file] if self.file is not None and not self.is_known else []
+        assume = (
+            *(f"exists={path}" for path in (*self.asked.existing, *asked_for)),
+            *(f"missing={path}" for path in self.asked.missing),
+        )
+        return Witness(self.url, shows, self.asked.method, self.asked.headers, self.asked.client, assume)
 
 
 class Requests:
