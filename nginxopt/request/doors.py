@@ -18,11 +18,13 @@ from nginxopt.request.model import Model
 from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import SocketForm
+from nginxopt.semantics.subjects import shortest
 
 WORLD = World(may_send_more=True)
 """Clients send what they like besides the URL."""
 
 _EXACT = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_HOST = rb"^[a-z0-9]+(?:[.-][a-z0-9]+)*$"
 _MOST_NAMES = 8
 """The number of hosts that are tried for a server."""
 _NO_NAMES = ("localhost", "host.invalid")
@@ -113,6 +115,7 @@ class Doors:
         yield from (f"www{name[1:]}" for name in names if name.startswith("*."))
         yield from (name[1:] for name in names if name.startswith("."))
         yield from (f"{name[:-1]}test" for name in names if name.endswith(".*") and _EXACT.fullmatch(name[:-2]))
+        yield from (host for name in names if name.startswith("~") for host in _matching(name[1:]))
         if socket["default"] == server:
             yield from _NO_NAMES
         yield from (name for name in exact if len(self._owners[socket["port"], name]) > 1)
@@ -169,6 +172,13 @@ class Doors:
             },
         }
         return Door(url, url.site, address, json.dumps(form))
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """Yield a host that a pattern matches, if there is one."""
+    host = shortest((b"(?i)" + pattern.encode("latin-1"), _HOST))
+    if host is not None:
+        yield host.decode("ascii")
 
 
 def _place(socket: SocketForm) -> tuple[str, str]:
