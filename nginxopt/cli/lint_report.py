@@ -11,11 +11,12 @@ import click
 
 from nginxopt.cli import stdout
 from nginxopt.errors import InputError
-from nginxopt.text.plural import count
+from nginxopt.text.plural import be, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from nginxopt.cli.lint_base import Base
     from nginxopt.cli.lint_call import Call
     from nginxopt.config import Config
     from nginxopt.lint import Diagnostic
@@ -51,6 +52,22 @@ def beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: lis
     if compared.note:
         notes.append(Note(compared.note))
     return compared.diagnostics
+
+
+def beside_base(base: Base | None, diagnostics: tuple[Diagnostic, ...], notes: list[Note]) -> tuple[Diagnostic, ...]:
+    """Return the findings that a revision does not have; add its messages to `notes`."""
+    if base is None:
+        return diagnostics
+    from nginxopt.lint.report.model import Note
+
+    left = base.leaves(diagnostics)
+    if len(left) < len(diagnostics):
+        hidden = len(diagnostics) - len(left)
+        notes.append(Note(f"{count(hidden, 'finding')} {be(hidden)} in {base.name} already"))
+    if base.unread:
+        unread = count(base.unread, "file")
+        notes.append(Note(f"{unread} of {base.name} cannot be read: all their findings count as new"))
+    return left
 
 
 def missing(configs: Iterable[Config]) -> list[Note]:
