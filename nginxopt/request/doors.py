@@ -51,11 +51,14 @@ class Door:
 class Doors:
     """The doors of a site.
 
+    Servers whose only names are patterns have a door if `by_patterns`: a host that a pattern matches may not exist.
+
     Attributes:
         world: What is known of the world, as the model reads it: clients may send more than the requests have.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, by_patterns: bool = False) -> None:
+        self._by_patterns = by_patterns
         self.world = json.dumps(WORLD.form())
         self._model = model
         self._form = model.site.site
@@ -115,7 +118,8 @@ class Doors:
         yield from (f"www{name[1:]}" for name in names if name.startswith("*."))
         yield from (name[1:] for name in names if name.startswith("."))
         yield from (f"{name[:-1]}test" for name in names if name.endswith(".*") and _EXACT.fullmatch(name[:-2]))
-        yield from (host for name in names if name.startswith("~") for host in _matching(name[1:]))
+        if self._by_patterns:
+            yield from (host for name in names if name.startswith("~") for host in _matching(name[1:]))
         if socket["default"] == server:
             yield from _NO_NAMES
         yield from (name for name in exact if len(self._owners[socket["port"], name]) > 1)
