@@ -74,7 +74,8 @@ _RESOLVES = Version(1, 27, 3)
 
 _PUBLIC = re.compile(r"(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+\.?", re.IGNORECASE)
 _PRIVATE = re.compile(
-    r"\.(?:local|localdomain|internal|intranet|lan|home|corp|private|svc|cluster|test|example)\.?$", re.I
+    r"\.(?:local|localdomain|internal|intranet|lan|home|corp|private|svc|cluster|consul|docker|prod|staging|stage|test|example)\.?$",
+    re.I,
 )
 
 
