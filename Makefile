@@ -70,12 +70,12 @@ rust-test: $(VENV)/.built
 	$(call title,cargo test)
 	@cargo test --quiet $(CRATE)
 
-# A third process works while others wait for nginx, containers and builds.
+# Four processes: a third of the time, tests wait for nginx, containers and builds.
 # Without nginx or containers, their tests are skipped, so the coverage threshold does not apply.
 python-test: $(VENV)/.built $(VENV)/.tools packages
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null && docker version >/dev/null 2>&1 || echo --cov-fail-under=0); \
-	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 3 --cov $$floor </dev/null
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 4 --cov $$floor </dev/null
 
 # Laws are put to fewer examples, and only those tests of the project are run that build nothing.
 quick-test: $(VENV)/.built $(VENV)/.tools

@@ -237,6 +237,12 @@ def common_subject(inside: Sequence[bytes], outside: Sequence[bytes], is_uri: bo
     to be, the shortest; None if the search was given up. Some ms for the worst question.
     """
 
+def gives_up(pattern: bytes, subject: bytes) -> bool | None:
+    """Return whether PCRE2 reaches a limit of its own, such as the match limit, on a subject: nginx answers 500.
+
+    None for a pattern that it does not compile. Up to a second.
+    """
+
 def captures(pattern: bytes, subject: bytes) -> tuple[list[bytes | None], list[tuple[bytes, bytes]]] | None:
     """Return what a pattern, in PCRE's syntax, captures: the whole match and the groups, and the groups by name.
 

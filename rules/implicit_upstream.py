@@ -128,7 +128,7 @@ def _is_rare(pass_: Pass) -> bool:
     location = pass_.level.around("location")
     return location is not None and (
         (locations.modifier(location) == "=" and locations.path(location) != "/")
-        or any(_RARE.search(word) for word in location.args)
+        or any(_RARE.search(word) for word in (*location.args, pass_.uri or ""))
     )
 
 

@@ -1,6 +1,7 @@
 """`proxy_buffering off`: a slow client keeps an upstream connection busy
 
-Flags `proxy_buffering off` where requests are passed on and nothing suggests that responses are streams.
+Flags `proxy_buffering off` (`fastcgi_`, `uwsgi_`, `scgi_`) where requests are passed on and nothing suggests that
+responses are streams.
 
 Does not flag streams: WebSockets and other upgrades; a location or comment that mentions events, streams, sockets, logs
 or the like; a read timeout of 5 minutes or more; `proxy_request_buffering off` as well (uploads and registries); or
@@ -16,6 +17,13 @@ response at once. A response that must not be buffered can say so itself: `X-Acc
 location / {
     proxy_pass http://10.0.0.1:8080;
     proxy_buffering off;
+}
+```
+
+```nginx server
+location / {
+    uwsgi_pass 127.0.0.1:3031;
+    uwsgi_buffering off;
 }
 ```
 
@@ -57,6 +65,8 @@ from nginxopt.config import Comment, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pools, rule
 from nginxopt.semantics import Level, Pass
 
+BUFFERING = ("proxy", "fastcgi", "uwsgi", "scgi")
+
 LONG = 300
 """The `proxy_read_timeout` in seconds from which responses are considered streams."""
 
@@ -74,7 +84,7 @@ def check(model: Model) -> Iterator[Finding]:
     by_directive: dict[Directive, list[Pass]] = {}
     for pass_ in model.passes:
         setting = pass_.setting("buffering")
-        if pass_.protocol == "proxy" and setting.directive and setting.value == "off":
+        if pass_.protocol in BUFFERING and setting.directive and setting.value == "off":
             by_directive.setdefault(setting.directive, []).append(pass_)
     for directive, passes in by_directive.items():
         plain = [pass_ for pass_ in passes if not _streams(pass_, directive)]
@@ -85,7 +95,9 @@ def check(model: Model) -> Iterator[Finding]:
 def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:
     places = "" if total == 1 else f" in {len(plain)} of {total} places"
     fix = (
-        Fix("delete `proxy_buffering off`", (layout.delete(directive),), Safety.UNSAFE) if len(plain) == total else None
+        Fix(f"delete `{directive.name} off`", (layout.delete(directive),), Safety.UNSAFE)
+        if len(plain) == total
+        else None
     )
     return Finding(
         directive.source,

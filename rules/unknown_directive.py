@@ -50,13 +50,13 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
-from nginxopt.semantics import directives
+from nginxopt.semantics import commands, directives
 
 
 @rule(severity=Severity.ERROR, category="config", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find names that differ from a directive of nginx by a letter or two."""
-    rows = _is_of_rows(model)
+    rows = commands.is_of_rows(model.config)
     for directive, scope in model.config.walk():
         if directive.name in directives.NAMES or not directives.BLOCKS.issuperset(scope.context):
             continue
@@ -65,12 +65,6 @@ def check(model: Model) -> Iterator[Finding]:
         similar = directives.nearest(str(directive.name))
         if similar:
             yield _finding(directive, similar)
-
-
-def _is_of_rows(model: Model) -> bool:
-    """Whether most top-level names are unknown: the file is included in a `map`, or belongs to another program."""
-    names = [directive.name for directive in model.config.main.block.unfolded()]
-    return sum(name in directives.NAMES for name in names) * 2 < len(names)
 
 
 def _finding(directive: Directive, similar: tuple[str, ...]) -> Finding:

@@ -5,7 +5,9 @@ nginx keeps 32 connections by default.
 
 Does not flag upstreams that opt out: `keepalive` is commented out, or every pass to the upstream sends
 `Connection: close`, sets HTTP/1.0, serves a WebSocket (`Connection: upgrade`), or uses FastCGI without
-`fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections.
+`fastcgi_keep_conn on`. uwsgi and SCGI cannot keep connections. A literal `Connection: upgrade` in `location /` is sent
+with every request of the site, and nginx keeps these connections in a pool. An upstream that a variable always names
+(`set $app http://app; proxy_pass $app;`) is one like any other.
 
 Only requests that use HTTP/1.1 and leave the connection open use a pool, so the fix also adds `proxy_http_version 1.1`
 and an empty `Connection` header to the locations that lack them. For an upstream with a pool, `proxy-http-version` and
@@ -26,6 +28,21 @@ upstream app {
 server {
     location / {
         proxy_pass http://app;
+    }
+}
+```
+
+```nginx http 1.22.1
+upstream app {
+    server 10.0.0.1:8080;
+}
+server {
+    set $app http://app;
+    location / {
+        proxy_pass $app;
+        proxy_http_version 1.1;
+        proxy_set_header Upgrade $http_upgrade;
+        proxy_set_header Connection "upgrade";
     }
 }
 ```

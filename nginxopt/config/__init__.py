@@ -2,7 +2,8 @@
 
 Input is paths, text or the output of `nginx -T`; output is a `Config`: the main file, the files it includes, and each
 directive with its words and their byte spans. `Config.walk` yields each directive with its `Scope`, the block that
-contains it as nginx reads it. `layout` makes edits in the style of the file. It also
+contains it as nginx reads it. `layout` makes edits in the style of the file, and `declarations` says what each release
+of nginx declares of its directives. It also
 exports the parts of a `Config` and of its edits that `nginxopt.text` defines: `Source`, `Span`, `Edit`, `Change`, ...
 """
 
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.config import layout
+    from nginxopt.config import declarations, layout
     from nginxopt.config.configuration import Config, load, load_text, reread
     from nginxopt.config.context import Context
     from nginxopt.config.reader import File
@@ -34,6 +35,7 @@ __all__ = [
     "Source",
     "Span",
     "Token",
+    "declarations",
     "decode",
     "directive_at",
     "encode",

@@ -1,16 +1,19 @@
 """Contexts: where directives are allowed, and where a file may be included, inferred from its directives.
 
 A context is the tuple of the names of the enclosing blocks: `()` is the main one, `("http", "server")` a
-server's. The allowed contexts of directives come from crossplane's table, which was made from nginx's
-sources (the `NGX_HTTP_SRV_CONF`-like masks of `ngx_command_t`).
+server's. The contexts in which a directive is allowed are those of any release; for the directives of NGINX Plus, whose
+sources are not public, those of crossplane.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from crossplane.analyzer import CONTEXTS, DIRECTIVES, NGX_CONF_BLOCK
 
+from nginxopt.config.declarations import PLACES, declarations
 from nginxopt.config.tree import Block, Bulk, Directive
 from nginxopt.errors import UsageError
 
@@ -24,7 +27,9 @@ def _full(context: Context) -> Context:
     return _LOCATION + context[2:] if context[:2] == ("http", "location") else context
 
 
-_MASKS: dict[Context, int] = {_full(tuple(context)): mask for context, mask in CONTEXTS.items()}
+_MASKS: dict[Context, int] = {
+    _full(() if place == "main" else tuple(place.split("/"))): bit for place, bit in PLACES.items()
+}
 
 _BLOCKS = {context[-1] for context in _MASKS if context}
 """The names of the blocks that are contexts."""
@@ -109,11 +114,17 @@ def _contradicts(context: Context, mask: int) -> bool:
 
 
 def _mask(name: str, is_block: bool) -> int | None:
-    """Return the contexts of a directive as a mask; None for an unknown one."""
+    """Return the places of a directive as a mask; None for an unknown one."""
+    places = [declaration.places for declaration in declarations(name) if declaration.has_block == is_block]
+    if not declarations(name):
+        return _of_plus(name, is_block)
+    return reduce(or_, places, 0)
+
+
+def _of_plus(name: str, is_block: bool) -> int | None:
+    """Return the places of a directive of NGINX Plus as a mask."""
     if name not in DIRECTIVES:
         return None
     masks = [mask for mask in DIRECTIVES[name] if bool(mask & NGX_CONF_BLOCK) == is_block]
-    result = 0
-    for mask in masks:
-        result |= mask
-    return result
+    contexts = (_full(tuple(context)) for context, bit in CONTEXTS.items() if any(mask & bit for mask in masks))
+    return reduce(or_, (_MASKS.get(context, 0) for context in contexts), 0)

@@ -12,10 +12,15 @@ from nginxopt.lazy import attributes
 if TYPE_CHECKING:
     from nginxopt.lint import (
         access,
+        backtracking,
         capacity,
+        controlled,
         cost,
         headers,
         inheritance,
+        names,
+        newlines,
+        origins,
         pooling,
         pools,
         reaching,
@@ -48,6 +53,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.requests import FOREIGN, Answer, Asked
     from nginxopt.lint.witness import Witness
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
+    from nginxopt.rewrite.patterns import pattern_error
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
     from nginxopt.rewrite.sections import transparent
     from nginxopt.rewrite.suspicious import without_captures
@@ -92,10 +98,16 @@ __all__ = [
     "Version",
     "Witness",
     "access",
+    "backtracking",
     "capacity",
+    "controlled",
     "cost",
     "headers",
     "inheritance",
+    "names",
+    "newlines",
+    "origins",
+    "pattern_error",
     "pooling",
     "pools",
     "reaching",
@@ -139,6 +151,7 @@ __getattr__ = attributes(
             "REDIRECTS",
             "RedirectChain",
         ),
+        "nginxopt.rewrite.patterns": ("pattern_error",),
         "nginxopt.rewrite.suspicious": ("without_captures",),
         "nginxopt.rewrite.planning": (
             "Dead",

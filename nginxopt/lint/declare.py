@@ -100,6 +100,7 @@ class Rule:
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
         host: Whether it checks the machine, and finds nothing without one.
         by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.cost`).
+        by_release: Whether its findings follow what each release declares (`nginxopt.config.declarations`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
     """
 
@@ -115,6 +116,7 @@ class Rule:
     scenario: str | None = None
     host: bool = False
     by_cost: bool = False
+    by_release: bool = False
     highest: Severity | None = None
     witness: bool = False
 
@@ -160,6 +162,7 @@ def rule(
     scenario: str | None = None,
     host: bool = False,
     by_cost: bool = False,
+    by_release: bool = False,
     highest: Severity | None = None,
     witness: bool = False,
 ) -> Callable[[Check], Rule]:
@@ -180,6 +183,7 @@ def rule(
             scenario=scenario,
             host=host,
             by_cost=by_cost,
+            by_release=by_release,
             highest=highest,
             witness=witness,
         )

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from nginxopt.config import Config, Directive
+from nginxopt.config import Config, Directive, Scope
 from nginxopt.lint.redirecting import may_chain
+from nginxopt.lint.settled import settled
 from nginxopt.semantics import (
     PROTOCOLS,
     Address,
@@ -16,6 +17,7 @@ from nginxopt.semantics import (
     Listen,
     Pass,
     Upstream,
+    commands,
     endpoints,
     levels,
     read_listens,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.requests import Requests
     from nginxopt.request.redirects import RedirectChain
     from nginxopt.rewrite.planning import Plan
+    from nginxopt.semantics.commands import Fault
     from nginxopt.system.host import Host
 
 _OTHERS = {"stream", "mail"}
@@ -79,8 +82,17 @@ class Model:
     def passes(self) -> tuple[Pass, ...]:
         """All directives that pass requests to another server."""
         names = [f"{protocol}_pass" for protocol in PROTOCOLS]
-        passes = (read_pass(directive, level, self.upstreams) for directive, level in self.each(*names))
+        passes = (self._read_pass(directive, level) for directive, level in self.each(*names))
         return tuple(pass_ for pass_ in passes if pass_ is not None)
+
+    def _read_pass(self, directive: Directive, level: Level) -> Pass | None:
+        """Return a pass; if its target is a variable that always names one upstream, as if it named the upstream."""
+        pass_ = read_pass(directive, level, self.upstreams)
+        if pass_ is None or not (self.upstreams and "$" in pass_.host):
+            return pass_
+        target = settled(self, level, str(directive.args[0]))
+        named = read_pass(directive, level, self.upstreams, target) if target else None
+        return named if named is not None and named.upstream else pass_
 
     @cached_property
     def passes_at(self) -> dict[Level, list[Pass]]:
@@ -105,6 +117,11 @@ class Model:
     def endpoints(self) -> dict[Address, Endpoint]:
         """The addresses of http, with the servers of each."""
         return endpoints(self.listens)
+
+    @cached_property
+    def faults(self) -> tuple[tuple[Directive, Scope, Fault], ...]:
+        """The directives that nginx refuses for their place, arguments or its release, with the reason."""
+        return tuple(commands.faults(self.config, self.target))
 
     @cached_property
     def plan(self) -> Plan:

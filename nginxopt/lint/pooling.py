@@ -30,6 +30,7 @@ from nginxopt.lint.pools import (
     is_check,
     pooled,
     states_http10,
+    upgrades_all,
     users,
     without_pool,
 )
@@ -182,7 +183,8 @@ def may_keep(model: Model, pass_: Pass) -> bool:
     header = connection(model, pass_)
     if pass_.setting("http_version").value == "1.0" and (header is Connection.MAPPED or streams(pass_)):
         return False
-    return header in (Connection.DEFAULT, Connection.CLEAR, Connection.CLIENT, Connection.KEEP_ALIVE, Connection.MAPPED)
+    kept = (Connection.DEFAULT, Connection.CLEAR, Connection.CLIENT, Connection.KEEP_ALIVE, Connection.MAPPED)
+    return header in kept or upgrades_all(model, pass_)
 
 
 def streams(pass_: Pass) -> bool:

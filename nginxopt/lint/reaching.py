@@ -30,9 +30,9 @@ def reaching(level: Level) -> Iterator[Asked]:
         yield from _through(level, reaching(level.parent))
     elif level.kind == "limit_except" and level.parent is not None:
         yield from (replace(asked, method="DELETE") for asked in reaching(level.parent))
-    elif level.kind == "location":
+    elif level.kind == "location" and level.opener is not None:
         yield from map(Asked, dict.fromkeys(filter(_PLAIN.fullmatch, _uris(level))))
-    elif level.kind in ("server", FRAGMENT):
+    elif level.kind in ("server", "location", FRAGMENT):  # a location of a fragment may have any name
         yield from (Asked(b"/" + end) for end in (*_ENDS, *_FILES))
 
 
@@ -51,21 +51,26 @@ def _uris(location: Level) -> Iterator[bytes]:
 def _of_pattern(location: Level) -> Iterator[bytes]:
     """Yield URIs that a pattern matches and, if possible, none of those before it."""
     pattern = locations.pattern(location)
-    others = [other for other in _siblings(location) if locations.modifier(other) in ("~", "~*")]
-    before = tuple(locations.pattern(other) for other in others[: others.index(location)])
+    before = tuple(map(locations.pattern, filter(_has_pattern, _shortly_before(location))))
     outer = location.parent
     prefix: tuple[bytes, ...] = ()
     if outer is not None and outer.kind == "location" and locations.modifier(outer) in ("", "^~"):
         prefix = (b"^" + re.escape(encode(locations.path(outer))),)
-    for outside in dict.fromkeys((before[-_MOST:], ())):
+    for outside in dict.fromkeys((before, ())):
         uri = shortest((pattern, b"^/", *prefix), outside, is_uri=True)
         if uri is not None:
             yield uri
 
 
-def _siblings(location: Level) -> list[Level]:
+def _shortly_before(location: Level) -> list[Level]:
+    """Return the last levels before a location, which may take its URIs."""
     levels = location.parent.levels if location.parent else [location]
-    return [level for level in levels if level.kind == "location"]
+    place = levels.index(location)
+    return levels[max(0, place - _MOST) : place]
+
+
+def _has_pattern(level: Level) -> bool:
+    return level.kind == "location" and locations.modifier(level) in ("~", "~*")
 
 
 def _through(level: Level, requests: Iterator[Asked]) -> Iterator[Asked]:

@@ -161,12 +161,12 @@ class Requests:
     def first(self, level: Level, *requests: Asked) -> Answer | None:
         """Return the first answer that settles in a level or inside it; None if there is none.
 
-        Files that decide whether it does are taken to be missing, as for `try_files`.
+        Files that decide whether it does are taken to be missing, or else to exist, as for `try_files`.
         """
         return next((answer for answer in self.all(level, *requests) if answer.is_in(level)), None)
 
     def all(self, level: Level, *requests: Asked) -> Iterator[Answer]:
-        """Yield the answers to requests at the server of a level, then those where the files asked for are missing."""
+        """Yield the answers to requests at the server of a level, then with the files that decide, and without."""
         asked_for = list(requests)
         for _ in range(_MOST_FILES):
             further: list[Asked] = []
@@ -175,6 +175,7 @@ class Requests:
                     yield answer
                     if not answer.is_known and answer.file is not None:
                         further.append(replace(asked, missing=(*asked.missing, answer.file)))
+                        further.append(replace(asked, existing=(*asked.existing, answer.file)))
             asked_for = further
 
     @cached_property

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nginxopt.config import declarations
 from nginxopt.errors import MissingError
 from nginxopt.version import Version
 
@@ -38,6 +39,8 @@ class TargetVersion:
 def turning_points(rules: Iterable[Rule]) -> tuple[Version, ...]:
     """Return releases that cover the behaviour of the rules: findings for any nginx equal those for one of them."""
     edges = {edge for rule in rules for edge in (rule.since, rule.until and rule.until.next()) if edge}
+    if any(rule.by_release for rule in rules):
+        edges |= declarations.turning_points()
     return tuple(sorted({OLDEST, *CHANGES, *edges}))
 
 

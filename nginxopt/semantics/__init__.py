@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.semantics import directives, locations, maphash, subjects, values
+    from nginxopt.semantics import commands, directives, locations, maphash, subjects, values
     from nginxopt.semantics.addresses import Address, read_addresses
     from nginxopt.semantics.defaults import PIVOT, default
     from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
@@ -31,6 +31,7 @@ __all__ = [
     "Pass",
     "Setting",
     "Upstream",
+    "commands",
     "default",
     "directives",
     "endpoints",

@@ -1,8 +1,8 @@
 """The names of directives of nginx, NGINX Plus and common modules, and corrections of misspelt names.
 
-crossplane has the names of nginx up to 1.17. What came since is here, as it stands in the `ngx_command_t` tables of
-nginx 1.31.5 (src/); for NGINX Plus and the modules of the nginx project as at nginx.org/en/docs; for the others as in
-the tables of their sources. No list of modules is whole: a name that is not here is not wrong by that.
+nginx's own are those of `nginxopt.config.declarations`. NGINX Plus has those of crossplane, up to 2019, and what came
+since, as at nginx.org/en/docs, as have the modules of the nginx project; the others are as in the tables of their
+sources. No list of modules is whole: a name that is not here is not wrong by that.
 """
 
 from __future__ import annotations
@@ -11,24 +11,7 @@ from functools import cache
 
 from crossplane.analyzer import DIRECTIVES
 
-_NEWER = """
-    acceptex_read add_header_inherit add_trailer_inherit auth_delay client_body_early_read degradation degrade
-    devpoll_changes devpoll_events early_hints epoll_events eventport_events fastcgi_socket_rcvbuf
-    fastcgi_socket_sndbuf grpc_socket_rcvbuf grpc_socket_sndbuf grpc_ssl_certificate_cache grpc_ssl_conf_command
-    gzip_hash gzip_no_buffer gzip_window http2 http2_pool_size http2_streams_index_size http3 http3_hq
-    http3_max_concurrent_streams http3_stream_buffer_size iocp_threads keepalive_min_timeout keepalive_time
-    kqueue_changes kqueue_events max_errors max_headers mp4_start_key_frame open_file_cache_events pass
-    post_acceptex post_action postpone_gzipping proxy proxy_cookie_flags proxy_downstream_buffer
-    proxy_half_close proxy_pass_trailers proxy_smtp_auth proxy_socket_rcvbuf proxy_socket_sndbuf proxy_ssl_alpn
-    proxy_ssl_certificate_cache proxy_ssl_conf_command proxy_upstream_buffer quic_active_connection_id_limit
-    quic_bpf quic_gso quic_host_key quic_retry scgi_socket_rcvbuf scgi_socket_sndbuf ssi_ignore_recycled_buffers
-    ssl_alpn ssl_certificate_cache ssl_certificate_compression ssl_conf_command ssl_ech_file
-    ssl_object_cache_inheritable ssl_ocsp ssl_ocsp_cache ssl_ocsp_responder ssl_reject_handshake tunnel_bind
-    tunnel_buffer_size tunnel_connect_timeout tunnel_next_upstream tunnel_next_upstream_timeout
-    tunnel_next_upstream_tries tunnel_pass tunnel_read_timeout tunnel_send_lowat tunnel_send_timeout
-    tunnel_socket_keepalive tunnel_socket_rcvbuf tunnel_socket_sndbuf userid_flags uwsgi_socket_rcvbuf
-    uwsgi_socket_sndbuf uwsgi_ssl_certificate_cache uwsgi_ssl_conf_command uwsgi_string xml_external_entities
-"""
+from nginxopt.config.declarations import names
 
 _PLUS = """
     auth_jwt_key_cache auth_jwt_require auth_jwt_type auth_oidc auth_require client_id client_secret config_url
@@ -96,11 +79,11 @@ BLOCKS = frozenset(["events", "http", "stream", "mail", "server", "location", "i
 PLUS = frozenset(_PLUS.split())
 """The directives of NGINX Plus that crossplane has not."""
 
-NGINX = frozenset([*DIRECTIVES, *_NEWER.split(), *PLUS])
-"""The directives of nginx up to 1.31.5 and of NGINX Plus."""
+NGINX = names() | frozenset(DIRECTIVES) | PLUS
+"""The directives of nginx from 1.10.0 to 1.31.5 and of NGINX Plus."""
 
-NAMES = frozenset([*DIRECTIVES, *_NEWER.split(), *_PLUS.split(), *_MODULES.split(), *_LOOKALIKES.split()])
-"""The directives of nginx up to 1.31.5, of NGINX Plus, and of the modules that are most in use."""
+NAMES = NGINX | frozenset([*_MODULES.split(), *_LOOKALIKES.split()])
+"""The directives of nginx, of NGINX Plus, and of the modules that are most in use."""
 
 _SHORTEST = 4
 _LONG = 8

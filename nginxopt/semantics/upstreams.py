@@ -85,8 +85,10 @@ class Pass:
         return self.level.setting(f"{self.protocol}_{name}")
 
 
-def read_pass(directive: Directive, level: Level, upstreams: dict[str, Upstream]) -> Pass | None:
-    """Return a `*_pass` directive, parsed; None if it names no target.
+def read_pass(
+    directive: Directive, level: Level, upstreams: dict[str, Upstream], target: str | None = None
+) -> Pass | None:
+    """Return a `*_pass` directive, parsed; None if it names no target. `target` replaces its argument.
 
     As `ngx_parse_url` splits it. Upstreams are found by their name, whatever its case, and only without a port
     (`ngx_http_upstream_add`); where there are variables behind the name too (`ngx_http_upstream_init_request`).
@@ -94,7 +96,7 @@ def read_pass(directive: Directive, level: Level, upstreams: dict[str, Upstream]
     protocol = directive.name.removesuffix("_pass")
     if not directive.args:
         return None
-    text = str(directive.args[0])
+    text = str(directive.args[0]) if target is None else target
     scheme = _SCHEME.match(text)
     address = text[scheme.end() :] if scheme else text
     host, port, uri = _split(address, has_uri=protocol == "proxy")

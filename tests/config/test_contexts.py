@@ -32,7 +32,7 @@ from tests.config.texts import rewrites, write
         (b"listen 80; events {}", []),
         (b"/a b; unknown_directive c;", []),
         (b"server { listen 80; location / { proxy_pass http://x; } }", ["http"]),
-        (b"server { listen 80; server_name a; }", ["http", "mail"]),
+        (b"server { listen 80; server_name a; }", ["http", "mail", "stream"]),
         (b"server { listen 53 udp; proxy_pass x; }", ["stream"]),
         (b"server { listen 25; protocol smtp; }", ["mail"]),
         (b"server { listen 80; include x; unknown a; }", ["http", "mail", "stream"]),

@@ -32,7 +32,18 @@ CASES: dict[str, tuple[str, str, str, int]] = {
     ),
     "every pass says close": ("upstream-keepalive-missing", at(CLOSE, upstream=APP), OLD, 0),
     "every pass states HTTP/1.0": ("upstream-keepalive-missing", at("proxy_http_version 1.0;", upstream=APP), OLD, 0),
-    "only WebSockets": ("upstream-keepalive-missing", at(V11, f"{WS} 'Upgrade';", upstream=APP), OLD, 0),
+    "only WebSockets": (
+        "upstream-keepalive-missing",
+        at(V11, f"{WS} 'Upgrade';", upstream=APP).replace("location /", "location /ws"),
+        OLD,
+        0,
+    ),
+    "a literal upgrade for the whole site": (
+        "upstream-keepalive-missing",
+        at(V11, f"{WS} 'Upgrade';", upstream=APP),
+        OLD,
+        1,
+    ),
     "FastCGI that does not keep": (
         "upstream-keepalive-missing",
         f"{APP} server {{ location / {{ fastcgi_pass app; }} }}",

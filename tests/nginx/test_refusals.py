@@ -206,6 +206,29 @@ def test_variables_of_later_versions(stage: Stage, http: str) -> None:
     assert (expected or "").partition(" in nginx.conf")[0] == (found or "").partition(" in nginx.conf")[0]
 
 
+@pytest.mark.parametrize(
+    "http",
+    [
+        "server { if $arg_x { return 403; } }",
+        "server { if !-f $uri { return 403; } }",
+        'server { if "($arg_x)" { return 403; } }',
+        "server { if ( $arg_x ) { return 403; } }",
+        "server { if ($1) { return 403; } }",
+        "server { if ($uri/ ~ a) { return 403; } }",
+        "server { if ($arg_x/ ~ a) { return 403; } }",
+        "map $uri $uri/ { a b; } server { if ($uri/ = b) { return 403; } }",
+        "geo uri $x { default 0; } server { return 200 $x; }",
+        "geo $uri/ $x { default 0; } server { return 200 $x; }",
+        "geo ${uri} $x { default 0; } server { return 200 $x; }",
+        "geo $uri $x { default 0; } server { return 200 $x; }",
+    ],
+)
+def test_variables_as_whole_words(stage: Stage, http: str) -> None:
+    """A condition begins with a parenthesis, and nginx takes the whole word for the name of a variable there."""
+    expected, found = _said(stage, http), refused(_whole(http), stage)
+    assert (expected or "").partition(" in nginx.conf")[0] == (found or "").partition(" in nginx.conf")[0]
+
+
 @pytest.mark.no_cover
 def test_random_mistakes_are_refused(stage: Stage) -> None:
     """nginx and the model refuse the same sites."""

@@ -25,6 +25,7 @@ from nginxopt.version import Version
 from tests.lintcheck import fixed, read
 
 REQUESTS = 20
+OLD = Version(1, 22, 1)
 PREMISES_OF_POOLS = frozenset([HTTP11_BACKENDS, IDLE_CONNECTIONS])
 POOL_RULES = ("upstream-keepalive-missing", "proxy-http-version", "proxy-connection-not-cleared")
 
@@ -38,6 +39,7 @@ SERVER = "server unix:temp/b.sock;"
 CLEAR = 'proxy_set_header Connection "";'
 HTTP11 = "proxy_http_version 1.1;"
 MAP = "map $http_upgrade $connection_upgrade {{ default upgrade; '' {}; }}"
+UPGRADE = "proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection"
 WEBSOCKET = f"{HTTP11} proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;"
 
 
@@ -142,6 +144,21 @@ COUNTS = {
         20,
     ),
     "a WebSocket map without": (Setup(MAP.format("''") + upstream("keepalive 32;"), location(WEBSOCKET)), 1, 1),
+    "a literal upgrade on every request": (
+        Setup(upstream("keepalive 32;"), location(f'{HTTP11} {UPGRADE} "upgrade";')),
+        1,
+        1,
+    ),
+    "an upstream in a variable": (
+        Setup(upstream("keepalive 32;"), f"set $to http://app; location / {{ proxy_pass $to; {HTTP11} {CLEAR} }}"),
+        1,
+        1,
+    ),
+    "an upstream in a variable behind a scheme": (
+        Setup(upstream("keepalive 32;"), f"location / {{ set $to app; proxy_pass http://$to/; {HTTP11} {CLEAR} }}"),
+        1,
+        1,
+    ),
     "the method behind the pool": (Setup(upstream("keepalive 32; least_conn;"), location(HTTP11 + CLEAR)), 20, 1),
     "the method before the pool": (Setup(upstream("least_conn; keepalive 32;"), location(HTTP11 + CLEAR)), 1, 1),
 }
@@ -165,6 +182,7 @@ MENDED = {
         + "\nlocation /other { proxy_pass http://127.0.0.1:1; }",
     ),
     "headers of http": Setup("proxy_set_header X-B '1;2';\n" + upstream(""), location()),
+    "in a variable": Setup(upstream(""), "set $to http://app;\nlocation / {\nproxy_pass $to;\n}"),
     "in one line": Setup(f"upstream app {{ {SERVER} }}", "location / { proxy_pass http://app; }"),
 }
 
@@ -180,6 +198,16 @@ def test_one_run_reaches_one_connection(binary: nginx.Binary, setup: Setup) -> N
     }
     assert seen(after)["connection_header"] == ""
     assert seen(after)["protocol"] == "HTTP/1.1"
+
+
+def test_a_literal_upgrade_hides_no_missing_pool(binary: nginx.Binary) -> None:
+    """With a literal `Connection: upgrade` for the whole site, the missing pool is reported, and its fix is enough."""
+    setup = Setup(upstream(""), location(f'{HTTP11}\n{UPGRADE} "upgrade";'))
+    assert connections(asked(binary, setup)) == (REQUESTS if target(binary) < PIVOT else 1)
+    after = setup.fixed_by(*POOL_RULES, target=OLD)
+    assert "keepalive 32;" in after.http
+    assert after.server == setup.server
+    assert connections(asked(binary, after)) == 1
 
 
 @pytest.mark.parametrize("setup", [MENDED["nothing is stated"], MENDED["headers of the location"]])

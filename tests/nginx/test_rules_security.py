@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+import warnings
 from collections.abc import Mapping
 from urllib.parse import urlsplit
+
+import pytest
 
 from nginxopt.lint import Diagnostic, Witness
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from tests.lintcheck import diagnose, fixed
+from tests.nginx.example import certificate
 
 SECRET = b"not to be read"
 FILES = {"html/shop/files/a.txt": b"a file", "html/shop/secret": SECRET}
@@ -129,3 +135,199 @@ def test_everybody_gets_the_status_page(binary: nginx.Binary) -> None:
     after = fixed("status-exposed", before, context="server").decode()
     assert b"Active connections" in answered(binary, after, witness)
     assert b" 403 " in answered(binary, after.replace("127.0.0.1", "10.0.0.1"), witness)
+
+
+SPLIT = {
+    "Location": "return 302 https://b.test$uri;\n",
+    "Location of a rewrite": "rewrite ^ https://b.test$uri redirect;\n",
+    "a capture": "location ~ ^/user/([^/]*)$ {\n    return 302 /u/$1;\n}\n",
+    "a header": "location / {\n    add_header X-Path $uri;\n    return 200 ok;\n}\n",
+    "a variable": "location ~ ^/a/(?<rest>[^/]*)$ {\n    set $copy $rest;\n    return 302 /b/$copy;\n}\n",
+}
+
+
+@pytest.mark.parametrize("server", SPLIT.values(), ids=SPLIT)
+def test_a_path_writes_headers(each_binary: nginx.Binary, server: str) -> None:
+    """The witness of `response-splitting` gets a header that nginx was not to send."""
+    witness = witness_of("response-splitting", server)
+    assert b"\r\nX-Injected:1\r\n" in answered(each_binary, server, witness)
+    after = fixed("response-splitting", server, context="server").decode()
+    if after != server:
+        assert b"\r\nX-Injected:1" not in answered(each_binary, after, witness)
+
+
+def test_a_path_writes_headers_to_the_upstream(each_binary: nginx.Binary) -> None:
+    """The upstream gets a header out of the path of the witness, or a request line that ends early: one of HTTP/0.9."""
+    echo = b'server { listen unix:temp/echo; return 200 "[$server_protocol $http_x_injected]"; }'
+    for location, got in (
+        ("location / { proxy_pass http://unix:temp/echo:$uri; }", b"[ ]"),
+        ("location / { proxy_set_header X-Path $uri; proxy_pass http://unix:temp/echo:/; }", b" 1]"),
+    ):
+        witness = witness_of("response-splitting", location)
+        assert got in answered(each_binary, location, witness, http=echo)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "location ~ ^/old/(.*)$ { return 301 /new/$1; }",
+        "location ~ ^/item/([^/]*)$ { rewrite ^/item/([^/]*)$ /items/$1 permanent; }",
+        "return 301 https://b.test$request_uri;",
+    ],
+)
+def test_what_nginx_escapes_is_no_header(each_binary: nginx.Binary, server: str) -> None:
+    """What looks the same and is not flagged sends no such header, for a line end in any part of the path."""
+    assert not found("response-splitting", server)
+    for path in ("/old/%0d%0aX-Injected:1", "/item/%0d%0aX-Injected:1", "/%0d%0aX-Injected:1"):
+        assert b"\r\nX-Injected:1" not in answered(each_binary, server, Witness(f"http://a{path}", "nothing"))
+
+
+ORIGINS = {
+    "a map": (
+        "http",
+        "map $http_origin $allowed {{\n    {pattern} $http_origin;\n}}\n"
+        "server {{\n    add_header Access-Control-Allow-Origin $allowed;\n    return 200 ok;\n}}\n",
+        b"Access-Control-Allow-Origin: ",
+    ),
+    "a condition": (
+        "server",
+        'location / {{ if ($http_origin !~ "{bare}") {{ return 403; }} return 200 ok; }}',
+        b" 200 ",
+    ),
+}
+PATTERNS = (
+    r"example\.com",
+    r"^https://example\.com",
+    r"^https://([^/]+)?example\.com$",
+    r"^https?://www.example\.com$",
+)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize(("context", "text", "shown"), ORIGINS.values(), ids=ORIGINS)
+def test_a_foreign_origin_passes(
+    each_binary: nginx.Binary, pattern: str, context: str, text: str, shown: bytes
+) -> None:
+    """nginx takes the origin of the witness of `origin-accepted`, which is not below the domain of the pattern."""
+    config = text.format(pattern=f"~{pattern}", bare=pattern)
+    witness = witness_of("origin-accepted", config, context)
+    (header,) = witness.headers
+    assert not header.endswith((".example.com", "//example.com"))
+    http, server = config.partition("server {")[::2] if context == "http" else ("", config)
+    server = server.rstrip().removesuffix("}") if context == "http" else server
+    assert shown in answered(each_binary, server, witness, http=http.encode())
+
+
+def test_every_origin_is_repeated(each_binary: nginx.Binary) -> None:
+    """The response to the witness of `origin-accepted` allows its origin, with credentials."""
+    server = (
+        "add_header Access-Control-Allow-Origin $http_origin;\n"
+        "add_header Access-Control-Allow-Credentials true;\nlocation / { return 200 ok; }\n"
+    )
+    answer = answered(each_binary, server, witness_of("origin-accepted", server))
+    assert b"Access-Control-Allow-Origin: https://evil.test" in answer
+    assert b"Access-Control-Allow-Credentials: true" in answer
+
+
+TARGETS = (
+    "location /fetch/ { proxy_pass http://$arg_host/; }",
+    "location /fetch/ { proxy_pass $http_x_url; }",
+    "location ~ ^/port/(\\d+)/(.*)$ { proxy_pass http://127.0.0.1:$1/$2; }",
+    "location ~ ^/to/([^/]+)/ { set $target $1; proxy_pass http://$target/; }",
+)
+
+
+@pytest.mark.parametrize("server", TARGETS)
+def test_the_client_chooses_the_server(each_binary: nginx.Binary, server: str) -> None:
+    """The witness of `ssrf-target` reaches a server at a port of 127.0.0.1 that the configuration does not name."""
+    witness = witness_of("ssrf-target", server)
+    servers = [server.encode(), b'return 200 "an inner server";']
+    with nginx.Instance(binary=each_binary, servers=servers) as instance, instance.client() as client:
+        port = str(instance.ports[1])
+        headers = tuple(header.replace("6379", port) for header in witness.headers)
+        sent = Witness(witness.url.replace("6379", port).replace("localhost", "127.0.0.1"), "it", headers=headers)
+        assert client.ask([request_of(sent)])[0].endswith(b"an inner server")
+
+
+REPEATED = {
+    "a location": "location ~ ^/(?:[a-z]+-?)+\\.html$ { return 204; }",
+    "groups": "location ~ ^/((ab)+)+/test$ { return 204; }",
+    "a rewrite": "location / { rewrite ^/(\\w+\\s?)*$ /index.php break; return 200 ok; }",
+    "a header": "location / { if ($http_user_agent ~ ^(a+)+$) { return 403; } return 200 ok; }",
+}
+
+
+@pytest.mark.parametrize("server", REPEATED.values(), ids=REPEATED)
+def test_pcre_gives_up(each_binary: nginx.Binary, server: str) -> None:
+    """nginx answers the witness of `redos`, which is short, with 500, as PCRE2 reaches its match limit."""
+    witness = witness_of("redos", server)
+    assert len(witness.url) + sum(map(len, witness.headers)) < 300
+    with nginx.Instance(each_binary, servers=[server.encode()], log_level="error") as instance:
+        with instance.client() as client:
+            assert b" 500 " in client.ask([request_of(witness)])[0]
+        gave_up = ("failed: -47", "failed: -8")  # the match limit of PCRE2, and of PCRE
+        assert any(code in line for line in instance.error_log() for code in gave_up), instance.error_log()
+
+
+def test_possessive_groups_do_not_give_up(each_binary: nginx.Binary) -> None:
+    """The same request is answered once the group is possessive."""
+    before = "location ~ ^/(?:[a-z]+-?)+\\.html$ { return 204; }"
+    after = before.replace(")+", ")++")
+    assert not found("redos", after)
+    assert b" 404 " in answered(each_binary, after, witness_of("redos", before))
+
+
+def test_php_is_asked_for_what_does_not_exist(each_binary: nginx.Binary) -> None:
+    """The witness of `php-path-info` goes to PHP, which nobody runs here: 502; with the fix it is not asked: 404."""
+    before = (
+        "root html;\nlocation ~ \\.php$ {\n    fastcgi_pass unix:temp/none;\n"
+        "    fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;\n}\n"
+    )
+    witness = witness_of("php-path-info", before)
+    files = {"html/avatar.png": b"<?php"}
+    assert b" 502 " in answered(each_binary, before, witness, files=files)
+    after = fixed("php-path-info", before, context="server").decode()
+    assert b" 404 " in answered(each_binary, after, witness, files=files)
+
+
+def test_a_file_with_a_dot_is_served(each_binary: nginx.Binary) -> None:
+    """The witness of `dotfiles-served` gets the settings of git, but not where a location denies them."""
+    before = "root html;\n"
+    files = {"html/.git/config": b"[remote]"}
+    witness = witness_of("dotfiles-served", before)
+    assert answered(each_binary, before, witness, files=files).endswith(b"[remote]")
+    after = "root html;\nlocation ~ /\\.(?!well-known/) { deny all; }\n"
+    assert not found("dotfiles-served", after)
+    assert b" 403 " in answered(each_binary, after, witness, files=files)
+
+
+@pytest.mark.parametrize("version", ["TLSv1", "TLSv1.1"])
+def test_old_protocols_are_spoken(each_binary: nginx.Binary, version: str) -> None:
+    """nginx speaks a protocol that `weak-tls` flags, where its library may, and no longer once the fix is made."""
+    before = f"ssl_protocols {version} TLSv1.2;\n"
+    after = fixed("weak-tls", before, context="http", target="1.22.1").decode()
+    assert after == "ssl_protocols TLSv1.2;\n"
+    spoken = [_speaks(each_binary, text, version) for text in (before, after)]
+    assert spoken == [True, False]
+
+
+def _speaks(binary: nginx.Binary, http: str, version: str) -> bool:
+    """Whether a server with TLS takes a client that speaks one version only."""
+    text = f"{http}ssl_ciphers DEFAULT@SECLEVEL=0;\nserver {{ listen unix:tls ssl; ssl_certificate cert.pem;\n"
+    text += "ssl_certificate_key key.pem; return 200 ok; }"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_ciphers("DEFAULT@SECLEVEL=0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # that is what the test is about
+        context.minimum_version = context.maximum_version = ssl.TLSVersion[version.replace(".", "_")]
+    with (
+        nginx.Instance(binary, servers=[b""], http=text.encode(), files=certificate()) as instance,
+        socket.socket(socket.AF_UNIX) as connection,
+    ):
+        connection.connect(str(instance.prefix / "tls"))
+        try:
+            context.wrap_socket(connection).close()
+        except ssl.SSLError:
+            return False
+        return True

@@ -28,7 +28,7 @@ NATIVE = {
     "semantics.maphash": {"map_verdict"},
     "semantics.site.nodes": {"statement_spans"},
     "semantics.site.settings": {"request_settings"},
-    "semantics.subjects": {"captures", "common_subject"},
+    "semantics.subjects": {"captures", "common_subject", "gives_up", "pattern_facts"},
     "request.batch": {"RequestTally"},
     "request.connection": {"Patterns"},
     "request.verify.hosts": {"common_subject"},

@@ -57,11 +57,15 @@ class Echoes:
 
 
 class _Upstream(asyncio.Protocol):
-    """A connection: it is answered once what came is whole, and closed."""
+    """A connection: it is answered once what came is whole, and ended.
+
+    What comes later, a body, is read all the same: closed before, the connection is reset, and nginx says 502.
+    """
 
     def __init__(self, name: str, answer: Callable[[bytes, bytes], bytes | None]) -> None:
         self._name, self._answer = name.encode(), answer
         self._received = b""
+        self._is_answered = False
         self._transport: asyncio.WriteTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -70,10 +74,11 @@ class _Upstream(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._received += data
-        answer = self._answer(self._name, self._received)
+        answer = None if self._is_answered else self._answer(self._name, self._received)
         if answer is not None and self._transport:
+            self._is_answered = True
             self._transport.write(answer)
-            self._transport.close()
+            self._transport.write_eof()
 
 
 def _http(name: bytes, data: bytes) -> bytes | None:

@@ -15,6 +15,9 @@ from nginxopt.text.escape import printable
 from nginxopt.text.plural import count
 from nginxopt.text.style import Style
 
+MOST_PLACES = 6
+"""How many related places of a finding are shown, the last of which counts the others if there are more."""
+
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 
 
@@ -82,8 +85,12 @@ def _finding(diagnostic: Diagnostic, style: Style) -> Iterator[str]:
     for line in advice(diagnostic):
         name, _, text = line.partition(": ")
         yield f"  {style(f'{name}:', fg='cyan')} {printable(text)}"
-    for related in diagnostic.finding.related:
-        yield f"  {style('note:', fg='cyan')} {_place(related, None, style)}{printable(related.message)}"
+    related = diagnostic.finding.related
+    shown = related if len(related) <= MOST_PLACES else related[: MOST_PLACES - 1]
+    for place in shown:
+        yield f"  {style('note:', fg='cyan')} {_place(place, None, style)}{printable(place.message)}"
+    if len(shown) < len(related):
+        yield f"  {style('note:', fg='cyan')} {len(related) - len(shown)} more places are in the JSON report"
 
 
 def _error(error: InputError, style: Style) -> Iterator[str]:

@@ -8,7 +8,7 @@ there alike, nothing more is to be shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
@@ -16,7 +16,7 @@ from nginxopt.request.verify.live import Live
 from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.program import Compiler, Operation, Program
 from nginxopt.request.verify.region import Matches, Region, overlap, searches
-from nginxopt.request.verify.state import State
+from nginxopt.request.verify.state import State, TooMuchError
 from nginxopt.request.verify.steps import Cursor, Leaf, Place, Question, Steps, is_url
 from nginxopt.request.verify.symbols import Derived, Match, Variable
 from nginxopt.request.verify.unfold import Pair, Unfolding
@@ -30,10 +30,6 @@ _ASKING = 4  # operations: what a question costs, in rough terms
 _SEARCHING = 40  # what a search for a value costs that patterns have in common
 _MOST_TAKEN = 50  # patterns; more make automata too large
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
-
-
-class TooMuchError(Exception):
-    """Too much differs for the work that is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +56,10 @@ class Runner:
     compiler: Compiler
 
 
+_Opcode = tuple[str, int, int, int, int]
+"""A part of two programs, as difflib gives it: what becomes of it, and where it is in both."""
+
+
 class Explorer:
     """Compares two servers. `work` is how many operations may be run, `done` how many were."""
 
@@ -81,11 +81,13 @@ class Explorer:
         del self._passed_by[known:]
 
     def _compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
-        operations = SequenceMatcher(None, [item.key for item in old], [item.key for item in new], autojunk=False)
         over, over_there = _over(old), _over(new)
-        for tag, first, last, start, end in operations.get_opcodes():
+        for tag, first, last, start, end in self._aligned(old, new):
             if tag == "equal":
                 for mine, theirs in zip(old[first:last], new[start:end], strict=True):
+                    if mine.kind == "break":
+                        state, other = self._passed(mine, theirs, state, other)
+                        mine, theirs = over[0], over_there[0]
                     if mine.kind == "locating":
                         return
                     if mine.kind in _ENDS:
@@ -108,6 +110,27 @@ class Explorer:
             if behind is None:
                 return
             state, other, region = behind
+
+    def _aligned(self, old: Program, new: Program) -> Sequence[_Opcode]:
+        """Return which parts of two programs are equal.
+
+        In the script of a location what stands between an `if` that may bring other settings into force and a
+        difference is no part by itself: what is in force there depends on the request.
+        """
+        matcher = SequenceMatcher(None, [item.key for item in old], [item.key for item in new], autojunk=False)
+        opcodes: Sequence[_Opcode] = matcher.get_opcodes()
+        unequal = [number for number, opcode in enumerate(opcodes) if opcode[0] != "equal"]
+        if not unequal or any(operation.kind == "locating" for operation in old):
+            return opcodes
+        before, behind = opcodes[: unequal[-1] + 1], opcodes[unequal[-1] + 1 :]
+        moves = self._old.compiler.moves
+        for number, (tag, first, last, start, _) in enumerate(before):
+            moving = next((at for at in range(first, last) if moves(old[at])), None) if tag == "equal" else None
+            if moving is not None:
+                parted = start + moving - first
+                equal = ("equal", first, moving, start, parted)
+                return [*before[:number], equal, ("replace", moving, before[-1][2], parted, before[-1][4]), *behind]
+        return opcodes
 
     def _is_passed_alike(self, operation: Operation, state: State, other: State) -> bool:
         """Return whether an operation does the same on both sides under the settings in force."""

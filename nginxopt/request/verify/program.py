@@ -216,7 +216,21 @@ class Compiler:
         return self._operation(kind, words, level, body, node, test=test, also=meaning)
 
     def _enter(self, level: int) -> Operation:
-        return self._operation("enter", (), level, (), self._side.level(level)["node"], also=self.settings(level))
+        return self._operation("enter", (), level, (), self._side.level(level)["node"], also=self._entered(level))
+
+    def _entered(self, level: int) -> Hashable:
+        return self.settings(level), self._side.handler(level)
+
+    def moves(self, operation: Operation) -> bool:
+        """Return whether other settings or another handler may be in force behind an `if` than before it."""
+        if operation.kind != "if" or any(inner.kind in ("return", "break") for inner in operation.body):
+            return False
+        assert operation.level is not None
+        around = self._side.level(operation.level)["parent"]
+        assert around is not None
+        return (
+            self.settings(operation.level) != self.settings(around) or self._side.handler(operation.level) is not None
+        )
 
     def _end(self, level: int) -> Operation:
         return self._operation("end", (), None, (), self._side.level(level)["node"])
@@ -226,7 +240,7 @@ class Compiler:
         name = self._side.location_name(level)
         identity = (name.modifier, name.text.decode("latin-1")) if self._names_itself(level) else ()
         enter = self._operation(
-            "enter", identity, level, (), self._side.level(level)["node"], also=self.settings(level)
+            "enter", identity, level, (), self._side.level(level)["node"], also=self._entered(level)
         )
         return (enter, *self.script(level), self._end(level))
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nginxopt.request.verify.explore import Difference, Explorer, Runner, TooMuchError
+from nginxopt.request.verify.explore import Difference, Explorer, Runner
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.live import Live
 from nginxopt.request.verify.program import Compiler, Program
 from nginxopt.request.verify.region import Region
 from nginxopt.request.verify.side import Side
-from nginxopt.request.verify.state import State
+from nginxopt.request.verify.state import State, TooMuchError
 from nginxopt.request.verify.steps import Steps
 from nginxopt.request.verify.tables import Tables
 from nginxopt.request.verify.unfold import Unfolding

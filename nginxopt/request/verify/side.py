@@ -37,13 +37,11 @@ _INVISIBLE = (
 _VISIBLE = {"early_hints", "max_ranges"}
 """What counts nevertheless."""
 
-_ORDERED = (
-    ("allow", "deny"),
-    (
-        "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass", "stub_status",
-        "empty_gif", "flv", "mp4",
-    ),
+_HANDLERS = (
+    "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass", "stub_status", "empty_gif",
+    "flv", "mp4",
 )  # fmt: skip
+_ORDERED = (("allow", "deny"), _HANDLERS)
 """Settings whose order among each other counts: the first rule of access that fits, and the last handler."""
 
 _STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name", "include", "upstream"}
@@ -109,6 +107,16 @@ class Side:
     def text(self, node: int) -> str:
         """Return a directive as it is written."""
         return self.site.nodes.place(node).text
+
+    def handler(self, number: int) -> str | None:
+        """Return the directive that makes a block handle requests, the last of its own; "unknown" if one may be."""
+        own = self.level(number)["settings"]
+        if any(own.get(name, []) is None for name in _HANDLERS):
+            return "unknown"
+        nodes = {
+            self.form["directives"][directive]["node"]: name for name in _HANDLERS for directive in own.get(name) or ()
+        }
+        return nodes[max(nodes)] if nodes else None
 
     def setting(self, number: int, name: str) -> tuple[Words, ...] | None:
         """Return the directives in force at a block by their arguments; None if they are not known."""

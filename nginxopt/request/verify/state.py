@@ -16,6 +16,10 @@ BEFORE = Match(None, None)
 """What was matched before the start of what is compared."""
 
 
+class TooMuchError(Exception):
+    """Too much differs for the work that is allowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class State:
     """The state of a request.
@@ -31,6 +35,8 @@ class State:
         is_stopped: Whether a `break` followed such a change.
         was_matched: Whether a rewrite of the script matched: `$1` is escaped otherwise from there on.
         level: The block whose settings are in force.
+        handler: The directive whose handler answers: the last of the blocks that were entered
+            (`ngx_http_update_location_config`); None for files.
         epoch: A suffix of the variables that are read from here on: what is not understood may have changed them all.
     """
 
@@ -43,6 +49,7 @@ class State:
     is_changed: bool = False
     is_stopped: bool = False
     was_matched: bool = False
+    handler: str | None = None
     epoch: str = ""
 
     def with_value(self, name: str, value: Symbol) -> State:
@@ -60,9 +67,9 @@ class State:
         """Return the state after a pattern did not match."""
         return replace(self, captures=None)
 
-    def at(self, level: int) -> State:
-        """Return the state with the settings of another block."""
-        return replace(self, level=level)
+    def at(self, level: int, handler: str | None) -> State:
+        """Return the state with the settings of another block, and its handler if it has one."""
+        return replace(self, level=level, handler=handler or self.handler)
 
     def capture(self, group: str, use: str) -> Symbol:
         """Return the value of `$1` and the like."""
@@ -86,5 +93,6 @@ class State:
             (self.captures, self.was_matched) if live.captures else None,
             self.is_changed,
             self.is_stopped,
+            self.handler,
             self.epoch,
         )

@@ -13,8 +13,8 @@ from nginxopt.request.verify.index import ProgramIndex
 from nginxopt.request.verify.patterns import equal_to, group_names
 from nginxopt.request.verify.program import Operation, Program
 from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, Region
-from nginxopt.request.verify.state import State
-from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, join
+from nginxopt.request.verify.state import State, TooMuchError
+from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, is_large, join
 from nginxopt.request.verify.values import Values
 
 _URL = ("http://", "https://", "$scheme")
@@ -113,7 +113,7 @@ class Steps:
         match operation.kind:
             case "enter":
                 assert operation.level is not None
-                return after.with_state(state.at(operation.level))
+                return after.with_state(state.at(operation.level, self.values.handler(operation.level)))
             case "locating":
                 return Leaf("locating", (), state, operation.node)
             case "leaf":
@@ -141,7 +141,7 @@ class Steps:
 
     def locating(self, state: State) -> Place:
         """Return the place at which a location is chosen, for the first time or again."""
-        return Place((Cursor(self._locating),), replace(state, was_matched=False))
+        return Place((Cursor(self._locating),), replace(state, was_matched=False, handler=None))
 
     def _stopped(self, after: Place) -> Place:
         """Return the place behind the script: the choice of a location, or the handler."""
@@ -223,6 +223,8 @@ class Steps:
             code = "301" if flag == "permanent" else "302"
             return self._end(Leaf("redirect", (code, target, args), matched, operation.node))
         uri, args, matched = self._target(replacement, matched)
+        if is_large(uri) or is_large(args):
+            raise TooMuchError
         behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True))
         if flag == "break":
             return self._stopped(behind)
@@ -233,7 +235,9 @@ class Steps:
 
     def _last(self, after: Place) -> Place:
         """Return the choice of a location: behind the script of a server, or again."""
-        return _at(after, ("locating",), after.state) or self._end(Leaf("last", (), after.state, None))
+        return _at(after, ("locating",), after.state) or self._end(
+            Leaf("last", (), replace(after.state, handler=None), None)
+        )
 
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""

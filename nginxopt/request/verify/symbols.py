@@ -62,6 +62,7 @@ class Join:
 Symbol = Text | Variable | Derived | Capture | Join
 
 EMPTY = Text(b"")
+_MOST_PARTS = 200
 
 
 def join(parts: Iterable[Symbol]) -> Symbol:
@@ -76,6 +77,19 @@ def join(parts: Iterable[Symbol]) -> Symbol:
     if not flat:
         return EMPTY
     return flat[0] if len(flat) == 1 else Join(tuple(flat))
+
+
+def is_large(symbol: Symbol) -> bool:
+    """Return whether a value is made of so much that it takes long to compare: one that doubles in a loop does."""
+    parts, count = [symbol], 0
+    while parts and count <= _MOST_PARTS:
+        count += 1
+        match parts.pop():
+            case Join(inner) | Derived(_, inner):
+                parts += inner
+            case Capture(Match(subject, _), _, _) if subject is not None:
+                parts.append(subject)
+    return count > _MOST_PARTS
 
 
 def derived(name: str, sources: tuple[Symbol, ...]) -> Symbol:

@@ -23,6 +23,10 @@ class Values:
         self._definitions = compiler.definitions
         self._tables = tables
 
+    def handler(self, level: int) -> str | None:
+        """Return the directive that makes a block handle requests."""
+        return self._side.handler(level)
+
     def value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
         """Return the value of a text with variables, and the state after it was read, which keeps values of maps."""
         parts: list[Symbol] = []

@@ -13,6 +13,9 @@ from nginxopt.version import Version
 _REQUEST_PORT, _OF_PORTS = Version(1, 29, 3), re.compile(r"(?:\$\{?|<)((?:is_)?request_port)\b", re.IGNORECASE)
 """Variables that came later (CHANGES 1.29.3)."""
 
+_OF_NO_MODULE = re.compile(r"\d+|[A-Za-z]*[^\w].*", re.ASCII | re.DOTALL)
+"""Names that no module gives a variable: one of letters alone, and what else; what begins with `arg_` may go on so."""
+
 _SERVER_FLAGS = {"backup", "down", "drain", "resolve"}
 _SERVER_VALUES = ("fail_timeout=", "max_conns=", "max_fails=", "route=", "service=", "slow_start=", "weight=")
 """The parameters of a `server` of an upstream, with those of NGINX Plus (`ngx_http_upstream_server`)."""
@@ -30,6 +33,7 @@ def check(http: Level, target: Version) -> None:
     """
     _check_upstreams(http)
     _check_variables(http, target)
+    _check_names(http)
     if http.is_open or http.opener is None:
         return
     formats, zones = {"combined"}, {*_zones(http)}
@@ -54,6 +58,23 @@ def _check_variables(http: Level, target: Version) -> None:
                 raise directive.error(f'unknown "{name}" variable', nginx=f'unknown "{name}" variable')
             if target >= _REQUEST_PORT and _defines(directive, name):
                 raise _refused(directive, f'the duplicate "{name}" variable')
+
+
+def _check_names(http: Level) -> None:
+    """Raise `InputError` where a variable as a whole word has a name that no module gives: `if ($uri/ ~ a)`, `if ($1)`.
+
+    nginx takes all of the word for the name there, and knows none that is not defined (`ngx_http_variables_init_vars`).
+    """
+    words = [
+        (level.opener, level.args[0][1:])
+        for level in http.walk()
+        if (level.kind == "if" or (level.kind == "geo" and len(level.args) > 1)) and level.args[0].startswith("$")
+    ]
+    for opener, name in words:
+        if opener is None or _OF_NO_MODULE.fullmatch(name) is None:
+            continue
+        if not any(_defines(directive, name.lower()) for directive in _all(http)):
+            raise opener.error(f'unknown "{name}" variable', nginx=f'unknown "{name}" variable')
 
 
 def _all(http: Level) -> Iterator[Directive]:

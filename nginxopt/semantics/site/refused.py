@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from nginxopt.config import Directive
-from nginxopt.semantics.commands import fault, is_once
+from nginxopt.semantics.commands import TOGETHER, fault, is_once, place
 from nginxopt.semantics.inherit import Level
 from nginxopt.version import Version
-
-_TOGETHER = {"alias": "root"}
-"""Directives that count as another one (`ngx_http_core_root`)."""
 
 
 def check(http: Level, target: Version, extra: frozenset[str]) -> None:
@@ -20,11 +17,16 @@ def check(http: Level, target: Version, extra: frozenset[str]) -> None:
 
 
 def _check(level: Level, target: Version, extra: frozenset[str]) -> None:
-    around = level.parent.kind if level.parent else ""
+    here = place(level.kind, level.parent.kind if level.parent else "")
     inner = iter(level.levels)
     earlier: dict[str, Directive] = {}
     for directive in level.directives:
-        message = fault(directive, level.kind, around, target, extra) or _duplicate(directive, earlier)
+        wrong = fault(directive, here, target, extra)
+        message = wrong.message if wrong else None
+        if not wrong and directive.name == "if":
+            message = _without_parentheses(directive)
+        if not wrong and is_once(str(directive.name), here, target, extra):
+            message = _duplicate(directive, earlier)
         if message is not None:
             raise directive.error(message, nginx=directive.located(message))
         if directive.block is not None:
@@ -33,12 +35,17 @@ def _check(level: Level, target: Version, extra: frozenset[str]) -> None:
         _check(block, target, extra)
 
 
+def _without_parentheses(condition: Directive) -> str | None:
+    """Return why nginx refuses an `if` whose condition does not begin with a parenthesis (`ngx_http_rewrite_if`)."""
+    start = condition.span.start + len(condition.name)
+    is_bare = condition.source.data[start : condition.span.end].lstrip()[:1] in (b"$", b"!", b"-")
+    return f'invalid condition "{condition.args[0]}"' if is_bare and condition.args else None
+
+
 def _duplicate(directive: Directive, earlier: dict[str, Directive]) -> str | None:
     """Return why nginx refuses a directive for an earlier one of its block, and record it otherwise."""
     name = str(directive.name)
-    if not is_once(name):
-        return None
-    first = earlier.setdefault(_TOGETHER.get(name, name), directive)
+    first = earlier.setdefault(TOGETHER.get(name, name), directive)
     if first is directive:
         return None
     is_same = first.name == name

@@ -67,9 +67,10 @@ def _table(level: Level, nodes: Nodes, config: Config) -> DefinedForm:
     opener = level.opener
     assert opener is not None  # a block of the text
     variable = str(opener.args[-1])
-    if not variable.startswith("$") or variable == "$":
-        message = f'invalid variable name "{variable}"'
-        raise opener.error(message, nginx=opener.located(message))
+    for word in opener.args if level.kind == "geo" else opener.args[-1:]:
+        if not word.startswith("$") or word == "$":
+            message = f'invalid variable name "{word}"'
+            raise opener.error(message, nginx=opener.located(message))
     unread = next((row for row in level.own("include") if config.is_missing(row)), None)
     if unread is not None:
         content = [*_words(opener), *(word for row in level.directives for word in _words(row))]

@@ -29,8 +29,8 @@ mod _native {
     use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map};
     #[pymodule_export]
     use super::patterns::{
-        Patterns, common_subject, exact_union, never, not_the_union, pattern_error, pattern_facts, suspicious_rewrites,
-        without_captures,
+        Patterns, common_subject, exact_union, gives_up, never, not_the_union, pattern_error, pattern_facts,
+        suspicious_rewrites, without_captures,
     };
     #[pymodule_export]
     use super::prove::{Refuted, prove_rewrites};

@@ -9,6 +9,7 @@ use crate::border::rewrite::Failed;
 use crate::first_match::{Bounds, First, FirstMatch};
 use crate::language::{self, Limits, Subjects, Witness};
 use crate::maps::refused;
+use crate::pcre::{MatchOutcome, Regex};
 use crate::prove_map::filter::{NoFilter, TurnedAway};
 use crate::prove_map::union::{NoUnion, check_union};
 use crate::rewrite::suspicious::{self, Never};
@@ -48,6 +49,17 @@ pub fn pattern_facts(pattern: &[u8]) -> Option<(bool, u32, bool)> {
 #[pyfunction]
 pub fn pattern_error(pattern: &[u8]) -> Option<String> {
     refused::error(pattern)
+}
+
+/// The match limit of PCRE2 by default, which nginx leaves (`pcre2_set_match_limit`, `ngx_regex_exec`).
+const MATCH_LIMIT: u32 = 10_000_000;
+
+/// Whether PCRE2 reaches its match limit, or another one, on a subject: nginx then answers 500. Up to a second.
+/// `None` for a pattern that it does not compile.
+#[pyfunction]
+pub fn gives_up(py: Python<'_>, pattern: &[u8], subject: &[u8]) -> Option<bool> {
+    let regex = Regex::new(pattern).ok()?;
+    Some(py.detach(|| matches!(regex.is_match(subject, MATCH_LIMIT), MatchOutcome::Error(_))))
 }
 
 /// A pattern that matches what one of the patterns does and nothing else; `None` if none is known that nginx reads.

@@ -36,6 +36,8 @@ impl<R: Recorder> Run<'_, R> {
             RequestVariable::Https => {}
             RequestVariable::IsArgs if self.state.args.is_empty() => {}
             RequestVariable::IsArgs => text.push(b'?'),
+            RequestVariable::IsRequestPort if self.request_port()? == 0 => {}
+            RequestVariable::IsRequestPort => text.push(b':'),
             RequestVariable::LimitRate => text.extend(self.state.limit_rate.clone().unwrap_or_else(|| b"0".to_vec())),
             RequestVariable::NginxVersion => {
                 let (major, minor, patch) = self.model.site.build.version;
@@ -68,6 +70,8 @@ impl<R: Recorder> Run<'_, R> {
             RequestVariable::RequestMethod => {
                 text.extend_from_slice(self.main_method.as_ref().unwrap_or(&self.state.method));
             }
+            RequestVariable::RequestPort if self.request_port()? == 0 => {}
+            RequestVariable::RequestPort => text.extend(self.head.port.to_string().bytes()),
             RequestVariable::RequestUri => text.extend_from_slice(&self.head.unparsed_uri),
             RequestVariable::Scheme => text.extend_from_slice(if connection.tls { b"https" } else { b"http" }),
             RequestVariable::ServerAddr => text.extend(self.local_address()),
@@ -87,6 +91,14 @@ impl<R: Recorder> Run<'_, R> {
             RequestVariable::Uri => text.extend_from_slice(&self.state.uri),
         }
         Ok(())
+    }
+
+    /// The port that the client gives with the host; 0 if none. What is one changed in 1.29.4.
+    fn request_port(&self) -> Result<u16, Unknown> {
+        if self.model.site.build.version < (1, 29, 4) {
+            return Err(unknown_variable(b"request_port", "the port in Host".into()));
+        }
+        Ok(self.head.port)
     }
 
     /// The address of the client.

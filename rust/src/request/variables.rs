@@ -41,6 +41,7 @@ pub enum RequestVariable {
     Host,
     Https,
     IsArgs,
+    IsRequestPort,
     LimitRate,
     NginxVersion,
     ProxyAddXForwardedFor,
@@ -49,6 +50,7 @@ pub enum RequestVariable {
     Request,
     RequestFilename,
     RequestMethod,
+    RequestPort,
     RequestUri,
     Scheme,
     ServerAddr,
@@ -135,7 +137,9 @@ pub fn source(name: &[u8], assigned: &Assigned) -> Source {
         return if is_set { Source::Unknown("$args, which is a named group as well".into()) } else { Source::Empty };
     }
     if let Some(variable) = of_request(&text) {
-        return Source::Request(variable);
+        let is_later = matches!(variable, RequestVariable::RequestPort | RequestVariable::IsRequestPort);
+        // Before 1.29.3 a configuration may define it.
+        return if is_later && is_assigned { Source::Empty } else { Source::Request(variable) };
     }
     if let Some(header) = name.strip_prefix(b"http_") {
         return Source::Header(header.to_vec());
@@ -205,6 +209,7 @@ fn of_request(name: &str) -> Option<RequestVariable> {
         "host" => RequestVariable::Host,
         "https" => RequestVariable::Https,
         "is_args" => RequestVariable::IsArgs,
+        "is_request_port" => RequestVariable::IsRequestPort,
         "limit_rate" => RequestVariable::LimitRate,
         "nginx_version" => RequestVariable::NginxVersion,
         "proxy_add_x_forwarded_for" => RequestVariable::ProxyAddXForwardedFor,
@@ -214,6 +219,7 @@ fn of_request(name: &str) -> Option<RequestVariable> {
         "request" => RequestVariable::Request,
         "request_filename" => RequestVariable::RequestFilename,
         "request_method" => RequestVariable::RequestMethod,
+        "request_port" => RequestVariable::RequestPort,
         "request_uri" => RequestVariable::RequestUri,
         "scheme" => RequestVariable::Scheme,
         "server_addr" => RequestVariable::ServerAddr,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 
 from nginxopt.errors import InputError
@@ -44,6 +45,16 @@ def test_a_finding_with_all_its_parts() -> None:
         "  1 fixable with --fix\n"
         "  measure gzip-level with nginxopt bench keepalive\n"
     )
+
+
+@pytest.mark.parametrize(("places", "lines"), [(6, 6), (7, 6), (1000, 6)])
+def test_many_related_places_are_counted(places: int, lines: int) -> None:
+    """Six lines tell where else, whatever the number of places; the last one counts those that are left out."""
+    related = tuple(Related(SOURCE, span(SOURCE, b"http"), f"also here {number}") for number in range(places))
+    notes = [line for line in text(report(diagnostic(SOURCE, AT, related=related))).splitlines() if "note:" in line]
+    assert len(notes) == lines
+    left = places - 5
+    assert notes[-1].endswith("also here 5" if places == lines else f"note: {left} more places are in the JSON report")
 
 
 def test_nothing_found_is_one_line() -> None:

@@ -54,6 +54,22 @@ WIRE = (
         },
     ),
     Experiment(
+        "2 ports",
+        "$request_port is the port of the host that counts, as a number, and empty for 0",
+        ('return 200 "$request_port|$is_request_port|$host";',),
+        {
+            "/ | Host: h": "200 ||h",
+            "/ | Host: h:": "200 ||h",
+            "/ | Host: h:0": "200 ||h",
+            "/ | Host: h.:0080": "200 80|:|h",
+            "/ | Host: [::1]:65535": "200 65535|:|[::1]",
+            "/ | Host: h:65536": "400",
+            "http://a:077/ | Host: h:5": "200 77|:|a",
+            "http://a/ | Host: h:5": "200 ||a",
+        },
+        since=(1, 29, 4),
+    ),
+    Experiment(
         "2",
         "a target is a path, or an absolute URI of any scheme with a host of few characters",
         ('return 200 "$uri|$args|$host";',),

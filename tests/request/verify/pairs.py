@@ -64,6 +64,11 @@ MISTAKES = (
         "location /a { location /a/ { add_header X-A 1; proxy_pass http://127.0.0.1:{U}; return 200 a; } }",
         "location /a { location /a/ { add_header X-A 2; proxy_pass http://127.0.0.1:{U}; return 200 a; } }",
     ),
+    Pair(
+        "another root, behind a break and what is dead",
+        "root {T}/none; location /a { break; root {T}/r; return 503; }",
+        "root {T}/none; location /a { break; root {T}/s; return 503; }",
+    ),
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
     Pair(
         "an alias that is inherited",
@@ -89,6 +94,11 @@ MISTAKES = (
         "headers lost by inheritance",
         "add_header X-A 1; location / { return 200 x; }",
         "add_header X-A 1; location / { add_header X-B 2; return 200 x; }",
+    ),
+    Pair(
+        "a header of a condition that a later one drops",
+        "location / { if ($arg_a) { add_header X-A 1; } return 200 x; }",
+        "location / { if ($arg_a) { add_header X-A 1; } if ($arg_b) { set $c 1; } return 200 x; }",
     ),
     Pair("always lost", "add_header X-A 1 always; return 404;", "add_header X-A 1; return 404;"),
     Pair("access turned round", "root {T}/r; location / { deny all; }", "root {T}/r; location / { allow all; }"),
@@ -308,6 +318,17 @@ HARMLESS = (
 """What is equivalent."""
 
 UNKNOWN = (
+    Pair(
+        "a condition behind one that passes requests on, whose handler stays",
+        "location / { if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } if ($arg_b ~ x$) { set $c 1; } }",
+        "location / { if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } if ($arg_b ~ x) { set $c 1; } }",
+    ),
+    Pair(
+        "a condition with break before one that passes requests on",
+        "location / { if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } if ($arg_b) { rewrite ^ /x break; } }",
+        "location / { if ($arg_b) { rewrite ^ /x break; } if ($arg_a) { proxy_pass http://127.0.0.1:{U}; }"
+        " if ($arg_b) { rewrite ^ /x break; } }",
+    ),
     Pair("a return for a refusal", "location / { deny all; }", "location / { return 403; }"),
     Pair(
         "an alias for a root, with a slash less in the path of a file",

@@ -14,6 +14,7 @@ fn variables_of_the_request() {
         ("$uri|$document_uri|$request_uri", "/a b|/a b|/a%20b?x=1&Y=2"),
         ("$args|$query_string|$is_args|$arg_y", "x=1&Y=2|x=1&Y=2|?|2"),
         ("$host|$http_host|$server_name", "ex|EX:1|"),
+        ("$request_port|$is_request_port", "1|:"),
         ("$request_method|$server_protocol|$request", "POST|HTTP/1.1|POST /a%20b?x=1&Y=2 HTTP/1.1"),
         ("$scheme|$https|$server_addr|$server_port", "http||127.0.0.1|8080"),
         ("$remote_addr|$remote_user|$content_type|$content_length", "127.0.0.1||t/t|0"),

@@ -1,0 +1,98 @@
+"""Names that several servers have at one address, of which nginx keeps the first (`ngx_http_server_names`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from nginxopt.config import Directive, Source, Span, Token
+from nginxopt.lint.model import Model
+from nginxopt.semantics import Address, Endpoint, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A name as it is written."""
+
+    directive: Directive
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A name of `server` that `first` has before it; `word` is None for a server without names."""
+
+    address: Address
+    server: Level
+    first: Level
+    word: Word | None
+
+
+_CONFLICTS: WeakKeyDictionary[Model, tuple[Conflict, ...]] = WeakKeyDictionary()
+
+
+def conflicts(model: Model) -> tuple[Conflict, ...]:
+    """Return the names that earlier servers have. What was not read may have more, but takes none of these away."""
+    if model not in _CONFLICTS:
+        _CONFLICTS[model] = tuple(_conflicts(model))
+    return _CONFLICTS[model]
+
+
+def first_conflicts(model: Model) -> Iterator[tuple[Level, Conflict]]:
+    """Yield each server that has conflicts with the first of them."""
+    firsts: dict[Level, Conflict] = {}
+    for conflict in conflicts(model):
+        firsts.setdefault(conflict.server, conflict)
+    yield from firsts.items()
+
+
+def is_never_chosen(model: Model, server: Level) -> bool:
+    """Return whether each name of a server is that of another at all its addresses, and it is the default of none."""
+    lost = {(conflict.address, _key(conflict.word)) for conflict in conflicts(model) if conflict.server is server}
+    here = [endpoint for endpoint in model.endpoints.values() if server in endpoint.servers]
+    return (
+        bool(lost)
+        and not server.is_open
+        and all(
+            endpoint.default is not server and (endpoint.address, _key(word)) in lost
+            for endpoint in here
+            for word in _words(server)
+        )
+    )
+
+
+def shown(conflict: Conflict) -> str:
+    """Return the name of a conflict for a message."""
+    return "no name either" if conflict.word is None else str(conflict.word.token)
+
+
+def place(server: Level) -> tuple[Source, Span] | None:
+    """Return where a server stands; None if that was not read."""
+    return (server.source, server.span) if server.source is not None else None
+
+
+def _conflicts(model: Model) -> Iterator[Conflict]:
+    for endpoint in model.endpoints.values():
+        yield from _at(endpoint)
+
+
+def _at(endpoint: Endpoint) -> Iterator[Conflict]:
+    owners: dict[str, Level] = {}
+    for server in endpoint.servers:
+        for word in _words(server):
+            first = owners.setdefault(_key(word), server)
+            if first is not server:
+                yield Conflict(endpoint.address, server, first, word)
+
+
+def _words(server: Level) -> list[Word | None]:
+    """Return the names of a server; one that is None if it has none. A pattern is a name of its own."""
+    words = [Word(directive, token) for directive in server.own("server_name") for token in directive.args]
+    return list(words) or [None]
+
+
+def _key(word: Word | None) -> str:
+    if word is None:
+        return ""
+    return f"{word.token} {id(word)}" if word.token.startswith("~") else word.token.lower()

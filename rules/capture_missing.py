@@ -1,0 +1,145 @@
+"""`$2` where the pattern has one group: the value is always empty
+
+Flags `$1` to `$9` that no pattern sets:
+
+- in the replacement of a `rewrite`, whose own pattern counts;
+- in a row of a map with a pattern, and in an `if` with one, whose own pattern counts;
+- elsewhere, where neither a location, an `if`, a `rewrite`, a `server_name` nor a map with patterns may set it.
+
+Does not flag a value that an earlier pattern may have left, as in a block behind an `if` with groups.
+
+## Why it matters
+nginx writes nothing for a group that does not exist, and says nothing (`ngx_http_script_copy_capture_code`). The
+redirect leads to the wrong page, the upstream is asked for another path.
+
+## Bad
+```nginx server
+rewrite ^/blog/(.*)$ /posts/$2 permanent;
+```
+```nginx http
+map $uri $page {
+    ~^/old/ /new/$1;
+}
+```
+```nginx server
+location ~ ^/static/ {
+    return 301 https://cdn.example.com/$1;
+}
+```
+
+## Good
+```nginx server
+rewrite ^/blog/(.*)$ /posts/$1 permanent;
+```
+
+## Silent
+```nginx server
+server_name ~^(www)\\.example\\.com$;
+location /api/ {
+    return 301 /v2/$1;
+}
+```
+```nginx server
+location ~ ^/(.+)/(\\d+)$ {
+    if ($arg_page ~ ^(\\d+)$) {
+        set $page $1;
+    }
+    rewrite ^/(.*)$ /x/$12 break;
+}
+```
+
+## When to ignore it
+Never.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#rewrite
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.config import Directive, Token
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.semantics import FRAGMENT, Level, locations, subjects
+
+_CAPTURE = re.compile(r"\$(?:\{([1-9])\}|([1-9]))")
+_READERS = {"return", "set", "proxy_pass", "add_header", "proxy_set_header", "try_files", "alias", "root"}
+
+
+@rule(severity=Severity.WARNING, category="correctness")
+def check(model: Model) -> Iterator[Finding]:
+    """Find captures that no pattern sets."""
+    for level in model.levels("server", "location", "if", FRAGMENT):
+        for rewrite in level.own("rewrite"):
+            if len(rewrite.args) > 1:
+                yield from _beyond(rewrite, rewrite.args[1], str(rewrite.args[0]))
+    for source in model.maps.values():
+        for row in source.directives:
+            if row.name.startswith("~") and row.args:
+                yield from _beyond(row, row.args[0], str(row.name).lstrip("~").removeprefix("*"))
+    for level in model.levels("if"):
+        if len(level.args) == 3 and level.args[1] in ("~", "~*") and not level.own("rewrite"):
+            for directive in level.directives:
+                for word in directive.args if directive.name in _READERS else ():
+                    yield from _beyond(directive, word, str(level.args[2]))
+    if not _may_be_set_anywhere(model):
+        yield from _elsewhere(model)
+
+
+def _beyond(directive: Directive, word: Token, pattern: str) -> Iterator[Finding]:
+    """Yield a finding if a text reads more groups than its pattern has."""
+    numbers = _numbers(word)
+    groups = subjects.group_count(pattern) if numbers else None
+    if groups is not None and max(numbers) > groups:
+        has = f"{groups} group" if groups == 1 else f"{groups or 'no'} groups"
+        yield _finding(directive, word, f"${max(numbers)} is always empty: the pattern has {has}")
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(match[1] or match[2]) for match in _CAPTURE.finditer(text)]
+
+
+def _may_be_set_anywhere(model: Model) -> bool:
+    """Return whether a name of a server or a map has patterns, which set captures wherever they are asked."""
+    names = (word for directive, _ in model.each("server_name") for word in directive.args)
+    rows = (row.name for source in model.maps.values() for row in source.directives)
+    return any(word.startswith("~") for word in (*names, *rows))
+
+
+def _elsewhere(model: Model) -> Iterator[Finding]:
+    for level in model.levels("location"):
+        server = level.around("server")
+        if server is None or _sets_captures(server, level):
+            continue
+        pattern = _pattern(level)
+        groups = 0 if pattern is None else subjects.group_count(pattern)
+        for directive in level.directives:
+            word = next((word for word in directive.args if _CAPTURE.search(word)), None)
+            if groups is None or word is None or directive.name not in _READERS:
+                continue
+            if max(_numbers(word)) > groups:
+                yield _finding(directive, word, f"${max(_numbers(word))} is always empty: no pattern sets it")
+
+
+def _pattern(level: Level) -> str | None:
+    """Return the pattern of a location; None for a prefix."""
+    return locations.path(level) if locations.modifier(level) in ("~", "~*") else None
+
+
+def _sets_captures(server: Level, level: Level) -> bool:
+    """Return whether another level of a server may set captures: a request may come from there within nginx."""
+    return any(
+        other.is_open or other.own("rewrite") or other.bulks or (other is not level and _has_groups(other))
+        for other in server.walk()
+    )
+
+
+def _has_groups(level: Level) -> bool:
+    words = level.args if level.kind in ("location", "if") else ()
+    return any("(" in word for word in words)
+
+
+def _finding(directive: Directive, word: Token, message: str) -> Finding:
+    return Finding(directive.source, word.span, message, help="add the group to the pattern, or take another number")

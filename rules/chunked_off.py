@@ -1,0 +1,78 @@
+"""`chunked_transfer_encoding off`: responses without a length end with their connection
+
+Flags a `chunked_transfer_encoding off`, unless buffering is off for the same requests: a stream keeps its connection in
+any case.
+
+## Why it matters
+Over HTTP/1.1, nginx sends a response of unknown length in chunks: one that it compresses, or that the upstream sends in
+chunks. Without chunks, only the end of the connection ends the response, so the client needs a new connection, with TLS
+a new handshake, for its next request. Counted on nginx 1.22.1 and 1.31.3: five requests for a compressed file take one
+connection by default and five with `chunked_transfer_encoding off`.
+
+## Bad
+```nginx http
+server {
+    listen 80;
+    gzip on;
+    chunked_transfer_encoding off;
+    location / {
+        proxy_pass http://10.0.0.1:8080;
+    }
+}
+```
+
+## Good
+```nginx http
+server {
+    listen 80;
+    gzip on;
+    location / {
+        proxy_pass http://10.0.0.1:8080;
+    }
+}
+```
+
+## Silent
+Events arrive on a connection of their own:
+```nginx http
+server {
+    location /events {
+        proxy_pass http://10.0.0.1:8080;
+        proxy_buffering off;
+        chunked_transfer_encoding off;
+    }
+}
+```
+
+## Fix safety
+May change: responses, connections.
+
+On request only: a client that says HTTP/1.1 and does not understand chunks is the reason for which the directive
+exists.
+
+## When to ignore it
+If a client does not understand chunks although it says HTTP/1.1.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#chunked_transfer_encoding
+- ngx_http_chunked_header_filter in ngx_http_chunked_filter_module.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.semantics import PROTOCOLS, values
+
+
+@rule(severity=Severity.INFO, category="client", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find where responses end with their connection."""
+    for directive, level in model.each("chunked_transfer_encoding"):
+        streams = any(level.setting(f"{protocol}_buffering").value == "off" for protocol in PROTOCOLS)
+        if directive.args and values.flag(directive.args[0]) is False and not streams:
+            message = "without chunks, a response of unknown length ends with its connection: the client opens another"
+            fix = Fix("remove it: the default is on", (layout.delete(directive),), Safety.UNSAFE)
+            yield Finding(directive.source, directive.args[0].span, message, fix)

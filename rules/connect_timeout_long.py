@@ -1,0 +1,69 @@
+"""Connect time-out that TCP never reaches: requests hang before the next server is tried
+
+Flags a `proxy_connect_timeout` (`fastcgi_`, `uwsgi_`, `scgi_`, `grpc_`, `memcached_`) above 127 seconds, which is when
+Linux gives up.
+
+## Why it matters
+It limits only how long nginx waits for a connection, not for the response. If a server is down, each request waits for
+it before nginx tries the next one. Linux gives up after 127 seconds by itself, so a longer time has no effect at all,
+and nginx's documentation says that the time-out cannot usually exceed 75 seconds.
+
+## Bad
+```nginx http
+server {
+    location / {
+        proxy_pass http://10.0.0.1:8080;
+        proxy_connect_timeout 2h;
+    }
+}
+```
+
+## Good
+```nginx http
+server {
+    location / {
+        proxy_pass http://10.0.0.1:8080;
+        proxy_connect_timeout 2s;
+        proxy_read_timeout 2h;
+    }
+}
+```
+
+## Silent
+The default, and a long one that still has an effect:
+```nginx http
+proxy_connect_timeout 60s;
+fastcgi_connect_timeout 90s;
+```
+
+## When to ignore it
+If the kernel was told to try longer (`net.ipv4.tcp_syn_retries`), and clients wait that long.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_connect_timeout
+- tcp(7): `tcp_syn_retries`, 6 by default, which takes about 127 seconds
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.semantics import PROTOCOLS, values
+
+LONGEST = 127_000
+"""Milliseconds after which Linux gives up: 1 + 2 + ... + 64 seconds, for six attempts after the first."""
+
+
+@rule(severity=Severity.INFO, category="proxy")
+def check(model: Model) -> Iterator[Finding]:
+    """Find connect time-outs that are longer than TCP waits."""
+    for directive, _ in model.each(*(f"{protocol}_connect_timeout" for protocol in PROTOCOLS)):
+        written = " ".join(directive.args)
+        if (values.milliseconds(written) or 0) > LONGEST:
+            yield Finding(
+                directive.source,
+                directive.args[0].span,
+                f"{directive.name} {written}: a server that is down holds each request for two minutes",
+                help="set a few seconds; the time for the response is that of the read time-out",
+            )

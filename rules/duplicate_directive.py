@@ -1,0 +1,76 @@
+"""Directive twice in one block: nginx refuses the configuration
+
+Flags a second directive in a block, including its includes, of those that nginx takes once, such as two `root`. `alias`
+and `root` count as one. Does not flag directives that add to each other, such as `add_header`, and those of other
+modules.
+
+Which directives a block may have once is read from the sources of nginx, release by release.
+
+## Why it matters
+nginx does not start, and a reload keeps the old configuration. The second one often comes from an include, where nobody
+sees it.
+
+## Bad
+```nginx server
+client_max_body_size 10m;
+location / {
+    root /srv/www;
+    index index.html;
+}
+client_max_body_size 20m;
+```
+```nginx location
+root /srv/www;
+alias /srv/files;
+```
+
+## Good
+```nginx server
+client_max_body_size 20m;
+location / {
+    root /srv/www;
+    index index.html;
+}
+```
+
+## Silent
+An inner block has its own:
+```nginx server
+root /srv/www;
+location /files/ {
+    root /srv;
+}
+add_header X-A a;
+add_header X-A b;
+```
+
+## When to ignore it
+If a patched nginx or a fork takes the directive twice.
+
+## References
+- `ngx_conf_set_str_slot` and its kin in ngx_conf_file.c: "is duplicate"
+- `ngx_http_core_root` in ngx_http_core_module.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.semantics import commands
+
+
+@rule(severity=Severity.ERROR, category="correctness", by_release=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find second directives that nginx refuses."""
+    for first, second in commands.duplicates(model.config, model.target):
+        is_same = first.name == second.name
+        yield Finding(
+            second.source,
+            second.name.span,
+            f'"{second.name}" is stated twice in this block'
+            if is_same
+            else f'"{second.name}" and "{first.name}" in one block',
+            help="keep one of them",
+            related=(Related(first.source, first.name.span, "the first one"),),
+        )

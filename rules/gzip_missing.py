@@ -1,0 +1,107 @@
+"""No compression: text takes three to ten times the bytes
+
+Flags a whole configuration whose servers send files from a `root` and that compresses nothing: no `gzip`,
+`gzip_static`, `brotli` or `zstd` anywhere. Does not flag fragments, and servers that only answer on loopback addresses
+or sockets, behind another server.
+
+## Why it matters
+HTML, CSS, JavaScript and JSON shrink to a third and less, which matters most on slow connections. `gzip` is off by
+default, and stays off in the nginx.conf that comes with nginx.
+
+## Bad
+```nginx
+events {
+}
+http {
+    types {
+        text/html html;
+        text/css css;
+    }
+    server {
+        listen 80;
+        root /srv/www;
+    }
+}
+```
+
+## Good
+```nginx
+events {
+}
+http {
+    types {
+        text/html html;
+        text/css css;
+    }
+    gzip on;
+    gzip_types text/css application/javascript application/json image/svg+xml;
+    server {
+        listen 80;
+        root /srv/www;
+    }
+}
+```
+
+## Silent
+Another server in front compresses, and images are compressed already:
+```nginx
+events {
+}
+http {
+    types {
+        text/html html;
+    }
+    server {
+        listen 127.0.0.1:8080;
+        root /srv/www;
+    }
+    server {
+        listen 80;
+        location ~ \\.(png|jpg)$ {
+            root /srv/photos;
+        }
+    }
+}
+```
+
+## When to ignore it
+If something in front of nginx compresses, such as a content delivery network.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_gzip_module.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.lint import Finding, Model, Severity, rule, static
+from nginxopt.semantics import Level, read_listens
+
+COMPRESSING = (
+    "gzip", "gzip_static", "gunzip", "brotli", "brotli_static", "zstd", "zstd_static", "pagespeed",
+)  # fmt: skip
+_BINARY = re.compile(r"\\\.\(?(?:\?:)?(?:jpe?g|png|gif|ico|webp|avif|mp4|webm|woff2?|zip|gz|pdf)\b", re.IGNORECASE)
+_LOCAL = re.compile(r"unix:|127\.|\[::1\]|localhost")
+
+
+@rule(severity=Severity.INFO, category="client")
+def check(model: Model) -> Iterator[Finding]:
+    """Find whole configurations that send text and compress nothing."""
+    http = next(model.levels("http"), None)
+    if http is None or http.source is None or any(True for _ in model.each(*COMPRESSING)):
+        return
+    if model.root.kind != "main" or any(level.is_open for level in model.root.walk()):
+        return
+    if any(map(_sends_text, static.senders(model))):
+        message = "text is sent uncompressed, in three to ten times the bytes: nothing here turns gzip on"
+        yield Finding(http.source, http.span, message, help="add `gzip on;` and `gzip_types` with the text types")
+
+
+def _sends_text(level: Level) -> bool:
+    """Return whether a sender of files has clients elsewhere, and more than images, fonts or archives."""
+    server = level.around("server")
+    listens = read_listens([server]) if server is not None else iter(())
+    is_public = any(not (listen.directive and _LOCAL.match(listen.directive.args[0])) for listen in listens)
+    return is_public and not any(_BINARY.search(word) for word in level.args)

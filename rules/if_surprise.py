@@ -1,0 +1,100 @@
+"""An `if` in a location takes `try_files` away: while it is true, nginx looks for one file only
+
+Flags locations with `try_files` and an `if` that neither answers nor leads elsewhere. The rule asks the model of
+`nginxopt trace` for a request with which the `if` is true and a file that `try_files` would have handed on.
+
+Does not flag an `if` that ends with `return`, a redirect or a rewrite with `last`, nor one that is never true.
+
+## Why it matters
+A true `if` is a location of its own (`ngx_http_rewrite_if` makes one), and it does not inherit `try_files`
+(`ngx_http_core_create_loc_conf`). Even a single `set` in it makes nginx answer 404 for what `try_files` would have
+handed on to the application.
+
+## Bad
+```nginx server
+root /srv/www;
+location / {
+    if ($http_cookie) {
+        set $skip 1;
+    }
+    try_files $uri /index.php;
+}
+```
+
+## Good
+```nginx http
+map $http_cookie $skip {
+    default 1;
+    "" "";
+}
+server {
+    root /srv/www;
+    location / {
+        try_files $uri /index.php;
+    }
+}
+```
+
+## Silent
+```nginx server
+root /srv/www;
+location / {
+    if ($http_cookie) {
+        return 403;
+    }
+    if ($request_method = POST) {
+        rewrite ^ /index.php last;
+    }
+    try_files $uri /index.php;
+}
+```
+
+## When to ignore it
+Never.
+
+## References
+- https://github.com/nginxinc/nginx-wiki/blob/master/source/start/topics/depth/ifisevil.rst
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.lint import Answer, Finding, Model, Related, Severity, reaching, rule
+from nginxopt.semantics import Level
+
+_HANDLING = {"return", "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"}
+
+
+@rule(severity=Severity.WARNING, category="correctness", witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find conditions that take `try_files` away."""
+    for level in model.levels("if"):
+        location = level.parent
+        tried = location.own("try_files") if location is not None and location.kind == "location" else ()
+        if not tried or level.names & _HANDLING or level.opener is None:
+            continue
+        answer = _answer(model, level)
+        if answer is not None:
+            yield _finding(level.opener, tried[0], answer)
+
+
+def _answer(model: Model, level: Level) -> Answer | None:
+    """Return an answer with the settings of an `if` that a missing file decides."""
+    for asked in (asked for asked in reaching.reaching(level) if not asked.target.partition(b"?")[0].endswith(b"/")):
+        for answer in model.requests.all(level, asked):
+            if answer.level is level and answer.is_at in ("static", "unknown", "error") and answer.file is not None:
+                return answer
+    return None
+
+
+def _finding(condition: Directive, tried: Directive, answer: Answer) -> Finding:
+    return Finding(
+        condition.source,
+        condition.name.span,
+        "while this is true, try_files is not asked",
+        help="set the variable by a map, or let the if return or rewrite",
+        related=(Related(tried.source, tried.name.span, "this is not asked"),),
+        witness=answer.witness(f"nginx looks for {answer.file} alone"),
+    )

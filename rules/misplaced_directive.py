@@ -1,0 +1,80 @@
+"""Directive in the wrong block: nginx refuses the configuration
+
+Flags directives of nginx in a block where they are not allowed, such as `proxy_pass` in `server`. Does not flag
+directives of NGINX Plus and of other modules, and fragments that may stand where the directive is allowed.
+
+Where a directive is allowed is read from the sources of nginx, release by release.
+
+## Why it matters
+nginx stops at the first directive that is not allowed where it stands: it does not start, and a reload keeps the old
+configuration. Until then nothing shows it.
+
+## Bad
+```nginx http
+server {
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+In an `if` of a server, only `rewrite`, `return`, `set` and `break` are allowed:
+```nginx server
+if ($http_x_debug) {
+    add_header X-Debug 1;
+}
+```
+
+## Good
+```nginx http
+server {
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+    }
+}
+```
+
+## Silent
+An `if` in a location may have more:
+```nginx location
+if ($http_x_debug) {
+    add_header X-Debug 1;
+}
+```
+
+## When to ignore it
+If a patched nginx or a fork allows the directive there.
+
+## References
+- `ngx_conf_handler` in ngx_conf_file.c: "directive is not allowed here"
+- https://nginx.org/en/docs/dirindex.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.semantics import commands
+
+
+@rule(severity=Severity.ERROR, category="correctness", by_release=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find directives that nginx does not allow where they stand."""
+    for directive, scope, fault in model.faults:
+        if fault.kind is not commands.Kind.PLACE:
+            continue
+        here = scope.context[-1] if scope.context else model.config.candidates[0][-1:] or ("main",)
+        where = here if isinstance(here, str) else here[0]
+        places = [_words(place) for place in commands.allowed(directive.name, model.target)]
+        yield Finding(
+            directive.source,
+            directive.name.span,
+            f'"{directive.name}" is not allowed in {where}',
+            help=f"nginx allows it in {', '.join(places)}",
+        )
+
+
+def _words(place: str) -> str:
+    """Return a place in words: `if in location` for `http/location/if`, `server of stream`."""
+    parts = place.split("/")
+    if parts[0] in ("stream", "mail") and len(parts) > 1:
+        return f"{parts[1]} of {parts[0]}"
+    return " in ".join(reversed(parts[1:] or parts))

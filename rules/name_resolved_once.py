@@ -1,0 +1,110 @@
+"""A public name is resolved once, when nginx starts
+
+Flags `proxy_pass` and `server` of an upstream that name a host of the internet, whose addresses change: a name with a
+dot that ends neither in `.local`, `.internal` or the like nor names an upstream.
+
+Does not flag addresses, names without a dot (containers, machines beside this one), names with `resolve`, and targets
+with variables, which are resolved for each request: see `upstream-variable-target`.
+
+## Why it matters
+nginx asks for the addresses when it reads its configuration, and keeps them until the next reload. Load balancers of
+clouds change theirs within hours: then nginx answers 502 or 504, or sends requests to somebody else.
+
+## Bad
+```nginx http
+server {
+    location / {
+        proxy_pass https://my-app-123456789.us-east-1.elb.amazonaws.com;
+    }
+}
+```
+
+## Good
+```nginx http 1.27.3
+resolver 127.0.0.53;
+upstream app {
+    zone app 64k;
+    server my-app-123456789.us-east-1.elb.amazonaws.com:443 resolve;
+}
+server {
+    location / {
+        proxy_pass https://app;
+    }
+}
+```
+
+## Silent
+```nginx http
+upstream app {
+    server 10.0.0.7:8080;
+}
+server {
+    location / {
+        proxy_pass http://app;
+    }
+    location /container/ {
+        proxy_pass http://shop:8080;
+    }
+    location /inside/ {
+        proxy_pass http://shop.internal:8080;
+    }
+    location /local/ {
+        proxy_pass http://localhost:8080;
+    }
+}
+```
+
+## When to ignore it
+If the addresses of the name never change.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_upstream_module.html#resolve
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.lint import Finding, Model, Severity, Version, rule
+
+_RESOLVES = Version(1, 27, 3)
+"""The first version with `resolve` outside of NGINX Plus (CHANGES 1.27.3)."""
+
+_PUBLIC = re.compile(r"(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+\.?", re.IGNORECASE)
+_PRIVATE = re.compile(
+    r"\.(?:local|localdomain|internal|intranet|lan|home|corp|private|svc|cluster|test|example)\.?$", re.I
+)
+
+
+@rule(severity=Severity.INFO, category="correctness")
+def check(model: Model) -> Iterator[Finding]:
+    """Find public names that are resolved once."""
+    for pass_ in model.passes:
+        if pass_.upstream is None and not pass_.has_variable and pass_.scheme and _is_public(pass_.host):
+            yield Finding(
+                pass_.directive.source,
+                pass_.directive.args[0].span,
+                f"{pass_.host} is resolved once, when nginx starts",
+                help=_advice(model),
+            )
+    for upstream in model.upstreams.values():
+        for server in upstream.servers:
+            host = server.args[0].rpartition(":")[0] or str(server.args[0]) if server.args else ""
+            if _is_public(host) and "resolve" not in server.args:
+                yield Finding(
+                    server.source,
+                    server.args[0].span,
+                    f"{host} is resolved once, when nginx starts",
+                    help=_advice(model),
+                )
+
+
+def _is_public(host: str) -> bool:
+    return bool(_PUBLIC.fullmatch(host)) and not _PRIVATE.search(host)
+
+
+def _advice(model: Model) -> str:
+    if model.target >= _RESOLVES:
+        return "put it into an upstream with a zone: server NAME resolve, and a resolver"
+    return "reload nginx when it changes, or from 1.27.3 on put it into an upstream with a zone: server NAME resolve"

@@ -1,0 +1,63 @@
+"""Directive without effect: nginx warns of it at every start
+
+Flags directives of which the target version says that they are obsolete, such as those that HTTP/2 had by itself.
+
+## Why it matters
+The configuration says something that nginx no longer does: the limit or the time that is stated is not in force.
+
+## Bad
+```nginx http 1.28.0
+http2_max_field_size 8k;
+```
+
+## Good
+```nginx http 1.28.0
+large_client_header_buffers 4 8k;
+```
+
+## Silent
+```nginx http 1.18.0
+http2_max_field_size 8k;
+```
+
+## When to ignore it
+If the same file is used with an older nginx, where the directive has an effect.
+
+## References
+- `ngx_http_v2_obsolete` in ngx_http_v2_module.c
+- CHANGES 1.19.7 and 1.25.1, https://nginx.org/en/CHANGES
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import declarations
+from nginxopt.lint import Finding, Model, Severity, rule
+
+_INSTEAD = {
+    "http2_idle_timeout": "keepalive_timeout",
+    "http2_max_field_size": "large_client_header_buffers",
+    "http2_max_header_size": "large_client_header_buffers",
+    "http2_max_requests": "keepalive_requests",
+    "http2_recv_timeout": "client_header_timeout",
+}
+"""The directives that nginx names instead (`ngx_http_v2_obsolete`)."""
+
+
+@rule(severity=Severity.INFO, category="correctness", by_release=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find directives that do nothing in the target version."""
+    for directive, _ in model.each(*declarations.obsolete_names()):
+        current = [row for row in declarations.declarations(str(directive.name)) if row.is_in(model.target)]
+        obsolete = next((row for row in current if row.values == "obsolete"), None)
+        if obsolete is None:
+            continue
+        since = f" since nginx {obsolete.since}" if obsolete.since else ""
+        instead = _INSTEAD.get(str(directive.name))
+        yield Finding(
+            directive.source,
+            directive.name.span,
+            f'"{directive.name}" has no effect{since}',
+            help=f"delete it, and use {instead} instead" if instead else "delete it",
+        )

@@ -1,0 +1,92 @@
+"""Regular expression that PCRE cannot compile: nginx refuses the configuration
+
+Flags the pattern of a `rewrite`, a regex `location`, an `if` or a `server_name` with an error that every version of
+PCRE and PCRE2 reports: an open parenthesis or class, a repetition of nothing, a range out of order.
+
+## Why it matters
+nginx compiles all patterns when it reads its configuration. `nginx -t` fails, a reload keeps the old configuration, and
+nginx does not start.
+
+## Bad
+```nginx server
+rewrite ^/(old|older /new;
+location ~ *\\.php$ {
+    return 404;
+}
+if ($http_user_agent ~ "[z-a]bot") {
+    return 403;
+}
+```
+
+## Good
+```nginx server
+rewrite ^/(?:old|older) /new;
+location ~ \\.php$ {
+    return 404;
+}
+if ($http_user_agent ~ "[a-z]bot") {
+    return 403;
+}
+```
+
+## Silent
+Escaped or in a class, these characters are plain:
+```nginx server
+rewrite ^/a\\(b /new;
+location ~ ^/[(*]$ {
+    return 404;
+}
+if ($uri ~* "\\[old") {
+    return 403;
+}
+```
+
+## When to ignore it
+Never.
+
+## References
+- ngx_http_regex_compile in ngx_http_variables.c, ngx_regex_compile in ngx_regex.c
+- https://www.pcre.org/current/doc/html/pcre2pattern.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive, Token, encode
+from nginxopt.lint import Finding, Model, Severity, pattern_error, rule
+from nginxopt.semantics import Level, locations
+
+_MATCHES = ("~", "~*", "!~", "!~*")
+
+
+@rule(severity=Severity.ERROR, category="config")
+def check(model: Model) -> Iterator[Finding]:
+    """Find patterns that do not compile."""
+    for directive, pattern, text in _patterns(model):
+        error = pattern_error(encode(text))
+        if error is not None:
+            message = f'nginx refuses this pattern: {error} of "{text}"'
+            yield Finding(
+                directive.source, pattern.span, message, help="correct it; \\ before a character makes it plain"
+            )
+
+
+def _patterns(model: Model) -> Iterator[tuple[Directive, Token, str]]:
+    """Yield the directives with a pattern, its word, and its text."""
+    for rewrite, _ in model.each("rewrite"):
+        if len(rewrite.args) == 2:  # one with a flag is refused by whatever plans it
+            yield rewrite, rewrite.args[0], rewrite.args[0]
+    for level in model.levels("location", "if"):
+        if level.opener is not None:
+            yield from _of_block(level, level.opener)
+    for names, _ in model.each("server_name"):
+        yield from ((names, word, word[1:]) for word in names.args if word.startswith("~"))
+
+
+def _of_block(level: Level, opener: Directive) -> Iterator[tuple[Directive, Token, str]]:
+    if level.kind == "if":
+        if len(opener.args) == 3 and opener.args[1] in _MATCHES:
+            yield opener, opener.args[2], opener.args[2]
+    elif locations.modifier(level) in _MATCHES:
+        yield opener, opener.args[-1], locations.path(level)

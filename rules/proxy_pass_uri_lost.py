@@ -1,0 +1,119 @@
+"""`proxy_pass` with variables and a URI: every request is passed on as the same one
+
+Flags `proxy_pass` with a variable and a URI without one, in a location for more than one URI, and `proxy_pass` whose
+URI is ignored after `rewrite ... break`. The rule asks the model of `nginxopt trace` what the upstream gets.
+
+Does not flag a URI that has the rest of the path (`$request_uri`, `$1`), exact locations, and locations with the same
+path as the URI.
+
+## Why it matters
+Without variables, nginx puts the rest of the URI behind that of the `proxy_pass`. With a variable anywhere it takes the
+text as it is (`ngx_http_proxy_eval`): with `$backend/`, the upstream is asked for `/` whatever the client asked for.
+
+## Bad
+```nginx server
+location /api/ {
+    set $backend 127.0.0.1:8080;
+    proxy_pass http://$backend/;
+}
+```
+```nginx server
+location /shop/ {
+    rewrite ^/shop/(.*)$ /store/$1 break;
+    proxy_pass http://127.0.0.1:8080/app/;
+}
+```
+
+## Good
+```nginx server
+location /api/ {
+    set $backend 127.0.0.1:8080;
+    rewrite ^/api(/.*)$ $1 break;
+    proxy_pass http://$backend;
+}
+```
+
+## Silent
+```nginx server
+location = /health {
+    set $backend 127.0.0.1:8080;
+    proxy_pass http://$backend/status;
+}
+location /app/ {
+    set $backend 127.0.0.1:8080;
+    proxy_pass http://$backend$request_uri;
+}
+location /shop/ {
+    rewrite ^/shop/(.*)$ /store/$1 break;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## When to ignore it
+If the location is for one page, whatever stands behind its name.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_pass
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from nginxopt.lint import Answer, Finding, Model, Severity, reaching, rule
+from nginxopt.semantics import Pass, locations
+
+_MOST_REQUESTS = 6
+
+
+@rule(severity=Severity.WARNING, category="correctness", witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find passes that lose the path."""
+    for pass_ in model.passes:
+        if pass_.protocol != "proxy" or pass_.level.kind != "location" or pass_.uri in (None, ""):
+            continue
+        if pass_.has_variable:
+            answer = _always_the_same(model, pass_)
+            message = "with a variable in proxy_pass, the upstream is asked for this whatever the client asked for"
+        else:
+            answer = _ignored(model, pass_)
+            message = "rewrite ... break makes nginx ignore this path: the rewritten URI is passed on as it is"
+        if answer is not None:
+            yield Finding(
+                pass_.directive.source,
+                pass_.directive.args[0].span,
+                message,
+                help="leave out the URI, and change it with rewrite ... break",
+                witness=answer.witness(f"the upstream gets {answer.passed_target}"),
+            )
+
+
+def _answers(model: Model, pass_: Pass) -> Iterator[Answer]:
+    for asked in islice(reaching.reaching(pass_.level), _MOST_REQUESTS):
+        for answer in model.requests.ask(pass_.level, asked):
+            if answer.directive is pass_.directive and answer.passed_target is not None:
+                yield answer
+
+
+def _always_the_same(model: Model, pass_: Pass) -> Answer | None:
+    """Return an answer to a request whose path is lost, if all are passed on as the same."""
+    uri = pass_.uri or ""
+    path = locations.path(pass_.level)
+    is_for_one = locations.modifier(pass_.level) in ("=", "~", "~*") or not path.endswith("/")
+    if "$" in uri or is_for_one or path.rstrip("/") == uri.rstrip("/") != "":
+        return None
+    answers = list(_answers(model, pass_))
+    targets = {answer.passed_target for answer in answers}
+    paths = {answer.asked.target for answer in answers}
+    lost = (answer for answer in answers if answer.asked.target != path.encode())
+    return next(lost, None) if len(targets) == 1 and len(paths) > 1 else None
+
+
+def _ignored(model: Model, pass_: Pass) -> Answer | None:
+    """Return an answer to a request that a rewrite changes, after which the URI of the pass does not count."""
+    breaking = [rewrite for rewrite in pass_.level.own("rewrite") if rewrite.args[-1:] == ("break",)]
+    if not breaking or pass_.uri == "/":
+        return None
+    answers = _answers(model, pass_)
+    return next((answer for answer in answers if not (answer.passed_target or "").startswith(pass_.uri or "")), None)

@@ -1,0 +1,138 @@
+"""A short request makes PCRE2 give up: nginx answers 500 after ten million steps
+
+Flags patterns of locations, rewrites and conditions that a request of less than 300 bytes drives into the match limit
+of PCRE2. The subject was tried with PCRE2 itself, and the request is one that gets to the pattern, as the model of
+`nginxopt trace` says.
+
+Does not flag patterns whose backtracking is bounded: possessive, atomic, or with choices that exclude each other. Maps
+take their default then, without an error.
+
+## Why it matters
+A worker does nothing else for 10,000,000 steps, some tenths of a second, and a client that sends some requests in a
+second stops it for all. PCRE2 tries each way in which `(a+)+` divides the same text; each character doubles their
+number.
+
+## Bad
+```nginx server
+location ~ ^/(?:[a-z]+-?)+\\.html$ {
+    return 204;
+}
+```
+```nginx server
+location / {
+    rewrite ^/(\\w+\\s?)*$ /index.php last;
+}
+```
+
+## Good
+```nginx server
+location ~ ^/[a-z]+(?:-[a-z]+)*\\.html$ {
+    return 204;
+}
+```
+
+## Silent
+```nginx server
+location ~ ^/(?:[a-z]+/)+feed$ {
+    return 204;
+}
+location ~ ^/(?:[a-z]+-?)++\\.json$ {
+    return 204;
+}
+location ~ ^/(?:foo|bar)+\\.js$ {
+    return 204;
+}
+```
+
+## When to ignore it
+Never.
+
+## References
+- https://cwe.mitre.org/data/definitions/1333.html
+- https://www.pcre.org/current/doc/html/pcre2api.html (pcre2_set_match_limit)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from nginxopt.config import Directive, Span, decode
+from nginxopt.lint import Answer, Asked, Finding, Model, Severity, backtracking, reaching, rule
+from nginxopt.semantics import FRAGMENT, Level, locations
+
+_SAFE = "/:~!$&'()*+,;=@"
+_HEADERS = "$http_"
+_PATHS = ("$uri", "$document_uri", "$request_uri")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """A pattern, and what it is compared with: `subject` is a variable."""
+
+    text: str
+    subject: str
+    directive: Directive
+    level: Level
+
+
+@rule(severity=Severity.WARNING, category="security", witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find patterns on which PCRE2 gives up."""
+    for pattern in (*_locations(model), *_conditions(model), *_rewrites(model)):
+        subject = backtracking.exploding(pattern.text)
+        answer = _answer(model, pattern, subject) if subject is not None else None
+        if answer is not None:
+            yield _finding(pattern, answer)
+
+
+def _locations(model: Model) -> Iterator[_Pattern]:
+    for level in model.levels("location"):
+        if level.opener is not None and locations.modifier(level) in ("~", "~*"):
+            yield _Pattern(decode(locations.pattern(level)), "$uri", level.opener, level)
+
+
+def _conditions(model: Model) -> Iterator[_Pattern]:
+    for level in model.levels("if"):
+        words = [str(word) for word in level.args]
+        if len(words) == 3 and words[1].lstrip("!") in ("~", "~*") and level.opener and level.parent:
+            text = f"(?i){words[2]}" if words[1].endswith("*") else words[2]
+            yield _Pattern(text, words[0].lower(), level.opener, level.parent)
+
+
+def _rewrites(model: Model) -> Iterator[_Pattern]:
+    for level in model.levels("server", "location", "if", FRAGMENT):
+        yield from (_Pattern(str(own.args[0]), "$uri", own, level) for own in level.own("rewrite") if own.args)
+
+
+def _answer(model: Model, pattern: _Pattern, subject: bytes) -> Answer | None:
+    """Return an answer that depends on a pattern which gives up."""
+    for asked in _requests(pattern, subject):
+        for answer in model.requests.all(pattern.level, asked):
+            if answer.unknown_at is pattern.directive:
+                return answer
+    return None
+
+
+def _requests(pattern: _Pattern, subject: bytes) -> Iterator[Asked]:
+    if pattern.subject in _PATHS and subject.startswith(b"/"):
+        yield Asked(quote(subject, safe=_SAFE).encode())
+    elif pattern.subject in _PATHS:
+        yield Asked(b"/" + quote(subject, safe=_SAFE).encode())
+    elif pattern.subject.startswith(_HEADERS):
+        name = pattern.subject.removeprefix(_HEADERS).replace("_", "-").title()
+        for asked in reaching.reaching(pattern.level):
+            yield Asked(asked.target, asked.method, (*asked.headers, f"{name}: {subject.decode('ascii')}"))
+
+
+def _finding(pattern: _Pattern, answer: Answer) -> Finding:
+    words = (word for word in pattern.directive.args if word and str(word) in pattern.text)
+    span: Span = next((word.span for word in words), pattern.directive.name.span)
+    return Finding(
+        pattern.directive.source,
+        span,
+        f"PCRE2 gives up on this pattern after 10,000,000 steps: {pattern.text}",
+        help="let each text match in one way only, or make the repetition possessive: (...)++",
+        witness=answer.witness("nginx answers 500 after 10,000,000 steps: tenths of a second"),
+    )

@@ -1,0 +1,87 @@
+"""Two servers answer to the same name at the same address: nginx ignores the second
+
+Flags names that an earlier server has at the same address and port, whatever its other names. nginx starts, and warns:
+"conflicting server name". A server of which nothing is left is `server-never-chosen`.
+
+Does not flag servers at different addresses (`listen 80` and `listen 127.0.0.1:80`), names that overlap
+(`*.example.com` and `www.example.com`), and patterns.
+
+## Why it matters
+nginx keeps the first of two equal names (`ngx_http_server_names`, `ngx_hash_add_key`). What the second server says
+never happens, and which one is first depends on the order in which files are included.
+
+## Bad
+```nginx http
+server {
+    listen 80;
+    server_name example.com;
+    return 301 https://example.com$request_uri;
+}
+server {
+    listen 80;
+    server_name www.example.com example.com;
+    root /srv/www;
+}
+```
+
+## Good
+```nginx http
+server {
+    listen 80;
+    server_name example.com;
+    return 301 https://example.com$request_uri;
+}
+server {
+    listen 80;
+    server_name www.example.com;
+    root /srv/www;
+}
+```
+
+## Silent
+```nginx http
+server {
+    listen 80;
+    server_name example.com *.example.com;
+    root /srv/www;
+}
+server {
+    listen 127.0.0.1:80;
+    server_name example.com;
+    root /srv/local;
+}
+server {
+    listen 80;
+    server_name www.example.com;
+    root /srv/other;
+}
+```
+
+## When to ignore it
+Never.
+
+## References
+- https://nginx.org/en/docs/http/server_names.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.lint import Finding, Model, Related, Severity, names, rule
+
+
+@rule(severity=Severity.WARNING, category="correctness")
+def check(model: Model) -> Iterator[Finding]:
+    """Find names that an earlier server has."""
+    for conflict in names.conflicts(model):
+        word, server = conflict.word, conflict.server
+        if word is None or server.source is None or names.is_never_chosen(model, server):
+            continue
+        related = names.place(conflict.first)
+        yield Finding(
+            word.directive.source,
+            word.token.span,
+            f"another server has the name {word.token} at {conflict.address} already: it never leads here",
+            related=(Related(*related, "this server answers"),) if related else (),
+        )

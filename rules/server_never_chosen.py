@@ -1,0 +1,77 @@
+"""A server that no request reaches: an earlier one has all of its names
+
+Flags servers all of whose names other servers have before them, at each address where they listen, and which are the
+default of none. A server without names, or with one that is nobody's, such as `_`, is reached only as the default: two
+of them at one address are flagged as well.
+
+Does not flag servers with a pattern or a wildcard of their own, and those of which not all was read.
+
+## Why it matters
+nginx starts, and warns of "conflicting server name". Whatever the server says never happens: its redirects, its
+restrictions, its certificate.
+
+## Bad
+```nginx http
+server {
+    listen 80 default_server;
+    server_name example.com;
+    root /srv/www;
+}
+server {
+    listen 80;
+    server_name example.com;
+    return 301 https://example.com$request_uri;
+}
+```
+
+## Good
+```nginx http
+server {
+    listen 80 default_server;
+    server_name example.com;
+    return 301 https://example.com$request_uri;
+}
+```
+
+## Silent
+```nginx http
+server {
+    listen 80;
+    server_name example.com;
+    root /srv/www;
+}
+server {
+    listen 80;
+    listen 8080;
+    server_name example.com;
+    root /srv/other;
+}
+```
+
+## When to ignore it
+Never.
+
+## References
+- https://nginx.org/en/docs/http/request_processing.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.lint import Finding, Model, Related, Severity, names, rule
+
+
+@rule(severity=Severity.WARNING, category="correctness")
+def check(model: Model) -> Iterator[Finding]:
+    """Find servers that are never chosen."""
+    for server, conflict in names.first_conflicts(model):
+        if server.source is None or not names.is_never_chosen(model, server):
+            continue
+        related = names.place(conflict.first)
+        yield Finding(
+            server.source,
+            server.span,
+            f"no request reaches this server: another has {names.shown(conflict)} at {conflict.address}",
+            related=(Related(*related, "this server answers"),) if related else (),
+        )

@@ -1,0 +1,138 @@
+"""The client chooses the server that a request is passed on to
+
+Flags `proxy_pass` and its kin whose host or port comes from the client: from arguments, headers, cookies, the path or
+`Host`, directly or through `set`, `map` and captures. The rule asks the model of `nginxopt trace` which server a
+request with an address of its choice is passed on to.
+
+Does not flag a host that a pattern or a map restricts, variables behind the host, `internal` and named locations, and
+names that nginx cannot resolve: a name made by the client needs a `resolver`, an address does not.
+
+## Why it matters
+nginx asks from inside: from the addresses that the databases, the metadata service of the cloud and other
+administrations trust. The response goes to the client.
+
+## Bad
+```nginx server
+location /fetch/ {
+    proxy_pass http://$arg_host/;
+}
+```
+```nginx server
+location ~ ^/port/(\\d+)/(.*)$ {
+    proxy_pass http://127.0.0.1:$1/$2;
+}
+```
+
+## Good
+```nginx http
+map $arg_host $target {
+    default 127.0.0.1:8080;
+    images 127.0.0.1:8081;
+}
+server {
+    location /fetch/ {
+        proxy_pass http://$target/;
+    }
+}
+```
+
+## Silent
+```nginx server
+resolver 127.0.0.1;
+location ~ ^/(app1|app2)/(.*)$ {
+    proxy_pass http://$1.internal/$2;
+}
+location /path/ {
+    proxy_pass http://127.0.0.1:8080/$arg_page;
+}
+location /sent/ {
+    internal;
+    proxy_pass $arg_url;
+}
+location ~ ^/port/(808\\d)/(.*)$ {
+    proxy_pass http://127.0.0.1:$1/$2;
+}
+```
+
+## When to ignore it
+If nginx is meant to be a forward proxy, and only those who may use it reach it.
+
+## References
+- https://cwe.mitre.org/data/definitions/918.html
+- https://owasp.org/Top10/A10_2021-Server-Side_Request_Forgery_%28SSRF%29/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from nginxopt.lint import FOREIGN, Answer, Finding, Model, Severity, controlled, rule
+from nginxopt.semantics import Pass
+
+_ADDRESS = "127.0.0.1:6379"
+_HOST = "evil.test"
+_TEXTS = (_ADDRESS, f"http://{_ADDRESS}/", f"{_ADDRESS}/", f"{_ADDRESS}?", "6379", "61616")
+_NAMES = (_HOST, f"http://{_HOST}/", f".{_HOST}/", f"{_HOST}?", f"{_HOST}/")
+_PATHS = re.compile(r"[/?].*$", re.DOTALL)
+_BY_HOST = {"host", "http_host"}
+
+
+@rule(severity=Severity.WARNING, highest=Severity.ERROR, category="security", witness=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find passes whose server the client chooses."""
+    for pass_ in model.passes:
+        server = _server(pass_)
+        if "$" not in server:
+            continue
+        sources = controlled.sources(model, server)
+        answer = _answer(model, pass_)
+        if answer is not None:
+            yield _finding(pass_, answer, by_host=bool(sources) and set(sources) <= _BY_HOST)
+
+
+def _server(pass_: Pass) -> str:
+    """Return what stands for scheme, host and port; the whole target if it begins with a variable."""
+    target = str(pass_.directive.args[0])
+    scheme, separator, rest = target.partition("://")
+    if not separator:
+        return target if target.startswith("$") or pass_.protocol != "proxy" else _PATHS.sub("", target)
+    return scheme + _PATHS.sub("", rest)
+
+
+def _answer(model: Model, pass_: Pass) -> Answer | None:
+    """Return an answer to a request that is passed on to a server of its choice."""
+    value = str(pass_.directive.args[0])
+    resolver = pass_.level.setting("resolver")
+    names = _NAMES if resolver.is_set or not resolver.known else ()
+    is_by_address = any(model.levels("geo"))
+    for text in (*_TEXTS, *names):
+        for asked in controlled.requests(model, pass_.level, value, text):
+            sent = replace(asked, client=FOREIGN) if is_by_address else asked
+            for answer in model.requests.all(pass_.level, sent):
+                if answer.directive is pass_.directive and _is_chosen(answer, value):
+                    return answer
+    return None
+
+
+def _is_chosen(answer: Answer, value: str) -> bool:
+    """Return whether a request is passed on to the server that it names."""
+    upstream = answer.outcome["upstream"]
+    server = upstream["server"].lower() if upstream else ""
+    host, _, port = server.rpartition(":") if ":" in server else (server, "", "")
+    is_port = port in ("6379", "61616") and port not in value and f"{host}:" in value.lower()
+    return server == _ADDRESS or is_port or host == _HOST or host.endswith(f".{_HOST}")
+
+
+def _finding(pass_: Pass, answer: Answer, *, by_host: bool) -> Finding:
+    upstream = answer.outcome["upstream"]
+    server = upstream["server"] if upstream else ""
+    return Finding(
+        pass_.directive.source,
+        pass_.directive.args[0].span,
+        "the client chooses the server that is asked",
+        help="choose it by a map with the servers that may be asked, and a default",
+        severity=Severity.WARNING if by_host else Severity.ERROR,
+        witness=answer.witness(f"nginx asks {server}"),
+    )

@@ -1,0 +1,173 @@
+"""TLS protocols and ciphers that are broken
+
+Flags `ssl_protocols` with SSLv2, SSLv3, TLSv1 or TLSv1.1, and `ssl_ciphers` that accept ciphers without encryption or
+authentication, export ciphers, RC4, DES, 3DES or MD5. Before nginx 1.23.4, TLSv1 and TLSv1.1 are on by default: flags
+servers with TLS that state nothing.
+
+Does not flag lists that exclude such ciphers (`!RC4`), servers that reject handshakes, and directives whose comment
+says that old clients need them.
+
+## Why it matters
+TLSv1 and TLSv1.1 are deprecated (RFC 8996): nobody needs them but clients from before 2014. RC4 is prohibited (RFC
+7465), 3DES has blocks of 64 bits (Sweet32, CVE-2016-2183), and export ciphers are broken within hours (FREAK). What the
+TLS library was built without is off anyway; another one has it.
+
+## Bad
+```nginx http
+ssl_protocols TLSv1 TLSv1.1 TLSv1.2 TLSv1.3;
+```
+```nginx http
+ssl_ciphers HIGH:RC4-SHA:DES-CBC3-SHA;
+```
+```nginx http 1.22.1
+server {
+    listen 443 ssl;
+    ssl_certificate a.pem;
+    ssl_certificate_key a.key;
+}
+```
+
+## Good
+```nginx http
+ssl_protocols TLSv1.2 TLSv1.3;
+```
+
+## Silent
+```nginx http
+ssl_protocols TLSv1.2 TLSv1.3;
+ssl_ciphers ALL:!aNULL:!eNULL:!EXPORT:!RC4:!DES:!3DES:!MD5;
+server {
+    listen 443 ssl;
+    ssl_reject_handshake on;
+    # the terminals of the warehouse are from 2009
+    ssl_protocols TLSv1 TLSv1.2;
+}
+```
+
+## Fix safety
+May change: responses.
+
+Clients that speak nothing newer cannot connect any more.
+
+## When to ignore it
+If such clients remain, on a server of their own.
+
+## References
+- https://www.rfc-editor.org/rfc/rfc8996
+- https://wiki.mozilla.org/Security/Server_Side_TLS
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.config import Comment, Directive, layout
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule, tls
+from nginxopt.semantics import Level
+
+_OLD = ("SSLv2", "SSLv3", "TLSv1", "TLSv1.1")
+_NEW = ("TLSv1.2", "TLSv1.3")
+_WITHOUT_OLD = Version(1, 23, 4)
+"""The first version whose default is TLSv1.2 and TLSv1.3 (CHANGES 1.23.4)."""
+
+_WEAK = {
+    "NULL": ("eNULL", "NULL"), "anonymous key exchange": ("aNULL", "ADH", "AECDH"),
+    "export ciphers": ("EXP", "EXPORT", "EXPORT40", "EXPORT56"), "RC4": ("RC4",), "DES": ("DES", "LOW"),
+    "3DES": ("3DES",), "MD5": ("MD5",),
+}  # fmt: skip
+_IN_NAMES = {
+    "NULL": "NULL", "ADH": "anonymous key exchange", "AECDH": "anonymous key exchange", "EXP": "export ciphers",
+    "RC4": "RC4", "CBC3": "3DES", "3DES": "3DES", "MD5": "MD5",
+}  # fmt: skip
+"""Parts of the names of ciphers, such as `ECDHE-RSA-RC4-SHA`."""
+_EVERYTHING = {"ALL", "COMPLEMENTOFALL"}
+_FOR_OLD_CLIENTS = re.compile(r"\bold|legacy|java|android|\bIE\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
+
+
+@rule(severity=Severity.INFO, highest=Severity.WARNING, category="security", fix=Safety.UNSAFE)
+def check(model: Model) -> Iterator[Finding]:
+    """Find protocols and ciphers that are broken."""
+    for directive, level in model.each("ssl_protocols"):
+        old = [str(word) for word in directive.args if word in _OLD]
+        if old and not _is_meant(directive, level):
+            yield _protocols(directive, old)
+    for directive, level in model.each("ssl_ciphers"):
+        weak = _weak(str(directive.args[0])) if directive.args and not _is_for_new(level) else []
+        if weak and not _is_meant(directive, level):
+            yield _ciphers(directive, weak)
+    yield from _defaults(model)
+
+
+def _protocols(directive: Directive, old: list[str]) -> Finding:
+    kept = [str(word) for word in directive.args if word not in _OLD] or _NEW
+    line = f"ssl_protocols {' '.join(kept)};"
+    fix = Fix(f"set `{line}`", (layout.rewrite(directive, line),), Safety.UNSAFE)
+    verb = "is" if len(old) == 1 else "are"
+    message = f"{' and '.join(old)} {verb} broken or deprecated"
+    return Finding(directive.source, directive.name.span, message, fix, severity=Severity.WARNING)
+
+
+def _ciphers(directive: Directive, weak: list[str]) -> Finding:
+    return Finding(
+        directive.source,
+        directive.args[0].span,
+        f"this accepts {', '.join(weak)}",
+        help="take the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5",
+        severity=Severity.WARNING,
+    )
+
+
+def _defaults(model: Model) -> Iterator[Finding]:
+    """Yield the servers with TLS whose protocols are those of an old version."""
+    if model.target >= _WITHOUT_OLD:
+        return
+    for server in dict.fromkeys(endpoint.default for endpoint in tls.endpoints(model)):
+        if server.setting("ssl_protocols").is_unset and server.source and not _rejects(server):
+            yield Finding(
+                server.source,
+                server.span,
+                f"nginx {model.target} accepts TLSv1 and TLSv1.1 here by default",
+                help="state ssl_protocols TLSv1.2 TLSv1.3",
+                severity=Severity.INFO,
+            )
+
+
+def _weak(text: str) -> list[str]:
+    """Return the weak families that a list of ciphers accepts, as OpenSSL reads it (openssl-ciphers(1))."""
+    words = [word for word in re.split(r"[:, ]+", text) if word]
+    excluded = {word[1:] for word in words if word[0] in "!-"}
+    if "@SECLEVEL=2" in words:
+        return []
+    weak: dict[str, None] = {}
+    for word in words:
+        if word[0] in "!-+@":
+            continue
+        for family in _families(word):
+            if not excluded.intersection(_WEAK[family]):
+                weak[family] = None
+    return list(weak)
+
+
+def _families(word: str) -> Iterator[str]:
+    if word in _EVERYTHING:
+        yield "anonymous key exchange"
+    yield from (family for family, names in _WEAK.items() if word in names)
+    if "-" in word:
+        yield from (family for part, family in _IN_NAMES.items() if part in word.split("-"))
+
+
+def _is_for_new(level: Level) -> bool:
+    protocols = level.setting("ssl_protocols").directive
+    return protocols is not None and set(protocols.args) == {"TLSv1.3"}
+
+
+def _rejects(server: Level) -> bool:
+    return server.setting("ssl_reject_handshake").value == "on"
+
+
+def _is_meant(directive: Directive, level: Level) -> bool:
+    """Return whether the server rejects handshakes, or a comment above or behind names old clients."""
+    nodes = level.block.nodes if level.block else ()
+    comments = (node for node in nodes if isinstance(node, Comment) and 0 <= directive.line - node.line <= 1)
+    return _rejects(level) or any(_FOR_OLD_CLIENTS.search(comment.text) for comment in comments)

@@ -1,0 +1,121 @@
+"""What the rules about correctness say, on the real nginx."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from nginxopt.system import nginx
+from nginxopt.system.http import Request
+from tests.lintcheck import diagnose, fixed, wrapped
+from tests.nginx.example import certificate, verdict_on, warnings
+from tests.nginx.test_rules_security import answered, request_of, witness_of
+
+PAIR = "server {{ listen 80; server_name a.test; }}\nserver {{ listen 80; server_name {names}; }}\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "rule"),
+    [("a.test", "server-never-chosen"), ("a.test b.test", "server-name-conflict"), ("*.a.test b.test", None)],
+)
+def test_nginx_warns_of_names_that_conflict(each_binary: nginx.Binary, names: str, rule: str | None) -> None:
+    """nginx warns of the name of each finding, and of none else."""
+    text = PAIR.format(names=names)
+    found = {
+        other for other in ("server-never-chosen", "server-name-conflict") if diagnose(other, text, context="http")
+    }
+    assert found == ({rule} if rule else set())
+    conflicts = [
+        warning for warning in warnings(verdict_on(each_binary, wrapped(text, "http"))) if "conflicting" in warning
+    ]
+    assert len(conflicts) == len(found)
+    assert all('conflicting server name "a.test"' in warning for warning in conflicts)
+
+
+def test_the_first_of_two_servers_answers(each_binary: nginx.Binary) -> None:
+    """The server that `server-never-chosen` flags gets no request, also where both have no name."""
+    for name in ("server_name a.test;", ""):
+        http = "".join(f'server {{ listen unix:temp/s; {name} return 200 "server {number}"; }}\n' for number in (1, 2))
+        assert len(diagnose("server-never-chosen", http, context="http")) == 1
+        passing = "location / { proxy_pass http://unix:temp/s:/; proxy_set_header Host a.test; }"
+        assert ask(each_binary, passing, "/", http).endswith(b"server 1")
+
+
+def ask(binary: nginx.Binary, server: str, target: str, http: str = "") -> bytes:
+    """The answer to a GET."""
+    with nginx.Instance(binary, servers=[server.encode()], http=http.encode()) as instance, instance.client() as client:
+        head = f"GET {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+        return client.ask([Request(head.encode(), alone=True)])[0]
+
+
+def test_a_server_that_returns_has_no_locations(each_binary: nginx.Binary) -> None:
+    """The `return` of a server or a location answers before what `dead-directive` flags."""
+    server = "return 301 http://b.test/;\nlocation /.well-known/ { return 200 ok; }"
+    assert len(diagnose("dead-directive", server, context="server")) == 1
+    assert b" 301 " in ask(each_binary, server, "/.well-known/x")
+    location = "location /old/ { return 410; proxy_pass http://127.0.0.1:1; }"
+    assert len(diagnose("dead-directive", location, context="server")) == 1
+    assert b" 410 " in ask(each_binary, location, "/old/")
+
+
+CAPTURES = {
+    "a rewrite": ("rewrite ^/blog/(.*)$ /posts/[$2] permanent;", "/blog/x", b"/posts/[]\r\n"),
+    "a location": ("location ~ ^/static/ { return 302 http://b/[$1]; }", "/static/x", b"http://b/[]\r\n"),
+    "a condition": ("if ($uri ~ ^/a) { return 302 http://b/[$1]; }", "/a", b"http://b/[]\r\n"),
+    "a map": ("return 302 http://b/[$page];", "/old/x", b"http://b/[]\r\n"),
+}
+
+
+@pytest.mark.parametrize(("server", "target", "location"), CAPTURES.values(), ids=CAPTURES)
+def test_a_missing_capture_is_empty(each_binary: nginx.Binary, server: str, target: str, location: bytes) -> None:
+    """nginx writes nothing for a capture that `capture-missing` flags."""
+    http = "map $uri $page { ~^/old/ $1; }" if "$page" in server else ""
+    assert len(diagnose("capture-missing", f"{http}\nserver {{ {server} }}", context="http")) == 1
+    assert location in ask(each_binary, server, target, http)
+
+
+def test_a_true_condition_takes_try_files_away(each_binary: nginx.Binary) -> None:
+    """The witness of `if-surprise` gets 404, and the same request without its header what `try_files` leads to."""
+    server = (
+        "root html;\nlocation / {\n    if ($http_cookie) {\n        set $skip 1;\n    }\n"
+        "    try_files $uri /index.txt;\n}\n"
+    )
+    files = {"html/index.txt": b"the application"}
+    witness = witness_of("if-surprise", server)
+    assert witness.headers
+    assert b" 404 " in answered(each_binary, server, witness, files=files)
+    assert answered(each_binary, server.replace("$http_cookie", "$http_none"), witness, files=files).endswith(
+        b"the application"
+    )
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "location /api/ { set $backend unix:temp/echo; proxy_pass http://$backend:/; }",
+        "location /shop/ { rewrite ^/shop/(.*)$ /store/$1 break; proxy_pass http://unix:temp/echo:/app/; }",
+    ],
+)
+def test_the_path_is_lost(each_binary: nginx.Binary, server: str) -> None:
+    """The upstream gets for the witness of `proxy-pass-uri-lost` what it says, not the path below that of the pass."""
+    witness = witness_of("proxy-pass-uri-lost", server)
+    got = witness.shows.removeprefix("the upstream gets ")
+    assert answered(each_binary, server, witness).endswith(f"[GET {got}]".encode())
+
+
+def test_nothing_is_stapled_without_a_resolver(each_binary: nginx.Binary) -> None:
+    """nginx starts with what `stapling-dead` flags, and sends no OCSP response."""
+    server = "server { listen unix:tls ssl; ssl_certificate cert.pem; ssl_certificate_key key.pem; ssl_stapling on; }\n"
+    assert len(diagnose("stapling-dead", server, context="http")) == 1
+    assert "ssl_stapling" not in fixed("stapling-dead", server, context="http").decode()
+    with nginx.Instance(each_binary, servers=[b""], http=server.encode(), files=certificate()) as instance:
+        command = ["openssl", "s_client", "-status", "-unix", str(instance.prefix / "tls")]
+        said = subprocess.run(command, input=b"", capture_output=True, timeout=60, check=False)
+        assert b"OCSP response: no response sent" in said.stdout
+
+
+def test_a_witness_is_one_request() -> None:
+    """The request of a witness has its headers and its target as they are."""
+    witness = witness_of("if-surprise", "location / { if ($http_cookie) { set $a 1; } try_files $uri /x; }")
+    assert b"Cookie: 1\r\n" in request_of(witness).data
