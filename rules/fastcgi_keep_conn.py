@@ -81,6 +81,11 @@ from nginxopt.semantics import Pass
 ON = "fastcgi_keep_conn on;"
 
 
+CHILDREN = (
+    "each idle connection occupies a child of PHP-FPM: keepalive x worker_processes must be below pm.max_children"
+)
+
+
 @rule(severity=Severity.WARNING, category="proxy", fix=pooling.POOLED, since="1.1.4", scenario="keepalive")
 def check(model: Model) -> Iterator[Finding]:
     """Find FastCGI pools that stay empty."""
@@ -94,7 +99,7 @@ def check(model: Model) -> Iterator[Finding]:
                 pass_.directive.name.span,
                 f'fastcgi_keep_conn is off: the keepalive connections of upstream "{pass_.host}" are not used',
                 None if why_not else Fix(f"add `{ON}`", (_change(pass_),), pooling.needed(model, pooling.POOLED)),
-                why_not,
+                why_not or CHILDREN,
             )
 
 

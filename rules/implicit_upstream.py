@@ -79,7 +79,8 @@ is used, and errors of a failing server are logged under that name. `Host` and t
 the same. The pool has the premises of `upstream-keepalive-missing`.
 
 ## When to ignore it
-If nginx passes on few requests, or each takes much longer than connecting to the server.
+If nginx passes on few requests, or each takes much longer than connecting to the server. A pool for PHP-FPM must be
+small: each idle connection occupies a child, and with `keepalive 32` in two workers 64 children serve nobody else.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
@@ -162,7 +163,10 @@ def _help(pass_: Pass) -> str:
     names = "Host and proxy_ssl_name" if pass_.scheme == "https" else "Host"
     kept = f"; set {names}, or the upstream's name is sent" if pass_.protocol == "proxy" else ""
     if pass_.protocol == "fastcgi":
-        kept = "; each idle connection occupies a child of PHP-FPM, so keep fewer than pm.max_children over all workers"
+        return (
+            f"add an upstream with `server {_server(pass_)};` and a small `keepalive`, and pass to it; each idle "
+            "connection occupies a child of PHP-FPM, so the pools of all workers must stay below pm.max_children"
+        )
     return f"add an upstream with `server {_server(pass_)};` and `keepalive {capacity.SIZE};`, and pass to it{kept}"
 
 

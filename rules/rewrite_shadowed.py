@@ -61,11 +61,11 @@ def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that are never the first to match."""
     plan = model.plan
     kept = sum(run.kept for part in plan.parts for run in part.runs)
-    unmatched_at = {rewrite.directive.origin for rewrite in unmatched.unmatched_rewrites(model)}
-    for dead in plan.dead(among_kept=kept <= MOST_KEPT):
-        is_unmatched = (dead.file.source, dead.span.start) in unmatched_at
-        if dead.by is not None and dead.witness is not None and not is_unmatched:
-            yield _finding(dead, dead.by, dead.witness)
+    dead = [other for other in plan.dead(among_kept=kept <= MOST_KEPT) if other.by is not None]
+    never = {rewrite.directive.origin for rewrite in unmatched.unmatched_rewrites(model)} if dead else set()
+    for other in dead:
+        if other.by is not None and other.witness is not None and (other.file.source, other.span.start) not in never:
+            yield _finding(other, other.by, other.witness)
 
 
 def _finding(dead: Dead, by: Span, witness: bytes) -> Finding:

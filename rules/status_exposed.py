@@ -88,7 +88,7 @@ def check(model: Model) -> Iterator[Finding]:
         requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(level))
         answer = model.requests.first(level, *requests)
         if answer is not None and answer.is_decided_by is page:
-            yield _finding(page, answer)
+            yield _finding(page, level, answer)
 
 
 def _may_be_open(level: Level) -> bool:
@@ -102,11 +102,16 @@ def _may_be_open(level: Level) -> bool:
     return public and access.are_known(level) and not is_half_done
 
 
-def _finding(page: Directive, answer: Answer) -> Finding:
+def _finding(page: Directive, level: Level, answer: Answer) -> Finding:
+    fix = None
+    if not access.rules(level) and not access.takes_any(level):
+        lines = ["allow 127.0.0.1;", "deny all;"]
+        fix = Fix("allow only this machine", (layout.after(page, lines),), Safety.UNSAFE)
     return Finding(
         page.source,
         page.name.span,
         f"{page.name} is open to everybody",
-        Fix("allow only this machine", (layout.after(page, ["allow 127.0.0.1;", "deny all;"]),), Safety.UNSAFE),
+        fix,
+        "" if fix else "allow the addresses that may see it, and deny all others",
         witness=answer.witness("nginx sends the page"),
     )

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nginxopt.cli import lint_fixes, lint_report, options
 from nginxopt.cli.lint_call import Call, refuse_contradictions, refuse_overwriting
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, UsageError
 from nginxopt.lint.report import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from nginxopt.cli.lint_base import Base
     from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
     from nginxopt.lint import Premise
@@ -30,9 +32,12 @@ Examples:
   nginxopt lint nginx.conf --fix                 apply the safe fixes
   nginxopt lint nginx.conf --fix --assume http11-backends,idle-connections
                                                  ... and those that are safe under these premises
+  nginxopt lint sites/ --assume stock            check fragments as part of the nginx.conf that comes with nginx
   nginxopt lint nginx.conf --fix --nginx         ... and check them with nginx -t first
   nginxopt lint nginx.conf --diff                show the changes of --fix
   nginxopt lint sites/ --format sarif --output nginxopt.sarif
+  nginxopt lint sites/ --diff-base origin/main --format markdown
+                                                 report what the change brings, for a pull request
   nginx -T | nginxopt lint -                     check the configuration that nginx prints
 
 \b
@@ -54,8 +59,9 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
     "--assume",
     multiple=True,
     callback=_names,
-    metavar="PREMISES",
-    help="Treat fixes that need only these premises as safe (comma-separated). See nginxopt explain PREMISE.",
+    metavar="NAMES",
+    help="Treat fixes that need only these premises as safe (comma-separated). See nginxopt explain PREMISE. A path is "
+    "that of the main file that includes the fragments; stock is the one that comes with nginx.",
 )
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes in --fix and --diff.")
 @click.option("--diff", is_flag=True, help="Show the changes of --fix; write nothing.")
@@ -72,6 +78,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 @options.format_of(list(FORMATS), "text")
 @options.OUTPUT
 @click.option("--statistics", is_flag=True, help="Count findings by rule (text and json).")
+@click.option("--diff-base", metavar="REF", help="Report only what the change since a git revision brings.")
 @click.option("--baseline", metavar="FILE", help="Hide the findings recorded in FILE.")
 @click.option("--write-baseline", metavar="FILE", help="Record all findings in FILE.")
 @options.CONTEXT
@@ -109,12 +116,15 @@ def command(
     call = Call(piped="-" in paths, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
-    inputs = _read(paths, settings, prefix, context, stdin_filename)
+    read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=stdin_filename)
+    inputs = read(paths)
     refuse_overwriting(call, inputs)
     host = _host(inputs.configs) if with_host else None
     judge = _judge(settings, select, ignore, target, host)
-    judge = replace(judge, assumed=_assumed(assume, settings), is_complete=not inputs.errors)
-    return _run(call, settings, target, judge, inputs)
+    judge = replace(
+        judge, assumed=_assumed(assume, settings), is_complete=not inputs.errors, around=_around(assume, settings)
+    )
+    return _run(call, settings, target, judge, inputs, _base(call, read, paths, settings, judge))
 
 
 def _judge(
@@ -129,9 +139,19 @@ def _judge(
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
-    from nginxopt.lint import premises
+    from nginxopt.lint import around, premises
 
-    return settings.assume | premises.named(names)
+    return settings.assume | premises.named(name for name in names if not around.is_main(name))
+
+
+def _around(names: Iterable[str], settings: Settings) -> Config | None:
+    """Return the main configuration that fragments are in, if one is named."""
+    from nginxopt.lint import around
+
+    mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])
+    if len(mains) > 1:
+        raise UsageError(f"--assume names two main files, {mains[0]} and {mains[1]}")
+    return around.main(mains[0]) if mains else None
 
 
 def _host(configs: Iterable[Config]) -> Host:
@@ -153,7 +173,18 @@ def _read(
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 
 
-def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, inputs: Inputs) -> int:
+def _base(
+    call: Call, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str], settings: Settings, judge: Judge
+) -> Base | None:
+    """Return the findings of the revision to compare with."""
+    if call.diff_base is None:
+        return None
+    from nginxopt.cli.lint_base import base
+
+    return base(call.diff_base, read, paths or settings.paths or (".",), judge)
+
+
+def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, inputs: Inputs, base: Base | None) -> int:
     """Check, fix, try the result on nginx, write, report: the whole command."""
     from nginxopt.lint.check import check, check_and_fix
 
@@ -167,7 +198,8 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
     if call.applies_fixes:
         notes += lint_fixes.write(call, inputs.configs, checked)
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
-    notes += lint_report.missing(checked.configs)
+    diagnostics = lint_report.beside_base(base, diagnostics, notes)
+    notes += [*lint_report.missing(checked.configs), *lint_report.unknown(checked)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
         return InputError.exit_code

@@ -28,6 +28,7 @@ class Call:
     output: str | None
     quiet: bool
     statistics: bool
+    diff_base: str | None
     baseline: str | None
     write_baseline: str | None
 
@@ -45,6 +46,8 @@ def refuse_contradictions(call: Call, paths: Sequence[str]) -> None:
         raise UsageError("--unsafe-fixes needs --fix or --diff")
     if call.write_baseline and (call.applies_fixes or call.baseline):
         raise UsageError("--write-baseline cannot be used with --fix, --diff or --baseline")
+    if call.diff_base and (call.applies_fixes or call.write_baseline or call.piped):
+        raise UsageError("--diff-base cannot be used with --fix, --diff, --write-baseline or standard input")
     if call.statistics and call.format not in COUNTED:
         raise UsageError(f"--statistics does not support --format {call.format}", hint="use --format text or json")
     if call.piped and len(paths) > 1:

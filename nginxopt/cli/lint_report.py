@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,12 @@ import click
 
 from nginxopt.cli import stdout
 from nginxopt.errors import InputError
-from nginxopt.text.plural import count
+from nginxopt.text.plural import be, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from nginxopt.cli.lint_base import Base
     from nginxopt.cli.lint_call import Call
     from nginxopt.config import Config
     from nginxopt.lint import Diagnostic
@@ -52,6 +54,22 @@ def beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: lis
     return compared.diagnostics
 
 
+def beside_base(base: Base | None, diagnostics: tuple[Diagnostic, ...], notes: list[Note]) -> tuple[Diagnostic, ...]:
+    """Return the findings that a revision does not have; add its messages to `notes`."""
+    if base is None:
+        return diagnostics
+    from nginxopt.lint.report.model import Note
+
+    left = base.leaves(diagnostics)
+    if len(left) < len(diagnostics):
+        hidden = len(diagnostics) - len(left)
+        notes.append(Note(f"{count(hidden, 'finding')} {be(hidden)} in {base.name} already"))
+    if base.unread:
+        unread = count(base.unread, "file")
+        notes.append(Note(f"{unread} of {base.name} cannot be read: all their findings count as new"))
+    return left
+
+
 def missing(configs: Iterable[Config]) -> list[Note]:
     """Return a note for each include that leads nowhere."""
     from nginxopt.lint.report.model import Note
@@ -63,6 +81,19 @@ def missing(configs: Iterable[Config]) -> list[Note]:
             path = include.args[0]
             notes.append(Note(f"{path} {reason} and is not checked", include.source, path.span))
     return notes
+
+
+def unknown(checked: Checked) -> Iterator[Note]:
+    """Yield a note with the number of rules that asked for what may be around a fragment."""
+    from nginxopt.lint.report.model import Note
+
+    names = Counter(name for asked in checked.unknown.values() for name in sorted(asked))
+    if names:
+        shown = ", ".join(name for name, _ in names.most_common(3))
+        yield Note(
+            f"{count(len(checked.unknown), 'rule')} asked for settings that may be around a fragment, such as {shown}: "
+            "--assume FILE names its main file, --assume stock the one that comes with nginx"
+        )
 
 
 def report(

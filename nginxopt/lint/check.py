@@ -42,6 +42,7 @@ class Judge:
         host: The machine to check as well; None for none.
         shared: The files that several configurations read. They are not fixed, as that would change the others.
         is_complete: Whether all named files could be read.
+        around: The main configuration that fragments are included in; None if that is unknown.
     """
 
     rules: tuple[Selected, ...]
@@ -51,10 +52,11 @@ class Judge:
     assumed: frozenset[Premise] = frozenset()
     shared: frozenset[str] = frozenset()
     is_complete: bool = True
+    around: Config | None = None
 
     def __call__(self, config: Config) -> Linted:
         """Return the findings in a configuration that comments and settings do not hide."""
-        linted = lint(config, self.rules, self.target, self.host)
+        linted = lint(config, self.rules, self.target, self.host, self.around)
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         further = partial(self._further, config, linted)
@@ -76,7 +78,7 @@ class Judge:
         if linted.errors or not self.is_complete or not _is_whole(config, self.target):
             return None
         versions = self.settings.target_version or turning_points(rule for rule, _ in rules)
-        results = [lint(config, rules, version, self.host) for version in versions]
+        results = [lint(config, rules, version, self.host, self.around) for version in versions]
         return None if any(result.errors for result in results) else [result.diagnostics for result in results]
 
 
@@ -97,6 +99,7 @@ class Checked:
         configs: The configurations, with the changes of `drafts`.
         drafts: The files that fixes change, by path.
         made: The number of fixes applied, by rule.
+        unknown: The rules that asked for settings which may be around a fragment, with the names of these settings.
     """
 
     configs: tuple[Config, ...]
@@ -104,6 +107,7 @@ class Checked:
     errors: tuple[InputError, ...]
     drafts: Mapping[str, Draft] = field(default_factory=dict)
     made: Counter[str] = field(default_factory=Counter)
+    unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -122,7 +126,11 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     for unused in _used_elsewhere(configs, linted):
         del diagnostics[unused]
     errors = {error.render(): error for result in linted for error in result.errors}
-    return Checked(tuple(configs), tuple(diagnostics.values()), tuple(errors.values()))
+    unknown: dict[str, frozenset[str]] = {}
+    for result in linted:
+        for rule, names in result.unknown.items():
+            unknown[rule] = unknown.get(rule, frozenset()) | names
+    return Checked(tuple(configs), tuple(diagnostics.values()), tuple(errors.values()), unknown=unknown)
 
 
 def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:

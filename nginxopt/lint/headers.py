@@ -92,7 +92,7 @@ def owners(model: Model, group: Callable[[Pass], Group]) -> dict[Group, set[Leve
     groups: dict[Level, set[Group]] = {}
     for pass_ in model.passes:
         level = pass_.level.setting("proxy_set_header").level
-        if pass_.protocol == "proxy" and level is not None:
+        if pass_.protocol == "proxy" and level is not None and level not in model.outside:
             groups.setdefault(level, set()).add(group(pass_))
     owned: dict[Group, set[Level]] = {}
     for level, named in groups.items():

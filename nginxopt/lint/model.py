@@ -39,29 +39,38 @@ class Model:
     """A configuration to check for the nginx version `target`. Everything is computed once, on first use.
 
     A file that is included in several places occurs in each of them. `host` is the machine to check, None for none.
-    With `alone`, nothing is taken to be around a fragment.
+    With `alone`, nothing is taken to be around a fragment; `around` is the level of the http block that includes it.
     """
 
-    def __init__(self, config: Config, target: Version, host: Host | None = None, *, alone: bool = False) -> None:
+    def __init__(
+        self,
+        config: Config,
+        target: Version,
+        host: Host | None = None,
+        *,
+        alone: bool = False,
+        around: Level | None = None,
+    ) -> None:
         self.config = config
         self.target = target
         self.host = host
         self._is_alone = alone
+        self._around = around
 
     @cached_property
     def root(self) -> Level:
         """The outermost level."""
-        return levels(self.config, self.target, as_given=self._is_alone)
+        return levels(self.config, self.target, as_given=self._is_alone, around=self._around)
 
     @cached_property
     def alone(self) -> Model:
         """The same configuration if nothing is around a fragment; this model if that is known anyway."""
-        return self if self.is_whole else Model(self.config, self.target, self.host, alone=True)
+        return self if self.is_whole else Model(self.config, self.target, self.host, alone=True, around=self._around)
 
     @property
     def is_whole(self) -> bool:
         """Whether the whole configuration was read: it is not a fragment, and no include is missing."""
-        return not (self.config.missing or any(level.is_open for level in self._levels))
+        return not (self.root.parent is not None or self.config.missing or any(level.is_open for level in self._levels))
 
     def each(self, *names: str) -> Iterator[tuple[Directive, Level]]:
         """Yield the directives of these names with their levels, name by name, without those of stream and mail."""
@@ -75,7 +84,8 @@ class Model:
     @cached_property
     def upstreams(self) -> dict[str, Upstream]:
         """The upstreams of http, by name in lower case."""
-        upstreams = (Upstream(level.args[0], level) for level in self.levels("upstream") if level.args)
+        around = () if self._around is None else (level for level in self._around.levels if level.kind == "upstream")
+        upstreams = (Upstream(level.args[0], level) for level in (*around, *self.levels("upstream")) if level.args)
         return {upstream.name.lower(): upstream for upstream in upstreams}
 
     @cached_property
@@ -165,6 +175,26 @@ class Model:
         from nginxopt.lint.requests import Requests
 
         return Requests(self.config, self.root, self.target)
+
+    @cached_property
+    def outside(self) -> frozenset[Level]:
+        """The levels around a fragment, which other files may use as well."""
+        levels: set[Level] = set()
+        level = self.root.parent
+        while level is not None:
+            levels.add(level)
+            level = level.parent
+        return frozenset(levels)
+
+    def unknown(self) -> set[str]:
+        """Return the names of settings that may be around the fragment, and that were asked for; forget them."""
+        names: set[str] = set()
+        level: Level | None = self.root if self.config.candidates != ((),) else None
+        while level is not None:
+            names |= level.unknown
+            level.unknown.clear()
+            level = level.parent
+        return names
 
     @cached_property
     def _levels(self) -> tuple[Level, ...]:

@@ -32,7 +32,7 @@ def _redirects(model: Model) -> chain[tuple[Directive, Level]]:
 
 
 def _is_redirect(rewrite: Directive) -> bool:
-    return rewrite.args[-1] in _FLAGS or any(word.startswith(_URLS) for word in rewrite.args[1:2])
+    return any(word in _FLAGS for word in rewrite.args[2:]) or any(word.startswith(_URLS) for word in rewrite.args[1:2])
 
 
 def _answers_with_redirect(answer: Directive) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,7 @@ from nginxopt.errors import InputError
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Safety, Severity
 from nginxopt.lint.model import Model
+from nginxopt.semantics import Level, levels
 from nginxopt.text import Change, ChangeSet, Source, Span
 from nginxopt.version import Version
 
@@ -34,16 +35,32 @@ class Selected(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Linted:
-    """The findings in order of files and places, and the errors that stopped rules."""
+    """The findings in order of files and places, and the errors that stopped rules.
+
+    `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings.
+    """
 
     diagnostics: tuple[Diagnostic, ...]
     errors: tuple[InputError, ...] = ()
+    unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-def lint(config: Config, rules: Iterable[Selected], target: Version, host: Host | None = None) -> Linted:
-    """Run every rule that applies to the nginx version `target`, with `host` also those for the machine."""
+def lint(
+    config: Config, rules: Iterable[Selected], target: Version, host: Host | None = None, around: Config | None = None
+) -> Linted:
+    """Run every rule that applies to the nginx version `target`, with `host` also those for the machine.
+
+    `around` is the main configuration that includes a fragment; what is found in it is not reported.
+    """
     with collector_paused():
-        return _lint(Model(config, target, host), rules)
+        return _lint(Model(config, target, host, around=_http(around, target)), rules)
+
+
+def _http(main: Config | None, target: Version) -> Level | None:
+    """Return the level of the http block of a main configuration."""
+    return (
+        None if main is None else next((level for level in levels(main, target).levels if level.kind == "http"), None)
+    )
 
 
 def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
@@ -51,6 +68,7 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
     diagnostics: list[Diagnostic] = []
     errors: dict[str, InputError] = {}
     times = {file.source: config.times(file) for file in config.files}
+    unknown: dict[str, frozenset[str]] = {}
     for selected in rules:
         rule = selected.rule
         if not rule.speaks_of(model.target):
@@ -58,11 +76,28 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
         try:
             diagnostics += [
                 Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
-                for finding in _merged(rule.check(model), times)
+                for finding in _merged(_here(rule.check(model), model), times)
             ]
         except InputError as error:  # only some rules parse this part, which nginx would reject
             errors[error.render()] = error
-    return Linted(tuple(sorted(diagnostics, key=_order(config))), tuple(errors.values()))
+        if names := model.unknown():
+            unknown[rule.id] = frozenset(names)
+    return Linted(tuple(sorted(diagnostics, key=_order(config))), tuple(errors.values()), unknown)
+
+
+def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
+    """Yield the findings in the files of a configuration, without fixes that change the main file around it."""
+    files = {file.source for file in model.config.files}
+    for finding in findings:
+        if (finding.source.original or finding.source) not in files:
+            continue
+        changes = finding.fix.changes if finding.fix else ()
+        if all((change.source.original or change.source) in files for change in changes):
+            yield finding
+        elif finding.fix:
+            yield replace(
+                finding, fix=None, help=f"{finding.fix.title} by hand: it changes the main file around this one"
+            )
 
 
 def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterator[Finding]:

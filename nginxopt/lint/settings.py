@@ -16,6 +16,7 @@ from nginxopt.config import Context
 from nginxopt.config import context as contexts
 from nginxopt.errors import InputError, UsageError
 from nginxopt.lint import patterns, premises
+from nginxopt.lint.around import STOCK
 from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.diagnostic import Severity
 from nginxopt.lint.premises import Premise
@@ -47,6 +48,7 @@ class Settings:
         ignore: The names of ignored rules.
         severity: The severity of findings, by rule id.
         assume: The premises of fixes that hold.
+        main: The path of the main file that includes fragments, or `stock`; None if it is unknown.
         per_file_ignores: The names whose findings are hidden, by path pattern.
         target_version: The nginx versions that the configuration is for, oldest first; empty if not set.
         paths: The paths to check if the command line names none.
@@ -63,6 +65,7 @@ class Settings:
     ignore: tuple[str, ...] = ()
     severity: Mapping[str, Severity] = field(default_factory=lambda: MappingProxyType({}))
     assume: frozenset[Premise] = frozenset()
+    main: str | None = None
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
     target_version: tuple[Version, ...] = ()
     paths: tuple[str, ...] = ()
@@ -176,6 +179,10 @@ def _path(value: Value, _rules: Collection[str], folder: Path) -> str:
     return str(folder / value.text())
 
 
+def _main(value: Value, rules: Collection[str], folder: Path) -> str:
+    return STOCK if value.text() == STOCK else _path(value, rules, folder)
+
+
 def _paths(value: Value, _rules: Collection[str], folder: Path) -> tuple[str, ...]:
     return tuple(str(folder / item.text()) for item in value.strings())
 
@@ -252,6 +259,7 @@ KEYS: Mapping[str, _Reader] = {
     "ignore": _names,
     "severity": _severity_by_rule,
     "assume": _premises,
+    "main": _main,
     "per-file-ignores": _names_by_pattern,
     "target-version": _versions,
     "paths": _paths,

@@ -101,6 +101,7 @@ class Level:
         directives: All that stands directly in it, in nginx's order of reading, without folded runs of rewrites.
         bulks: Those folded runs.
         levels: The levels directly in it.
+        unknown: The names of settings that were asked for here and may be in what was not read.
     """
 
     kind: str
@@ -112,6 +113,7 @@ class Level:
     directives: list[Directive] = field(default_factory=list)
     bulks: list[Bulk] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
+    unknown: set[str] = field(default_factory=set, repr=False)
     _own: dict[str, list[Directive]] = field(default_factory=dict, repr=False)
     _settings: dict[str, Setting] = field(default_factory=dict, repr=False)
 
@@ -129,6 +131,8 @@ class Level:
         setting = self._settings.get(name)
         if setting is None:
             setting = self._settings[name] = self._stated(name) or self._inherited(name)
+        if not setting.known and setting.level is not None:
+            setting.level.unknown.add(name)
         return setting
 
     def _stated(self, name: str) -> Setting | None:
@@ -247,14 +251,14 @@ class Setting:
         return self.default
 
 
-def levels(config: Config, target: Version, *, as_given: bool = False) -> Level:
+def levels(config: Config, target: Version, *, as_given: bool = False, around: Level | None = None) -> Level:
     """Return the outermost level of `config` with all within it. Linear in the text that is read.
 
     What a file says that is read several times stands in each of those places, with a source of its own for each
     reading (`Source.original`). With `as_given`, nothing is taken to be around a fragment, and missing files of
-    packages to be as they come.
+    packages to be as they come. `around` is the level of an http block that includes a fragment of http.
     """
-    root = _outermost(config, target, is_open=not as_given)
+    root = _within(config, around) or _outermost(config, target, is_open=not as_given)
     _fill(config, root, _PACKAGED if as_given else _STOCK)
     return root
 
@@ -263,6 +267,13 @@ def origin(include: Directive) -> str | None:
     """Return what the file of an include comes with, by its name: nginx with its packages, or Certbot."""
     name = _name(include)
     return "Certbot" if name in _OF_CERTBOT else "nginx" if name in _PACKAGED else None
+
+
+def _within(config: Config, around: Level | None) -> Level | None:
+    """Return the level of a fragment of http in the http block that includes it; None for another file."""
+    if around is None or ("http",) not in config.candidates or _is_main(config.readings):
+        return None
+    return Level("http", config.readings, around, around.target)
 
 
 def _outermost(config: Config, target: Version, *, is_open: bool) -> Level:

@@ -25,6 +25,11 @@ def likely(inside: tuple[bytes, ...], outside: tuple[bytes, ...] = (), *, is_uri
     return common_subject(inside, outside, is_uri=is_uri)[1]
 
 
+def is_none(inside: tuple[bytes, ...], outside: tuple[bytes, ...] = (), *, is_uri: bool = False) -> bool:
+    """Return whether certainly no subject is matched by all of `inside` and none of `outside`."""
+    return common_subject(inside, outside, is_uri=is_uri)[0]
+
+
 def gives_up(pattern: bytes, subject: bytes) -> bool:
     """Return whether PCRE2 reaches its match limit on a subject, as nginx does, which answers 500. Up to a second."""
     return bool(_gives_up(pattern, subject))

@@ -396,6 +396,13 @@ def test_a_refused_rewrite_of_a_folded_run_is_an_error_with_its_place() -> None:
     assert 'invalid number of arguments in "rewrite" directive in nginx.conf:154' in error
 
 
+@pytest.mark.parametrize("text", ["rewrite;", "rewrite a;", "return;", "rewrite ^ /b last more;"])
+def test_redirects_that_nginx_refuses_break_no_rule(text: str) -> None:
+    """A rewrite or return with too few or too many words is another rule's."""
+    for rule in ("redirect-chain", "redirect-loop"):
+        assert diagnose(rule, text, context="http") == ()
+
+
 @pytest.mark.parametrize(
     ("flag", "message"),
     [

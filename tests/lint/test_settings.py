@@ -35,6 +35,7 @@ target-version = "1.22.1"
 paths = ["conf/nginx.conf", "/etc/nginx"]
 exclude = ["vendor", "**/*.bak"]
 prefix = "conf"
+main = "nginx.conf"
 fail-on = "warning"
 baseline = "baseline.json"
 
@@ -62,6 +63,7 @@ def test_every_key_is_read() -> None:
         paths=("etc/conf/nginx.conf", "/etc/nginx"),
         exclude=("vendor", "**/*.bak"),
         prefix="etc/conf",
+        main="etc/nginx.conf",
         fail_on=Severity.WARNING,
         context={"locations/**": ("http", "server")},
         baseline="etc/baseline.json",
@@ -190,6 +192,7 @@ def documents(draw: st.DrawFn) -> dict[str, object]:
         "paths": st.lists(WORDS),
         "exclude": st.lists(WORDS),
         "prefix": WORDS,
+        "main": WORDS,
         "fail-on": SEVERITIES.map(str),
         "context": st.dictionaries(WORDS, st.sampled_from(["http", "http,server", "http,server,if"])),
         "baseline": WORDS,

@@ -119,3 +119,40 @@ def test_a_witness_is_one_request() -> None:
     """The request of a witness has its headers and its target as they are."""
     witness = witness_of("if-surprise", "location / { if ($http_cookie) { set $a 1; } try_files $uri /x; }")
     assert b"Cookie: 1\r\n" in request_of(witness).data
+
+
+def test_another_location_takes_the_uris(each_binary: nginx.Binary) -> None:
+    """What `location-never-chosen` flags answers no request, and in another order, which it does not flag, it does."""
+    taken = "location ~ ^/img/logo\\.png$ { return 200 late; }"
+    wide = "location ~ \\.(?:css|png)$ { return 200 early; }"
+    assert len(diagnose("location-never-chosen", f"{wide} {taken}", context="server")) == 1
+    assert ask(each_binary, f"{wide} {taken}", "/img/logo.png").endswith(b"early")
+    assert not diagnose("location-never-chosen", f"{taken} {wide}", context="server")
+    assert ask(each_binary, f"{taken} {wide}", "/img/logo.png").endswith(b"late")
+
+
+def test_a_pattern_takes_a_prefix(each_binary: nginx.Binary) -> None:
+    """A pattern that matches all of a prefix takes its URIs, but not with `^~`."""
+    pattern = "location ~ ^/ { return 200 pattern; }"
+    assert (
+        len(diagnose("location-never-chosen", f"location /old/ {{ return 200 x; }} {pattern}", context="server")) == 1
+    )
+    assert ask(each_binary, f"location /old/ {{ return 200 x; }} {pattern}", "/old/").endswith(b"pattern")
+    assert not diagnose("location-never-chosen", f"location ^~ /old/ {{ return 200 x; }} {pattern}", context="server")
+    assert ask(each_binary, f"location ^~ /old/ {{ return 200 x; }} {pattern}", "/old/").endswith(b"x")
+
+
+def test_the_first_server_takes_foreign_hosts(each_binary: nginx.Binary) -> None:
+    """A request for the host of the witness of `default-server-accidental` gets to the first server."""
+    http = "".join(f"server {{ listen unix:temp/s; server_name {name}.test; root {name}; }}\n" for name in "ab")
+    text = http.replace("unix:temp/s", "80")
+    witness = witness_of("default-server-accidental", text, "http")
+    assert witness.headers == ("Host: host.invalid",)
+    passing = "location / { proxy_pass http://unix:temp/s:/; proxy_set_header Host host.invalid; }"
+    files = {"a/x": b"server a", "b/x": b"server b"}
+    with (
+        nginx.Instance(each_binary, servers=[passing.encode()], http=http.encode(), files=files) as instance,
+        instance.client() as client,
+    ):
+        head = b"GET /x HTTP/1.1\r\nHost: host.invalid\r\nConnection: close\r\n\r\n"
+        assert client.ask([Request(head, alone=True)])[0].endswith(b"server a")

@@ -20,6 +20,7 @@ FORMATS = {
     "gitlab": "a GitLab Code Quality report",
     "junit": "JUnit XML: a suite for each file, a failure for each finding",
     "checkstyle": "Checkstyle XML",
+    "markdown": "a comment on a pull request",
 }
 """The formats with their descriptions; each is a module of this package with `render(report)`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -155,6 +156,15 @@ class Side:
 
     def _words(self, directive: int) -> Words:
         return tuple(self.form["directives"][directive]["args"])
+
+    def uncounted(self) -> Counter[Words]:
+        """Return the directives that do not count as an answer, as they are written."""
+        return Counter(
+            (str(directive.name), *map(str, directive.args))
+            for level in self.site.levels
+            for name in level.names & _invisible()
+            for directive in level.own(name)
+        )
 
     def states(self, name: str) -> bool:
         """Return whether a setting is stated anywhere."""

@@ -13,7 +13,8 @@ def check(http: Level, target: Version, extra: frozenset[str]) -> None:
 
     `extra` are directives that the build has besides those of its version.
     """
-    _check(http.around("main") or http, target, extra)
+    main = http.around("main")
+    _check(main if main is not None and http in main.levels else http, target, extra)  # a fragment has no main level
 
 
 def _check(level: Level, target: Version, extra: frozenset[str]) -> None:

@@ -85,3 +85,11 @@ def test_a_value_that_doubles_in_a_loop() -> None:
     text = "location / {{ rewrite ^ /a?$args&$args&x last; if ($arg_x) {{ rewrite {} /b last; }} }}"
     result = verify(model(whole(text.format("^/c"))), model(whole(text.format("^/d"))))
     assert [doubt.reason for doubt in result.doubts] == ["too much differs to compare all requests"]
+
+
+def test_what_does_not_count_as_an_answer_is_named() -> None:
+    """Compression and logs do not count as an answer, and it is said that they differ."""
+    result = verify(model(whole("gzip on; access_log off; return 200;")), model(whole("gzip off; return 200;")))
+    assert result.verdict == "equivalent"
+    assert "these differ, and do not count as an answer: access_log, gzip" in result.given
+    assert not any("count" in premise for premise in verify(*[model(whole("gzip on; return 200;"))] * 2).given)

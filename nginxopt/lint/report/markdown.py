@@ -1,0 +1,84 @@
+"""A report in Markdown, for a comment on a pull request: what to act on first, by rule, and the rest folded."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from nginxopt.lint.diagnostic import Diagnostic, Severity
+from nginxopt.lint.report.advice import advice
+from nginxopt.lint.report.model import Note, Report, details
+from nginxopt.lint.report.place import Placed, ends, relative
+from nginxopt.text.escape import printable
+from nginxopt.text.plural import count
+
+MOST_PLACES = 5
+"""How many places of the findings of a rule with the same message are listed; the others are counted."""
+
+_NOUNS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "info"}
+"""The severities, the gravest first, in the plural."""
+_GRAVITY = {severity: number for number, severity in enumerate(_NOUNS)}
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~&#!$]|(?<![^\W_])_|_(?![^\W_])")
+_MENTION = re.compile(r"@(?=\w)")
+
+
+def render(report: Report) -> Iterator[str]:
+    """Yield the headline, the findings by severity and rule, and the files that could not be read."""
+    yield f"### nginxopt: {_headline(report)}\n"
+    shown = [found for found in report.diagnostics if found.severity is not Severity.INFO]
+    folded = [found for found in report.diagnostics if found.severity is Severity.INFO]
+    for error in report.errors:
+        yield f"\n- **error** {_place(error, error.path or '', report)} {_text(error.message)}\n"
+        yield from (f"  - {_text(line)}\n" for line in details(error))
+    yield from _by_rule(shown, report)
+    if folded:
+        yield f"\n<details><summary>{count(len(folded), 'finding')} of severity info</summary>\n"
+        yield from _by_rule(folded, report)
+        yield "\n</details>\n"
+    for note in report.notes:
+        yield f"\n{_note(note, report)}\n"
+    yield f"\nFor nginx {report.target.version} ({report.target.origin}).\n"
+
+
+def _headline(report: Report) -> str:
+    if not report.diagnostics and not report.errors:
+        return f"no findings in {count(len(report.files), 'file')}"
+    numbers = Counter(diagnostic.severity for diagnostic in report.diagnostics)
+    parts = [f"{count(len(report.errors), 'file')} not checked"] if report.errors else []
+    parts += [count(numbers[grade], str(grade), noun) for grade, noun in _NOUNS.items() if numbers[grade]]
+    return ", ".join(parts)
+
+
+def _by_rule(diagnostics: Sequence[Diagnostic], report: Report) -> Iterator[str]:
+    """Yield an item for each group of findings that say the same, the gravest first."""
+    groups: dict[tuple[int, str, str], list[Diagnostic]] = {}
+    for diagnostic in sorted(diagnostics, key=_gravity):
+        groups.setdefault((_gravity(diagnostic), diagnostic.rule, diagnostic.message), []).append(diagnostic)
+    for (_, rule, message), found in groups.items():
+        places = [_place(diagnostic.finding, diagnostic.path, report) for diagnostic in found]
+        more = f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else ""
+        yield f"\n- **{found[0].severity}** [{rule}]({found[0].url}): {_text(message)}\n"
+        yield f"  - at {', '.join(places[:MOST_PLACES])}{more}\n"
+        yield from (f"  - {_text(line)}\n" for line in advice(found[0]))
+
+
+def _gravity(diagnostic: Diagnostic) -> int:
+    return _GRAVITY[diagnostic.severity]
+
+
+def _note(note: Note, report: Report) -> str:
+    place = f"{_place(note, note.source.path, report)} " if note.source is not None else ""
+    return f"{place}{_text(note.message)}."
+
+
+def _place(placed: Placed, path: str, report: Report) -> str:
+    """Return `file:line` as code."""
+    positions = ends(placed)
+    line = "" if positions is None else f":{positions[0].line}"
+    return f"`` {printable(relative(path, report.base)).replace('`', chr(39))}{line} ``"
+
+
+def _text(text: str) -> str:
+    """Return a text on one line in which nothing is markup, and in which `@name` calls nobody."""
+    return _MENTION.sub("@\N{WORD JOINER}", _SPECIAL.sub(r"\\\g<0>", printable(text)))

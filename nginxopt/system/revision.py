@@ -1,0 +1,84 @@
+"""A revision of a git repository as files, beside the work tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from nginxopt.errors import MissingError, UsageError
+from nginxopt.system import process
+
+_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The files of a revision.
+
+    Attributes:
+        name: As the user named it: a branch, a tag, a commit.
+        root: The top folder of the work tree, absolute.
+        folder: The folder that holds the files of the revision, as `root` holds those of the work tree.
+        renamed: The new paths of files that the work tree has under another name, by the old ones, relative to `root`.
+    """
+
+    name: str
+    root: Path
+    folder: Path
+    renamed: Mapping[str, str]
+
+    def here(self) -> Path:
+        """Return the working directory as it is in the revision; the top folder where there is none."""
+        cwd = Path.cwd().resolve()
+        there = self.folder / cwd.relative_to(self.root) if cwd.is_relative_to(self.root) else self.folder
+        return there if there.is_dir() else self.folder
+
+
+@contextmanager
+def revision(name: str, inside: Path) -> Iterator[Revision]:
+    """Write the files of a revision of the repository around a folder to a temporary folder.
+
+    The repository is not changed, nor its index. Raises `UsageError` if there is no such revision or no repository,
+    and `MissingError` without git.
+    """
+    git = shutil.which("git")
+    if git is None:
+        raise MissingError("git is not installed", hint="--diff-base reads a git revision")
+    root = Path(_ask(git, inside, "rev-parse", "--show-toplevel").removesuffix("\n"))
+    commit = _commit(git, root, name)
+    with tempfile.TemporaryDirectory(prefix="nginxopt-") as temporary:
+        folder = Path(temporary, "tree")
+        folder.mkdir()
+        index = {"GIT_INDEX_FILE": str(Path(temporary, "index"))}
+        _ask(git, root, "read-tree", commit, environment=index)
+        _ask(git, root, "checkout-index", "--all", "--quiet", f"--prefix={folder}/", environment=index)
+        yield Revision(name, root, folder, dict(_renamed(git, commit, root)))
+
+
+def _commit(git: str, root: Path, name: str) -> str:
+    try:
+        return _ask(git, root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").strip()
+    except UsageError:
+        raise UsageError(f"--diff-base {name}: no such revision in {root}") from None
+
+
+def _renamed(git: str, commit: str, root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the old and the new path of each file that was renamed since a commit, as git sees it."""
+    words = _ask(git, root, "diff", "--name-status", "--find-renames", "--diff-filter=R", "-z", commit).split("\0")
+    triples = iter(words)
+    for _status, old, new in zip(triples, triples, triples, strict=False):
+        yield old, new
+
+
+def _ask(git: str, cwd: Path, *words: str, environment: Mapping[str, str] | None = None) -> str:
+    """Return what git prints. Raises `UsageError` with its message if it fails."""
+    settings = [f"{name}={value}" for name, value in (environment or {}).items()]
+    done = process.run(["env", *settings, git, *words], cwd=cwd, seconds=_SECONDS)
+    if done.status:
+        raise UsageError(f"git {words[0]}: {done.last()}")
+    return os.fsdecode(done.output)

@@ -1,0 +1,140 @@
+"""A location that no URI reaches: other patterns before it match all of its URIs
+
+Flags locations with a pattern all of whose URIs earlier patterns of the same block match, and prefixes all of whose
+URIs patterns match. The rule asks automata whether a URI is left, so that a finding is certain.
+
+Does not flag patterns that cannot be read exactly, exact locations, `^~`, and blocks with more than 200 patterns.
+
+## Why it matters
+nginx tries patterns in the order of the file, and takes the first that matches (`ngx_http_core_find_location`). What
+the later location says never happens: a restriction, an expiry, a way to another application.
+
+## Bad
+```nginx server
+location ~ \\.(?:css|js|png)$ {
+    root /srv/static;
+}
+location ~* ^/img/[a-z]+\\.png$ {
+    root /srv/img;
+}
+location ~ ^/img/logo\\.png$ {
+    deny all;
+}
+```
+```nginx server
+location /old/ {
+    return 410;
+}
+location ~ ^/ {
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## Good
+```nginx server
+location ~ ^/img/logo\\.png$ {
+    deny all;
+}
+location ~ \\.(?:css|js|png)$ {
+    root /srv/static;
+}
+```
+
+## Silent
+```nginx server
+location ~ \\.(?:css|js|png)$ {
+    root /srv/static;
+}
+location ~* \\.(?:css|js|png|PNG)$ {
+    root /srv/static;
+}
+location ^~ /old/ {
+    return 410;
+}
+location = /new {
+    return 200;
+}
+location ~ ^/[a-z]/ {
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## When to ignore it
+Never.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_core_module.html#location
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nginxopt.config import encode
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.semantics import FRAGMENT, Level, locations, subjects
+
+_MOST_PATTERNS = 200
+_MOST_WINNERS = 4
+"""The number of earlier locations that may share the URIs of a later one."""
+
+
+@rule(severity=Severity.WARNING, category="correctness")
+def check(model: Model) -> Iterator[Finding]:
+    """Find locations whose URIs others take."""
+    for level in model.levels("server", "location", FRAGMENT):
+        inner = [other for other in level.levels if other.kind == "location" and other.opener is not None]
+        patterns = [location for location in inner if locations.modifier(location) in ("~", "~*")]
+        if (level.is_open and level.kind != FRAGMENT) or not 0 < len(patterns) <= _MOST_PATTERNS:
+            continue
+        for place, location in enumerate(patterns):
+            yield from _finding(location, patterns[:place])
+        for location in inner:
+            if locations.modifier(location) == "" and not location.levels and location not in patterns:
+                yield from _finding(location, patterns)
+
+
+def _finding(location: Level, others: Sequence[Level]) -> Iterator[Finding]:
+    winners = _winners(location, others)
+    if winners and location.source is not None and location.opener is not None:
+        names = " and ".join(locations.path(winner) for winner in winners)
+        yield Finding(
+            location.source,
+            location.opener.args[-1].span,
+            f"no URI reaches this location: {names} {'takes' if len(winners) == 1 else 'take'} them all",
+            help="put it before, or use ^~ or = for a path",
+            related=tuple(
+                Related(winner.source, winner.opener.args[-1].span, "this is chosen")
+                for winner in winners
+                if winner.source is not None and winner.opener is not None
+            ),
+        )
+
+
+def _winners(location: Level, others: Sequence[Level]) -> list[Level]:
+    """Return the locations that take all URIs of a location; none if it has URIs of its own, or that is not certain."""
+    own = _uris(location)
+    winners: list[Level] = []
+    while own is not None and len(winners) <= _MOST_WINNERS:
+        outside = tuple(locations.pattern(winner) for winner in winners)
+        if winners and subjects.is_none((own,), outside, is_uri=True):
+            return winners
+        uri = subjects.shortest((own,), outside, is_uri=True)
+        winner = None if uri is None else next((other for other in others if _takes(other, uri)), None)
+        if winner is None or winner in winners:
+            return []
+        winners.append(winner)
+    return []
+
+
+def _uris(location: Level) -> bytes | None:
+    """Return a pattern of the URIs of a location; None for a named one."""
+    if locations.modifier(location) in ("~", "~*"):
+        return locations.pattern(location)
+    path = locations.path(location)
+    return b"^" + re.escape(encode(path)) if path.startswith("/") else None
+
+
+def _takes(other: Level, uri: bytes) -> bool:
+    return bool(locations.matches(locations.pattern(other), uri))

@@ -1,0 +1,173 @@
+"""`nginxopt lint --diff-base`: only what a change brings is reported."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_MAIN = "events { worker_connections 1024; }\nhttp {\n    include sites/*.conf;\n}\n"
+_SITE = "server {\n    gzip_comp_level 9;\n    location / {\n        return 200;\n    }\n}\n"
+_RULES = "gzip-level,wrong-arguments,misplaced-directive"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository with a configuration in which one thing is wrong."""
+    root = tmp_path / "repository"
+    (root / "sites").mkdir(parents=True)
+    (root / "nginx.conf").write_text(_MAIN)
+    (root / "sites/a.conf").write_text(_SITE)
+    _git(root, "init", "--quiet")
+    _commit(root)
+    return root
+
+
+def _git(root: Path, *words: str) -> str:
+    identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.com", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", "-C", str(root), *identity, *words], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def _commit(root: Path) -> None:
+    _git(root, "add", "--all")
+    _git(root, "commit", "--quiet", "--message", "a state")
+
+
+def _lint(
+    cwd: Path, *words: str, base: str = "HEAD", environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nginxopt", "lint", "--isolated", "--target-version", "1.28.0", "--select", _RULES]
+    return subprocess.run(
+        [*command, "--diff-base", base, *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | (environment or {}),
+    )
+
+
+def _found(cwd: Path, *words: str) -> list[tuple[str, int, str]]:
+    """Return the file, line and rule of each finding."""
+    done = _lint(cwd, *words, "--format", "json")
+    assert done.stderr == ""
+    return [(found["file"], found["line"], found["rule"]) for found in json.loads(done.stdout)["diagnostics"]]
+
+
+def test_what_was_there_is_not_reported(repository: Path) -> None:
+    """Without a change nothing is found, and a note counts what is not shown."""
+    done = _lint(repository, "nginx.conf")
+    assert done.returncode == 0
+    assert "1 finding is in HEAD already" in done.stdout
+    assert "gzip-level" not in done.stdout
+
+
+def test_only_what_is_new_is_reported(repository: Path) -> None:
+    """Lines that moved are the same, a second case of the same fault is not."""
+    text = "# a comment\n" + _SITE.replace("return 200;", "gzip yes;\n        gzip_comp_level 9;")
+    (repository / "sites/a.conf").write_text(text)
+    assert _found(repository, "nginx.conf") == [
+        ("sites/a.conf", 5, "wrong-arguments"),
+        ("sites/a.conf", 6, "gzip-level"),
+    ]
+
+
+def test_a_change_elsewhere_brings_a_finding(repository: Path) -> None:
+    """A line that did not change is reported if it is wrong only now."""
+    (repository / "sites/a.conf").write_text("server {\n    location / {\n        expires 1h;\n    }\n}\n")
+    _commit(repository)
+    (repository / "nginx.conf").write_text(_MAIN.replace("include", "upstream u {\n    server a;\n    include"))
+    (repository / "nginx.conf").write_text(
+        _MAIN.replace("sites/*.conf;", "sites/*.conf;\n}\nstream {\n    include sites/*.conf;")
+    )
+    assert _found(repository, "nginx.conf") == [("sites/a.conf", 2, "misplaced-directive")]
+
+
+def test_a_renamed_file_has_no_new_findings(repository: Path) -> None:
+    """git knows which file it was."""
+    _git(repository, "mv", "sites/a.conf", "sites/b.conf")
+    assert _found(repository, "nginx.conf") == []
+
+
+def test_a_new_file_is_new(repository: Path) -> None:
+    """A file that git does not know belongs to the change."""
+    (repository / "sites/b.conf").write_text(_SITE.replace("/ {", "/b {"))
+    assert _found(repository, "nginx.conf") == [("sites/b.conf", 2, "gzip-level")]
+
+
+def test_every_way_to_name_the_files(repository: Path, tmp_path: Path) -> None:
+    """From a folder below, by absolute paths, from outside, and without a name, the same is compared."""
+    (repository / "sites/a.conf").write_text(_SITE.replace("return 200;", "gzip yes;"))
+    new = "wrong-arguments"
+    assert _found(repository / "sites", ".") == [("a.conf", 4, new)]
+    assert _found(repository / "sites", "../nginx.conf") == [("../sites/a.conf", 4, new)]
+    assert _found(repository) == [("sites/a.conf", 4, new)]
+    whole = str(repository / "nginx.conf")
+    assert _found(repository, whole) == [(str(repository / "sites/a.conf"), 4, new)]
+    assert _found(tmp_path, whole) == [(str(repository / "sites/a.conf"), 4, new)]
+    link = tmp_path / "link"
+    link.symlink_to(repository)
+    assert _found(link, "nginx.conf") == [("sites/a.conf", 4, new)]
+
+
+def test_settings_count_for_both(repository: Path) -> None:
+    """The context of a fragment that the settings state is that of the revision, too."""
+    (repository / "parts").mkdir()
+    (repository / "parts/a.conf").write_text("gzip_comp_level 9;\n")
+    (repository / "nginxopt.toml").write_text('[context]\n"parts/*" = "location"\n')
+    _commit(repository)
+    command = [sys.executable, "-m", "nginxopt", "lint", "--target-version", "1.28.0", "--select", "gzip-level"]
+    done = subprocess.run(
+        [*command, "parts", "--diff-base", "HEAD"], cwd=repository, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 finding is in HEAD already" in done.stdout
+
+
+def test_a_revision_that_cannot_be_read(repository: Path) -> None:
+    """What a broken file of the revision has cannot be known, and is said to count as new."""
+    (repository / "nginx.conf").write_text(_MAIN + "}\n")
+    _commit(repository)
+    (repository / "nginx.conf").write_text(_MAIN)
+    done = _lint(repository, "nginx.conf")
+    assert "1 file of HEAD cannot be read: all their findings count as new" in done.stdout
+    assert "gzip-level" in done.stdout
+
+
+def test_the_repository_is_not_changed(repository: Path) -> None:
+    """What is staged stays staged, also where git runs the command as a hook with an index of its own."""
+    (repository / "sites/a.conf").write_text(_SITE + "# staged\n")
+    _git(repository, "add", "--all")
+    before, index = _git(repository, "status", "--porcelain=v2"), (repository / ".git/index").read_bytes()
+    _lint(repository, "nginx.conf", environment={"GIT_INDEX_FILE": str(repository / ".git/index")})
+    assert (repository / ".git/index").read_bytes() == index
+    assert _git(repository, "status", "--porcelain=v2") == before
+
+
+def test_what_is_refused(repository: Path, tmp_path: Path) -> None:
+    """A revision that is none, a folder that is no repository, and options that do not fit end with status 2."""
+    unknown = _lint(repository, "nginx.conf", base="nowhere")
+    assert (unknown.returncode, f"--diff-base nowhere: no such revision in {repository}" in unknown.stderr) == (2, True)
+    option = _lint(repository, "nginx.conf", base="--help")
+    assert option.returncode == 2
+    (tmp_path / "nginx.conf").write_text(_MAIN)
+    outside = _lint(tmp_path, "nginx.conf", environment={"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)})
+    assert (outside.returncode, "not a git repository" in outside.stderr) == (2, True)
+    for words in (["--fix"], ["--diff"], ["--write-baseline", "b.json"]):
+        refused = _lint(repository, "nginx.conf", *words)
+        assert (refused.returncode, "--diff-base cannot be used with" in refused.stderr) == (2, True)
+
+
+def test_without_git(repository: Path, tmp_path: Path) -> None:
+    """The command says what is missing."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    assert shutil.which("git", path=str(tools)) is None
+    done = _lint(repository, "nginx.conf", environment={"PATH": str(tools)})
+    assert (done.returncode, "git is not installed" in done.stderr) == (4, True)
