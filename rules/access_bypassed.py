@@ -81,7 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
     """Find answers that come before the restriction beside them."""
     for level in model.levels("location"):
         restriction = _restriction(level)
-        if restriction is None:
+        if restriction is None or not access.is_public(level):
             continue
         for inner, directive in _answering(level):
             requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(inner))

@@ -3,8 +3,8 @@
 Flags levels with `allow` and no `deny` at all. The rule asks the model of `nginxopt trace` for a request of another
 address that is answered.
 
-Does not flag `allow all`, lists with a `deny` of any kind, and `satisfy any` beside a login, where the list names those
-that need none.
+Does not flag `allow all`, lists with a `deny` of any kind, servers that listen at loopback alone, and `satisfy any`
+beside a login, where the list names those that need none.
 
 ## Why it matters
 nginx takes the first rule that fits an address, and an address that none fits is allowed (`ngx_http_access_handler`). A
@@ -55,6 +55,16 @@ location /comments/ {
 }
 ```
 
+```nginx http
+server {
+    listen 127.0.0.1:80;
+    location /admin/ {
+        allow 127.0.0.1;
+        proxy_pass http://127.0.0.1:8080;
+    }
+}
+```
+
 ## Fix safety
 May change: responses.
 
@@ -98,7 +108,8 @@ def _answer(model: Model, level: Level) -> Answer | None:
     """Return an answer to a stranger that the list of a level lets in."""
     inner = [other for other in level.walk() if other.kind in ("server", "location", "limit_except")]
     for other in inner:
-        if other is not level and (other.own("allow") or other.own("deny")):
+        has_own = other is not level and (other.own("allow") or other.own("deny"))
+        if has_own or not access.is_public(other):
             continue
         requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(other))
         answer = model.requests.first(other, *requests)

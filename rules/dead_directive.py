@@ -78,7 +78,7 @@ from nginxopt.lint import Finding, Model, Related, Severity, reaching, rule
 from nginxopt.semantics import PROTOCOLS, Level, locations
 
 _HANDLERS = {f"{protocol}_pass" for protocol in PROTOCOLS} | {"try_files"}
-_STATEMENTS = {"rewrite", "set", "if", "return", "break"}
+_STATEMENTS = {"rewrite", "set", "if", "return"}
 
 
 @rule(severity=Severity.WARNING, category="correctness")

@@ -3,7 +3,8 @@
 Flags locations with `try_files` and an `if` that neither answers nor leads elsewhere. The rule asks the model of
 `nginxopt trace` for a request with which the `if` is true and a file that `try_files` would have handed on.
 
-Does not flag an `if` that ends with `return`, a redirect or a rewrite with `last`, nor one that is never true.
+Does not flag an `if` that ends with `return`, a redirect or a rewrite with `last`, one that is never true, nor
+`try_files` that ends with `=404`, as nginx does without it.
 
 ## Why it matters
 A true `if` is a location of its own (`ngx_http_rewrite_if` makes one), and it does not inherit `try_files`
@@ -73,7 +74,7 @@ def check(model: Model) -> Iterator[Finding]:
     for level in model.levels("if"):
         location = level.parent
         tried = location.own("try_files") if location is not None and location.kind == "location" else ()
-        if not tried or level.names & _HANDLING or level.opener is None:
+        if not tried or tried[0].args[-1:] == ("=404",) or level.names & _HANDLING or level.opener is None:
             continue
         answer = _answer(model, level)
         if answer is not None:

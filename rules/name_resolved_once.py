@@ -66,6 +66,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, Version, rule
 
 _RESOLVES = Version(1, 27, 3)
@@ -73,31 +74,37 @@ _RESOLVES = Version(1, 27, 3)
 
 _PUBLIC = re.compile(r"(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+\.?", re.IGNORECASE)
 _PRIVATE = re.compile(
-    r"\.(?:local|localdomain|internal|intranet|lan|home|corp|private|svc|cluster|test|example)\.?$", re.I
+    r"\.(?:local|localdomain|internal|intranet|lan|home|corp|private|svc|cluster|consul|docker|prod|staging|stage|test|example)\.?$",
+    re.I,
 )
 
 
 @rule(severity=Severity.INFO, category="correctness")
 def check(model: Model) -> Iterator[Finding]:
-    """Find public names that are resolved once."""
-    for pass_ in model.passes:
-        if pass_.upstream is None and not pass_.has_variable and pass_.scheme and _is_public(pass_.host):
+    """Find public names that are resolved once, each once."""
+    reported: set[str] = set()
+    for host, directive in (*_of_passes(model), *_of_upstreams(model)):
+        if _is_public(host) and host.lower() not in reported:
+            reported.add(host.lower())
             yield Finding(
-                pass_.directive.source,
-                pass_.directive.args[0].span,
-                f"{pass_.host} is resolved once, when nginx starts",
+                directive.source,
+                directive.args[0].span,
+                f"{host} is resolved once, when nginx starts",
                 help=_advice(model),
             )
+
+
+def _of_passes(model: Model) -> Iterator[tuple[str, Directive]]:
+    for pass_ in model.passes:
+        if pass_.upstream is None and not pass_.has_variable and pass_.scheme:
+            yield pass_.host, pass_.directive
+
+
+def _of_upstreams(model: Model) -> Iterator[tuple[str, Directive]]:
     for upstream in model.upstreams.values():
         for server in upstream.servers:
-            host = server.args[0].rpartition(":")[0] or str(server.args[0]) if server.args else ""
-            if _is_public(host) and "resolve" not in server.args:
-                yield Finding(
-                    server.source,
-                    server.args[0].span,
-                    f"{host} is resolved once, when nginx starts",
-                    help=_advice(model),
-                )
+            if server.args and "resolve" not in server.args:
+                yield server.args[0].rpartition(":")[0] or str(server.args[0]), server
 
 
 def _is_public(host: str) -> bool:

@@ -68,16 +68,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Directive, Token
 from nginxopt.lint import Finding, Model, Related, Severity, names, rule
 
 
 @rule(severity=Severity.WARNING, category="correctness")
 def check(model: Model) -> Iterator[Finding]:
     """Find names that an earlier server has."""
+    reported: set[tuple[Directive, Token]] = set()
     for conflict in names.conflicts(model):
         word, server = conflict.word, conflict.server
         if word is None or server.source is None or names.is_never_chosen(model, server):
             continue
+        if (word.directive, word.token) in reported:  # at another address
+            continue
+        reported.add((word.directive, word.token))
         related = names.place(conflict.first)
         yield Finding(
             word.directive.source,

@@ -71,7 +71,7 @@ from dataclasses import replace
 
 from nginxopt.config import Directive, layout
 from nginxopt.lint import FOREIGN, Answer, Finding, Fix, Model, Safety, Severity, access, reaching, rule
-from nginxopt.semantics import Level, read_listens
+from nginxopt.semantics import Level
 
 _PAGES = (
     "stub_status", "status", "api", "dashboard", "vhost_traffic_status_display", "stream_server_traffic_status_display",
@@ -93,13 +93,9 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _may_be_open(level: Level) -> bool:
     """Return whether a stranger can connect, and nothing of what restricts the level is unknown or half done."""
-    server = level.around("server")
-    public = server is None or any(
-        not address.is_loopback for listen in read_listens([server]) for address in listen.addresses
-    )
     rules = access.rules(level)
     is_half_done = bool(rules) and not any(rule.name == "deny" or access.names_everybody(rule) for rule in rules)
-    return public and access.are_known(level) and not is_half_done
+    return access.is_public(level) and access.are_known(level) and not is_half_done
 
 
 def _finding(page: Directive, level: Level, answer: Answer) -> Finding:

@@ -75,7 +75,8 @@ def possible(block: Block) -> tuple[Context, ...]:
 
     Of these, the ones stay that the directives in the blocks within contradict least: none at all, unless the
     text is wrong everywhere. Empty if no directive is known, as in a file of map rows, or if they contradict
-    each other. `include` says nothing, and neither does what stands in a block of rows such as `map`.
+    each other; but a file with an `http` or `events` block is a main one, whatever else is in it. `include` says
+    nothing, and neither does what stands in a block of rows such as `map`.
     """
     used: set[_Use] = set()
     _collect(block, (), used)
@@ -84,6 +85,8 @@ def possible(block: Block) -> tuple[Context, ...]:
     if not outer:
         return ()
     candidates = [context for context in known() if all(mask & _MASKS[context] for mask in outer)]
+    if not candidates and not {("http", True), ("events", True)}.isdisjoint(use[1:] for use in used if not use[0]):
+        return ((),)  # a main configuration, whatever else is in it
     faults = {context: sum(_contradicts(context + inner, mask) for inner, mask in masks) for context in candidates}
     return tuple(context for context in candidates if faults[context] == min(faults.values()))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nginxopt.config import Directive
-from nginxopt.semantics import FRAGMENT, Level
+from nginxopt.semantics import FRAGMENT, Level, read_listens
 
 _LOGINS = ("auth_basic", "auth_request", "auth_jwt", "auth_oidc", "auth_pam", "auth_ldap", "auth_digest")
 _EVERYBODY = {"all", "0.0.0.0/0", "::/0"}
@@ -49,6 +49,14 @@ def denies_others(level: Level) -> bool:
 def names_everybody(rule: Directive) -> bool:
     """Return whether an `allow` or `deny` is for all addresses."""
     return rule.args[0] in _EVERYBODY
+
+
+def is_public(level: Level) -> bool:
+    """Return whether strangers can connect: the server listens at more than loopback and sockets of files."""
+    server = level.around("server")
+    if server is None or server.scope is None:  # of a fragment, which may be anywhere
+        return True
+    return any(not address.is_loopback for listen in read_listens([server]) for address in listen.addresses)
 
 
 def takes_any(level: Level) -> bool:

@@ -11,19 +11,20 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, Directive
 from nginxopt.errors import InputError
 from nginxopt.lint.witness import Witness
-from nginxopt.request.connection import RequestForm
-from nginxopt.request.doors import Door, Doors
-from nginxopt.request.model import Model
-from nginxopt.request.outcomes import OutcomeForm, StepForm, text_of
-from nginxopt.request.world import World
 from nginxopt.semantics import Level
-from nginxopt.semantics.site import Build
-from nginxopt.text import encode
+from nginxopt.text import decode, encode
 from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.request.connection import RequestForm
+    from nginxopt.request.doors import Door, Doors
+    from nginxopt.request.model import Model
+    from nginxopt.request.outcomes import OutcomeForm, StepForm
 
 FOREIGN = "203.0.113.7"
 """An address of a client that nobody allows by name (RFC 5737, TEST-NET-3)."""
@@ -85,16 +86,16 @@ class Answer:
     def file(self) -> str | None:
         """The file that is sent if it exists; None if there is none."""
         if self.outcome["file"] is not None:
-            return text_of(self.outcome["file"])
+            return _text(self.outcome["file"])
         unknown = self.outcome["unknown"]
         question = unknown["question"] if unknown else None
-        return text_of(question["path"]) if question and question["kind"] == "file" else None
+        return _text(question["path"]) if question and question["kind"] == "file" else None
 
     @property
     def passed_target(self) -> str | None:
         """The request target that an upstream gets; None if it gets none."""
         upstream = self.outcome["upstream"]
-        return None if upstream is None or upstream["target"] is None else text_of(upstream["target"])
+        return None if upstream is None or upstream["target"] is None else _text(upstream["target"])
 
     @property
     def is_decided_by(self) -> Directive | None:
@@ -116,12 +117,17 @@ class Answer:
     def headers(self, name: str) -> tuple[str, ...]:
         """Return the values of a header that `add_header` or `expires` adds."""
         return tuple(
-            text_of(header["value"]) for header in self.outcome["headers"] if header["name"].lower() == name.lower()
+            _text(header["value"]) for header in self.outcome["headers"] if header["name"].lower() == name.lower()
         )
 
     def witness(self, shows: str) -> Witness:
         """Return the request as a witness of what a clause says."""
-        return Witness(self.url, shows, self.asked.method, self.asked.headers, self.asked.client)
+        asked_for = [self.file] if self.file is not None and not self.is_known else []
+        assume = (
+            *(f"exists={path}" for path in (*self.asked.existing, *asked_for)),
+            *(f"missing={path}" for path in self.asked.missing),
+        )
+        return Witness(self.url, shows, self.asked.method, self.asked.headers, self.asked.client, assume)
 
 
 class Requests:
@@ -142,6 +148,8 @@ class Requests:
         server = self._servers.get(_server(level))
         if server is None:
             return
+        from nginxopt.request.world import World
+
         world = World(asked.existing, asked.missing)
         for door in self._doors_of(server):
             asked = _from_there(door, asked)
@@ -180,6 +188,9 @@ class Requests:
 
     @cached_property
     def _model(self) -> Model | None:
+        from nginxopt.request.model import Model
+        from nginxopt.semantics.site import Build
+
         try:
             return Model(self._config, Build(self._target), ignores_missing=True)
         except InputError:
@@ -187,8 +198,10 @@ class Requests:
 
     @cached_property
     def _doors(self) -> Doors:
+        from nginxopt.request.doors import Doors
+
         assert self._model is not None  # or nothing is asked
-        return Doors(self._model)
+        return Doors(self._model, by_patterns=True)
 
     @cached_property
     def _by_server(self) -> dict[int, tuple[Door, ...]]:
@@ -217,6 +230,11 @@ class Requests:
 
     def _directive(self, node: int | None) -> Directive | None:
         return None if node is None or self._model is None else self._model.site.nodes.directive(node)
+
+
+def _text(latin: str) -> str:
+    """Return text of the model, which is bytes as Latin-1, as text."""
+    return decode(latin.encode("latin-1"))
 
 
 def _server(level: Level) -> Directive | None:

@@ -19,6 +19,7 @@ class Witness:
         shows: A clause without a full stop, in the present tense: `nginx sends /srv/files/../secret`.
         headers: As curl's `-H` takes them: `Name: value`.
         client: The address that the request comes from; None if it does not matter.
+        assume: What has to hold besides, as `nginxopt trace --assume` takes it: `exists=/srv/files/a.txt`.
     """
 
     url: str
@@ -26,6 +27,7 @@ class Witness:
     method: str = "GET"
     headers: tuple[str, ...] = ()
     client: str | None = None
+    assume: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.shows:

@@ -18,11 +18,13 @@ from nginxopt.request.model import Model
 from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.request.world import World
 from nginxopt.semantics.site.form import SocketForm
+from nginxopt.semantics.subjects import shortest
 
 WORLD = World(may_send_more=True)
 """Clients send what they like besides the URL."""
 
 _EXACT = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_HOST = rb"^[a-z0-9]+(?:[.-][a-z0-9]+)*$"
 _MOST_NAMES = 8
 """The number of hosts that are tried for a server."""
 _NO_NAMES = ("localhost", "host.invalid")
@@ -49,11 +51,14 @@ class Door:
 class Doors:
     """The doors of a site.
 
+    Servers whose only names are patterns have a door if `by_patterns`: a host that a pattern matches may not exist.
+
     Attributes:
         world: What is known of the world, as the model reads it: clients may send more than the requests have.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, by_patterns: bool = False) -> None:
+        self._by_patterns = by_patterns
         self.world = json.dumps(WORLD.form())
         self._model = model
         self._form = model.site.site
@@ -113,6 +118,8 @@ class Doors:
         yield from (f"www{name[1:]}" for name in names if name.startswith("*."))
         yield from (name[1:] for name in names if name.startswith("."))
         yield from (f"{name[:-1]}test" for name in names if name.endswith(".*") and _EXACT.fullmatch(name[:-2]))
+        if self._by_patterns:
+            yield from (host for name in names if name.startswith("~") for host in _matching(name[1:]))
         if socket["default"] == server:
             yield from _NO_NAMES
         yield from (name for name in exact if len(self._owners[socket["port"], name]) > 1)
@@ -169,6 +176,13 @@ class Doors:
             },
         }
         return Door(url, url.site, address, json.dumps(form))
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """Yield a host that a pattern matches, if there is one."""
+    host = shortest((b"(?i)" + pattern.encode("latin-1"), _HOST))
+    if host is not None:
+        yield host.decode("ascii")
 
 
 def _place(socket: SocketForm) -> tuple[str, str]:

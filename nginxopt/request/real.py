@@ -94,14 +94,19 @@ def differences(outcome: OutcomeForm, response: Response | None, asked: Sequence
         yield f"nginx answers {response.status}, not {outcome['status']}"
     if outcome["unknown"] is not None:
         return
-    location = response.header("location")
-    if (outcome["location"] or None) != (location or None):
-        yield f"nginx sends the Location {shown(location or 'none')}, not {shown(outcome['location'] or 'none')}"
+    location, expected = response.header("location"), _received(outcome["location"] or "")
+    if expected != (location or ""):
+        yield f"nginx sends the Location {shown(location or 'none')}, not {shown(expected or 'none')}"
     if outcome["body"] and outcome["body"].encode("latin-1") != response.body:
         yield f"nginx sends the body {shown(response.body.decode('latin-1'))!r}, not {shown(outcome['body'])!r}"
     for header in outcome["headers"]:
-        if header["value"] not in response.values(header["name"]):
+        if _received(header["value"]) not in response.values(header["name"]):
             yield f"nginx does not send {shown(header['name'])}: {shown(header['value'])}"
+
+
+def _received(text: str) -> str:
+    """Return what a reader takes for the value of a header: it ends where the line does."""
+    return text.partition("\n")[0].removesuffix("\r")
 
 
 def _passed(outcome: OutcomeForm, response: Response, asked: Sequence[Asked]) -> Iterator[str]:
@@ -113,5 +118,6 @@ def _passed(outcome: OutcomeForm, response: Response, asked: Sequence[Asked]) ->
         yield f"nginx passes the request on by {asked[-1].protocol}, not {outcome['kind']}"
     elif passed is not None and passed["target"] is not None and outcome["kind"] == "proxy":
         line = f"{passed['method']} {passed['target']}"
-        if line.encode("latin-1") != asked[-1].line:
+        is_broken = "\n" in line  # the echo gets a request of HTTP/0.9
+        if not is_broken and line.encode("latin-1") != asked[-1].line:
             yield f"nginx passes on {shown(asked[-1].line.decode('latin-1'))}, not {shown(line)}"

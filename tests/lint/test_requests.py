@@ -22,6 +22,7 @@ from nginxopt.lint import (
 from nginxopt.semantics import Level, subjects
 from nginxopt.version import Version
 from tests.lintcheck import TARGET, read
+from tests.lintrules import configuration
 
 
 def model_of(text: str, context: str | None = "server", target: Version = TARGET) -> Model:
@@ -244,3 +245,21 @@ def test_nginx_refuses_a_fragment(text: str) -> None:
     model = Model(load_text(text.encode(), "a.conf"), TARGET)
     (level,) = model.levels("location")
     assert list(model.requests.ask(level, Asked(b"/"))) == []
+
+
+def test_a_file_that_is_read_twice_has_requests() -> None:
+    """What stands in a file that two servers include is reached in each of them."""
+    server = b"server { listen 80; server_name %s.test; include in.conf; }\n"
+    main = b"events {}\nhttp {\n" + server % b"a" + server % b"b" + b"}\n"
+    model = Model(configuration({"nginx.conf": main, "in.conf": b"location /x { return 200; }\n"}), TARGET)
+    answers = [answer for level in model.levels("location") for answer in model.requests.ask(level, Asked(b"/x"))]
+    assert [answer.url for answer in answers] == ["http://a.test/x", "http://b.test/x"]
+    assert [answer.level for answer in answers] == list(model.levels("location"))
+
+
+def test_a_server_with_a_pattern_has_a_host() -> None:
+    """A server whose only name is a pattern is asked by a host that the pattern matches."""
+    text = "server { return 444; }\nserver { server_name ~^shop-[0-9]+\\.test$; location / { return 200; } }"
+    model = model_of(text, "http")
+    (answer,) = model.requests.ask(location_of(model, "/"), Asked(b"/"))
+    assert re.fullmatch(r"http://shop-[0-9]+\.test/", answer.url)

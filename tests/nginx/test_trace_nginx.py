@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from nginxopt.config import Config, load
+from nginxopt.config import Config, load, load_text
 from nginxopt.errors import InputError, UsageError
 from nginxopt.request import read_request
 from nginxopt.request.build import probe
@@ -152,6 +153,18 @@ def test_what_differs_is_found(config: Config, binary: nginx.Binary, monkeypatch
         "nginx answers 301, not 302",
         "nginx sends the Location https://any.example/x, not /elsewhere",
     )
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["return 302 http://b.test$uri;", "add_header X-Path $uri; return 200 ok;", "proxy_pass http://127.0.0.1:1$uri;"],
+)
+def test_a_value_ends_with_its_line(each_binary: nginx.Binary, location: str) -> None:
+    """A value with a line end from the path is received up to there, as nginx writes it, and is no difference."""
+    config = load_text(f"location / {{ {location} }}".encode(), "a.conf")
+    result = traced(config, each_binary, "http://localhost/%0d%0aX-Injected:1", World())
+    assert "\n" in json.dumps(result.outcome).replace("\\n", "\n")
+    assert compare(config, result, World(), each_binary).differences == ()
 
 
 def test_fixes_are_found_by_experiment(each_binary: nginx.Binary) -> None:

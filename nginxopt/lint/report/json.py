@@ -73,6 +73,7 @@ def _witness(witness: Witness) -> dict[str, Any]:
         "url": unicode(witness.url),
         "headers": list(map(unicode, witness.headers)),
         "client": witness.client,
+        "assume": list(map(unicode, witness.assume)),
         "shows": unicode(witness.shows),
     }
 

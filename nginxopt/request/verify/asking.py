@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from functools import cached_property
 
@@ -11,11 +10,11 @@ from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.verify.part import Address
+from nginxopt.request.verify.seen import Seen
 from nginxopt.request.verify.verdict import Witness
 from nginxopt.request.verify.witness import Candidate
 from nginxopt.request.world import World
 
-_SLASHES = re.compile("//+")
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
@@ -62,12 +61,18 @@ class Asking:
                 paths |= asked
                 continue
             is_known = mine["unknown"] is None and theirs["unknown"] is None
-            return world if is_known and visible(mine) != visible(theirs) else None
+            return world if is_known and self._differ(mine, theirs) else None
         return None
 
     def _outcomes(self, request: str, world: str) -> tuple[OutcomeForm, OutcomeForm]:
         mine, theirs = (json.loads(model.native.answers([request], world)[0]) for model in self._models)
         return mine, theirs
+
+    def _differ(self, old: OutcomeForm, new: OutcomeForm) -> bool:
+        mine, theirs = (
+            Seen.of(outcome, model.site.site) for outcome, model in zip((old, new), self._models, strict=True)
+        )
+        return mine.differs(theirs)
 
     def _is_named(self, path: str) -> bool:
         """Return whether an error page or a fallback is that file."""
@@ -91,17 +96,6 @@ def _file(outcome: OutcomeForm) -> str | None:
     unknown = outcome["unknown"]
     question = None if unknown is None else unknown["question"]
     return None if question is None else question.get("path")
-
-
-def visible(outcome: OutcomeForm) -> object:
-    """Return what a client or an upstream sees of an outcome.
-
-    That is not whether nginx responds by a `return` or an error, nor how the path of a file is written.
-    """
-    headers = sorted((header["name"], header["value"]) for header in outcome["headers"])
-    file = _SLASHES.sub("/", outcome["file"] or "") if outcome["kind"] == "static" else None
-    kind = "response" if outcome["kind"] in ("return", "redirect", "error") else outcome["kind"]
-    return kind, outcome["status"], outcome["location"], outcome["body"] or None, outcome["upstream"], file, headers
 
 
 _MOST_FILES = 16

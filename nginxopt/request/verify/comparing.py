@@ -161,5 +161,9 @@ def _given(old: Side, new: Side, only: Part | None) -> tuple[str, ...]:
     premises = ["files and upstreams are the same before and after"]
     if only is not None:
         premises.append("the rest of the site answers alike, where nginx itself leads requests of this part there")
+    counts = old.uncounted(), new.uncounted()
+    names = sorted({name for name, *_ in (counts[0] - counts[1]) + (counts[1] - counts[0])})
+    if names:
+        premises.append(f"these differ, and do not count as an answer: {', '.join(names)}")
     premises += [premise.text for side in (old, new) for premise in side.site.premises]
     return tuple(dict.fromkeys(premises))

@@ -18,7 +18,7 @@ from nginxopt.request.verify.program import Compiler, Operation, Program
 from nginxopt.request.verify.region import Matches, Region, overlap, searches
 from nginxopt.request.verify.state import State, TooMuchError
 from nginxopt.request.verify.steps import Cursor, Leaf, Place, Question, Steps, is_url
-from nginxopt.request.verify.symbols import Derived, Match, Variable
+from nginxopt.request.verify.symbols import ARGS, Derived, Match, Variable
 from nginxopt.request.verify.unfold import Pair, Unfolding
 
 _EXIT = Operation("exit", (), None, (), None, "exit", None)
@@ -135,7 +135,7 @@ class Explorer:
     def _is_passed_alike(self, operation: Operation, state: State, other: State) -> bool:
         """Return whether an operation does the same on both sides under the settings in force."""
         mine, theirs = self._old.compiler, self._new.compiler
-        if operation.kind in ("locate", "enter"):
+        if operation.kind in ("locate", "enter", "except"):
             return True
         if mine.handler(state.level) != theirs.handler(other.level) and _may_end(operation):
             return False
@@ -148,7 +148,7 @@ class Explorer:
     def _passed(self, old: Operation, new: Operation, state: State, other: State) -> tuple[State, State]:
         """Return the states behind an operation that both sides have: what it may change is not known, but equal."""
         match old.kind:
-            case "locate":
+            case "locate" | "except":
                 return state, other
             case "enter" | "set" | "break":
                 return self._done(self._old, old, state), self._done(self._new, new, other)
@@ -339,22 +339,37 @@ def _changed(operation: Operation, state: State) -> State:
     if operation.kind == "rewrite" and not _goes_on(operation):
         return state.without_match()
     after = f"after {operation.key}"
+    assigned = set(_assigned(operation))
     state = replace(
         state,
-        values={**(state.values or {}), **{name: Variable(f"{name} {after}") for name in _assigned(operation)}},
+        values={**(state.values or {}), **{name: Variable(f"{name} {after}") for name in assigned - {ARGS}}},
         captures=Match(Derived(after, (state.uri,)), b""),
         cached={**(state.cached or {}), after: Variable(after)},
-        was_matched=state.was_matched or _has(operation, "rewrite"),
+        was_matched=state.was_matched is True or (after if _has(operation, "rewrite") else state.was_matched),
     )
-    if any(map(_goes_on, _walk(operation))):
-        state = replace(state, uri=Variable(f"uri {after}"), args=Variable(f"args {after}"), is_changed=True)
+    goes_on = any(map(_goes_on, _walk(operation)))
+    if goes_on:
+        state = replace(state, uri=Variable(f"uri {after}"), is_changed=state.is_changed is True or after)
+    if goes_on or ARGS in assigned:
+        is_set = state.is_set is True or (after if ARGS in assigned else state.is_set)
+        state = replace(state, args=Variable(f"args {after}"), is_set=is_set)
     return _unknown(operation, state) if _has(operation, "opaque") else state
 
 
 def _unknown(operation: Operation, state: State) -> State:
     """Return the state behind something that is not understood and may have changed all of it."""
-    epoch = f" after {operation.key}"
-    return State(state.level, Variable("uri" + epoch), Variable("args" + epoch), is_changed=True, epoch=epoch)
+    after = f" after {operation.key}"
+    return State(
+        state.level,
+        Variable("uri" + after),
+        Variable("args" + after),
+        is_changed=after,
+        is_set=after,
+        is_stopped=after,
+        was_matched=after,
+        handler=after,
+        epoch=after,
+    )
 
 
 def _pattern(operation: Operation) -> bytes:

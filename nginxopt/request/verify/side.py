@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -109,8 +110,15 @@ class Side:
         return self.site.nodes.place(node).text
 
     def handler(self, number: int) -> str | None:
-        """Return the directive that makes a block handle requests, the last of its own; "unknown" if one may be."""
-        own = self.level(number)["settings"]
+        """Return the directive that makes a block handle requests, the last of its own; "unknown" if one may be.
+
+        A `limit_except` has one that passes requests on from the location around it (`ngx_http_proxy_merge_loc_conf`).
+        """
+        form = self.level(number)
+        is_limit = form["kind"] == "limit_except"
+        around = self._in_force(number) if is_limit else {}
+        passing = {name: directives for name, directives in around.items() if name.endswith("_pass")}
+        own = {**passing, **form["settings"]}
         if any(own.get(name, []) is None for name in _HANDLERS):
             return "unknown"
         nodes = {
@@ -155,6 +163,15 @@ class Side:
 
     def _words(self, directive: int) -> Words:
         return tuple(self.form["directives"][directive]["args"])
+
+    def uncounted(self) -> Counter[Words]:
+        """Return the directives that do not count as an answer, as they are written."""
+        return Counter(
+            (str(directive.name), *map(str, directive.args))
+            for level in self.site.levels
+            for name in level.names & _invisible()
+            for directive in level.own(name)
+        )
 
     def states(self, name: str) -> bool:
         """Return whether a setting is stated anywhere."""

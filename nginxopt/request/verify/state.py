@@ -31,7 +31,9 @@ class State:
         cached: The values of maps that were looked up, by their variables; nginx keeps them. A name with a
             space stands for what an operation may have looked up.
         captures: Where `$1` comes from; None after a pattern that did not match.
-        is_changed: Whether the URI was changed, so that it is not passed on as the client sent it.
+        is_changed: Whether the URI was changed, so that it is not passed on as the client sent it; here and below a
+            text stands for what is not known, and equal where it is.
+        is_set: Whether `$args` were set, so that the URI is not passed on as the client sent it, either.
         is_stopped: Whether a `break` followed such a change.
         was_matched: Whether a rewrite of the script matched: `$1` is escaped otherwise from there on.
         level: The block whose settings are in force.
@@ -46,16 +48,17 @@ class State:
     values: Mapping[str, Symbol] | None = None
     cached: Mapping[str, Symbol] | None = None
     captures: Match | None = BEFORE
-    is_changed: bool = False
-    is_stopped: bool = False
-    was_matched: bool = False
+    is_changed: bool | str = False
+    is_set: bool | str = False
+    is_stopped: bool | str = False
+    was_matched: bool | str = False
     handler: str | None = None
     epoch: str = ""
 
     def with_value(self, name: str, value: Symbol) -> State:
         """Return the state with a variable set."""
         if name == ARGS:
-            return replace(self, args=value)
+            return replace(self, args=value, is_set=True)
         return replace(self, values={**(self.values or {}), name: value})
 
     def with_match(self, match: Match, names: tuple[str, ...]) -> State:
@@ -75,7 +78,9 @@ class State:
         """Return the value of `$1` and the like."""
         if self.captures is None:
             return EMPTY
-        return captured(Capture(self.captures, group, f"{use} after a match" if self.was_matched else use))
+        if self.was_matched:
+            use += " after a match" if self.was_matched is True else f" {self.was_matched}"
+        return captured(Capture(self.captures, group, use))
 
     def key(self, live: Live, *, is_over: bool) -> tuple[object, ...]:
         """Return all of it that is read, but the level: states with equal keys go on alike under equal settings.
@@ -92,6 +97,7 @@ class State:
             frozenset(tables),
             (self.captures, self.was_matched) if live.captures else None,
             self.is_changed,
+            self.is_set,
             self.is_stopped,
             self.handler,
             self.epoch,

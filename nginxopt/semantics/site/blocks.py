@@ -19,12 +19,15 @@ _OF_SERVERS = {
 
 
 def placed(config: Config) -> Config:
-    """Return a configuration with one context for its main file. Raises `InputError` if that is none of http."""
+    """Return a configuration with one context for its main file: the same if it has one, with the same directives.
+
+    Raises `InputError` if that is none of http.
+    """
     context = _context(config)
     if context and context not in _PLACES:
         names = ",".join(context)
         raise _refused(config, f"it stands in {names}", "give the main configuration, or a part of http or a server")
-    return replace(config, candidates=(context,))
+    return config if config.candidates == (context,) else replace(config, candidates=(context,))
 
 
 def http_level(config: Config, target: Version) -> Level:

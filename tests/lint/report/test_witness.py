@@ -18,7 +18,13 @@ from tests.lintcheck import diagnose
 from tests.rulepages import examples
 
 SOURCE = Source("a.conf", b"alias /srv/;\n")
-WITNESS = Witness("http://a.example/x../b", "nginx sends /b", headers=("Origin: https://b.test",), client="192.0.2.1")
+WITNESS = Witness(
+    "http://a.example/x../b",
+    "nginx sends /b",
+    headers=("Origin: https://b.test",),
+    client="192.0.2.1",
+    assume=("exists=/b",),
+)
 SENTENCE = "GET http://a.example/x../b, with Origin: https://b.test, from 192.0.2.1: nginx sends /b"
 
 
@@ -55,6 +61,7 @@ def test_json_has_the_parts() -> None:
         "url": "http://a.example/x../b",
         "headers": ["Origin: https://b.test"],
         "client": "192.0.2.1",
+        "assume": ["exists=/b"],
         "shows": "nginx sends /b",
     }
 

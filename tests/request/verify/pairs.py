@@ -69,6 +69,31 @@ MISTAKES = (
         "root {T}/none; location /a { break; root {T}/r; return 503; }",
         "root {T}/none; location /a { break; root {T}/s; return 503; }",
     ),
+    Pair(
+        "another name of an upstream, in Host",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+        "upstream api { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://api; } }",
+    ),
+    Pair(
+        "a test of arguments that a condition may have set",
+        "if ($http_x_a) { set $args x=1; } if ($arg_x = 1) { return 403; } return 200 a;",
+        "if ($http_x_a) { set $args x=1; } return 200 a;",
+    ),
+    Pair(
+        "arguments that are set to themselves, so that the URI is not passed on as it was sent",
+        "location / { set $args $args; proxy_pass http://127.0.0.1:{U}; }",
+        "location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "a URI that is rewritten to itself, behind a rule that may not match",
+        "rewrite ^/a /b; rewrite ^ $uri; location / { proxy_pass http://127.0.0.1:{U}; }",
+        "rewrite ^/a /b; location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "limit_except lost, where a script leads elsewhere",
+        "location /a { limit_except GET { deny all; } rewrite ^ /b last; } location /b { return 200 b; }",
+        "location /a { rewrite ^ /b last; } location /b { return 200 b; }",
+    ),
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
     Pair(
         "an alias that is inherited",
@@ -318,6 +343,44 @@ HARMLESS = (
 """What is equivalent."""
 
 UNKNOWN = (
+    Pair(
+        "HTTP/2 without TLS, where nothing else may be spoken",
+        "server { listen 127.0.0.1:{P}; return 200 a; }",
+        "server { listen 127.0.0.1:{P} http2; return 200 a; }",
+    ),
+    Pair(
+        "another server of an upstream",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+        "upstream app { server 127.0.0.1:1; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "an upstream with another name, which nothing shows",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://app; proxy_set_header Host $host; } }",
+        "upstream api { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://api; proxy_set_header Host $host; } }",
+    ),
+    Pair(
+        "an upstream for its address, by FastCGI",
+        "upstream app { server localhost:{U}; } server { listen 127.0.0.1:{P}; location / { fastcgi_pass app; } }",
+        "server { listen 127.0.0.1:{P}; location / { fastcgi_pass 127.0.0.1:{U}; } }",
+    ),
+    Pair(
+        "the port of http",
+        "location / { proxy_pass http://127.0.0.1; }",
+        "location / { proxy_pass http://127.0.0.1:80; }",
+    ),
+    Pair(
+        "a server of an upstream more",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+        "upstream app { server 127.0.0.2; server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "the name of a header in small letters",
+        "location / { add_header X-A a; return 200 x; }",
+        "location / { add_header x-a a; return 200 x; }",
+    ),
     Pair(
         "a condition behind one that passes requests on, whose handler stays",
         "location / { if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } if ($arg_b ~ x$) { set $c 1; } }",

@@ -1,0 +1,84 @@
+"""What a client and upstreams see of an outcome."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from nginxopt.request.outcomes import OutcomeForm, PassedForm
+from nginxopt.semantics.site.form import SiteForm
+
+_RESPONSES = ("return", "redirect", "error")
+_SLASHES = re.compile("//+")
+_SET_HEADER = {"proxy": "proxy_set_header", "grpc": "grpc_set_header"}
+"""The directives that set the header Host, which has the name of the upstream otherwise."""
+_PORTS = {"http": ":80", "https": ":443", "grpc": ":80", "grpcs": ":443"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is seen of an outcome.
+
+    Attributes:
+        response: That is not whether nginx responds by a `return` or an error, nor how the path of a file is written.
+        server: The upstream or the address that the request is passed on to.
+        servers: The addresses behind it.
+    """
+
+    response: tuple[object, ...]
+    server: str = ""
+    servers: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, outcome: OutcomeForm, site: SiteForm) -> Seen:
+        """Return what is seen of an outcome of a site."""
+        headers = sorted((header["name"].lower(), header["value"]) for header in outcome["headers"])
+        file = _SLASHES.sub("/", outcome["file"] or "") if outcome["kind"] == "static" else None
+        kind = "response" if outcome["kind"] in _RESPONSES else outcome["kind"]
+        passed = outcome["upstream"]
+        response = (kind, outcome["status"], outcome["location"], outcome["body"] or None, file, headers)
+        if passed is None:
+            return cls(response)
+        sent = passed["scheme"], passed["method"], passed["target"], _host(outcome, passed, site)
+        return cls((*response, *sent), passed["server"], _servers(passed, site))
+
+    def differs(self, other: Seen) -> bool:
+        """Return whether another outcome is certainly seen to be another one.
+
+        What is behind upstreams of one name is not, as nothing that is told of the outcomes shows it.
+        """
+        is_elsewhere = self.server != other.server and self.servers.isdisjoint(other.servers)
+        return self.response != other.response or is_elsewhere
+
+
+def _servers(passed: PassedForm, site: SiteForm) -> frozenset[str]:
+    """Return the addresses behind the server of a pass, which is an upstream or an address itself."""
+    named = [upstream for upstream in site["upstreams"] if upstream["name"].lower() == passed["server"].lower()]
+    servers = named[0]["servers"] if named else [passed["server"]]
+    return frozenset(_address(server, passed["scheme"]) for server in servers)
+
+
+def _address(server: str, scheme: str) -> str:
+    """Return an address as others of the same place are written, too."""
+    host = server.lower().removesuffix(_PORTS.get(scheme, ""))
+    return re.sub(r"^localhost(?=:|$)", "127.0.0.1", host)
+
+
+def _host(outcome: OutcomeForm, passed: PassedForm, site: SiteForm) -> str | None:
+    """Return the header Host of a request to an upstream, if it has the name of that."""
+    setting = _SET_HEADER.get(outcome["kind"])
+    if setting is None:
+        return None
+    level = outcome["level"]
+    while level is not None:
+        form = site["levels"][level]
+        if setting in form["settings"]:
+            stated = form["settings"][setting]
+            names = [site["directives"][number]["args"][0].lower() for number in stated or ()]
+            return None if stated is None or "host" in names else _name(passed)
+        level = form["parent"]
+    return _name(passed)
+
+
+def _name(passed: PassedForm) -> str:
+    return passed["server"].lower().removesuffix(_PORTS.get(passed["scheme"], ""))
