@@ -323,6 +323,29 @@ def test_others_get_a_file(tmp_path: Path) -> None:
     assert set(command.partition("# or ")[2].replace(",", "").split()) <= set(FORMATS)
 
 
+def test_a_comment_has_what_is_new(tmp_path: Path) -> None:
+    """The command for a pull request writes what the branch brings, and nothing of what was there."""
+    (command,) = re.findall(r"^    (nginxopt lint .* --diff-base .*)$", TEXT, re.MULTILINE)
+    config = tmp_path / "nginx" / "nginx.conf"
+    config.parent.mkdir()
+    config.write_text(SLOW)
+    git = ["git", "-c", "user.name=nobody", "-c", "user.email=nobody@example.com", "-c", "commit.gpgsign=false"]
+    for words in (
+        ["init", "--quiet"],
+        ["add", "."],
+        ["commit", "--quiet", "-m", "a"],
+        ["update-ref", "refs/remotes/origin/main", "HEAD"],
+    ):
+        subprocess.run([*git, *words], cwd=tmp_path, check=True, timeout=60)
+    config.write_text(SLOW.replace("http {", "http {\n    gzip maybe;", 1))
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, timeout=60, check=False)
+    assert done.returncode == 1
+    comment = (tmp_path / "comment.md").read_text()
+    assert comment.startswith("### nginxopt: 1 error\n")
+    assert "[wrong-arguments]" in comment
+
+
 def test_redirects_are_a_gate(tmp_path: Path) -> None:
     """The commands for tables record one that passes, and fail once the configuration answers otherwise."""
     record, github, junit = re.findall(r"^    (nginxopt test .*)$", TEXT, re.MULTILINE)
