@@ -6,6 +6,9 @@ The fix is `location = /uri`. It is not safe: an exact location takes precedence
 requests that `^~` or an earlier regular expression took; and the pattern also matches a URI with a newline at its end,
 and any character for an unescaped dot. There is no fix if `location = /uri` already exists, or cannot stand there.
 
+`nginxopt rewrite-to-map` needs no such change: it puts three or more neighbouring regex locations that return or
+rewrite into one whose pattern matches exactly what theirs do, with a proof that no response changes.
+
 ## Why it matters
 nginx tries regular expressions one after the other for each request that no `=` or `^~` location takes, whereas exact
 locations stand in a tree. 819 patterns of rewrites take 394,082 instructions, against 7,364 for all else that nginx

@@ -103,6 +103,19 @@ def test_captures_where_pcre_gives_up(each_binary: nginx.Binary, around: str, tm
 
 
 @pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
+def test_captures_where_pcre_gives_up_behind_groups(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+    """Rules in groups that did not fire leave no captures, nor does a filter behind them: the error page shows none."""
+    groups = "".join(f"rewrite ^/i/{number}/(.*)$ /l/i/$1 permanent;\n" for number in range(20))
+    filtered = (
+        f"rewrite {GIVES_UP} /l/kept permanent;\nrewrite ^/l/g/(b.*)$ /l/$1 last;\nrewrite ^/l/p/(.*) /l/c/$1 last;\n"
+    )
+    servers = [f"{SHOWN} {AROUND_IN_A_SERVER[around].replace('%s', groups + filtered)}"]
+    site = Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, grouped=20, filtered=3)
+    given_up = get(f"/l/g/{'a' * 34}!", host="cap.test")
+    check(each_binary, site, tmp_path, [*REQUESTS, given_up, get("/i/3/x"), get("/i/33/x")])
+
+
+@pytest.mark.parametrize("around", AROUND_IN_A_SERVER)
 def test_filters_in_a_server(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
     """A filter in a server changes nothing where no rule fires, and leaves `$1` to `$9` as the rules did."""
     servers = [

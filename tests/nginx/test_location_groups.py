@@ -29,6 +29,8 @@ location ~ ^/closed { return 444; }
 location ~ ^/allowed { deny all; return 200 "before access"; }
 location ~ ^/post { limit_except GET { deny all; } return 200 "$request_method"; }
 location ~ ^/index(/.*)?$ { index page; rewrite ^/nothing /x last; }
+location ~ ^/look(?!ing)(er|s)?$ { return 301 /l/$1; }
+location ~ ^/back(.*)(?<!k)$ { return 200 "[$1]"; }
 location ~ ^/end$ { return 200 end; }
 """
 LOCATIONS = RUN.count("location ~")
@@ -56,6 +58,7 @@ URIS = (
     ),
     *("/set/a", "/set/b?x=zz", "/set/c", "/head/ab", "/head/ab%0A", "/head/abc", "/break/y", "/break/", "/break/none"),
     *("/files/x", "/files/y", "/files/", "/closed", "/allowed", "/post", "/index", "/index/", "/index/x", "/index%0A"),
+    *("/look", "/looker", "/looking", "/looks%0A", "/lookx", "/back", "/backs", "/backk", "/backk%0A"),
     *("/end", "/end%0A", "/end/", "/late", "/", "/x", "/none", "//old//a", "/./old/a", "/old/../end", "/%6fld/a"),
 )
 FILES = {"html/x": "x", "html/page": "page", "html/deep/y": "deep", "html/files/x": "files", "html/other/x": "other"}

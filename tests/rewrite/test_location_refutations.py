@@ -16,6 +16,7 @@ from nginxopt.text import apply
 
 FEW = "".join(f"location ~ ^/{name}(/.*)?$ {{ return 301 /new/{name}; }}\n" for name in "abcd")
 MANY = "".join(f"location ~ ^/{number:02}/ {{ return 301 /{number}; }}\n" for number in range(16))
+LOOKING = FEW + "location ~ ^/l(?!m)(.*)$ { return 404; }\n"
 WHOLE = "events {{}}\nhttp {{\nserver {{\nroot /a;\n{run}location ~ ^/z {{ return 404; }}\nlocation / {{ }}\n}}\n}}\n"
 
 
@@ -61,6 +62,12 @@ FAULTS = (
     Fault("A pattern lacks its start.", "location ~ ^/(?:", "location ~ /(?:", TOO_WIDE),
     Fault("A pattern sets a variable.", "^/(?:", "^/(?<n>", "sets a variable"),
     Fault("A pattern has a look-ahead.", "^/(?:", "^/(?!y)(?:", "it is not known what the pattern"),
+    Fault("A look-ahead is another.", "|^/l(?!m)(?:", "|^/l(?!n)(?:", TURNS_AWAY, LOOKING),
+    Fault("A look-ahead is gone.", "|^/l(?!m)(?:", "|^/l(?:", TURNS_AWAY, LOOKING),
+    Fault("A pattern with a look-ahead captures.", "|^/l(?!m)(?:", "|^/l(?!m)(", TURNS_AWAY, LOOKING),
+    Fault("PCRE gives up beside a look-ahead.", "|z)|^/l", "|z)|(?:x+)+y|^/l", "PCRE may give up on it", LOOKING),
+    Fault("A branch more is beside a look-ahead.", "|z)|^/l(?!m)", "|z|y)|^/l(?!m)", TOO_WIDE, LOOKING),
+    Fault("The others are gone.", "^/(?:a(?:/.*)?$|", "^/(?:aa(?:/.*)?$|", TURNS_AWAY, LOOKING, b"/a"),
     Fault("PCRE may give up on a pattern.", "^/(?:", "^/(?:(x+)+y|", "PCRE may give up on it"),
     Fault("An inner pattern is too narrow.", "^/0(?:0/|", "^/0(?:", TURNS_AWAY, MANY, b"/00/"),
     Fault("An inner pattern is too wide.", "^/0(?:0/|", "^/0(?:0|", TOO_WIDE, MANY),

@@ -84,6 +84,20 @@ def test_long_patterns_are_cut() -> None:
     assert proved(compiled)[1].holds
 
 
+def test_look_arounds() -> None:
+    """A pattern with a look-around is a branch as it is, without its captures, behind those of the others."""
+    looking = "location ~ ^/q(?!(a|b))(.*)$ { return 301 /$2; }\nlocation ~ ^/x(?<!y)(z)?$ { return 404; }\n"
+    text = result(lines(2) + looking + lines(3, "$"))
+    assert "location ~ ^/p00(?:0(?:/.*$|$)|1(?:/.*$|$)|2$)|^/q(?!(?:a|b))(?:.*)$|^/x(?<!y)(?:z)?$ {" in text
+    assert planned(looking + "location ~ ^/(?!(a+)+b) { return 404; }").locations.reasons() == {
+        "not-worse": 2,
+        "unbounded-pattern": 1,
+    }
+    caseless = "location ~* ^/q(?!a) { return 404; }\n"
+    assert planned(caseless + lines(3)).locations.reasons() == {"unbounded-pattern": 1}
+    assert [len(run.groups) for run in planned(lines(3).replace("~", "~*") + looking).locations.compiled] == [1]
+
+
 def test_its_own_output_stays() -> None:
     """What was compiled is compiled no more."""
     once = result(lines(30))

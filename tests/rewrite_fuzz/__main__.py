@@ -28,6 +28,7 @@ class Figures:
 
     def __init__(self) -> None:
         self.requests = self.cases = self.compared = self.moved = self.grouped = self.chained = self.unstable = 0
+        self.located = 0
         self.slowest = 0.0
         self.skipped: Counter[str] = Counter()
         self.failures: Counter[str] = Counter()
@@ -41,6 +42,7 @@ class Figures:
         self.moved += outcome.moved
         self.grouped += outcome.grouped
         self.chained += outcome.chained
+        self.located += outcome.located
         self.slowest = max(self.slowest, outcome.slowest)
         if outcome.skipped:
             self.skipped[outcome.skipped] += 1
@@ -50,7 +52,8 @@ class Figures:
     def __str__(self) -> str:
         lines = [
             f"{self.requests:,} requests to {self.compared:,} of {self.cases:,} configurations, {self.moved:,} rules"
-            f" moved, {self.grouped:,} of them in groups, {self.chained:,} conditions of chains, slowest command"
+            f" moved, {self.grouped:,} of them in groups, {self.chained:,} conditions of chains, {self.located:,}"
+            f" regex locations, slowest command"
             f" {self.slowest:.1f} s, {self.failures.total()} failures, {self.unstable} unstable",
             *(f"  {count:6,} skipped: {why}" for why, count in self.skipped.most_common()),
             *(f"  {count:6,} failures: {kind}" for kind, count in self.failures.most_common()),

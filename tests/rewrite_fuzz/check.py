@@ -20,6 +20,7 @@ CPU_SECONDS = 20
 _REPAIRS = 60
 _CHAINED = re.compile(r"^  in one +([\d,]+)", re.MULTILINE)
 _GROUPED = re.compile(r"^  in groups +([\d,]+)", re.MULTILINE)
+_LOCATED = re.compile(r"^  nested +([\d,]+)", re.MULTILINE)
 _MOVED = re.compile(r"^  moved +([\d,]+)", re.MULTILINE)
 
 Damage = Callable[[Path], object]
@@ -45,6 +46,7 @@ class Outcome:
     moved: int = 0
     grouped: int = 0
     chained: int = 0
+    located: int = 0
     slowest: float = 0.0
     notes: list[str] = field(default_factory=list)
 
@@ -65,6 +67,7 @@ def check(bench: Bench, case: Case, damage: Damage | None = None, *, repair: boo
     outcome.moved = sum(int(count.replace(",", "")) for count in _MOVED.findall(ran.said))
     outcome.grouped = sum(int(count.replace(",", "")) for count in _GROUPED.findall(ran.said))
     outcome.chained = sum(int(count.replace(",", "")) for count in _CHAINED.findall(ran.said))
+    outcome.located = sum(int(count.replace(",", "")) for count in _LOCATED.findall(ran.said))
     if ran.status:
         outcome.failure = _status(ran)
         if ran.status in (2, 3) and "Traceback" not in ran.said and "does not compile" not in ran.said:

@@ -190,6 +190,27 @@ def chain(scope: Scope) -> list[Node]:
     return nodes
 
 
+def locations(scope: Scope) -> list[Node]:
+    """Return regex locations that return or rewrite, one behind the other, some of them with settings of their own."""
+    draw = scope.draw
+    makers = draw.choice(((INFINITE,), (INFINITE, KINDS)))
+    scope.features.add(f"run of regex locations ({scope.level})")
+    nodes = []
+    for _ in range(draw.choice((3, 4, 6, 9, 14, 30))):
+        drawn = pattern(draw, scope.base, draw.choice(makers))
+        scope.uris += drawn.uris
+        inner = scope.inside("location")
+        body = directives.some(inner, draw.choice((0, 0, 0, 1, 3)))
+        body += [rewrite(inner)] if draw.random() < 0.25 else []
+        body += [Node(b"return " + draw.choice((*RETURNS, b"301 /$1", b'200 "[$1] [$2] $uri"')))]
+        if draw.random() < 0.1:
+            body.insert(0, conditional(inner, "in a regex location before"))
+        if draw.random() < 0.02:
+            body = [Node(b"root html/alt")]
+        nodes.append(Node(b"location %s %s" % (draw.choice((b"~", b"~", b"~", b"~*")), token(draw, drawn.regex)), body))
+    return nodes
+
+
 def block(scope: Scope) -> list[Node]:
     """Return a run with what may stand before and behind it."""
     draw = scope.draw

@@ -104,6 +104,8 @@ def location(scope: Scope, head: bytes, base: bytes, nests: bool, depth: int = 0
             name = nested % base if b"%s" in nested else nested
             body.append(location(scope, name, base + tail, not name.startswith(b"="), depth + 1))
             scope.features.add("nested location")
+    if nests and draw.random() < 0.1:
+        body += rules.locations(inner)
     if draw.random() < 0.05:
         limited = directives.some(scope.inside("limit_except"), 2)
         body.append(Node(b"limit_except " + draw.choice((b"GET", b"POST")), limited or [Node(b"deny all")]))
@@ -126,6 +128,9 @@ def server(scope: Scope, names: bytes, listen: bytes) -> Node:
     for head, heads in HELPERS:
         locations.append(Node(head, [Node(each) for each in heads]))
     draw.shuffle(locations)
+    if draw.random() < 0.35:
+        at = draw.randrange(len(locations))
+        locations[at:at] = rules.locations(scope)
     body += [*at_server, *locations] if draw.random() < 0.7 else [*locations, *at_server]
     if at_server:
         scope.features.add("run in a server")

@@ -135,7 +135,7 @@ class Explorer:
     def _is_passed_alike(self, operation: Operation, state: State, other: State) -> bool:
         """Return whether an operation does the same on both sides under the settings in force."""
         mine, theirs = self._old.compiler, self._new.compiler
-        if operation.kind in ("locate", "enter"):
+        if operation.kind in ("locate", "enter", "except"):
             return True
         if mine.handler(state.level) != theirs.handler(other.level) and _may_end(operation):
             return False
@@ -148,7 +148,7 @@ class Explorer:
     def _passed(self, old: Operation, new: Operation, state: State, other: State) -> tuple[State, State]:
         """Return the states behind an operation that both sides have: what it may change is not known, but equal."""
         match old.kind:
-            case "locate":
+            case "locate" | "except":
                 return state, other
             case "enter" | "set" | "break":
                 return self._done(self._old, old, state), self._done(self._new, new, other)

@@ -25,8 +25,9 @@ class Operation:
     Attributes:
         kind: `set`, `rewrite`, `if`, `return`, `break`, `opaque` as the statements; `enter`: the settings of a block
             are in force from here; `locating`: the script of a server is over; `locate`: the URI is tested for a
-            location, whose body never comes back; `slash`: a redirect to the name of a location; `end`: the script is
-            over, and a handler answers.
+            location, whose body never comes back; `except`: the method is tested, for which the script of a location
+            may not run; `slash`: a redirect to the name of a location; `end`: the script is over, and a handler
+            answers.
         words: What it is about, as written.
         level: The block that `if` and `enter` lead to.
         body: The operations inside an `if` or a location.
@@ -242,7 +243,18 @@ class Compiler:
         enter = self._operation(
             "enter", identity, level, (), self._side.level(level)["node"], also=self._entered(level)
         )
-        return (enter, *self.script(level), self._end(level))
+        return (*self._limit_except(level), enter, *self.script(level), self._end(level))
+
+    def _limit_except(self, level: int) -> Program:
+        """Return what becomes of requests in a location whose methods have settings of their own: no script runs."""
+        inner = self._side.level(level)["limit_except"]
+        if inner is None:
+            return ()
+        methods = sorted({method.upper() for method in self._side.level(inner)["args"]})
+        methods += ["HEAD"] if "GET" in methods else []
+        words = (f"^(?:{'|'.join(dict.fromkeys(methods))})\\z",)
+        body = (self._enter(inner), self._end(inner))
+        return (self._operation("except", words, inner, body, self._side.level(inner)["node"], test=words),)
 
     def _names_itself(self, level: int) -> bool:
         """Return whether the handler of a location uses its name: as `alias`, `proxy_pass` with a URI."""

@@ -110,8 +110,15 @@ class Side:
         return self.site.nodes.place(node).text
 
     def handler(self, number: int) -> str | None:
-        """Return the directive that makes a block handle requests, the last of its own; "unknown" if one may be."""
-        own = self.level(number)["settings"]
+        """Return the directive that makes a block handle requests, the last of its own; "unknown" if one may be.
+
+        A `limit_except` has one that passes requests on from the location around it (`ngx_http_proxy_merge_loc_conf`).
+        """
+        form = self.level(number)
+        is_limit = form["kind"] == "limit_except"
+        around = self._in_force(number) if is_limit else {}
+        passing = {name: directives for name, directives in around.items() if name.endswith("_pass")}
+        own = {**passing, **form["settings"]}
         if any(own.get(name, []) is None for name in _HANDLERS):
             return "unknown"
         nodes = {

@@ -14,7 +14,19 @@ from nginxopt.request.verify.patterns import equal_to, group_names
 from nginxopt.request.verify.program import Operation, Program
 from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, Region
 from nginxopt.request.verify.state import State, TooMuchError
-from nginxopt.request.verify.symbols import ARGS, Derived, Join, Match, Symbol, Text, Variable, derived, is_large, join
+from nginxopt.request.verify.symbols import (
+    ARGS,
+    METHOD,
+    Derived,
+    Join,
+    Match,
+    Symbol,
+    Text,
+    Variable,
+    derived,
+    is_large,
+    join,
+)
 from nginxopt.request.verify.values import Values
 
 _URL = ("http://", "https://", "$scheme")
@@ -123,6 +135,8 @@ class Steps:
                 return Leaf("exit", (), state, None)
             case "locate":
                 return self._locate(operation, after)
+            case "except":
+                return self._except(operation, after)
             case "set":
                 return after.with_state(self._set(operation, state))
             case "if":
@@ -158,6 +172,12 @@ class Steps:
             return Place((Cursor(operation.body),), matched)
 
         return Question(Matches(state.uri, pattern), inside, lambda: after)
+
+    def _except(self, operation: Operation, after: Place) -> Question:
+        methods = operation.words[0]
+        assert methods is not None
+        excluded = Place((Cursor(operation.body),), after.state)
+        return Question(Matches(Variable(METHOD), methods.encode("latin-1")), lambda: after, lambda: excluded)
 
     def _set(self, operation: Operation, state: State) -> State:
         name, text = operation.words

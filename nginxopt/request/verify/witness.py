@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes
 
-from nginxopt.request.verify.region import Region, example
-from nginxopt.request.verify.symbols import ARGS, URI, Derived, Variable
+from nginxopt.request.verify.region import Known, Region, example, matches
+from nginxopt.request.verify.symbols import ARGS, METHOD, URI, Derived, Variable
 
+_METHODS = (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"PROPFIND")
 _SAFE = "/-_.~!$&'()*,;=:@"
 
 
@@ -35,7 +36,8 @@ def candidates(region: Region, host: str | None) -> Iterator[Candidate]:
     first = Candidate(host=host)
     for subject, known in region.values.items():
         if isinstance(subject, Variable | Derived):
-            value = example(tuple(known.inside), tuple(known.outside), subject)
+            value = _method(known) if subject.name == METHOD else None
+            value = value or example(tuple(known.inside), tuple(known.outside), subject)
             if value is not None:
                 first = with_value(first, subject.name, value)
     yield first
@@ -45,6 +47,19 @@ def candidates(region: Region, host: str | None) -> Iterator[Candidate]:
         yield replace(first, method=b"POST")
     yield replace(first, path=first.path + b"x")
     yield replace(first, path=first.path + b"/x.html")
+
+
+def _method(known: Known) -> bytes | None:
+    """Return the plainest method that is one of those known; None if none of those that clients use is."""
+    return next(
+        (
+            method
+            for method in _METHODS
+            if all(matches(pattern, method) for pattern in known.inside)
+            and not any(matches(pattern, method) for pattern in known.outside)
+        ),
+        None,
+    )
 
 
 def with_value(request: Candidate, name: str, value: bytes) -> Candidate:

@@ -141,15 +141,12 @@ def _kept(run: LocationRun, reason: str) -> list[KeptLocation]:
 
 def _reason(location: RegexLocation, around: Directive | None) -> str | None:
     """Return why a location may be in no group."""
+    if _native.exact_union([location.pattern]) is not None:
+        return "matches-all" if _matches_all(location.pattern, around) else None
     facts = _native.pattern_facts(location.pattern)
     if facts is None:
         check_compiles(location.pattern, location.directive, location.word)
-        return "unread-pattern"
-    if not facts[0]:
-        return "unbounded-pattern"
-    if _native.exact_union([location.pattern]) is None:
-        return "unread-pattern"
-    return "matches-all" if _matches_all(location.pattern, around) else None
+    return "unread-pattern" if facts is None or facts[0] else "unbounded-pattern"
 
 
 def _matches_all(pattern: bytes, around: Directive | None) -> bool:

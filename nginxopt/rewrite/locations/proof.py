@@ -112,11 +112,10 @@ def _check_location(original: Node, leaf: RegexLocation) -> None:
 
 
 def _check_pattern(group: RegexLocation) -> None:
-    """Check that the pattern of a group, and of those in it, matches what its members do."""
-    members = _members(group)
-    for member in members:
+    """Check that the pattern of a group, and of those in it, matches what their locations do."""
+    for member in _members(group):
         if holds_locations(member.directive):
             _check_pattern(member)
-    reason, subject = _native.not_the_union(group.pattern, [member.pattern for member in members])
+    reason, subject = _native.not_the_union(group.pattern, [leaf.pattern for leaf in _leaves(group)])
     if reason is not None:
         raise _Unproved(_REFUTATIONS[reason], subject)

@@ -20,11 +20,8 @@ def lines(plan: LocationsPlan, *, verbose: bool) -> Iterator[str]:
         grouped = sum(len(group.locations) for group in compiled.groups)
         place = f"{compiled.run.file.path}:{first.line}"
         groups = len(compiled.groups)
-        match = "matches" if groups == 1 else "match"
-        yield (
-            f"  in groups   {grouped:>9,}  regex locations ({place}): behind {count(groups, 'pattern')} that {match}"
-            " nothing else"
-        )
+        others = f"{count(groups, 'other')} that {'matches' if groups == 1 else 'match'} nothing else"
+        yield f"  nested      {grouped:>9,}  regex locations ({place}), in {others}"
     for reason, staying in plan.reasons().most_common():
         yield f"  stay        {staying:>9,}  regex locations: {REASONS[reason]}  [{reason}]"
     for kept in plan.kept if verbose else ():

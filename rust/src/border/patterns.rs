@@ -10,10 +10,11 @@ use crate::first_match::{Bounds, First, FirstMatch};
 use crate::language::{self, Limits, Subjects, Witness};
 use crate::maps::refused;
 use crate::pcre::{MatchOutcome, Regex};
-use crate::prove_map::filter::{NoFilter, NoUnion, TurnedAway, check_union};
+use crate::prove_map::filter::{NoFilter, TurnedAway};
+use crate::prove_map::union::{NoUnion, check_union};
 use crate::rewrite::suspicious::{self, Never};
 use crate::rewrite::{filter, uncaptured};
-use crate::syntax::{self, Pattern};
+use crate::syntax;
 
 #[pyfunction]
 pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {
@@ -64,10 +65,8 @@ pub fn gives_up(py: Python<'_>, pattern: &[u8], subject: &[u8]) -> Option<bool> 
 /// A pattern that matches what one of the patterns does and nothing else; `None` if none is known that nginx reads.
 #[pyfunction]
 pub fn exact_union(py: Python<'_>, patterns: Vec<Vec<u8>>) -> Option<Vec<u8>> {
-    py.detach(|| {
-        let read: Vec<Pattern> = patterns.iter().map(|pattern| syntax::parse(pattern).ok()).collect::<Option<_>>()?;
-        filter::exact(&read.iter().collect::<Vec<_>>())
-    })
+    let patterns: Vec<&[u8]> = patterns.iter().map(Vec::as_slice).collect();
+    py.detach(|| filter::union_of(&patterns))
 }
 
 /// Why a pattern does not match exactly what one of the patterns does, `None` if it does, and a subject that shows it.

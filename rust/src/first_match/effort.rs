@@ -72,6 +72,38 @@ impl Bounds {
     }
 }
 
+/// Why the inside of a look-around stands in the tree.
+const LOOK: &str = "the inside of a look-around";
+
+/// Whether every PCRE answers on each subject of a pattern, with what it tries in look-arounds: as in a group, of which
+/// the first way through ends the search.
+pub fn answers_with_looks(pattern: &Pattern) -> bool {
+    let mut looks = pattern.looks.iter();
+    let ast = with_looks(&pattern.ast, &mut looks);
+    // Those in others are left, of which the order is another.
+    looks.next().is_none() && at_the_end(&ast, LONGEST_SUBJECT).calls() <= MOST_CALLS && pattern.longest() == usize::MAX
+}
+
+/// A tree with the insides of its look-arounds in their places; they come in the order of the text.
+fn with_looks<'a>(ast: &Ast, looks: &mut impl Iterator<Item = &'a Ast>) -> Ast {
+    match ast {
+        Ast::Concat(items) => Ast::Concat(items.iter().map(|item| with_looks(item, looks)).collect()),
+        Ast::Alternation(branches) => Ast::Alternation(branches.iter().map(|item| with_looks(item, looks)).collect()),
+        Ast::Repeat { min, max, greedy, sub } => {
+            Ast::Repeat { min: *min, max: *max, greedy: *greedy, sub: Box::new(with_looks(sub, looks)) }
+        }
+        Ast::Capture { index, name, sub } => {
+            Ast::Capture { index: *index, name: name.clone(), sub: Box::new(with_looks(sub, looks)) }
+        }
+        Ast::Superset { sub, .. } if **sub == Ast::Empty => match looks.next() {
+            Some(inside) => Ast::Superset { reason: LOOK, sub: Box::new(inside.clone()) },
+            None => ast.clone(),
+        },
+        Ast::Superset { reason, sub } => Ast::Superset { reason, sub: Box::new(with_looks(sub, looks)) },
+        other => other.clone(),
+    }
+}
+
 /// What precedes `.*$` at the end of a pattern: on a subject of one line, `.*$` always matches.
 fn before_line(ast: &Ast) -> Option<Ast> {
     let Ast::Concat(items) = ast else { return None };
@@ -117,6 +149,9 @@ fn effort(ast: &Ast, rounds: f64) -> Effort {
             let min = f64::from(*min);
             let most = max.map_or(min + rounds, f64::from);
             repeated(effort(sub, rounds), min, most)
+        }
+        Ast::Superset { reason, sub } if *reason == LOOK => {
+            Effort { ways: 1.0, calls: effort(sub, rounds).calls + 1.0 }
         }
         // A look-around, whose inside is not known.
         Ast::Superset { sub, .. } if **sub == Ast::Empty => Effort { ways: 1.0, calls: f64::INFINITY },
@@ -229,7 +264,7 @@ fn repeated(round: Effort, min: f64, max: f64) -> Effort {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bounds, LENGTHS, up_to_prefix, whole};
+    use super::{Bounds, LENGTHS, answers_with_looks, up_to_prefix, whole};
     use crate::pcre::{MatchOutcome, Regex};
     use crate::syntax::parse;
 
@@ -264,6 +299,29 @@ mod tests {
         }
         for pattern in ["^/(.*)/(.*)$", "^/[^/]+[0-9]+/.*$", "^/(a|b)*$", "^/[^/]+/?(.*)$", "^/a(?!b)"] {
             assert!(!bounds_of(pattern).always_answers, "{pattern}");
+        }
+    }
+
+    /// What is tried in a look-around counts, and PCRE2 answers within the bound.
+    #[test]
+    fn look_arounds() {
+        let answers = |pattern: &str| answers_with_looks(&parse(pattern.as_bytes()).unwrap());
+        for pattern in [
+            "^/a(/(?:(?!(7[.]6|6[.]2)).*))?$",
+            "^/([^/]+)/((?!([0-9]+[.][0-9]+|[0-9]+[.][0-9]+[.][0-9]+|latest)).*)",
+            "^/a(?!b)c(?<!d)",
+            "^/a(.*)$",
+            "^/(?!(.*)x)([^/]+)/",
+        ] {
+            assert!(answers(pattern), "{pattern}");
+            let regex = Regex::new(pattern.as_bytes()).unwrap();
+            for subject in ["/".repeat(65_000), format!("/{}", "1".repeat(65_000)), "/1".repeat(32_000) + "/"] {
+                let outcome = regex.is_match(subject.as_bytes(), 10_000_000);
+                assert!(matches!(outcome, MatchOutcome::Yes | MatchOutcome::No), "{pattern}: {outcome:?}");
+            }
+        }
+        for pattern in ["^/(?!(a+)+b)", "^/(.*)(?!(.*)x)y", "^/(?:(?!a).)*$", "^/(?!a(?!b))", "^/(.*)/(.*)(?!a)x"] {
+            assert!(!answers(pattern), "{pattern}");
         }
     }
 

@@ -16,7 +16,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-pub use effort::Bounds;
+pub use effort::{Bounds, answers_with_looks};
 pub use matcher::{Answer, Doubt};
 
 use any_case::AnyCaseMatcher;

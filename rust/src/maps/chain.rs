@@ -11,8 +11,11 @@ use crate::maps::writer::Writer;
 use crate::pattern_text::{LONGEST, most, token_length};
 use crate::syntax::{self, Ast, Hir, Pattern};
 
-/// Up to this many rows are tried without a guard.
+/// Up to this many rows are tried without a guard; of a list with many, one.
 const UNGUARDED: usize = 2;
+
+/// How many rows are many.
+const MANY: usize = 12;
 
 /// The most rows behind one guard; larger groups are divided by guards of their own.
 const GROUP: usize = 64;
@@ -81,9 +84,13 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         Some(rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| chain.keeping_group(group, &next)))
     }
 
+    fn unguarded(&self) -> usize {
+        if self.writer.rows.len() < MANY { UNGUARDED } else { 1 }
+    }
+
     /// Rows behind guards that match only what one of them does, as many as fit.
     fn keeping_group(&mut self, rows: &[usize], next: &[u8]) -> Vec<u8> {
-        if rows.len() <= UNGUARDED {
+        if rows.len() <= self.unguarded() {
             return self.plain(rows, None, next);
         }
         if let Some(exact) = self.exact(rows, false).filter(|exact| self.matches_only(rows, exact)) {
@@ -147,7 +154,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     }
 
     fn group(&mut self, rows: &[usize], next: &[u8]) -> Vec<u8> {
-        let guard = if rows.len() > UNGUARDED { self.guard(rows) } else { None };
+        let guard = if rows.len() > self.unguarded() { self.guard(rows) } else { None };
         let Some(guard) = guard else { return self.plain(rows, None, next) };
         if rows.len() > GROUP {
             let body = rows.chunks(GROUP).rev().fold(next.to_vec(), |next, group| self.group(group, &next));

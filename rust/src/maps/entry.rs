@@ -17,6 +17,8 @@ pub struct PathEntry<'r> {
     /// The length of the path, in bytes of the sequence.
     pub length: usize,
     pub kind: PathEnd,
+    /// The length of the longest subject that the row matches, if that is known.
+    pub longest: usize,
 }
 
 /// What is known of a row after its path.
@@ -37,7 +39,8 @@ impl<'r> PathEntry<'r> {
 
     /// Whether the row may match what begins with `text`, which is longer than the path and begins with it.
     pub fn reaches(&self, text: &[u8]) -> bool {
-        (self.kind != PathEnd::Dot || text[self.length] != b'.') && self.sequence.fits(text, self.length)
+        let has_room = text.len() <= self.longest;
+        has_room && (self.kind != PathEnd::Dot || text[self.length] != b'.') && self.sequence.fits(text, self.length)
     }
 }
 
@@ -52,26 +55,28 @@ pub fn entries<'r>(rows: &'r [RowFacts], members: impl Iterator<Item = usize>, i
     let mut entries = Vec::new();
     for row in members {
         let covers = rows[row].covers(in_lines);
+        let length = |strings: &Vec<Vec<u8>>| strings.iter().map(Vec::len).max().unwrap_or(0);
+        let longest = rows[row].strings.as_ref().map_or(usize::MAX, length);
         for sequence in rows[row].sequences() {
-            add(row, sequence, covers, &mut entries);
+            add(row, sequence, covers, longest, &mut entries);
         }
     }
     entries.sort_by(|one, other| (one.path(), one.row).cmp(&(other.path(), other.row)));
     entries
 }
 
-fn add<'r>(row: usize, sequence: &'r Sequence, covers: bool, entries: &mut Vec<PathEntry<'r>>) {
+fn add<'r>(row: usize, sequence: &'r Sequence, covers: bool, longest: usize, entries: &mut Vec<PathEntry<'r>>) {
     let last_byte = (0..sequence.bytes.len()).rev().find(|at| !sequence.sets.iter().any(|(place, _)| place == at));
     for (number, (at, set)) in sequence.sets.iter().enumerate() {
         let is_dot = set.contains(b'.') && set.len() >= WIDE_SET;
         if !is_dot || number >= MOST_DOTS || last_byte.is_none_or(|last| last < *at) {
-            entries.push(PathEntry { row, sequence, length: *at, kind: PathEnd::Open });
+            entries.push(PathEntry { row, sequence, length: *at, kind: PathEnd::Open, longest });
             return;
         }
-        entries.push(PathEntry { row, sequence, length: *at, kind: PathEnd::Dot });
+        entries.push(PathEntry { row, sequence, length: *at, kind: PathEnd::Dot, longest });
     }
     let kind = if covers { PathEnd::Covering } else { PathEnd::Open };
-    entries.push(PathEntry { row, sequence, length: sequence.bytes.len(), kind });
+    entries.push(PathEntry { row, sequence, length: sequence.bytes.len(), kind, longest });
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 //! # Lemma
 //!
 //! Let r1..rn, n > 0, be rewrites with any flag or none, and F a pattern that matches each URI on which PCRE matches
-//! one of r1..rn or gives up on it; let PCRE never give up on F, nor on r1 where `$1` to `$9` may be read. Then the `if`
-//! does with every URI u what r1..rn do.
+//! one of r1..rn or gives up on it; let PCRE never give up on F, nor on r1 where `$1` to `$9` may be read, unless a rule
+//! that ends the script comes directly before and F has no groups. Then the `if` does with every URI u what r1..rn do.
 //!
 //! *Proof.* If F matches u, r1..rn run on u; that the match of F sets `$1` to `$9` is not seen, as r1 sets or clears
-//! them, unless PCRE gives up on it (nginx then sends a page of its own, whose headers may show them). Else r1 does not match u and does nothing but clear `$1` to `$9`; so u is still the URI when r2 is tried, and
-//! so on; and F, which does not match, clears them, too.
+//! them, unless PCRE gives up on it (nginx then sends a page of its own, whose headers may show them): then they are
+//! empty, as F sets none, and as the rule before, which did not fire, has left them. Else r1 does not match u and does
+//! nothing but clear `$1` to `$9`; so u is still the URI when r2 is tried, and so on; and F, which does not match, clears
+//! them, too.
 //!
 //! In a location, a true `if` does more than run its statements ([`surroundings`](super::surroundings)). Where it may
 //! hold any rule, its configuration is as good as that of the location, also for what follows. Where the location has
@@ -20,6 +22,7 @@ use crate::prove::node::Node;
 use crate::prove::surroundings;
 use crate::prove::{Discharged, Refutation};
 use crate::prove_map::filter::{Filter, NoFilter, TurnedAway, may_give_up};
+use crate::syntax;
 
 /// The pattern of `if ($uri ~ "pattern") { ... }`.
 pub fn pattern<'t>(node: &'t Node<'t>) -> Option<&'t [u8]> {
@@ -29,12 +32,17 @@ pub fn pattern<'t>(node: &'t Node<'t>) -> Option<&'t [u8]> {
     }
 }
 
+/// Whether a pattern certainly captures nothing.
+pub fn has_no_groups(pattern: &[u8]) -> bool {
+    syntax::parse(pattern).is_ok_and(|pattern| pattern.captures == 0)
+}
+
 /// Checks that an `if` with this pattern does what its statements do, which have to be rewrites.
-pub fn check(pattern: &[u8], rules: &[Node], entering: Entering, captures_matter: bool) -> Discharged<()> {
+pub fn check(pattern: &[u8], rules: &[Node], entering: Entering, keeps_captures: bool) -> Discharged<()> {
     let Some(first) = rules.first().filter(|_| rules.iter().all(Node::is_rewrite)) else {
         return Err(Refutation::new("a filter has something other than rewrites behind it"));
     };
-    if captures_matter && may_give_up(first.word(1)) {
+    if keeps_captures && may_give_up(first.word(1)) {
         return Err(Refutation::new("PCRE may give up on the first rule behind a filter, which leaves its captures"));
     }
     let filter = Filter::read(pattern).map_err(|problem| match problem {

@@ -90,7 +90,9 @@ impl<'t> Trees<'t> {
             rest = behind;
             let filter = filters::pattern(first).filter(|_| !original.contains(first));
             if let (Some(pattern), Some(rules)) = (filter, &first.block) {
-                filters::check(pattern, rules, entering, known.captures_matter)?;
+                let leaves_empty = flat.statements.last().is_some_and(|before| before.is_rule());
+                let keeps_captures = known.captures_matter && !(leaves_empty && filters::has_no_groups(pattern));
+                filters::check(pattern, rules, entering, keeps_captures)?;
                 flat.statements.extend(rules);
                 flat.grouping.push(first);
                 continue;

@@ -73,22 +73,6 @@ impl<'f> Filter<'f> {
     }
 }
 
-/// Why a pattern is not the union of others.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NoUnion {
-    NoFilter(NoFilter),
-    TurnsAway(TurnedAway),
-    /// It may match what none of them matches, or PCRE may give up on one of them.
-    TooWide,
-}
-
-/// Checks that a pattern matches exactly what one of the patterns does, and that PCRE gives up on none of them.
-pub fn check_union(union: &[u8], patterns: &[&[u8]]) -> Result<(), NoUnion> {
-    let filter = Filter::read(union).map_err(NoUnion::NoFilter)?;
-    patterns.iter().try_for_each(|pattern| filter.lets_pass(pattern)).map_err(NoUnion::TurnsAway)?;
-    if filter.is_exact(patterns) { Ok(()) } else { Err(NoUnion::TooWide) }
-}
-
 /// Whether PCRE may give up on a pattern.
 pub fn may_give_up(pattern: &[u8]) -> bool {
     OriginalRow::of_pattern(pattern).may_give_up
@@ -101,7 +85,7 @@ fn matches_empty(patterns: &[&[u8]]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filter, NoFilter, NoUnion, TurnedAway, check_union};
+    use super::{Filter, NoFilter, TurnedAway};
 
     fn check(filter: &str, patterns: &[&str]) -> Result<bool, TurnedAway> {
         let filter = Filter::read(filter.as_bytes()).unwrap();
@@ -123,22 +107,6 @@ mod tests {
         for unclear in ["^/a(?!b)", "^/(a+)+$", "^/(.*)/(.*)x", r"^/a\s", r"(a)\1"] {
             assert_eq!(Filter::read(unclear.as_bytes()).err(), Some(NoFilter::Unknown), "{unclear}");
         }
-    }
-
-    /// A union matches no more and no less than its patterns, and PCRE answers on all of them.
-    #[test]
-    fn unions() {
-        let check = |union: &str, patterns: &[&str]| {
-            let patterns: Vec<&[u8]> = patterns.iter().map(|pattern| pattern.as_bytes()).collect();
-            check_union(union.as_bytes(), &patterns)
-        };
-        assert_eq!(check("^/(?:a|b/)", &["^/a(.*)", "^/b/(?<rest>.*)"]), Ok(()));
-        assert_eq!(check("(?i)^/[ab]", &["(?i)^/a", "(?i)^/B"]), Ok(()));
-        assert_eq!(check("^/(?:a|b)", &["^/a(.*)", "^/b/"]), Err(NoUnion::TooWide));
-        assert_eq!(check("^/a", &["^/a(b+)+$", "^/a"]), Err(NoUnion::TooWide));
-        assert_eq!(check("^/a", &["^/a", "^/b"]), Err(NoUnion::TurnsAway(TurnedAway(Some(b"/b".to_vec())))));
-        assert_eq!(check("^/(?<n>a)", &["^/a"]), Err(NoUnion::NoFilter(NoFilter::SetsAName)));
-        assert_eq!(check("^/a(?!b)", &["^/a(?!b)"]), Err(NoUnion::NoFilter(NoFilter::Unknown)));
     }
 
     /// Where PCRE gives up on a rule, it passes.

@@ -97,6 +97,7 @@ pub mod prover;
 pub mod row;
 pub mod text;
 pub mod tree;
+pub mod union;
 pub mod walk;
 
 #[cfg(test)]

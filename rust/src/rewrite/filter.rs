@@ -3,7 +3,7 @@
 //! The rules stay as they are, and in their order. Those on which PCRE may give up are tried wherever they might, so
 //! that nginx still responds with 500.
 
-use crate::first_match::Bounds;
+use crate::first_match::{Bounds, answers_with_looks};
 use crate::language::{self, Limits, Question, Subjects, Witness};
 use crate::maps::cost::Cost;
 use crate::maps::union::{branches, head, union};
@@ -11,6 +11,7 @@ use crate::pattern_text::{LONGEST, token_length};
 use crate::pcre::{MatchOutcome, Regex};
 use crate::phase::Phase;
 use crate::quote::escape_pattern;
+use crate::rewrite::uncaptured::without_captures;
 
 use crate::syntax::{self, Ast, Pattern};
 
@@ -74,15 +75,19 @@ impl Filter {
         Some(Filter { pattern, statements, cost })
     }
 
-    /// The pattern of a filter, and whether one of the rules matches wherever it does.
+    /// The pattern of a filter, and whether one of the rules certainly matches wherever it does.
     pub fn pattern(rules: &[FilterRule], passing: Passing) -> Option<(Vec<u8>, bool)> {
         let patterns: Vec<&Pattern> = rules.iter().map(|rule| rule.pattern).collect::<Option<_>>()?;
         let may_fire = rules.iter().all(|rule| rule.may_fire);
         let exact = exact(&patterns);
-        let is_exact = exact.is_some();
-        let pattern = match passing {
-            Passing::Firing => exact.filter(|_| may_fire)?,
-            Passing::Any => exact.or_else(|| wider(&patterns))?,
+        let (pattern, is_exact) = match (passing, exact) {
+            (Passing::Firing, exact) => (exact.filter(|_| may_fire)?, true),
+            (Passing::Any, Some(exact)) => (exact, true),
+            (Passing::Any, None) => {
+                let wider = wider(&patterns)?;
+                let is_covered = is_covered(&wider, &patterns);
+                (wider, is_covered)
+            }
         };
         turns_away(&pattern, UNUSUAL).then_some((pattern, is_exact))
     }
@@ -131,12 +136,30 @@ pub fn is_for_all(rule: &Pattern, others: &[&Pattern]) -> bool {
 }
 
 /// A pattern that matches what the patterns do and nothing else, if PCRE gives up on none of them and nginx reads it.
-pub fn exact(patterns: &[&Pattern]) -> Option<Vec<u8>> {
+fn exact(patterns: &[&Pattern]) -> Option<Vec<u8>> {
     let is_exact = |pattern: &&Pattern| pattern.translate().exact && always_answers(pattern);
     if !patterns.iter().all(is_exact) {
         return None;
     }
     written(patterns.iter().flat_map(|pattern| branches(&pattern.ast)).collect())
+}
+
+/// As [`exact`], of patterns of which some have look-arounds: these are branches behind the others, without groups.
+pub fn union_of(patterns: &[&[u8]]) -> Option<Vec<u8>> {
+    let read: Vec<Pattern> = patterns.iter().map(|pattern| syntax::parse(pattern).ok()).collect::<Option<_>>()?;
+    let plain: Vec<&Pattern> = read.iter().filter(|pattern| pattern.looks.is_empty()).collect();
+    if plain.len() == patterns.len() {
+        return exact(&plain);
+    }
+    let looking = patterns.iter().zip(&read).filter(|(_, pattern)| !pattern.looks.is_empty());
+    let mut branches = if plain.is_empty() { Vec::new() } else { vec![exact(&plain)?] };
+    for (text, pattern) in looking {
+        branches.push(without_captures(text).ok().filter(|_| answers_with_looks(pattern))?);
+    }
+    let has_flags = |branch: &Vec<u8>| branch.starts_with(b"(?i") || branch.starts_with(b"(?s");
+    let union = branches.join(&b'|');
+    let is_fine = token_length(&union) <= LONGEST && !branches.iter().any(has_flags);
+    (is_fine && answers_with_looks(&syntax::parse(&union).ok()?)).then_some(union)
 }
 
 /// A pattern that matches where PCRE may match one of the patterns or give up on it.
@@ -145,6 +168,17 @@ fn wider(patterns: &[&Pattern]) -> Option<Vec<u8>> {
         |pattern: &&Pattern| if always_answers(pattern) { Some(branches(&pattern.ast)) } else { skipped(pattern) };
     let of_all = patterns.iter().map(whole).collect::<Option<Vec<_>>>().and_then(|all| written(all.concat()));
     of_all.or_else(|| written(patterns.iter().map(|pattern| skipped(pattern)).collect::<Option<Vec<_>>>()?.concat()))
+}
+
+/// Whether one of the patterns certainly matches what a pattern does.
+fn is_covered(pattern: &[u8], patterns: &[&Pattern]) -> bool {
+    let Ok(read) = syntax::parse(pattern) else { return false };
+    let certain = patterns.iter().filter(|pattern| always_answers(pattern)).map(|pattern| pattern.translate());
+    let hirs: Vec<_> = certain.filter(|translation| translation.exact).map(|translation| translation.hir).collect();
+    let limits = Limits { states: 2_000, ..Limits::default() };
+    let covering: Vec<_> = hirs.iter().collect();
+    language::witness_among(Subjects::All, Question::Outside, &read.translate().hir, &covering, &limits)
+        == Witness::Nothing
 }
 
 /// The beginnings without which PCRE gives no answer but No.

@@ -174,8 +174,18 @@ impl Grouping {
         Grouping { parts: Vec::new(), leading: 0, grouped: Vec::new(), filtered: Vec::new(), unbounded }
     }
 
+    fn add_groups(&mut self, groups: Groups, rules: &[StayingRule]) {
+        self.parts.push(StayingPart::Groups(groups));
+        self.grouped.extend(rules.iter().map(|rule| rule.place));
+    }
+
     fn add_alone(&mut self, rules: &[StayingRule]) {
         self.parts.extend(rules.iter().map(|rule| StayingPart::Alone(rule.statement.to_vec())));
+    }
+
+    /// Whether groups come last, which leave `$1` to `$9` empty if no rule fires.
+    fn ends_with_groups(&self) -> bool {
+        self.parts.len() > self.leading && matches!(self.parts.last(), Some(StayingPart::Groups(_)))
     }
 
     /// The patterns that are tried, as a number to compare: those of rare requests count less.
@@ -305,35 +315,36 @@ impl PartMaker {
 
     /// Adds rules in groups; those that may be in none behind filters or alone.
     fn add_groups(&self, rules: &[StayingRule], grouping: &mut Grouping) {
-        for rules in rules.chunk_by(|rule, next| rule.may_enter && next.may_enter) {
-            if self.add_group(rules, grouping) {
-                continue;
-            }
-            // A look-up may try two rules to find the first, so it must not try one whose match sets a named group.
-            let mut left = 0;
-            for part in rules.chunk_by(|rule, next| !rule.sets_a_name() && !next.sets_a_name()) {
-                let at = rules.partition_point(|rule| rule.place < part[0].place);
-                let mut with = grouping.clone();
-                self.add_filters(&rules[left..at], &mut with);
-                if part.len() < rules.len() && self.add_group(part, &mut with) {
-                    *grouping = with;
+        let (mut left, mut at) = (0, 0);
+        for chunk in rules.chunk_by(|rule, next| rule.may_enter && next.may_enter) {
+            for part in PartMaker::parts(chunk, grouping) {
+                if let Some(groups) = PartMaker::groups(part, grouping) {
+                    self.add_filters(&rules[left..at], grouping);
+                    grouping.add_groups(groups, part);
                     left = at + part.len();
                 }
+                at += part.len();
             }
-            self.add_filters(&rules[left..], grouping);
         }
+        self.add_filters(&rules[left..], grouping);
     }
 
-    /// Adds rules in groups if that costs less than the rules; returns whether it did.
-    fn add_group(&self, rules: &[StayingRule], grouping: &mut Grouping) -> bool {
+    /// All rules, if they can be in groups together; otherwise those between rules that set names. A look-up may try two
+    /// rules to find the first, so it must not try one whose match sets a named group.
+    fn parts<'r, 's>(rules: &'s [StayingRule<'r>], grouping: &Grouping) -> Vec<&'s [StayingRule<'r>]> {
+        if !rules.iter().any(StayingRule::sets_a_name) || PartMaker::groups(rules, grouping).is_some() {
+            return vec![rules];
+        }
+        rules.chunk_by(|rule, next| !rule.sets_a_name() && !next.sets_a_name()).collect()
+    }
+
+    /// Groups of rules, if that costs less than the rules.
+    fn groups(rules: &[StayingRule], grouping: &Grouping) -> Option<Groups> {
         if !rules.iter().all(|rule| rule.may_enter) || grouping.look_ups().count() == MOST_LOOK_UPS {
-            return false;
+            return None;
         }
         let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| (rule.text, &*rule.statement)).collect();
-        let Some(groups) = Groups::of(&texts) else { return false };
-        grouping.parts.push(StayingPart::Groups(groups));
-        grouping.grouped.extend(rules.iter().map(|rule| rule.place));
-        true
+        Groups::of(&texts)
     }
 
     /// Adds rules behind filters, as many as possible behind each, and the others alone.
@@ -348,6 +359,7 @@ impl PartMaker {
         if let Some((first, others)) = rules.split_first()
             && self.captures_matter
             && first.may_give_up
+            && !grouping.ends_with_groups()
         {
             grouping.add_alone(std::slice::from_ref(first));
             return self.add_filter(others, grouping);

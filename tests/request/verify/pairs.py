@@ -89,6 +89,11 @@ MISTAKES = (
         "rewrite ^/a /b; rewrite ^ $uri; location / { proxy_pass http://127.0.0.1:{U}; }",
         "rewrite ^/a /b; location / { proxy_pass http://127.0.0.1:{U}; }",
     ),
+    Pair(
+        "limit_except lost, where a script leads elsewhere",
+        "location /a { limit_except GET { deny all; } rewrite ^ /b last; } location /b { return 200 b; }",
+        "location /a { rewrite ^ /b last; } location /b { return 200 b; }",
+    ),
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
     Pair(
         "an alias that is inherited",
@@ -338,6 +343,11 @@ HARMLESS = (
 """What is equivalent."""
 
 UNKNOWN = (
+    Pair(
+        "HTTP/2 without TLS, where nothing else may be spoken",
+        "server { listen 127.0.0.1:{P}; return 200 a; }",
+        "server { listen 127.0.0.1:{P} http2; return 200 a; }",
+    ),
     Pair(
         "another server of an upstream",
         "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from nginxopt.config import load_text
+from nginxopt.config import load, load_text
 from nginxopt.request.model import Model
 from nginxopt.request.verify import Verification, servers, verify
 from nginxopt.semantics.site import Build
@@ -93,3 +95,53 @@ def test_what_does_not_count_as_an_answer_is_named() -> None:
     assert result.verdict == "equivalent"
     assert "these differ, and do not count as an answer: access_log, gzip" in result.given
     assert not any("count" in premise for premise in verify(*[model(whole("gzip on; return 200;"))] * 2).given)
+
+
+def in_files(folder: Path, files: dict[str, str]) -> Model:
+    """The model of a configuration in files, of which one is nginx.conf."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return Model(load(folder / "nginx.conf"), Build(VERSION))
+
+
+def test_a_configuration_that_is_split_into_files(tmp_path: Path) -> None:
+    """What includes bring is compared as if it stood there: a file for two servers, and one for each of them."""
+    headers, rules = "add_header X-A 1; add_header X-B 2;", "rewrite ^/a$ /b permanent;"
+    server = "server {{ listen 127.0.0.1:80; server_name {}; {} location / {{ {} return 200 x; }} }}\n"
+    inner = rules, headers
+    whole_text = "".join(server.format(name, *inner) for name in "ab")
+    one = in_files(tmp_path / "one", {"nginx.conf": f"events {{}} http {{ {whole_text} }}"})
+    split = in_files(
+        tmp_path / "split",
+        {
+            "nginx.conf": "events {} http { include sites/*.conf; }",
+            "sites/a.conf": server.format("a", "include rules;", "include headers;"),
+            "sites/b.conf": server.format("b", "include rules;", "include headers;"),
+            "headers": headers,
+            "rules": rules,
+        },
+    )
+    assert verify(one, split).verdict == verify(split, one).verdict == "equivalent"
+    (tmp_path / "split" / "headers").write_text("add_header X-A 1;")
+    changed = Model(load(tmp_path / "split" / "nginx.conf"), Build(VERSION))
+    assert verify(one, changed).verdict == verify(changed, split).verdict == "different"
+
+
+def test_files_in_another_order(tmp_path: Path) -> None:
+    """The first server of an address is the default one, and files are read by their names."""
+    server = "server {{ listen 127.0.0.1:80; server_name {0}; return 200 {0}; }}"
+    main = "events {} http { include sites/*; }"
+    old, new, more = (
+        in_files(
+            tmp_path / folder, {"nginx.conf": main, **{f"sites/{name}": server.format(host) for name, host in files}}
+        )
+        for folder, files in (
+            ("old", [("1", "a"), ("2", "b")]),
+            ("new", [("2", "a"), ("1", "b")]),
+            ("more", [("1", "a"), ("2", "c"), ("3", "b")]),
+        )
+    )
+    assert verify(old, new).verdict == "different"
+    assert verify(old, more).verdict == "different"
+    assert verify(old, old).verdict == "equivalent"

@@ -82,6 +82,13 @@ MUTATIONS = (
         both(text(GIVES_UP, b""), text(PATTERN + b"\n", PATTERN + b"\n" + GIVES_UP)),
     ),
     Mutation(
+        "filter with a group before a rule on which PCRE gives up",
+        "Where PCRE gives up, the captures of the filter are left, and not none.",
+        "filter-behind-groups",
+        Refutation.FILTER_LEAVES_CAPTURES,
+        text(b'if ($uri ~ "^/y")', b'if ($uri ~ "^/(y)")'),
+    ),
+    Mutation(
         "filter with a look-around",
         "It is not known what the filter matches.",
         "filter",

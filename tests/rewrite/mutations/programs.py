@@ -82,6 +82,7 @@ GROUPS = (
     )
     + b"rewrite ^/a$ /to/a permanent;\n"
 )
+MORE = b"".join(b"rewrite ^/i/%d/(.*)$ /to/i/$1 last;\n" % number for number in range(6))
 # The same in a location, with more rules than one filter takes, and one that stays in it.
 HERE = b"location /g {\n"
 IN_A_LOCATION = b"""events {}
@@ -96,7 +97,7 @@ http {
 GROUPS_IN_A_LOCATION = IN_A_LOCATION % b"".join(
     [
         GROUPS,
-        *(b"rewrite ^/i/%d/(.*)$ /to/i/$1 last;\n" % number for number in range(6)),
+        MORE,
         b"rewrite ^/g/b/(.*)$ /to/b/$1 break;\n",
     ]
 )
@@ -111,8 +112,14 @@ FIRING = b"""rewrite ^/g/a/(.*)$ /to/a/$1 last;
 rewrite ^/g/b/ /to/b redirect;
 rewrite ^/g/c/([0-9]+)$ /to/c/$1 permanent;
 """
+# PCRE may give up on the first rule behind a filter; groups before it have left no captures.
+UNBOUNDED = b"""rewrite ^/yy/(.*)-(.*)/new /to/$1 redirect;
+rewrite ^/yy/(.*)-(.*)/old/x /to/$2 redirect;
+rewrite ^/yy* /to/y redirect;
+"""
 FILTERS = {
     "filter": (FILTER, "server"),
+    "filter-behind-groups": (GROUPS + MORE + UNBOUNDED, "server"),
     "filter-location": (IN_A_LOCATION % FILTER, None),
     "filter-try-files": (IN_A_LOCATION % (b"try_files $uri =404;\n" + FIRING), None),
 }
