@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from nginxopt.lint.declare import CATEGORIES
 from nginxopt.system import nginx
 from tests.fix_fuzz import corpus, generate
 from tests.fix_fuzz.case import Case
@@ -18,9 +17,9 @@ from tests.fix_fuzz.compare import as_it_is, without_connection
 from tests.fix_fuzz.minimise import minimised
 from tests.fix_fuzz.play import Stage
 from tests.fix_fuzz.show import reproduction
-from tests.fix_fuzz.trial import Fault, Trial, staged
+from tests.fix_fuzz.trial import SELECTED, Fault, Trial, staged
 
-ALL = ("--select", ",".join(CATEGORIES))
+ALL = ("--select", SELECTED)
 _EACH = 2
 """How many faults of one look are made small."""
 

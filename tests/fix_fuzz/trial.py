@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.fix import Fixed, fix
 from nginxopt.system import nginx
 from nginxopt.version import dotted
@@ -28,6 +29,9 @@ MOST_RUNS = 10
 """How often, if it is not the same in every run."""
 
 _STATUSES = (0, 1, 3)
+
+SELECTED = ",".join([*CATEGORIES, "cache-temp-path", "rewrite-single-literal", "unanchored-or-dotstar"])
+"""The rules whose fixes are made: those that run by default, and others whose fixes matter."""
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from tests.fix_fuzz.compare import as_it_is, without_connection
 from tests.fix_fuzz.origins import HTTP_KINDS, OTHER_KINDS
 from tests.fix_fuzz.seeded import SEEDED, Seeded
 from tests.fix_fuzz.show import reproduction
-from tests.fix_fuzz.trial import Fault, Trial, staged
+from tests.fix_fuzz.trial import SELECTED, Fault, Trial, staged
 from tests.support import NGINXES
 
 COUNT = 20
@@ -90,7 +90,7 @@ def test_they_are_not_made(nginx_: nginx.Binary, name: str) -> None:
 def test_premises_are_needed(nginx_: nginx.Binary, name: str) -> None:
     """Declared where it does not hold, a premise lets a fix change what it is about."""
     seeded = SEEDED[name]
-    options = ("--assume", seeded.assume, "--ignore", "worker-connections")
+    options = ("--assume", seeded.assume, "--ignore", "worker-connections", "--select", SELECTED)
 
     async def act(trial: Trial) -> Fault | None:
         return await trial.check(seeded.case(name))

@@ -90,7 +90,7 @@ def test_configurations_answer_alike(bench: Bench) -> None:
     """Whole configurations of every layout answer, log and ask upstreams as before, and nginx accepts them."""
     compared = over_http2 = 0
     for number in range(COUNT):
-        case = generate(1, number, bench.binary.version, REQUESTS)
+        case = generate(2, number, bench.binary.version, REQUESTS)
         outcome = check(bench, case)
         over_http2 += outcome.requests * case.is_http2
         assert outcome.failure is None, reproduction(case, outcome.failure)
