@@ -5,7 +5,7 @@ client writes a line end by a path with `%0d%0a`: by `$uri`, `$document_uri`, or
 them. The rule finds a URI that the patterns match by automata, and asks the model of `nginxopt trace` what nginx sends.
 
 Does not flag `$request_uri` and `$args`, which stay encoded, captures that match no newline, such as `(.*)` and `\\d+`,
-and captures in the replacement of a `rewrite`, which nginx escapes.
+and captures in the replacement of a `rewrite`, which nginx escapes. Of more than 500 such values it looks at the first.
 
 ## Why it matters
 nginx decodes the path, and writes what `$uri` and captures of it have into headers as it is. Whoever makes somebody
@@ -78,6 +78,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from nginxopt.config import Directive, layout
 from nginxopt.lint import Answer, Finding, Fix, Model, Safety, Severity, newlines, rule
@@ -92,18 +93,25 @@ _BROKEN = re.compile(r"\n.", re.DOTALL)
 _HEADER = re.compile(r"\n[A-Za-z]")
 """A line end with what may be the name of a header."""
 _MOST_LEVELS = 8
+_MOST_VALUES = 500
+"""The number of values that are looked at: each takes some ms."""
 
 
 @rule(severity=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find values that a client breaks into lines."""
-    for directive, level in model.each(*_TARGETS, *_HEADERS):
-        value = _value(directive)
-        if value is None or not newlines.may_have_one(model, value):
-            continue
+    for directive, level, value in islice(_suspects(model), _MOST_VALUES):
         answer = _answer(model, directive, level, value)
         if answer is not None:
             yield _finding(directive, value, answer)
+
+
+def _suspects(model: Model) -> Iterator[tuple[Directive, Level, str]]:
+    """Yield the directives whose values may have a line end, as far as their variables show."""
+    for directive, level in model.each(*_TARGETS, *_HEADERS):
+        value = _value(directive)
+        if value is not None and newlines.may_have_one(model, value):
+            yield directive, level, value
 
 
 def _value(directive: Directive) -> str | None:
@@ -165,7 +173,7 @@ def _is_broken(answer: Answer, value: str) -> bool:
     names = [(match[1] or match[2]).lower() for match in newlines.VARIABLE.finditer(value)]
     if "uri" in names or "document_uri" in names:
         return bool(_BROKEN.search(answer.outcome["uri"]))
-    captures = next((step["captures"] for step in reversed(answer.steps) if step["captures"]), [])
+    captures = next((step["captures"] for step in reversed(answer.traced()) if step["captures"]), [])
     groups = (int(name) for name in names if name.isdecimal())
     return any(_BROKEN.search(captures[group] or "") for group in groups if group < len(captures))
 

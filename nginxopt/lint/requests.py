@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, Directive
@@ -66,7 +66,7 @@ class Answer:
         directive: The directive that decides; None if there is none, or if it is one of a folded run.
         unknown_at: The directive that asks what is not known; None if there is none.
         outcome: What the model says, in which text is bytes as Latin-1.
-        steps: The decisions that lead there.
+        traced: Returns the decisions that lead there, which take longer than the outcome.
     """
 
     asked: Asked
@@ -75,7 +75,7 @@ class Answer:
     directive: Directive | None
     unknown_at: Directive | None
     outcome: OutcomeForm
-    steps: Sequence[StepForm]
+    traced: Callable[[], Sequence[StepForm]]
 
     @property
     def is_known(self) -> bool:
@@ -150,11 +150,11 @@ class Requests:
             return
         from nginxopt.request.world import World
 
-        world = World(asked.existing, asked.missing)
+        world = json.dumps(World(asked.existing, asked.missing).form())
         for door in self._doors_of(server):
             asked = _from_there(door, asked)
-            trace = self._model.trace(_form(door, asked), world)
-            outcome = trace["outcome"]
+            form = _form(door, asked)
+            outcome: OutcomeForm = json.loads(self._model.native.answers([json.dumps(form)], world)[0])
             if outcome["server"] == server:
                 yield Answer(
                     asked,
@@ -163,7 +163,7 @@ class Requests:
                     self._directive(outcome["node"]),
                     self._directive(outcome["unknown"]["node"] if outcome["unknown"] else None),
                     outcome,
-                    trace["steps"],
+                    partial(self._steps, form, world),
                 )
 
     def first(self, level: Level, *requests: Asked) -> Answer | None:
@@ -185,6 +185,11 @@ class Requests:
                         further.append(replace(asked, missing=(*asked.missing, answer.file)))
                         further.append(replace(asked, existing=(*asked.existing, answer.file)))
             asked_for = further
+
+    def _steps(self, form: RequestForm, world: str) -> Sequence[StepForm]:
+        assert self._model is not None  # it has answered
+        steps: Sequence[StepForm] = json.loads(self._model.native.trace(json.dumps(form), world))["steps"]
+        return steps
 
     @cached_property
     def _model(self) -> Model | None:
