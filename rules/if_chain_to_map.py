@@ -139,7 +139,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _returns(model: Model) -> Iterator[Finding]:
     """Find conditions with a `return` that `nginxopt rewrite-to-map` replaces by one lookup."""
-    for compiled in model.plan.chains.compiled:
+    for compiled in model.plan.chains.compiled if model.mentions("if") else ():
         conditions, saved = compiled.chain.conditions, cost.saved(compiled.before.far, compiled.after.far)
         first = conditions[0].directive
         command = f"nginxopt rewrite-to-map {model.config.main.path}"

@@ -54,8 +54,12 @@ If the intermediate target changes over time, such as `/latest`, which leads to 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+
+if TYPE_CHECKING:
+    from nginxopt.lint import RedirectChain
 
 MOST_SHOWN = 5
 """The maximum number of URIs in a message; the notes show the others."""

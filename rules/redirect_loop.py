@@ -50,9 +50,13 @@ Never.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from nginxopt.config import Source, Span
-from nginxopt.lint import Finding, Model, RedirectChain, Related, Severity, rule
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+
+if TYPE_CHECKING:
+    from nginxopt.lint import RedirectChain
 
 
 @rule(severity=Severity.ERROR, category="rewrite")

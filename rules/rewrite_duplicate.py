@@ -45,15 +45,19 @@ Never.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive, directive_at, layout
-from nginxopt.lint import Duplicate, Finding, Fix, Model, Related, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
+
+if TYPE_CHECKING:
+    from nginxopt.lint import Duplicate
 
 
 @rule(severity=Severity.WARNING, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that repeat an earlier one."""
-    for duplicate in model.plan.duplicates():
+    for duplicate in model.plan.duplicates() if model.mentions("rewrite") else ():
         yield _finding(duplicate)
 
 

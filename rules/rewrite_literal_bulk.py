@@ -73,9 +73,13 @@ If the server handles only a few requests a second and the file is easier to mai
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from nginxopt.config import Span
-from nginxopt.lint import Finding, Model, Part, PlannedRun, Severity, cost, rule
+from nginxopt.lint import Finding, Model, Severity, cost, rule
+
+if TYPE_CHECKING:
+    from nginxopt.lint import Part, PlannedRun
 
 LEAST = 20
 """At 472 instructions each, for a dissimilar URI, this many rules cost more than a request without rules."""
@@ -84,7 +88,7 @@ LEAST = 20
 @rule(severity=Severity.INFO, category="rewrite", scenario="rewrites", by_cost=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find runs of rewrites that a lookup can replace."""
-    for part in model.plan.parts:
+    for part in model.plan.parts if model.mentions("rewrite") else ():
         for run in part.runs:
             if _moved(run) >= LEAST:
                 yield _finding(model, part, run)

@@ -48,9 +48,13 @@ Never: delete the rule, or move it further up.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from nginxopt.config import Source, Span
-from nginxopt.lint import Dead, Finding, Model, Related, Severity, rule, shown, unmatched
+from nginxopt.lint import Finding, Model, Related, Severity, rule, shown, unmatched
+
+if TYPE_CHECKING:
+    from nginxopt.lint import Dead
 
 MOST_KEPT = 2_000
 """The maximum number of kept rules that are compared with each other: at 50 us each, a tenth of a second."""
@@ -59,6 +63,8 @@ MOST_KEPT = 2_000
 @rule(severity=Severity.WARNING, category="rewrite")
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that are never the first to match."""
+    if not model.mentions("rewrite"):
+        return
     plan = model.plan
     kept = sum(run.kept for part in plan.parts for run in part.runs)
     dead = [other for other in plan.dead(among_kept=kept <= MOST_KEPT) if other.by is not None]

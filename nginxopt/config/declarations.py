@@ -6,11 +6,11 @@ to 1.31.5, all modules of its source tree. Directives of NGINX Plus and of other
 
 from __future__ import annotations
 
+import pkgutil
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from nginxopt.version import Version
 
@@ -96,8 +96,9 @@ def obsolete_names() -> tuple[str, ...]:
 def _rows() -> Mapping[str, list[str]]:
     """Return the rows of the table by name, unread: a run needs few of them."""
     rows: dict[str, list[str]] = defaultdict(list)
-    table = resources.files("nginxopt.config").joinpath("directives.tsv").read_text(encoding="utf-8")
-    for row in table.splitlines()[1:]:
+    table = pkgutil.get_data("nginxopt.config", "directives.tsv")  # importlib.resources would load zipfile
+    assert table is not None, "directives.tsv belongs to the package"
+    for row in table.decode().splitlines()[1:]:
         rows[row.partition("\t")[0]].append(row)
     return dict(rows)
 

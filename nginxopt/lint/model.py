@@ -77,6 +77,10 @@ class Model:
         for name in names:
             yield from self._index.get(name, ())
 
+    def mentions(self, word: str) -> bool:
+        """Return whether any text of the configuration holds a word, be it in a comment: else no directive has it."""
+        return any(word.encode() in file.source.data for file in self.config.files)
+
     def levels(self, *kinds: str) -> Iterator[Level]:
         """Yield the levels of these kinds in the order of reading, without those of stream and mail."""
         return (level for level in self._levels if level.kind in kinds)
@@ -161,7 +165,8 @@ class Model:
     @cached_property
     def chains(self) -> tuple[RedirectChain, ...]:
         """The chains and loops of redirects. Raises `InputError` for a rewrite that nginx rejects."""
-        _ = self.plan  # raises the error for a rejected rewrite
+        if self.mentions("rewrite"):
+            _ = self.plan  # raises the error for a rejected rewrite
         if not may_chain(self):
             return ()
         from nginxopt.request.chains import chains

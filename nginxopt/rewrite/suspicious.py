@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from nginxopt import _native
 from nginxopt.config import Bulk, Directive, directive_at
-from nginxopt.rewrite.planning import refusal
 from nginxopt.semantics import Level
 from nginxopt.text import Span
 
@@ -28,6 +27,8 @@ def _suspicious(bulk: Bulk) -> Iterator[Directive]:
     try:
         spans = _native.suspicious_rewrites(bulk.source.data, [(bulk.span.start, bulk.span.end)])
     except _native.RefusedError as error:
+        from nginxopt.rewrite.planning import refusal  # which most runs do not need
+
         raise refusal(error, bulk.source) from None
     return (directive_at(bulk.source, Span(*span)) for span in spans)
 
