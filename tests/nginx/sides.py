@@ -121,7 +121,9 @@ def record(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], request
         answers = []
         for server in range(len(site.servers)):
             with side.client(server) as client:
-                answers += client.ask(requests)
+                # One at a time: where nginx closes the connection, requests behind would make it a reset, which can
+                # take answers with it. These are asked for again, and stand in the log twice.
+                answers += [answer for request in requests for answer in client.ask([request])]
                 client.ask([get(_LAST)])  # nginx logs a request before it reads the next one
         _quit(side)  # the last one is logged as well, perhaps with another URI
         access, errors = (_lines(side, name) for name in ("access.log", "error.log"))
