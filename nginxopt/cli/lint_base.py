@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Sequence
 from contextlib import chdir
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nginxopt.config.inputs import Inputs
 from nginxopt.lint.baseline import Entry, entries
 from nginxopt.lint.check import check
 from nginxopt.system.revision import Revision, revision
@@ -17,7 +19,6 @@ from nginxopt.text import Source
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from nginxopt.config.inputs import Inputs
     from nginxopt.lint.check import Judge
     from nginxopt.lint.diagnostic import Diagnostic
 
@@ -43,9 +44,10 @@ def base(name: str, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str
     `read` reads the configurations of these paths, which are those of the command line.
     """
     with revision(name, _folder(paths[0])) as tree:
-        named = [_inside(path, tree) for path in paths]
+        then = [_then(path, tree) for path in paths]
         with chdir(tree.here()):
-            inputs = read(named)
+            named = [os.path.relpath(path) if path.is_relative_to(tree.folder) else str(path) for path in then]
+            inputs = read(there) if (there := [path for path in named if _is_there(path)]) else Inputs((), ())
             checked = check(inputs.configs, replace(judge, is_complete=not inputs.errors))
             found = entries([_under_its_name(diagnostic, tree) for diagnostic in checked.diagnostics], str(tree.folder))
     return Base(name, tree.root, frozenset(found), len(inputs.errors) + len(checked.errors))
@@ -56,11 +58,18 @@ def _folder(path: str) -> Path:
     return next((folder for folder in (Path(path), Path(path).parent) if folder.is_dir()), Path.cwd())
 
 
-def _inside(path: str, tree: Revision) -> str:
-    """Return the path of a file in the revision: for an absolute one, the one below its top folder."""
-    whole = Path(path)
-    is_moved = whole.is_absolute() and whole.resolve().is_relative_to(tree.root)
-    return str(tree.folder / whole.resolve().relative_to(tree.root)) if is_moved else path
+def _then(path: str, tree: Revision) -> Path:
+    """Return the path in the revision of what a path of the work tree names; another path stays as it is."""
+    whole = Path(path).resolve()
+    if not whole.is_relative_to(tree.root):
+        return Path(path)
+    now = str(whole.relative_to(tree.root))
+    return tree.folder / {new: old for old, new in tree.renamed.items()}.get(now, now)
+
+
+def _is_there(path: str) -> bool:
+    """Return whether a revision has what a path names; a file that it does not have is new, and no error."""
+    return os.path.lexists(path) or (glob.has_magic(path) and bool(glob.glob(path, recursive=True)))  # noqa: PTH207
 
 
 def _under_its_name(diagnostic: Diagnostic, tree: Revision) -> Diagnostic:

@@ -8,6 +8,7 @@ from nginxopt.config import Directive
 from nginxopt.semantics import FRAGMENT, Level, read_listens
 
 _LOGINS = ("auth_basic", "auth_request", "auth_jwt", "auth_oidc", "auth_pam", "auth_ldap", "auth_digest")
+_RULES = frozenset(["allow", "deny"])
 _EVERYBODY = {"all", "0.0.0.0/0", "::/0"}
 
 
@@ -15,9 +16,10 @@ def rules(level: Level) -> Sequence[Directive]:
     """Return the `allow` and `deny` in force at a level, in their order; a level with one inherits none."""
     around: Level | None = level
     while around is not None:
-        own = [directive for directive in around.directives if directive.name in ("allow", "deny") and directive.args]
-        if own:
-            return own
+        if not around.names.isdisjoint(_RULES):
+            own = [directive for directive in around.directives if directive.name in _RULES and directive.args]
+            if own:
+                return own
         around = around.parent
     return ()
 

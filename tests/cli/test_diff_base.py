@@ -95,6 +95,20 @@ def test_a_renamed_file_has_no_new_findings(repository: Path) -> None:
     assert _found(repository, "nginx.conf") == []
 
 
+def test_a_renamed_main_file(repository: Path) -> None:
+    """The revision is read by the name that the file had there."""
+    _git(repository, "mv", "nginx.conf", "main.conf")
+    assert _found(repository, "main.conf") == []
+
+
+def test_a_new_main_file(repository: Path) -> None:
+    """That the revision does not have it is no error, and all its findings are new."""
+    (repository / "new.conf").write_text(_MAIN.replace("include", "gzip_comp_level 9; include"))
+    done = _lint(repository, "new.conf")
+    assert "new.conf:3:" in done.stdout
+    assert "cannot be read" not in done.stdout
+
+
 def test_a_new_file_is_new(repository: Path) -> None:
     """A file that git does not know belongs to the change."""
     (repository / "sites/b.conf").write_text(_SITE.replace("/ {", "/b {"))

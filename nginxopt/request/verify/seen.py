@@ -45,7 +45,7 @@ class Seen:
     def differs(self, other: Seen) -> bool:
         """Return whether another outcome is certainly seen to be another one.
 
-        What is behind upstreams of one name is not, as nothing that is told of the outcomes shows it.
+        The names of upstreams do not count if both lead to one server: no client sees them.
         """
         is_elsewhere = self.server != other.server and self.servers.isdisjoint(other.servers)
         return self.response != other.response or is_elsewhere
