@@ -83,22 +83,10 @@ If the application sends the headers itself, or the location should not have the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from nginxopt.config import Directive, layout
-from nginxopt.lint import (
-    Answer,
-    Finding,
-    Fix,
-    Model,
-    Related,
-    Safety,
-    Severity,
-    inheritance,
-    reaching,
-    rule,
-    static,
-)
+from nginxopt.config import Directive
+from nginxopt.lint import Answer, Finding, Model, Safety, Severity, inheritance, reaching, rule, static
 from nginxopt.semantics import Level
 
 FOR_ALL = {"x-content-type-options", "access-control-allow-origin", "cross-origin-resource-policy"}
@@ -117,16 +105,14 @@ _PRIVATE = {"cache-control": ("no-store", "private"), "content-disposition": ("a
 def check(model: Model) -> Iterator[Finding]:
     """Find levels that drop headers which protect clients."""
     for level in model.levels("server", "location", "if"):
-        lost = {name: stated for name, stated in _lost(level).items() if _protects(name, stated, level)}
+        inherited = inheritance.lost(level, "add_header")
+        lost = {name: stated for name, stated in inherited.items() if _protects(name, stated, level)}
         if not lost:
             continue
         answer = model.requests.first(level, *reaching.reaching(level))
         if answer is not None and answer.level is not None and _loses(answer, answer.level, level):
-            yield _finding(level, lost, answer)
-
-
-def _lost(level: Level) -> Mapping[str, Directive]:
-    return inheritance.lost(level, "add_header")
+            witness = answer.witness(f"the response lacks {inheritance.listed(lost)}")
+            yield inheritance.finding(level, "add_header", lost, witness)
 
 
 def _protects(name: str, stated: Directive, level: Level) -> bool:
@@ -143,25 +129,3 @@ def _loses(answer: Answer, settled: Level, level: Level) -> bool:
     """Return whether a response has the headers of a level, and a content that they are about."""
     has_own = settled.setting("add_header").level is level
     return has_own and answer.is_at not in ("return", "redirect", "closed", "error")
-
-
-def _finding(level: Level, lost: Mapping[str, Directive], answer: Answer) -> Finding:
-    own = level.own("add_header")
-    names = [str(stated.args[0]) for stated in lost.values()]
-    places = [directive for directive in own if directive.source is level.source]
-    lines = [layout.written(stated) for stated in lost.values()]
-    fix = Fix("repeat the headers", (layout.after(places[-1], lines),), Safety.UNSAFE) if places else None
-    first = next(iter(lost.values()))
-    return Finding(
-        own[0].source,
-        own[0].args[0].span,
-        f"this drops the inherited {_listed(names)}",
-        fix,
-        "" if fix else "repeat the headers here",
-        related=(Related(first.source, first.name.span, f"{first.args[0]} is added here"),),
-        witness=answer.witness(f"the response lacks {_listed(names)}"),
-    )
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -64,8 +64,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from nginxopt.config import Directive, layout
-from nginxopt.lint import Answer, Asked, Finding, Fix, Model, Related, Safety, Severity, inheritance, reaching, rule
+from nginxopt.config import Directive
+from nginxopt.lint import Asked, Finding, Model, Safety, Severity, inheritance, reaching, rule
 from nginxopt.semantics import Level, Pass
 
 _WHO = {"x-real-ip", "forwarded", "true-client-ip", "x-client-ip"}
@@ -86,7 +86,8 @@ def check(model: Model) -> Iterator[Finding]:
         for pass_ in _passes(model, level):
             answer = model.requests.first(pass_.level, *_requests(pass_, missing))
             if answer is not None and answer.is_at == "proxy":
-                yield _finding(level, missing, pass_, answer)
+                witness = answer.witness(_shows(missing, pass_))
+                yield inheritance.finding(level, "proxy_set_header", missing, witness)
                 break
 
 
@@ -120,24 +121,6 @@ def _forged(name: str) -> str:
     return {"x-forwarded-proto": "https", "x-forwarded-port": "443"}.get(name, "192.0.2.1")
 
 
-def _finding(level: Level, missing: Mapping[str, Directive], pass_: Pass, answer: Answer) -> Finding:
-    own = level.own("proxy_set_header")
-    names = [str(stated.args[0]) for stated in missing.values()]
-    places = [directive for directive in own if directive.source is level.source]
-    lines = [layout.written(stated) for stated in missing.values()]
-    fix = Fix("repeat the headers", (layout.after(places[-1], lines),), Safety.UNSAFE) if places else None
-    first = next(iter(missing.values()))
-    return Finding(
-        own[0].source,
-        own[0].args[0].span,
-        f"this drops the inherited {_listed(names)}",
-        fix,
-        "" if fix else "repeat the headers here",
-        related=(Related(first.source, first.name.span, f"{first.args[0]} is set here"),),
-        witness=answer.witness(_shows(missing, pass_)),
-    )
-
-
 def _shows(missing: Mapping[str, Directive], pass_: Pass) -> str:
     """Return what the upstream gets for the first header that it should not get."""
     name, stated = next(iter(missing.items()))
@@ -146,7 +129,3 @@ def _shows(missing: Mapping[str, Directive], pass_: Pass) -> str:
     if name in _CONNECTION:
         return f"the upstream gets no {stated.args[0]} of the client"
     return f"the upstream gets {stated.args[0]}: {_forged(name)}, as the client wrote it"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

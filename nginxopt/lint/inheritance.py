@@ -1,4 +1,4 @@
-"""Lists of headers that a level inherits: what it loses when it states one of its own.
+"""Lists of headers that a level inherits: what it loses when it states one of its own, and the finding that says so.
 
 A level with an `add_header` or `proxy_set_header` inherits none (`ngx_http_headers_merge_conf`,
 `ngx_http_proxy_merge_loc_conf`). From 1.29.3 on, `add_header_inherit merge` keeps those of the level around it, and
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nginxopt.config import Directive
+from nginxopt.config import Directive, layout
+from nginxopt.lint.diagnostic import Finding, Fix, Related, Safety
+from nginxopt.lint.witness import Witness
 from nginxopt.semantics import Level
 
 _INHERIT = {"add_header": "add_header_inherit"}
@@ -41,3 +43,27 @@ def lost(level: Level, name: str) -> Mapping[str, Directive]:
 
 def _merges(level: Level, name: str) -> bool:
     return name in _INHERIT and level.setting(_INHERIT[name]).value == "merge"
+
+
+def finding(level: Level, name: str, lost: Mapping[str, Directive], witness: Witness) -> Finding:
+    """Return the finding that a list of a level drops these directives of the outer one; the fix repeats them."""
+    own = level.own(name)
+    places = [directive for directive in own if directive.source is level.source]
+    lines = [layout.written(stated) for stated in lost.values()]
+    fix = Fix("repeat the headers", (layout.after(places[-1], lines),), Safety.UNSAFE) if places else None
+    first = next(iter(lost.values()))
+    return Finding(
+        own[0].source,
+        own[0].args[0].span,
+        f"this drops the inherited {listed(lost)}",
+        fix,
+        "" if fix else "repeat the headers here",
+        related=(Related(first.source, first.name.span, f"{first.args[0]} is set here"),),
+        witness=witness,
+    )
+
+
+def listed(headers: Mapping[str, Directive]) -> str:
+    """Return the names of headers as they are stated: `A, B and C`."""
+    *others, last = [str(directive.args[0]) for directive in headers.values()]
+    return f"{', '.join(others)} and {last}" if others else last
