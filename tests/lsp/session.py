@@ -25,7 +25,14 @@ class Session:
         self.client = client
         self.folder = folder
         self.capabilities = started.capabilities
+        self.published: dict[str, types.PublishDiagnosticsParams] = {}
         self._versions: dict[str, int] = {}
+        self._news = asyncio.Event()
+        client.protocol.fm.features[_PUBLISHED] = self._receive
+
+    def _receive(self, params: types.PublishDiagnosticsParams) -> None:
+        self.published[params.uri] = params
+        self._news.set()
 
     async def open(self, name: str, text: str) -> str:
         """Open a file with a text, and return its URI once it has diagnostics."""
@@ -49,11 +56,22 @@ class Session:
 
     async def settled(self, uri: str) -> Sequence[types.Diagnostic]:
         """Return the diagnostics of the last version of a file, once they have come."""
-        while True:
-            published = await asyncio.wait_for(self.client.wait_for_notification(_PUBLISHED), PATIENCE)
-            if published.uri == uri and published.version == self._versions[uri]:
-                diagnostics: Sequence[types.Diagnostic] = published.diagnostics
-                return diagnostics
+        await self.until(lambda: uri in self.published and self.published[uri].version == self._versions[uri])
+        return self.diagnostics(uri)
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait until published diagnostics make something true."""
+        while not is_so():
+            self._news.clear()
+            await asyncio.wait_for(self._news.wait(), PATIENCE)
+
+    def diagnostics(self, uri: str) -> Sequence[types.Diagnostic]:
+        """Return the diagnostics of a file that were published last."""
+        return self.published[uri].diagnostics
+
+    def codes(self, uri: str) -> list[str]:
+        """Return the rules of the diagnostics of a file that were published last."""
+        return [str(diagnostic.code) for diagnostic in self.diagnostics(uri)]
 
 
 @asynccontextmanager

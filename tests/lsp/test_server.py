@@ -17,25 +17,20 @@ from tests.support import PATIENCE
 _WHOLE = MAIN.replace("    include conf.d/*.conf;\n", SITE)
 
 
-def codes(diagnostics: object) -> list[str]:
-    """Return the rules of diagnostics."""
-    assert isinstance(diagnostics, list | tuple)
-    return [str(diagnostic.code) for diagnostic in diagnostics]
-
-
 def test_diagnostics_come_while_typing(tmp_path: Path) -> None:
     """An opened file has its findings, each change their new state, and a closed one has none any more."""
 
     async def scene(editor: Session) -> None:
         uri = await editor.open("nginx.conf", _WHOLE)
-        assert "upstream-keepalive-missing" in codes(editor.client.diagnostics[uri])
+        assert "upstream-keepalive-missing" in editor.codes(uri)
         editor.change(uri, _WHOLE.replace("server 192.0.2.1:8080;", "server 192.0.2.1:8080; keepalive 8;"))
-        assert "upstream-keepalive-missing" not in codes(await editor.settled(uri))
+        await editor.settled(uri)
+        assert "upstream-keepalive-missing" not in editor.codes(uri)
         editor.change(uri, _WHOLE[:-3])
-        assert codes(await editor.settled(uri))[0] == "syntax-error"
+        await editor.settled(uri)
+        assert editor.codes(uri)[0] == "syntax-error"
         editor.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
-        await asyncio.wait_for(editor.client.wait_for_notification("textDocument/publishDiagnostics"), PATIENCE)
-        assert not editor.client.diagnostics[uri]
+        await editor.until(lambda: not editor.diagnostics(uri))
 
     run(tmp_path, scene)
 
@@ -60,11 +55,10 @@ def test_a_change_of_one_file_reaches_the_others(tmp_path: Path) -> None:
 
     async def scene(editor: Session) -> None:
         main = await editor.open("nginx.conf", MAIN)
-        assert "upstream-keepalive-missing" in codes(editor.client.diagnostics[main])
+        assert "upstream-keepalive-missing" in editor.codes(main)
         site = await editor.open("conf.d/site.conf", SITE)
         editor.change(site, SITE.replace("proxy_pass http://app;", "return 204;"))
-        await editor.settled(main)
-        assert "upstream-keepalive-missing" not in codes(editor.client.diagnostics[main])
+        await editor.until(lambda: "upstream-keepalive-missing" not in editor.codes(main))
 
     run(tmp_path, scene)
 
@@ -78,7 +72,7 @@ def test_the_encoding_of_positions_is_negotiated(tmp_path: Path, encoding: str) 
         async with session(tmp_path, types.ClientCapabilities(general=general)) as editor:
             assert editor.capabilities.position_encoding == encoding
             uri = await editor.open("a.conf", 'server { listen 80; set $a "😀é"; lisen 80; }\n')
-            (error,) = [one for one in editor.client.diagnostics[uri] if one.code == "unknown-directive"]
+            (error,) = [one for one in editor.diagnostics(uri) if one.code == "unknown-directive"]
             assert error.range.start.character == 31 + {"utf-8": 6, "utf-16": 3, "utf-32": 2}[encoding]
 
     asyncio.run(play())
@@ -90,10 +84,10 @@ def test_saved_settings_count_at_once(tmp_path: Path) -> None:
 
     async def scene(editor: Session) -> None:
         uri = await editor.open("nginx.conf", _WHOLE)
-        assert "upstream-keepalive-missing" in codes(editor.client.diagnostics[uri])
+        assert "upstream-keepalive-missing" in editor.codes(uri)
         (tmp_path / "nginxopt.toml").write_text('ignore = ["all"]\n')
         editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([]))
-        assert codes(await editor.settled(uri)) == []
+        await editor.until(lambda: not editor.diagnostics(uri))
 
     run(tmp_path, scene)
 
