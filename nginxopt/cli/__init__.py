@@ -25,6 +25,7 @@ _COMMANDS = {
     "lint": "nginxopt.cli.lint",
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
+    "format": "nginxopt.cli.format",
     "trace": "nginxopt.cli.trace",
     "test": "nginxopt.cli.test",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
