@@ -45,13 +45,13 @@ class _Formatted:
 
 @click.command("format", epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--check", is_flag=True, help="Exit with status 1 if anything would change; write nothing.")
+@click.option("--check", is_flag=True, help=options.CHECK)
 @click.option("--diff", is_flag=True, help="Show the changes; write nothing. Exit with status 1 on changes.")
 @click.option("--indent-width", type=click.IntRange(1, 16), metavar="N", help="Spaces of a step.  [default: 4]")
 @click.option("--indent-style", type=click.Choice(["space", "tab"]), help="Indent with spaces or tabs.")
-@click.option("--stdin-filename", metavar="NAME", help="File name to report for standard input.")
-@click.option("--config", metavar="FILE", help="Read settings from FILE instead of searching for them.")
-@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
+@options.STDIN_FILENAME
+@options.CONFIG
+@options.ISOLATED
 @options.QUIET
 def command(
     paths: tuple[str, ...],

@@ -83,9 +83,9 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 @click.option("--write-baseline", metavar="FILE", help="Record all findings in FILE.")
 @options.CONTEXT
 @options.PREFIX
-@click.option("--stdin-filename", metavar="NAME", help="File name to report for standard input.")
-@click.option("--config", metavar="FILE", help="Read settings from FILE instead of searching for them.")
-@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
+@options.STDIN_FILENAME
+@options.CONFIG
+@options.ISOLATED
 @options.QUIET
 def command(
     paths: tuple[str, ...],
