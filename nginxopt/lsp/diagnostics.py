@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from threading import Lock
 
 from lsprotocol.types import (
     CodeDescription,
@@ -71,6 +72,7 @@ class Judges:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._checked: dict[tuple[str, ...], tuple[tuple[object, ...], Checked]] = {}
+        self._lock = Lock()
 
     def diagnostics(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> list[Diagnostic]:
         """Return the diagnostics of a version of an open file; none for a file that is not nginx's.
@@ -91,7 +93,8 @@ class Judges:
         if reading is None:
             return None
         judge = self._workspace.preferences.judge(document.path)
-        return Judgement(reading.document, reading, self._check(reading.configs, judge, is_current))
+        with self._lock:  # the second of two threads finds the answer
+            return Judgement(reading.document, reading, self._check(reading.configs, judge, is_current))
 
     def _check(self, configs: tuple[Config, ...], judge: Judge, is_current: Callable[[], bool]) -> Checked:
         key = tuple(config.main.path for config in configs)

@@ -13,6 +13,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from nginxopt import __version__
+from nginxopt.lsp import actions
 from nginxopt.lsp.checking import Checking
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.workspace import Workspace, path_of
@@ -56,6 +57,7 @@ def make(preferences: Preferences) -> Server:
     """Return a server with all capabilities."""
     server = Server(preferences)
     _follow_documents(server)
+    _offer_actions(server)
     return server
 
 
@@ -90,6 +92,12 @@ def _follow_documents(server: Server) -> None:
     def did_change_watched_files(_params: types.DidChangeWatchedFilesParams) -> None:
         server.files.forget()
         server.checking.request_all()
+
+
+def _offer_actions(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=actions.KINDS))
+    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        return await server.ask(actions.actions, server.checking.judges, params)
 
 
 def start(preferences: Preferences) -> None:
