@@ -67,12 +67,17 @@ class Judgement:
 
 
 class Judges:
-    """Judges documents; configurations that are the same as before are not checked again."""
+    """Judges documents; configurations that are the same as before are not checked again.
+
+    Attributes:
+        latest: The last judgement of each document, by URI.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._checked: dict[tuple[str, ...], tuple[tuple[object, ...], Checked]] = {}
         self._lock = Lock()
+        self.latest: dict[str, Judgement] = {}
 
     def diagnostics(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> list[Diagnostic]:
         """Return the diagnostics of a version of an open file; none for a file that is not nginx's.
@@ -94,7 +99,9 @@ class Judges:
             return None
         judge = self._workspace.preferences.judge(document.path)
         with self._lock:  # the second of two threads finds the answer
-            return Judgement(reading.document, reading, self._check(reading.configs, judge, is_current))
+            checked = self._check(reading.configs, judge, is_current)
+        self.latest[document.uri] = judgement = Judgement(reading.document, reading, checked)
+        return judgement
 
     def _check(self, configs: tuple[Config, ...], judge: Judge, is_current: Callable[[], bool]) -> Checked:
         key = tuple(config.main.path for config in configs)
