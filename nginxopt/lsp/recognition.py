@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from nginxopt.config import Source, statements
+from nginxopt.config import Source, Token, statements
 from nginxopt.errors import InputError
 from nginxopt.semantics import directives
 
@@ -44,14 +44,24 @@ def _evidence(source: Source) -> Iterator[bool]:
                 continue
             if statement.kind == "#":
                 continue
-            words = [str(word) for word in statement.words]
             if directives.BLOCKS.issuperset(blocks):
-                yield not _is_assignment(words) and (words[0] in directives.NAMES or bool(directives.nearest(words[0])))
+                yield from _of_statement(source.data, statement.words)
             if statement.kind == "{":
-                blocks.append(words[0])
+                blocks.append(str(statement.words[0]))
     except InputError:
         if directives.BLOCKS.issuperset(blocks):
             yield from _in_lines(source.data[end:])
+
+
+def _of_statement(data: bytes, words: Sequence[Token]) -> Iterator[bool]:
+    """Yield whether a statement has the name of a directive; if not, it may be a word before the next statement."""
+    name = str(words[0])
+    is_known = not _is_assignment(words) and (name in directives.NAMES or bool(directives.nearest(name)))
+    yield is_known
+    if not is_known:
+        for word in words[1:]:
+            if str(word) in directives.NAMES and not data[data.rfind(b"\n", 0, word.start) + 1 : word.start].strip():
+                yield True
 
 
 def _in_lines(data: bytes) -> Iterator[bool]:
@@ -61,6 +71,6 @@ def _in_lines(data: bytes) -> Iterator[bool]:
             yield words[0] in directives.NAMES and not _is_assignment(words)
 
 
-def _is_assignment(words: list[str]) -> bool:
+def _is_assignment(words: Sequence[str]) -> bool:
     """Return whether a statement is an assignment, which nginx does not have."""
-    return words[0] != "location" and words[1:2] in (["="], [":"], [":="])
+    return words[0] != "location" and list(words[1:2]) in (["="], [":"], [":="])

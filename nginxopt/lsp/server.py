@@ -15,7 +15,7 @@ from pygls.lsp.server import LanguageServer
 
 from nginxopt import __version__
 from nginxopt.errors import NginxoptError
-from nginxopt.lsp import actions, hover, navigation, outline, renaming
+from nginxopt.lsp import actions, completion, formatting, hover, navigation, outline, renaming
 from nginxopt.lsp.checking import Checking
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.workspace import Workspace, path_of
@@ -65,6 +65,7 @@ def make(preferences: Preferences) -> Server:
     _follow_documents(server)
     _offer_actions(server)
     _explain(server)
+    _write(server)
     _navigate(server)
     _rename(server)
     return server
@@ -121,6 +122,16 @@ def _explain(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
     async def folding_range(params: types.FoldingRangeParams) -> list[types.FoldingRange]:
         return await server.ask(outline.folding_ranges, params)
+
+
+def _write(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=completion.TRIGGERS))
+    async def complete(params: types.CompletionParams) -> types.CompletionList:
+        return await server.ask(completion.complete, params)
+
+    @server.feature(types.TEXT_DOCUMENT_FORMATTING)
+    async def format_document(params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
+        return await server.ask(formatting.format_document, params)
 
 
 def _navigate(server: Server) -> None:
