@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config.tokens import Token
-from nginxopt.config.tree import Block, Directive
+from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source, Span
 
@@ -82,6 +82,12 @@ def refuse_tags(block: Block) -> None:
             tag = (_IN_QUOTES if word.quoted else _IN_WORD).search(data, word.start, word.end)
             if tag:
                 raise _refusal(block.source, Span(*tag.span()))
+
+
+def refuse_template(source: Source) -> None:
+    """Raise `InputError` at the first tag of a text that can be parsed, as `refuse_tags`."""
+    if _ANYWHERE.search(source.data):
+        refuse_tags(parse(source))
 
 
 def _known(directive: Directive) -> Iterator[Token]:
