@@ -17,7 +17,7 @@ from nginxopt.config.templates.readings import Reading, readings
 from nginxopt.config.templates.rendering import Rendered
 from nginxopt.config.templates.structure import Template, Unreadable, Value, read_template
 from nginxopt.config.templates.values import value
-from nginxopt.config.templating import is_template, refusal
+from nginxopt.config.templating import TemplateError, is_template, refusal
 from nginxopt.config.unread import is_unread, unread
 from nginxopt.errors import InputError
 from nginxopt.text import Source, Span
@@ -114,7 +114,11 @@ class Templates:
         Raises `InputError` if it is none, or if a tag is not understood.
         """
         files = _Written(self, reading)
-        config = self._load(files, files.written(self._name, self._data))
+        try:
+            config = self._load(files, files.written(self._name, self._data))
+        except InputError as error:
+            template = self._templates.get(error.source.path) if error.source else None
+            raise error if template is None or isinstance(error, TemplateError) else _broken(template, error) from None
         self.paths += [file.path for file in config.files if file.path not in self.paths]
         return Reread(reading, replace(config, origin=self._files), files.rendered)
 

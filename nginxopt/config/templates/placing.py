@@ -23,7 +23,9 @@ class Place:
         count: The number of its arguments.
         before: What the word has in front of the value.
         after: What it has behind the value.
+        is_quoted: Whether the word is in quotes.
         opens: Whether the directive has a block.
+        tag: The tag as it is written.
     """
 
     directive: str
@@ -31,7 +33,9 @@ class Place:
     count: int
     before: str
     after: str
+    is_quoted: bool
     opens: bool
+    tag: str
 
 
 class Word(NamedTuple):
@@ -164,16 +168,18 @@ class _Placing:
         for index, word in enumerate(statement.words):
             for mark in self._pattern.finditer(data, word.start, word.end):
                 before, after = data[word.start : mark.start()], data[mark.end() : word.end]
-                quotes = word.quoted
+                value = self._rendered.values[int(mark[1])].value
                 place = Place(
                     str(statement.words[0]),
                     index - 1,
                     count,
-                    decode(before[quotes:]),
-                    decode(after[: len(after) - quotes]),
+                    decode(before[word.quoted :]),
+                    decode(after[: len(after) - word.quoted]),
+                    word.quoted,
                     statement.kind == "{",
+                    self._template.source.text(value.span),
                 )
-                yield Word(mark.start(), mark.end(), self._rendered.values[int(mark[1])].value, place)
+                yield Word(mark.start(), mark.end(), value, place)
 
     def _header(self, statement: Statement, words: tuple[Word, ...]) -> Header:
         ends = [end for word in statement.words for end in self._rendered.origins(word.end)]

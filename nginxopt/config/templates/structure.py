@@ -88,11 +88,23 @@ class Template:
 
 @dataclass(slots=True)
 class _Open:
-    """A block that is not closed yet; `parts` are its branches so far."""
+    """A block that is not closed yet.
+
+    `parts` are its branches so far; `before` are the beginnings of the last one, behind each of which a tag may leave
+    out the rest. `jumps`: whether one of its tags leaves out the rest of a loop around it.
+    """
 
     tag: Tag
     parts: list[list[Text | Value | Block]]
     has_else: bool = False
+    before: list[list[Text | Value | Block]] = field(default_factory=list)
+    jumps: bool = False
+
+    def jump(self) -> None:
+        """Begin the rest of a branch, which may be left out."""
+        self.before.append(self.parts[-1])
+        self.parts[-1] = []
+        self.jumps = self.tag.action is not Action.LOOP
 
 
 def read_template(source: Source) -> Template:
@@ -115,21 +127,20 @@ class _Reader:
         self._definitions: dict[int, Pieces] = {}
 
     def read(self) -> Pieces:
-        tags_ = list(tags(self._data))
+        """Return the pieces of the file."""
         top = _Open(Tag(0, 0, Action.SCOPE), [[]])
         opened = [top]
         before: Tag | None = None
-        for tag, after in zip([*tags_, None], [*tags_[1:], None, None], strict=False):
+        for tag in tags(self._data):
             opened[-1].parts[-1].extend(self._text(before, tag))
-            if tag is None:
-                break
-            self._take(tag, after, opened)
+            self._take(tag, opened)
             before = tag
+        opened[-1].parts[-1].extend(self._text(before, None))
         if len(opened) > 1:
             raise Unreadable(_span(opened[-1].tag), "its block is not closed")
         return self._shown(tuple(top.parts[0]))
 
-    def _take(self, tag: Tag, after: Tag | None, opened: list[_Open]) -> None:
+    def _take(self, tag: Tag, opened: list[_Open]) -> None:
         """Add a tag to the block that is open, or open, divide or close one."""
         block = opened[-1]
         match tag.action:
@@ -144,15 +155,31 @@ class _Reader:
             case Action.BRANCH | Action.ELSE:
                 if block.tag.action not in (Action.CHOICE, Action.LOOP) or block.has_else:
                     raise Unreadable(_span(tag), "it belongs to no condition")
+                self._join(block)
                 block.parts.append([])
                 block.has_else = tag.action is Action.ELSE
             case Action.CLOSE:
                 if len(opened) == 1 or not tag.closers & block.tag.closers:
                     raise Unreadable(_span(tag), "it does not close the block that is open")
+                self._join(block)
                 opened.pop()
                 opened[-1].parts[-1].append(self._block(block, tag))
+                if block.jumps:
+                    opened[-1].jump()
+            case Action.JUMP:
+                if all(outer.tag.action is not Action.LOOP for outer in opened):
+                    raise Unreadable(_span(tag), "it belongs to no loop")
+                block.jump()
             case _:
                 opened.append(_Open(tag, [[]]))
+
+    def _join(self, block: _Open) -> None:
+        """Close the rests of a branch that may be left out."""
+        while block.before:
+            rest, block.parts[-1] = tuple(block.parts[-1]), block.before.pop()
+            closed = Block(len(self.blocks), _span(block.tag), ((rest,), ()))
+            self.blocks.append(closed)
+            block.parts[-1].append(closed)
 
     def _text(self, before: Tag | None, after: Tag | None) -> Iterator[Text]:
         """Yield the text between two tags, without what they trim."""
@@ -178,11 +205,20 @@ class _Reader:
         parts = [tuple(part) for part in block.parts]
         number = len(self.blocks)
         span = Span(block.tag.start, closing.end)
-        closed = Block(number, span, tuple(_options(block, parts)))
+        options = tuple(_options(block, parts))
+        if block.tag.action is Action.DEFAULT:
+            options = ((parts[0],), ((self._anything(_span(block.tag)),),))
+        closed = Block(number, span, options)
         if block.tag.action is Action.HIDDEN and block.tag.closers & _DEFINITIONS:
             self._definitions[number] = parts[0]
         self.blocks.append(closed)
         return closed
+
+    def _anything(self, span: Span) -> Value:
+        """Return what another template may write in the place of a block."""
+        value = Value(len(self.values), span, is_alone=True, is_comments=False)
+        self.values.append(value)
+        return value
 
     def _shown(self, pieces: Pieces) -> Pieces:
         """Return the pieces of a file; if it has nothing but definitions, with what they define."""

@@ -25,9 +25,11 @@ class Action(Enum):
     LOOP = "opens a block that is there any number of times"
     SCOPE = "opens a block that is there once"
     HIDDEN = "opens a block that is used elsewhere, if at all"
+    DEFAULT = "opens a block that another template may replace"
     BRANCH = "begins another branch, under a condition"
     ELSE = "begins the last branch"
     CLOSE = "closes a block"
+    JUMP = "may leave out the rest of a loop"
     UNKNOWN = "is not understood"
 
 
@@ -84,8 +86,8 @@ def tags(data: bytes) -> Iterator[Tag]:
             yield Tag(start, start + len(name), Action.VALUE)
             at = start + len(name)
             continue
-        tag = _tag(data, opening.start(), opening[0])
-        yield tag
+        *_, tag = found = _tags(data, opening.start(), opening[0])
+        yield from found
         at = max(tag.end, opening.end())
         if tag.closers == _RAW:
             raw = _END_OF_RAW.search(data, at)
@@ -98,17 +100,17 @@ def tags(data: bytes) -> Iterator[Tag]:
 _RAW = frozenset(["raw"])
 
 
-def _tag(data: bytes, start: int, opening: bytes) -> Tag:
-    """Return the tag that begins at `start`; an unknown one if it is not closed."""
-    if opening.startswith(b"<?"):
-        return Tag(start, start + len(opening), Action.UNKNOWN)
-    end = _end(data, start, opening)
+def _tags(data: bytes, start: int, opening: bytes) -> list[Tag]:
+    """Return the tag that begins at `start`, one for each of its statements; an unknown one if it is not closed."""
+    end = None if opening.startswith(b"<?") else _end(data, start, opening)
     if end is None:
-        return Tag(start, start + len(opening), Action.UNKNOWN)
+        return [Tag(start, start + len(opening), Action.UNKNOWN)]
     closing = _CLOSING.get(opening, b"}}")
     inner = data[start + len(opening) : end - len(closing)]
-    read = {b"{%": _jinja, b"<%": _erb, b"{{": _braces, b"{#": _comment}.get(opening, _value)
-    return read(start, end, inner)
+    if opening == b"<%":
+        return list(_erb(start, end, inner))
+    read = {b"{%": _jinja, b"{{": _braces, b"{#": _comment}.get(opening, _value)
+    return [read(start, end, inner)]
 
 
 def _end(data: bytes, start: int, opening: bytes) -> int | None:
@@ -169,6 +171,9 @@ _JINJA = {
     "for": Action.LOOP,
     "with": Action.SCOPE,
     "macro": Action.HIDDEN,
+    "block": Action.DEFAULT,
+    "break": Action.JUMP,
+    "continue": Action.JUMP,
     "comment": Action.HIDDEN,
     "elif": Action.BRANCH,
     "elseif": Action.BRANCH,
@@ -199,7 +204,7 @@ def _jinja(start: int, end: int, inner: bytes) -> Tag:
     return Tag(start, end, action, closers, before, after, is_silent=action is not Action.VALUE)
 
 
-_GO = re.compile(r"(if|with|range|else|end|define|block|template|break|continue|return|macro)\b(?!\s*[=|.(\[+-])(.*)", re.S)
+_GO = re.compile(r"(if|with|range|else|end|define|block|template|break|continue|return)\b(?!\s*[=|\[+]|[.(-])(.*)", re.S)
 _ASSIGNMENT = re.compile(r"\$\w*(?:\s*,\s*\$\w+)?\s*:?=(?!=)")
 _SECTION = re.compile(r"([#^/])\s*([\w.@-]*)")
 _GO_ACTIONS = {
@@ -207,6 +212,9 @@ _GO_ACTIONS = {
     "with": Action.CHOICE,
     "range": Action.LOOP,
     "define": Action.HIDDEN,
+    "block": Action.DEFAULT,
+    "break": Action.JUMP,
+    "continue": Action.JUMP,
     "template": Action.VALUE,
     "end": Action.CLOSE,
 }
@@ -257,18 +265,31 @@ _ERB_CLOSE = re.compile(r"(end|fi|done|esac|\}\s*\)?)\s*;?$")
 _BODY = re.compile(r"(?:\bdo|\{)(?:\s*\|[^|]*\|)?$")
 
 
-def _erb(start: int, end: int, inner: bytes) -> Tag:
-    """Return a tag `<% %>`, in which there is Ruby, JavaScript or shell."""
-    if inner[:1] == b"%":
-        return Tag(start, end, Action.UNKNOWN)
+_RUBY_COMMENTS = re.compile(r"^=begin\b.*?^=end\b[^\n]*|^\s*#[^\n]*", re.MULTILINE | re.DOTALL)
+
+
+def _erb(start: int, end: int, inner: bytes) -> Iterator[Tag]:
+    """Yield a tag `<% %>`, in which there is Ruby, JavaScript or shell, once for each line of it."""
     after = Trim.NEWLINE if inner[-1:] == b"-" else Trim.NOTHING
-    if inner[:1] == b"=":
-        text = inner[1:].rstrip(b"-").decode("latin-1").strip()
-        action = Action.UNKNOWN if _BODY.search(text) else Action.VALUE
-        return Tag(start, end, action, after=after)
-    text = inner.removeprefix(b"-").removesuffix(b"-").decode("latin-1").strip()
-    action, closers = (Action.NOTHING, frozenset[str]()) if inner.startswith(b"#") else _statement(text)
-    return Tag(start, end, action, closers, after=after, is_silent=True)
+    text = inner.removeprefix(b"-").removesuffix(b"-").decode("latin-1")
+    if inner[:1] == b"%":
+        yield Tag(start, end, Action.UNKNOWN)
+    elif inner[:1] == b"=":
+        action = Action.UNKNOWN if _BODY.search(text.strip()) else Action.VALUE
+        yield Tag(start, end, action, after=after)
+    elif inner[:1] == b"#":
+        yield Tag(start, end, Action.NOTHING, after=after, is_silent=True)
+    else:
+        lines = re.sub(r";\s*\n\s*(then|do)\b", r"; \1", _RUBY_COMMENTS.sub("", text)).split("\n")
+        *statements, last = [line.strip() for line in lines if line.strip()] or [""]
+        for statement in statements:
+            action, closers = _statement(statement)
+            yield Tag(start, start, action, closers, is_silent=True)
+        action, closers = _statement(last)
+        yield Tag(start, end, action, closers, after=after, is_silent=True)
+
+
+_JUMP = re.compile(r"(?:next|break|continue)(?:\s+(?:if|unless)\b.*)?;?$")
 
 
 def _statement(text: str) -> tuple[Action, frozenset[str]]:
@@ -287,6 +308,8 @@ def _statement(text: str) -> tuple[Action, frozenset[str]]:
         return Action.LOOP, frozenset(["end", "done"] if not text.endswith("{") else ["}"])
     if _BODY.search(text):
         return Action.LOOP, frozenset(["end"] if not re.search(r"\{(?:\s*\|[^|]*\|)?$", text) else ["}", "})"])
+    if _JUMP.match(text):
+        return Action.JUMP, frozenset()
     if _ERB_ASSIGNMENT.match(text) and not _OUTPUT_OR_JUMP.search(text):
         return Action.NOTHING, frozenset()
     return (Action.UNKNOWN if text else Action.NOTHING), frozenset()

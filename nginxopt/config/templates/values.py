@@ -56,12 +56,13 @@ def value(place: Place, scheme: int, number: int) -> str:
     """Return the value of the tag `number` in a place, for one of the `SCHEMES`."""
     choices = candidates(place)
     chosen = choices[(scheme if scheme < _ALIKE else scheme + number * (scheme - _ALIKE + 1)) % len(choices)]
-    return chosen or f"{MARK}-{number}-"
+    chosen = chosen.strip('"') if place.is_quoted else chosen
+    return chosen or ("" if place.is_quoted and scheme else f"{MARK}-{number}-")
 
 
 def candidates(place: Place) -> tuple[str, ...]:
     """Return the values for a place; an empty one stands for the mark."""
-    if place.before or place.after:
+    if place.before or place.after or (place.directive == "listen" and "port" in place.tag.lower()):
         return _parts(place)
     if place.index == 0 or place.directive in ("server_name", "allow", "deny"):
         return _first(place.directive)
@@ -71,7 +72,7 @@ def candidates(place: Place) -> tuple[str, ...]:
 
 
 def _parts(place: Place) -> tuple[str, ...]:
-    if place.before.endswith(":"):
+    if place.before.endswith(":") or (place.directive == "listen" and "port" in place.tag.lower()):
         return _PORTS
     if place.before.endswith("//") or place.after.startswith(":"):
         return _HOSTS
