@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,11 +12,11 @@ from nginxopt.config.configuration import Config
 from nginxopt.config.declarations import declarations
 from nginxopt.config.filesystem import Files
 from nginxopt.config.reader import File
-from nginxopt.config.templates.placing import Header, placed
-from nginxopt.config.templates.readings import Reading, readings
+from nginxopt.config.templates.placing import Header, Placed, placed
+from nginxopt.config.templates.readings import Reading, structures
 from nginxopt.config.templates.rendering import Rendered
 from nginxopt.config.templates.structure import Template, Unreadable, Value, read_template
-from nginxopt.config.templates.values import value
+from nginxopt.config.templates.values import MIXED, candidates, value
 from nginxopt.config.templating import TemplateError, is_template, refusal
 from nginxopt.config.unread import is_unread, unread
 from nginxopt.errors import InputError
@@ -38,6 +38,20 @@ class Reread:
     config: Config
     files: Mapping[str, Rendered]
 
+    @property
+    def values(self) -> frozenset[tuple[str, int]]:
+        """The values that it has: their paths and numbers."""
+        return frozenset((path, written.value.number) for path, file in self.files.items() for written in file.values)
+
+
+def _covering(written: list[tuple[Reading, frozenset[tuple[str, int]]]]) -> Iterator[Reading]:
+    """Yield readings that have all values together, the one with most of the others first."""
+    missing = frozenset[tuple[str, int]]().union(*(values for _, values in written))
+    while missing:
+        reading, values = max(written, key=lambda item: len(missing & item[1]))
+        yield reading
+        missing -= values
+
 
 class Templates:
     """The templates of a configuration.
@@ -53,6 +67,7 @@ class Templates:
         self._name = name
         self._data = data
         self._templates: dict[str, Template | None] = {}
+        self._candidates = 0
         self._sources: dict[str, Source] = {}
         self.paths: list[str] = []
         self.headers: dict[str, set[Span]] = {}
@@ -74,8 +89,20 @@ class Templates:
         known: set[str] = set()
         while len(known) < len(self.files):  # an include in a branch may lead to further templates
             known = {*self.files}
-            rereads += filter(None, map(self._further, list(readings(self.files.values()))[1:]))
+            rereads += filter(None, map(self._further, list(structures(self.files.values()))[1:]))
+        rereads += [self.read(reading) for reading in self._with_values(rereads)]
         return tuple(rereads)
+
+    def _with_values(self, rereads: list[Reread]) -> Iterator[Reading]:
+        """Yield some of the readings with further schemes of values, until each value was read with each scheme."""
+        if not self._candidates:
+            return
+        schemes = self._candidates + MIXED
+        written = [(reread.reading, reread.values) for reread in rereads if not reread.reading.drops_newlines]
+        chosen = list(_covering(written))
+        for scheme in range(1, schemes):
+            yield from (replace(reading, scheme=scheme, schemes=schemes) for reading in chosen)
+        yield from (replace(reading, is_veiled=True) for reading in chosen)
 
     def _further(self, reading: Reading) -> Reread | None:
         """Return a reading; None for one with dropped line ends that is no configuration, as its engine keeps them."""
@@ -122,6 +149,26 @@ class Templates:
         self.paths += [file.path for file in config.files if file.path not in self.paths]
         return Reread(reading, replace(config, origin=self._files), files.rendered)
 
+    def rendered(self, template: Template, reading: Reading) -> Rendered:
+        """Return what a template writes in a reading; add its directives with values to `headers`."""
+        marked = _placed(template, reading)
+        headers = self.headers.setdefault(template.source.path, set())
+        parts: list[tuple[int, int, bytes, Value | None]] = [
+            (start, end, unread(), value_) for start, end, value_ in marked.unread
+        ]
+        number = 0
+        for header in marked.headers:
+            headers.add(header.span)
+            if reading.is_veiled and _is_setting(header):
+                parts.append((header.start, header.end, unread(header.name), header.words[0].value))
+                continue
+            for word in header.words:
+                number += 1
+                self._candidates = max(self._candidates, len(candidates(word.place)))
+                text = value(word.place, reading.scheme, number, reading.schemes)
+                parts.append((word.start, word.end, text.encode(), word.value))
+        return marked.rendered.replaced(sorted(parts, key=lambda part: part[0]))
+
     def template(self, path: str, data: bytes) -> Template | None:
         """Return a file as a template, None if it is none. Raises `InputError` for a tag that is not understood."""
         if path not in self._templates:
@@ -150,8 +197,7 @@ class _Written:
         if template is None:
             return data
         if path not in self.rendered:
-            headers = self._templates.headers.setdefault(path, set())
-            self.rendered[path] = _rendered(template, self._reading, headers)
+            self.rendered[path] = self._templates.rendered(template, self._reading)
         return self.rendered[path].data
 
     def read(self, path: str) -> bytes:
@@ -169,29 +215,14 @@ class _Written:
         return self._templates._files.identity(path)
 
 
-def _rendered(template: Template, reading: Reading, headers: set[Span]) -> Rendered:
-    """Return what a template writes in a reading; add the directives with values to `headers`."""
+def _placed(template: Template, reading: Reading) -> Placed:
     path = template.source.path
     try:
-        marked = placed(
-            template, lambda block: reading.option(path, block), drops_newlines=reading.drops_newlines
-        )
+        return placed(template, lambda block: reading.option(path, block), drops_newlines=reading.drops_newlines)
     except Unreadable as tag:
         raise refusal(template.source, tag.tag, tag.because) from None
     except InputError as error:
         raise _broken(template, error) from None
-    parts: list[tuple[int, int, bytes, Value | None]] = [
-        (start, end, unread(), value_) for start, end, value_ in marked.unread
-    ]
-    for header in marked.headers:
-        headers.add(header.span)
-        if reading.is_veiled and _is_setting(header):
-            parts.append((header.start, header.end, unread(header.name), header.words[0].value))
-            continue
-        for word in header.words:
-            text = value(word.place, reading.scheme, word.value.number)
-            parts.append((word.start, word.end, text.encode(), word.value))
-    return marked.rendered.replaced(sorted(parts, key=lambda part: part[0]))
 
 
 _KEPT = {"root", "alias", "server_name"}

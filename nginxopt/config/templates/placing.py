@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from nginxopt.config.templates.rendering import Rendered, Writer, render
 from nginxopt.config.templates.structure import Block, Template, Unreadable, Value
 from nginxopt.config.tokens import Statement, statements
 from nginxopt.config.unread import unread
-from nginxopt.text import Source, Span, decode
+from nginxopt.text import Source, Span, decode, encode
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -26,6 +26,7 @@ class Place:
         is_quoted: Whether the word is in quotes.
         opens: Whether the directive has a block.
         tag: The tag as it is written.
+        others: The words that the template has in the same place elsewhere, without what is around the value.
     """
 
     directive: str
@@ -36,6 +37,7 @@ class Place:
     is_quoted: bool
     opens: bool
     tag: str
+    others: tuple[str, ...]
 
 
 class Word(NamedTuple):
@@ -141,6 +143,7 @@ class _Placing:
         self._rendered = rendered
         self._read = read
         self._pattern = re.compile(re.escape(mark).encode() + rb"(\d+)-")
+        self._known = _known_words(read, self._pattern)
 
     def placed(self) -> Placed:
         """Return the text with the places of its values."""
@@ -169,15 +172,17 @@ class _Placing:
             for mark in self._pattern.finditer(data, word.start, word.end):
                 before, after = data[word.start : mark.start()], data[mark.end() : word.end]
                 value = self._rendered.values[int(mark[1])].value
+                around = decode(before[word.quoted :]), decode(after[: len(after) - word.quoted])
+                name = str(statement.words[0])
                 place = Place(
-                    str(statement.words[0]),
+                    name,
                     index - 1,
                     count,
-                    decode(before[word.quoted :]),
-                    decode(after[: len(after) - word.quoted]),
+                    *around,
                     word.quoted,
                     statement.kind == "{",
                     self._template.source.text(value.span),
+                    _others(self._known, name, index, around),
                 )
                 yield Word(mark.start(), mark.end(), value, place)
 
@@ -188,3 +193,36 @@ class _Placing:
         span = Span(min(*starts, *(word.value.span.start for word in words), last), last)
         name = str(statement.words[0])
         return Header(statement.start, statement.end, name, span, words, statement.kind == "{")
+
+
+_HOST = re.compile(r"(?:https?|grpcs?)://([\w.-]+)")
+_SERVERS = ("upstream", 1)
+_MOST_OTHERS = 4
+
+_Kind = tuple[str, int]
+
+
+def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Kind, dict[str, None]]:
+    """Return the words without values by the place where they stand; hosts that are passed to are names of upstreams."""
+    known: dict[_Kind, dict[str, None]] = {}
+    for statement in read:
+        name = str(statement.words[0])
+        for index, word in enumerate(statement.words):
+            if index and not mark.search(encode(word)):
+                known.setdefault((name, index), {})[str(word)] = None
+                if name.endswith("_pass"):
+                    known.setdefault(_SERVERS, {}).update(dict.fromkeys(_HOST.findall(word)))
+    return known
+
+
+def _others(known: Mapping[_Kind, Mapping[str, None]], name: str, index: int, around: tuple[str, str]) -> tuple[str, ...]:
+    """Return what words of the same place have between two texts."""
+    words = [*known.get((name, index), ())]
+    if name.endswith("_pass"):
+        servers = known.get(_SERVERS, ())
+        words += servers if around[0].endswith("//") else [f"http://{server}" for server in servers]
+    before, after = around
+    fitting = (word for word in words if word.startswith(before) and word.endswith(after))
+    parts = [word[len(before) : len(word) - len(after)] for word in fitting]
+    parts += words if before.endswith("//") else []
+    return tuple(part for part in parts if part and not re.search(r"[\s;{}\"']", part))[:_MOST_OTHERS]

@@ -2,7 +2,8 @@
 
 What holds in all of them is taken to hold whatever the blocks and values are. There are readings with the n-th option
 everywhere; with each option of each block alone, where it can be seen, beside the first and beside the last options of
-all others; with several options at random; and with each scheme of values.
+all others; and with several options at random. These are read with further schemes of values until each tag was read
+with each of its values.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 from random import Random
 
 from nginxopt.config.templates.structure import Block, Template
-from nginxopt.config.templates.values import SCHEMES
 
 _RANDOM = 12
 """The number of readings with options at random."""
@@ -29,6 +29,7 @@ class Reading:
         usual: The number of the option of all blocks but those of `options`; the last one if a block has fewer.
         options: The options of blocks, by the path of their file and their number.
         scheme: The scheme of values.
+        schemes: The number of schemes.
         is_veiled: Whether directives that have values are taken to be unread.
         drops_newlines: Whether line ends behind control tags are dropped, as some engines do.
     """
@@ -36,6 +37,7 @@ class Reading:
     usual: int = 0
     options: Mapping[tuple[str, int], int] = field(default_factory=dict)
     scheme: int = 0
+    schemes: int = 1
     is_veiled: bool = False
     drops_newlines: bool = False
 
@@ -48,26 +50,23 @@ LAST = 1_000_000
 """More options than a block has."""
 
 
-def readings(templates: Iterable[Template]) -> Iterator[Reading]:
-    """Yield the readings of some templates; the first one has the first options."""
+def structures(templates: Iterable[Template]) -> Iterator[Reading]:
+    """Yield the readings of some templates with the first scheme of values; the first one has the first options."""
     templates = list(templates)
     most = max((len(block.options) for template in templates for block in template.blocks), default=1)
     yield Reading()
-    yield Reading(is_veiled=True)
-    for scheme in range(1, SCHEMES):
-        yield Reading(scheme=scheme)
     if most == 1:
         return
     yield Reading(drops_newlines=True)
     for usual in range(1, most):
-        yield Reading(usual=usual, scheme=usual % SCHEMES)
+        yield Reading(usual=usual)
     alone = list(_alone(templates))
-    for number, options in enumerate(alone):
+    for options in alone:
         if any(options.values()):
-            yield Reading(options=options, scheme=number % SCHEMES)
+            yield Reading(options=options)
     if len(alone) <= _MOST_ALONE:
-        for number, options in enumerate(alone):
-            yield Reading(LAST, options, scheme=number % SCHEMES)
+        for options in alone:
+            yield Reading(LAST, options)
     yield from _at_random(templates)
 
 
@@ -84,6 +83,6 @@ def _alone(templates: Iterable[Template]) -> Iterator[dict[tuple[str, int], int]
 def _at_random(templates: Iterable[Template]) -> Iterator[Reading]:
     random = Random(12)  # noqa: S311 - the same ones each time
     blocks = [(template.source.path, block) for template in templates for block in template.blocks]
-    for number in range(_RANDOM):
+    for _ in range(_RANDOM):
         options = {(path, block.number): random.randrange(len(block.options)) for path, block in blocks}
-        yield Reading(0, options, number % SCHEMES)
+        yield Reading(0, options)

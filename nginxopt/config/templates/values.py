@@ -14,10 +14,10 @@ from nginxopt.config.templates.placing import Place
 
 MARK = "nginxopt-tag"
 
-SCHEMES = 12
-"""The number of ways to give values to all tags: in the first ones all tags have the same, in the others not."""
+MIXED = 3
+"""The number of schemes in which the tags of a place have different values."""
 
-_ALIKE = 9
+_MOST = 24
 
 _TYPES = {
     "size": ("4k", "0", "1", "8k", "64k", "1m", "16m", "1g"),
@@ -25,13 +25,24 @@ _TYPES = {
     "number": ("4", "0", "1", "2", "64", "512", "1024", "100000"),
     "number size": ("4", "0", "1", "8", "16", "64", "256", "1024"),
 }
-_HOSTS = ("", "beta.example.com", "10.0.0.1", "127.0.0.1", "localhost", "gamma", "delta.internal", "a.b")
-_PORTS = ("8080", "80", "443", "9000", "3000", "8443", "5000", "1")
+_HOSTS = ("", "beta.example.com", "10.0.0.1", "127.0.0.1", "localhost", "gamma", "delta.internal", "$beta")
+_PORTS = ("8080", "80", "443", "9000", "3000", "8443")
 _AMOUNTS = ("10", "0", "1", "2", "32", "100", "1000", "60")
 _NAMES = ("", "beta", "/srv/beta", "1", "0", "on", "off", "x.y", "$http_x_beta")
-_PARTS = ("", "beta", "1", "a.b", "0", "gamma-2", "delta", "b/c")
-_OPTIONS = (" ", "ssl", "default_server", "on", "off", "always", "permanent", "x=1")
+_PARTS = ("", "beta", "1", "a.b", "0", "gamma-2", "b/c", "$beta", "(.*)")
+_OPTIONS = (" ", "ssl", "default_server", "http2", "ssl http2", "quic", "reuseport", "proxy_protocol", "backlog=8192")
+_SERVER_OPTIONS = (" ", "backup", "down", "weight=2", "max_fails=0", "resolve")
+_FLAGS = (" ", "permanent", "redirect", "last", "break")
 _LISTENS = ("8080", "80", "443", "127.0.0.1:8080", "[::]:80", "*:443", "localhost:9000", "unix:/run/beta.sock")
+_PATTERNS = ("", "^/beta/(.*)$", "/beta", "^", "^/(.*)$", "\\.php$", "^/(a)(b)(?<beta>c)", "$http_x_beta", "1", "POST")
+_OPERATORS = ("=", "!=", "~", "~*", "!~", "!~*")
+_MODIFIERS = ("=", "~", "~*", "^~")
+_REQUEST_HEADERS = ("", "Host", "Connection", "Upgrade", "X-Real-IP", "X-Forwarded-For")
+_RESPONSE_HEADERS = (
+    *("", "Strict-Transport-Security", "X-Frame-Options", "X-Content-Type-Options", "Cache-Control", "Expires"),
+    *("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Vary", "Content-Security-Policy"),
+)
+_FILES = ("/etc/ssl/beta.pem", "/etc/letsencrypt/live/beta.example.com/fullchain.pem", "$ssl_beta", "beta.pem")
 
 _WHOLE = {
     "listen": _LISTENS,
@@ -42,7 +53,7 @@ _WHOLE = {
     "proxy_http_version": ("1.1", "1.0", "2"),
     "worker_processes": ("auto", "1", "2", "4", "64"),
     "access_log": ("/var/log/nginx/beta.log", "off", "/dev/stdout", "/var/log/nginx/$host.log", "syslog:server=10.0.0.1"),
-    "error_log": ("/var/log/nginx/beta.log", "stderr", "/dev/null", "off"),
+    "error_log": ("/var/log/nginx/beta.log", "stderr", "/dev/stderr", "/dev/null", "off", "syslog:server=10.0.0.1"),
     "allow": ("10.0.0.0/8", "all", "127.0.0.1", "203.0.113.7", "2001:db8::/32", "0.0.0.0/0"),
     "deny": ("10.0.0.0/8", "all", "127.0.0.1", "203.0.113.7", "2001:db8::/32", "0.0.0.0/0"),
     "location": ("/beta", "/", "/beta/", "= /", "@beta", "/static/"),
@@ -52,28 +63,63 @@ _WHOLE = {
 }  # fmt: skip
 
 
-def value(place: Place, scheme: int, number: int) -> str:
-    """Return the value of the tag `number` in a place, for one of the `SCHEMES`."""
+_FURTHER = {
+    "listen": _OPTIONS,
+    "server": _SERVER_OPTIONS,
+    "proxy_set_header": ("", "close", "$http_x_beta", '""', "upgrade", "$connection_upgrade", "keep-alive", "$host"),
+    "add_header": ("", "1", "$http_x_beta", "always", '""', "no-cache", "*", "nosniff", "true"),
+    "error_page": ("/beta.html", "=200", "@beta", "404", "http://beta.example.com/"),
+    "try_files": ("/beta", "=404", "$uri", "@beta", "/index.php?$args", "$uri/"),
+    "access_log": ("combined", " ", "buffer=64k", "if=$beta", "gzip", "off"),
+    "error_log": ("warn", "debug", "info", "error", "notice", "crit"),
+    "return": ("", "https://$host$request_uri", "/beta", "https://beta.example.com/", "$scheme://beta$uri"),
+}
+_AT = {
+    ("if", 1): _OPERATORS,
+    ("if", 2): _PATTERNS,
+    ("rewrite", 0): _PATTERNS,
+    ("rewrite", 1): ("/beta", "https://beta.example.com/", "/beta/$1", "/beta?", "$scheme://beta$uri", "/index.php"),
+    ("rewrite", 2): _FLAGS,
+    ("location", 1): ("/beta", *_PATTERNS[1:]),
+    ("proxy_set_header", 0): _REQUEST_HEADERS,
+    ("add_header", 0): _RESPONSE_HEADERS,
+    ("ssl_certificate", 0): _FILES,
+    ("ssl_certificate_key", 0): _FILES,
+    ("set", 0): ("$beta", "$host", "$1"),
+}
+"""The values of places, by the name of the directive and the number of the argument."""
+
+
+def value(place: Place, scheme: int, number: int, schemes: int) -> str:
+    """Return the value of the tag `number` in a place, for one of the `schemes`, of which the last ones are mixed."""
     choices = candidates(place)
-    chosen = choices[(scheme if scheme < _ALIKE else scheme + number * (scheme - _ALIKE + 1)) % len(choices)]
+    mixed = scheme - (schemes - MIXED) + 1
+    chosen = choices[(scheme if mixed <= 0 else scheme + number * mixed) % len(choices)]
     chosen = chosen.strip('"') if place.is_quoted else chosen
     return chosen or ("" if place.is_quoted and scheme else f"{MARK}-{number}-")
 
 
 def candidates(place: Place) -> tuple[str, ...]:
-    """Return the values for a place; an empty one stands for the mark."""
-    if place.before or place.after or (place.directive == "listen" and "port" in place.tag.lower()):
+    """Return the values for a place, each once; an empty one stands for the mark."""
+    return tuple(dict.fromkeys([*_usual(place), *place.others]))[:_MOST]
+
+
+def _usual(place: Place) -> tuple[str, ...]:
+    is_port = place.before.endswith(":") or (place.directive == "listen" and "port" in place.tag.lower())
+    if is_port and not place.after:
+        return _PORTS
+    if place.before or place.after:
         return _parts(place)
+    if place.directive == "location" and place.count > 1 and place.index == 0:
+        return _MODIFIERS
+    if (place.directive, place.index) in _AT:
+        return _AT[place.directive, place.index]
     if place.index == 0 or place.directive in ("server_name", "allow", "deny"):
         return _first(place.directive)
-    if place.count > 1 and place.index > 0:
-        return _further(place)
-    return _NAMES
+    return _further(place)
 
 
 def _parts(place: Place) -> tuple[str, ...]:
-    if place.before.endswith(":") or (place.directive == "listen" and "port" in place.tag.lower()):
-        return _PORTS
     if place.before.endswith("//") or place.after.startswith(":"):
         return _HOSTS
     if place.before.endswith("=") or re.match(r"[kKmMgGsmhdwyr/]+(?:$|;)", place.after):
@@ -83,23 +129,20 @@ def _parts(place: Place) -> tuple[str, ...]:
 
 @cache
 def _first(directive: str) -> tuple[str, ...]:
-    if directive in _WHOLE:
-        return _WHOLE[directive]
-    declared = declarations(directive)
-    for declaration in declared:
+    return _WHOLE.get(directive) or _declared(directive) or _NAMES
+
+
+def _further(place: Place) -> tuple[str, ...]:
+    usual = ("", "close", "$http_x_beta", '""', "off", "always", "1", "no-cache", "all")
+    return _FURTHER.get(place.directive) or _declared(place.directive) or usual
+
+
+@cache
+def _declared(directive: str) -> tuple[str, ...]:
+    """Return the values that nginx declares for a directive; none if it does not."""
+    for declaration in declarations(directive):
         if declaration.values in _TYPES:
             return _TYPES[declaration.values]
         if "|" in declaration.values:
             return tuple(declaration.values.split("|"))
-    return _NAMES
-
-
-def _further(place: Place) -> tuple[str, ...]:
-    if place.directive in ("listen", "server", "rewrite"):
-        return _OPTIONS
-    types = {declaration.values for declaration in declarations(place.directive)}
-    known = next((_TYPES[name] for name in _TYPES if name in types), None)
-    if known is not None:
-        return known
-    listed = next((name.split("|") for name in types if "|" in name), None)
-    return tuple(listed) if listed else ("", "close", "$http_x_beta", '""', "off", "always", "1", "no-cache", "all")
+    return ()
