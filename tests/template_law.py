@@ -32,6 +32,9 @@ from tests.rulepages import examples
 NAME = "nginx.conf"
 
 _MOST_VALUES = 40
+_MOST_OTHERS = 3
+_REFUSED = "pattern-refused"
+"""The rule that says that nginx refuses a value."""
 
 Found = tuple[str, int, str]
 """A rule, the line of a finding, and its message without line numbers."""
@@ -74,28 +77,25 @@ def _with_words(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
 
 
 def _with_blocks(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
-    """Yield an example with each directive in a condition, beside another one, and in a loop."""
+    """Yield an example with each directive, on lines of its own, in a condition, beside another one, and in a loop."""
     for directive in _directives(text):
         start, end = directive.span.start, directive.span.end
         own = text[start:end]
         gap = b"\n" * own.count(b"\n")
         place = f"{directive.line}: {directive.name}"
-        yield (
-            f"{place} if",
-            _put(text, start, end, b"{% if x %}" + own + b"{% endif %}"),
-            (text, _put(text, start, end, gap)),
-        )
-        yield (
-            f"{place} for",
-            _put(text, start, end, b"{% for x in y %}" + own + b"{% endfor %}"),
-            (text, _put(text, start, end, gap), _put(text, start, end, own + own.replace(b"\n", b" "))),
-        )
-        for other in _like(str(directive.name))[:3]:
+
+        def put(new: bytes, start: int = start, end: int = end) -> bytes:
+            return _put(text, start, end, b"\n" + new + b"\n")
+
+        yield f"{place} if", put(b"{% if x %}" + own + b"{% endif %}"), (put(own), put(gap))
+        twice = own + own.replace(b"\n", b" ")
+        yield f"{place} for", put(b"{% for x in y %}" + own + b"{% endfor %}"), (put(own), put(gap), put(twice))
+        for other in _like(str(directive.name))[:_MOST_OTHERS]:
             if b"\n" not in other and own != other:
                 yield (
                     f"{place} else",
-                    _put(text, start, end, b"{% if x %}" + own + b"\n{% else %}" + other + b"{% endif %}"),
-                    (_put(text, end, end, b"\n"), _put(text, start, end, gap + b"\n" + other)),
+                    put(b"{% if x %}" + own + b"\n{% else %}" + other + b"{% endif %}"),
+                    (put(own + b"\n"), put(gap + b"\n" + other)),
                 )
 
 
@@ -175,8 +175,10 @@ def broken(case: Case, rules: Iterable[str]) -> Iterator[str]:
         if not in_template:
             return
         try:
-            in_file = found(judged(load_text(data, NAME, missing_ok=True), case.target, rules))
+            in_file = found(judged(load_text(data, NAME, missing_ok=True), case.target, [*rules, _REFUSED]))
         except InputError:
+            continue
+        if any(rule == _REFUSED for rule, _, _ in in_file - in_template):
             continue
         for rule, line, message in sorted(in_template - in_file):
             if data.split(b"\n")[line - 1].strip():  # else its place is not there

@@ -57,6 +57,7 @@ _WHOLE = {
     "allow": ("10.0.0.0/8", "all", "127.0.0.1", "203.0.113.7", "2001:db8::/32", "0.0.0.0/0"),
     "deny": ("10.0.0.0/8", "all", "127.0.0.1", "203.0.113.7", "2001:db8::/32", "0.0.0.0/0"),
     "location": ("/beta", "/", "/beta/", "= /", "@beta", "/static/"),
+    "set_real_ip_from": ("10.0.0.0/8", "127.0.0.1", "0.0.0.0/0", "2001:db8::/32", "unix:"),
     "resolver": ("10.0.0.2", "127.0.0.11", "[::1]", "dns.example.com"),
     "root": ("/srv/beta", "/", "html", "/usr/share/nginx/html", "$beta"),
     "alias": ("/srv/beta", "/srv/beta/", "/", "$beta"),
@@ -78,7 +79,7 @@ _AT = {
     ("if", 1): _OPERATORS,
     ("if", 2): _PATTERNS,
     ("rewrite", 0): _PATTERNS,
-    ("rewrite", 1): ("/beta", "https://beta.example.com/", "/beta/$1", "/beta?", "$scheme://beta$uri", "/index.php"),
+    ("rewrite", 1): ("/beta", "https://beta.example.com/", "/beta/$1", "/beta?", "$1", "$scheme://beta$uri", "/index.php"),
     ("rewrite", 2): _FLAGS,
     ("location", 1): ("/beta", *_PATTERNS[1:]),
     ("proxy_set_header", 0): _REQUEST_HEADERS,
@@ -93,8 +94,8 @@ _AT = {
 def value(place: Place, scheme: int, number: int, schemes: int) -> str:
     """Return the value of the tag `number` in a place, for one of the `schemes`, of which the last ones are mixed."""
     choices = candidates(place)
-    mixed = scheme - (schemes - MIXED) + 1
-    chosen = choices[(scheme if mixed <= 0 else scheme + number * mixed) % len(choices)]
+    mixed = max(0, scheme - (schemes - MIXED) + 1) if scheme else 0
+    chosen = choices[(scheme + number * mixed) % len(choices)]
     chosen = chosen.strip('"') if place.is_quoted else chosen
     return chosen or ("" if place.is_quoted and scheme else f"{MARK}-{number}-")
 
