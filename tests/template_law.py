@@ -68,7 +68,7 @@ def _with_words(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
         for index, word in enumerate(directive.args):
             if "_by_lua" in directive.name:
                 continue
-            values = _words()[str(directive.name), index][:_MOST_VALUES]
+            values = _words()[str(directive.name), index, len(directive.args)][:_MOST_VALUES]
             yield (
                 f"{directive.line}: {directive.name} {index}",
                 _put(text, word.start, word.end, b"{{ x }}"),
@@ -107,13 +107,13 @@ def _texts() -> tuple[bytes, ...]:
 
 
 @cache
-def _words() -> dict[tuple[str, int], tuple[bytes, ...]]:
-    """The words of each place in all examples, by the name of the directive and the number of the argument."""
-    words: defaultdict[tuple[str, int], dict[bytes, None]] = defaultdict(dict)
+def _words() -> dict[tuple[str, int, int], tuple[bytes, ...]]:
+    """The words of each place in all examples, by directive, number of the argument, and number of arguments."""
+    words: defaultdict[tuple[str, int, int], dict[bytes, None]] = defaultdict(dict)
     for text in _texts():
         for directive in _directives(text):
             for index, word in enumerate(directive.args):
-                words[str(directive.name), index][text[word.start : word.end]] = None
+                words[str(directive.name), index, len(directive.args)][text[word.start : word.end]] = None
     return {place: tuple(values) for place, values in words.items()}
 
 

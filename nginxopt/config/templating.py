@@ -1,4 +1,4 @@
-"""Detects templates, from which another program generates a configuration.
+"""Detects templates, from which another program generates a configuration; `templates` reads them for `lint`.
 
 A template that does not parse is rejected as a template, at its first tag, instead of at the brace that confuses the
 parser. A template that parses is read, with these exceptions, because a finding in an unfinished configuration may be

@@ -66,7 +66,9 @@ class Judge:
         """Return the findings of some rules; of all of them if one is about comments, which hide those of others."""
         if ids is None or ids & {UNUSED, FAULTY}:
             return self._judged(config)
-        return replace(self, rules=tuple(selected for selected in self.rules if selected.rule.id in ids))._judged(config)
+        return replace(self, rules=tuple(selected for selected in self.rules if selected.rule.id in ids))._judged(
+            config
+        )
 
     def _judged(self, config: Config) -> Linted:
         linted = lint(config, self.rules, self.target, self.host, self.around)

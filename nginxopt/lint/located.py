@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from nginxopt.config.templates import Rendered, Reread, Template, Templates
 from nginxopt.errors import InputError
-from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Related
 from nginxopt.lint.witness import Witness
 from nginxopt.text import Change, Edit, Source, Span
 
@@ -88,7 +88,12 @@ class View:
         fix = self._fix(finding.fix, source, span) if finding.fix else None
         by_hand = f"{finding.fix.title} by hand: a tag of the template is in the way" if finding.fix else ""
         located = replace(
-            finding, source=source, span=span, related=known, fix=fix, help=finding.help if fix or not by_hand else by_hand
+            finding,
+            source=source,
+            span=span,
+            related=known,
+            fix=fix,
+            help=finding.help if fix or not by_hand else by_hand,
         )
         return Located(replace(diagnostic, finding=located))
 
@@ -115,7 +120,7 @@ class View:
     def _touches(self, path: str, span: Span) -> bool:
         """Return whether a place is one of a directive whose words are not all known."""
         return any(
-            span.start < header.end and header.start < span.end or span == header
+            (span.start < header.end and header.start < span.end) or span == header
             for header in self._templates.headers.get(path, ())
         )
 
@@ -147,4 +152,3 @@ class View:
         before = rendered.data[edit.span.start : edit.span.end]
         after = template.source.data[span.start : span.end]
         return before == after and not self._touches(template.source.path, span)
-

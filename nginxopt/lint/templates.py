@@ -105,4 +105,6 @@ class _Survey:
         """Keep the errors that all readings have."""
         located = [error for error in map(view.error, linted.errors) if error is not None]
         errors = {error.render(): error for error in located}
-        self._errors = errors if not self._views else {text: self._errors[text] for text in self._errors if text in errors}
+        self._errors = (
+            errors if not self._views else {text: self._errors[text] for text in self._errors if text in errors}
+        )

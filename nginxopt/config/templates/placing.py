@@ -13,6 +13,7 @@ from nginxopt.config.tokens import Statement, statements
 from nginxopt.config.unread import unread
 from nginxopt.text import Source, Span, decode, encode
 
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A value in a word of a directive.
@@ -50,7 +51,7 @@ class Word(NamedTuple):
 
 
 class Header(NamedTuple):
-    """The words of a directive with values, up to and with its `;` or `{`; `span` is that of the words in the template."""
+    """The words of a directive with values, up to and with its `;` or `{`; `span` is their place in the template."""
 
     start: int
     end: int
@@ -203,7 +204,7 @@ _Kind = tuple[str, int]
 
 
 def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Kind, dict[str, None]]:
-    """Return the words without values by the place where they stand; hosts that are passed to are names of upstreams."""
+    """Return the words without values by the place where they stand; hosts that are passed to may be upstreams."""
     known: dict[_Kind, dict[str, None]] = {}
     for statement in read:
         name = str(statement.words[0])
@@ -215,9 +216,13 @@ def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Ki
     return known
 
 
-def _others(known: Mapping[_Kind, Mapping[str, None]], name: str, index: int, around: tuple[str, str]) -> tuple[str, ...]:
+def _others(
+    known: Mapping[_Kind, Mapping[str, None]], name: str, index: int, around: tuple[str, str]
+) -> tuple[str, ...]:
     """Return what words of the same place have between two texts."""
     words = [*known.get((name, index), ())]
+    if name == "location":
+        words += [f"{word}." for word in words]
     if name.endswith("_pass"):
         servers = known.get(_SERVERS, ())
         words += servers if around[0].endswith("//") else [f"http://{server}" for server in servers]

@@ -81,7 +81,7 @@ def _alone(templates: Iterable[Template]) -> Iterator[dict[tuple[str, int], int]
 
 
 def _at_random(templates: Iterable[Template]) -> Iterator[Reading]:
-    random = Random(12)  # noqa: S311 - the same ones each time
+    random = Random(12)
     blocks = [(template.source.path, block) for template in templates for block in template.blocks]
     for _ in range(_RANDOM):
         options = {(path, block.number): random.randrange(len(block.options)) for path, block in blocks}

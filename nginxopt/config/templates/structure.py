@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from nginxopt.config.templates.tags import Action, Tag, Trim, tags
 from nginxopt.text import Source, Span
 
-
 _DEFINITIONS = frozenset(["end", "endmacro"])
 """The words that close what is written where it is called."""
 
@@ -199,7 +198,10 @@ class _Reader:
         """Return whether only blanks, a comment and tags that write nothing follow a tag in its line."""
         line = self._data.find(b"\n", tag.end)
         rest = self._data[tag.end : line if line >= 0 else len(self._data)]
-        return re.fullmatch(rb"(?:\s|\{%.*?%\}|\{#.*?#\}|<%(?!=).*?%>|\{\{-?\s*(?:end|else)\b.*?\}\})*(?:#.*)?", rest) is not None
+        return (
+            re.fullmatch(rb"(?:\s|\{%.*?%\}|\{#.*?#\}|<%(?!=).*?%>|\{\{-?\s*(?:end|else)\b.*?\}\})*(?:#.*)?", rest)
+            is not None
+        )
 
     def _block(self, block: _Open, closing: Tag) -> Block:
         parts = [tuple(part) for part in block.parts]

@@ -109,8 +109,8 @@ def _tags(data: bytes, start: int, opening: bytes) -> list[Tag]:
     inner = data[start + len(opening) : end - len(closing)]
     if opening == b"<%":
         return list(_erb(start, end, inner))
-    read = {b"{%": _jinja, b"{{": _braces, b"{#": _comment}.get(opening, _value)
-    return [read(start, end, inner)]
+    read = {b"{%": _jinja, b"{{": _braces, b"{#": _comment}.get(opening)
+    return [read(start, end, inner) if read else Tag(start, end, Action.VALUE)]
 
 
 def _end(data: bytes, start: int, opening: bytes) -> int | None:
@@ -154,10 +154,6 @@ def _trims(inner: bytes) -> tuple[Trim, Trim, str]:
 
 _COMMENTS = re.compile(r"""\|\s*comment(?:\s*\(.*\))?$""", re.DOTALL)
 """Matches Ansible's filter `comment`, which makes comment lines of any text."""
-
-
-def _value(start: int, end: int, inner: bytes) -> Tag:
-    return Tag(start, end, Action.VALUE)
 
 
 def _comment(start: int, end: int, inner: bytes) -> Tag:
@@ -204,7 +200,9 @@ def _jinja(start: int, end: int, inner: bytes) -> Tag:
     return Tag(start, end, action, closers, before, after, is_silent=action is not Action.VALUE)
 
 
-_GO = re.compile(r"(if|with|range|else|end|define|block|template|break|continue|return)\b(?!\s*[=|\[+]|[.(-])(.*)", re.S)
+_GO = re.compile(
+    r"(if|with|range|else|end|define|block|template|break|continue|return)\b(?!\s*[=|\[+]|[.(-])(.*)", re.S
+)
 _ASSIGNMENT = re.compile(r"\$\w*(?:\s*,\s*\$\w+)?\s*:?=(?!=)")
 _SECTION = re.compile(r"([#^/])\s*([\w.@-]*)")
 _GO_ACTIONS = {
@@ -226,9 +224,7 @@ def _braces(start: int, end: int, inner: bytes) -> Tag:
     if text.startswith(("/*", "!")) or inner.startswith(b"!"):
         return Tag(start, end, Action.NOTHING, before=before, after=after, is_silent=True)
     section = _SECTION.match(text)
-    action, closers = (
-        _section(section[1], section[2], text) if section and not text.startswith("#}") else _go(text)
-    )
+    action, closers = _section(section[1], section[2], text) if section and not text.startswith("#}") else _go(text)
     is_silent = action is not Action.VALUE
     is_comments = action is Action.VALUE and bool(_COMMENTS.search(text))
     return Tag(start, end, action, closers, before, after, is_silent=is_silent, is_comments=is_comments)
@@ -260,7 +256,9 @@ def _go(text: str) -> tuple[Action, frozenset[str]]:
 _OUTPUT_OR_JUMP = re.compile(
     r"\b(?:next|break|return|exit|redo|continue|raise|throw|_?erbout|concat|echo|puts|printf?|render|cat|write)\b"
 )
-_ERB_ASSIGNMENT = re.compile(r"(?:local\s+|var\s+|let\s+|const\s+)?[@$]{0,2}\w[\w.]*(?:\[[^\]]*\])?\s*(?:\|\||[+?:])?=(?![=~])\s*(?!(?:if|unless|case|begin)\b)")
+_ERB_ASSIGNMENT = re.compile(
+    r"(?:local\s+|var\s+|let\s+|const\s+)?[@$]{0,2}\w[\w.]*(?:\[[^\]]*\])?\s*(?:\|\||[+?:])?=(?![=~])\s*(?!(?:if|unless|case|begin)\b)"
+)
 _ERB_CLOSE = re.compile(r"(end|fi|done|esac|\}\s*\)?)\s*;?$")
 _BODY = re.compile(r"(?:\bdo|\{)(?:\s*\|[^|]*\|)?$")
 
