@@ -25,12 +25,14 @@ _COMMANDS = {
     "lint": "nginxopt.cli.lint",
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
+    "format": "nginxopt.cli.format",
     "trace": "nginxopt.cli.trace",
     "test": "nginxopt.cli.test",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
     "verify": "nginxopt.cli.verify",
     "probe": "nginxopt.cli.probe",
     "bench": "nginxopt.cli.bench",
+    "lsp": "nginxopt.cli.lsp",
 }
 """Each command is a module with a `command`, imported on first use."""
 

@@ -65,7 +65,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 )
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes in --fix and --diff.")
 @click.option("--diff", is_flag=True, help="Show the changes of --fix; write nothing.")
-@options.check_with_nginx("Check fixes with nginx -t; write nothing if they break the configuration.")
+@options.check_with_nginx("Ask nginx: send it the witnesses of findings, and check fixes with nginx -t.")
 @click.option("--host", "with_host", is_flag=True, help="Also check the limits of this machine (Linux only).")
 @click.option("--select", multiple=True, callback=_names, metavar="NAMES", help="Run only these rules or categories.")
 @click.option("--ignore", multiple=True, callback=_names, metavar="NAMES", help="Skip these rules or categories.")
@@ -83,9 +83,9 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 @click.option("--write-baseline", metavar="FILE", help="Record all findings in FILE.")
 @options.CONTEXT
 @options.PREFIX
-@click.option("--stdin-filename", metavar="NAME", help="File name to report for standard input.")
-@click.option("--config", metavar="FILE", help="Read settings from FILE instead of searching for them.")
-@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
+@options.STDIN_FILENAME
+@options.CONFIG
+@options.ISOLATED
 @options.QUIET
 def command(
     paths: tuple[str, ...],
@@ -202,6 +202,7 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
         notes += lint_fixes.write(call, inputs.configs, checked)
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
+    diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
     notes += [*lint_report.missing(checked.configs), *lint_report.unknown(checked), *lint_report.templates(checked)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:

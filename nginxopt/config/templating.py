@@ -114,6 +114,12 @@ def _tag_in_word(block: Block) -> Span | None:
     return None
 
 
+def refuse_template(source: Source) -> None:
+    """Raise `InputError` at the first tag of a text that can be parsed, as `refuse_tags`."""
+    if _ANYWHERE.search(source.data):
+        refuse_tags(parse(source))
+
+
 def _known(directive: Directive) -> Iterator[Token]:
     """Yield the words of a directive whose value nginx works with."""
     yield directive.name
