@@ -28,9 +28,9 @@ def command(rule: str, config: str | None, isolated: bool) -> None:
     The page of a rule has what it finds, why that matters, what its fix changes, and when to ignore it. The page of a
     premise has what it means, and how to test it.
     """
-    from nginxopt.cli.rule_sources import load_rules
     from nginxopt.lint.premises import PREMISES
     from nginxopt.lint.report import pages
+    from nginxopt.lint.sources import load_rules
     from nginxopt.text import suggestion
 
     catalogue = load_rules(config=config, isolated=isolated)

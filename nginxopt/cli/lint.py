@@ -67,7 +67,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 )
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes in --fix and --diff.")
 @click.option("--diff", is_flag=True, help="Show the changes of --fix; write nothing.")
-@options.check_with_nginx("Check fixes with nginx -t; write nothing if they break the configuration.")
+@options.check_with_nginx("Ask nginx: send it the witnesses of findings, and check fixes with nginx -t.")
 @click.option("--host", "with_host", is_flag=True, help="Also check the limits of this machine (Linux only).")
 @click.option("--select", multiple=True, callback=_names, metavar="NAMES", help="Run only these rules or categories.")
 @click.option("--ignore", multiple=True, callback=_names, metavar="NAMES", help="Skip these rules or categories.")
@@ -109,7 +109,7 @@ def command(
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
     input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
-    from nginxopt.cli.rule_sources import load
+    from nginxopt.lint.sources import load
     from nginxopt.lint.target import choose
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
@@ -204,6 +204,7 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
         notes += lint_fixes.write(call, inputs.configs, checked)
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
+    diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
     notes += [*lint_report.missing(checked.configs), *lint_report.unknown(checked)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:

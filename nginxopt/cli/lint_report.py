@@ -70,6 +70,20 @@ def beside_base(base: Base | None, diagnostics: tuple[Diagnostic, ...], notes: l
     return left
 
 
+def confirmed(
+    nginx: str | None, configs: Sequence[Config], diagnostics: tuple[Diagnostic, ...], notes: list[Note]
+) -> tuple[Diagnostic, ...]:
+    """Return the findings whose witnesses the nginx of `--nginx` does not refute; add what it says to `notes`."""
+    if nginx is None or not any(diagnostic.finding.witness for diagnostic in diagnostics):
+        return diagnostics
+    from nginxopt.lint.confirm import confirm
+    from nginxopt.system import nginx as installed
+
+    asked = confirm(configs, diagnostics, installed.find(nginx or None))
+    notes += asked.notes
+    return asked.diagnostics
+
+
 def missing(configs: Iterable[Config]) -> list[Note]:
     """Return a note for each include that leads nowhere."""
     from nginxopt.lint.report.model import Note

@@ -55,7 +55,7 @@ def command(context: click.Context, format_: str, config: str | None, isolated: 
     """List the rules by category, with those of your own."""
     if context.invoked_subcommand is not None:
         return 0
-    from nginxopt.cli.rule_sources import load_rules
+    from nginxopt.lint.sources import load_rules
 
     catalogue = load_rules(config=config, isolated=isolated)
     stdout.write(piece.encode() for piece in _pieces(catalogue, format_))

@@ -100,8 +100,8 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
     ID has lower-case words with dashes, such as acme-no-autoindex. Begin with a name of yours: no rule of nginxopt will
     have the same id then.
     """
-    from nginxopt.cli.rule_sources import load_rules
     from nginxopt.lint import settings
+    from nginxopt.lint.sources import load_rules
     from nginxopt.system.files import write_all
 
     if not _ID.fullmatch(id_):

@@ -49,8 +49,8 @@ def command(folders: tuple[str, ...], config: str | None, isolated: bool, quiet:
 
 
 def _catalogue(folders: Sequence[str], *, config: str | None, isolated: bool) -> Catalogue:
-    from nginxopt.cli.rule_sources import load_rules
     from nginxopt.lint.own import load
+    from nginxopt.lint.sources import load_rules
 
     return load(folders) if folders else load_rules(config=config, isolated=isolated)
 

@@ -46,5 +46,5 @@ def rule_of(module: ModuleType) -> Rule:
     values = [value for value in vars(module).values() if isinstance(value, Rule)]
     declared = [value for value in values if value.check.__module__ == module.__name__]
     if len(declared) != 1:
-        raise TypeError(f"{module.__name__} has {len(declared)} rules, not one")
+        raise TypeError(f"{module.__name__.rpartition('.')[2]} has {len(declared)} rules, not one")
     return declared[0]

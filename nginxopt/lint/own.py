@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import importlib
 import os
-import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -27,6 +27,8 @@ from nginxopt.lint.diagnostic import Finding
 from nginxopt.lint.model import Model
 from nginxopt.system.installed import EntryPoint
 from nginxopt.text import Source, Span, apply
+
+_NUMBERS = count()
 
 
 class _Module(NamedTuple):
@@ -79,14 +81,12 @@ def guarded(rule: Rule, model: Model) -> list[Finding]:
 
 def _in_folders(folders: Sequence[str]) -> Iterator[_Module]:
     """Yield the modules in folders, each of which becomes a package."""
-    for number, folder in enumerate(folders):
+    for folder in folders:
         path = Path(folder).resolve()
         if not path.is_dir():
             raise InputError("no such directory of rules", path=folder, hint='the setting "rules" names it')
-        package = ModuleType(f"_nginxopt_rules_{number}_{re.sub(r'[^A-Za-z0-9]', '_', path.name)}")
+        package = ModuleType(f"_nginxopt_rules_{next(_NUMBERS)}")  # one that is loaded again has its current text
         package.__path__ = [str(path)]
-        for stale in [name for name in sys.modules if name.partition(".")[0] == package.__name__]:
-            del sys.modules[stale]
         sys.modules[package.__name__] = package
         importlib.invalidate_caches()
         for name in names(package):

@@ -111,23 +111,26 @@ def load(
     *,
     config: str | os.PathLike[str] | None = None,
     isolated: bool = False,
+    folder: Path | None = None,
 ) -> Settings:
-    """Return the settings of `config`, or of the nearest file from the working directory upwards; `isolated` has none.
+    """Return the settings of `config`, or of the nearest file from `folder` upwards; `isolated` has none.
 
-    `rules` are the known rule ids; with None, the names of rules are not checked. Raises `InputError` for an unreadable
-    or invalid file, and `UsageError` for both `config` and `isolated`.
+    `folder` is the working directory by default. `rules` are the known rule ids; with None, the names of rules are not
+    checked. Raises `InputError` for an unreadable or invalid file, and `UsageError` for both `config` and `isolated`.
     """
-    source = find(config=config, isolated=isolated)
+    source = find(config=config, isolated=isolated, folder=folder)
     return Settings() if source is None else read(source, rules)
 
 
-def find(*, config: str | os.PathLike[str] | None = None, isolated: bool = False) -> Source | None:
+def find(
+    *, config: str | os.PathLike[str] | None = None, isolated: bool = False, folder: Path | None = None
+) -> Source | None:
     """Return the file that `load` reads; None if there is none. Raises the errors of `load`."""
     if config is not None and isolated:
         raise UsageError("--config and --isolated cannot be used together")
     if isolated:
         return None
-    return _nearest(Path.cwd()) if config is None else _open(Path(config))
+    return _nearest(folder or Path.cwd()) if config is None else _open(Path(config))
 
 
 def rule_folders(source: Source) -> tuple[str, ...]:

@@ -93,12 +93,12 @@ def breaking(model: Model) -> Iterator[Finding]:
 
 
 def outside(model: Model) -> Iterator[Finding]:
-    """Report `gzip on`, and delete the block around it."""
+    """Report `gzip on`, turn it off, and delete what is before the block."""
     for finding in check(model):
         assert finding.fix
         (change,) = finding.fix.changes
         edit = replace(change.edit, span=replace(change.edit.span, start=0, end=9), text=b"")
-        yield replace(finding, fix=replace(finding.fix, changes=(replace(change, edit=edit),)))
+        yield replace(finding, fix=replace(finding.fix, changes=(change, replace(change, edit=edit))))
 
 
 @pytest.mark.parametrize("rule", catalogue().values(), ids=attrgetter("id"))

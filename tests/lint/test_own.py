@@ -106,7 +106,7 @@ def test_a_rule_may_import_another(folder: Callable[..., Catalogue]) -> None:
 
 
 LOADING = [
-    ("x = 1\n", "TypeError: _nginxopt_rules_0_rules.acme_one has 0 rules, not one", None),
+    ("x = 1\n", "TypeError: acme_one has 0 rules, not one", None),
     (f"{GOOD}{GOOD.replace('check', 'other')}", "has 2 rules, not one", None),
     ("import acme_missing_module\n", "ModuleNotFoundError: No module named 'acme_missing_module'", 1),
     ("x = 1\nraise ValueError('two\\nlines')\n", "ValueError: two lines", 2),

@@ -20,30 +20,44 @@ GROUP = "nginxopt.rules"
 """The group of the entry points of installed packages."""
 
 
-def load(*, config: str | None, isolated: bool) -> tuple[Settings, Catalogue]:
-    """Return the settings, as `nginxopt.lint.settings.load` does, and all rules. Raises its errors, and `InputError`
-    for a folder of rules that cannot be read, or that another user may have put there.
+Loaded = dict[tuple[str, ...], Catalogue]
+"""The rules that were loaded before, by the folders in the settings."""
+
+
+def load(
+    *, config: str | None, isolated: bool, folder: Path | None = None, loaded: Loaded | None = None
+) -> tuple[Settings, Catalogue]:
+    """Return the settings, as `nginxopt.lint.settings.load` does, and all rules; those in `loaded` are not read again.
+
+    Raises its errors, and `InputError` for a folder of rules that cannot be read, or that another user may have put
+    there.
     """
-    source = settings_.find(config=config, isolated=isolated)
-    catalogue = _catalogue(source, is_named=config is not None)
+    source = settings_.find(config=config, isolated=isolated, folder=folder)
+    catalogue = _catalogue(source, {} if loaded is None else loaded, is_named=config is not None)
     return Settings() if source is None else settings_.read(source, catalogue.ids), catalogue
 
 
 def load_rules(*, config: str | None, isolated: bool) -> Catalogue:
     """Return all rules, as `load` does; of the settings only the folders of rules are read."""
-    return _catalogue(settings_.find(config=config, isolated=isolated), is_named=config is not None)
+    return _catalogue(settings_.find(config=config, isolated=isolated), {}, is_named=config is not None)
 
 
-def _catalogue(source: Source | None, *, is_named: bool) -> Catalogue:
+def _catalogue(source: Source | None, loaded: Loaded, *, is_named: bool) -> Catalogue:
     folders = () if source is None else settings_.rule_folders(source)
     if source is not None and folders and not is_named:
         _refuse_others(source.path)
-    modules = entry_points(GROUP)
-    if not folders and not modules:  # as in most runs
+    if folders not in loaded:
+        loaded[folders] = _load(folders)
+    return loaded[folders]
+
+
+def _load(folders: tuple[str, ...]) -> Catalogue:
+    points = entry_points(GROUP)
+    if not folders and not points:  # as in most runs
         return Catalogue(built_in.catalogue())
     from nginxopt.lint.own import load as load_own
 
-    return load_own(folders, modules)
+    return load_own(folders, points)
 
 
 def _refuse_others(path: str) -> None:
