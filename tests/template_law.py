@@ -23,11 +23,12 @@ from nginxopt.errors import InputError
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
+from nginxopt.lint.conformance import HOST
+from nginxopt.lint.examples import examples, wrapped
 from nginxopt.lint.run import Selected
 from nginxopt.lint.settings import Settings
 from nginxopt.version import Version
-from tests.lintcheck import HOST, TARGET, wrapped
-from tests.rulepages import examples
+from tests.lintcheck import TARGET
 
 NAME = "nginx.conf"
 
