@@ -228,7 +228,12 @@ def test_the_variables_of_the_gitlab_job_are_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "name"), [("vendor.github-actions", "action.yml"), ("vendor.gitlab-ci", "docs/gitlab-ci.yml")]
+    ("schema", "name"),
+    [
+        ("vendor.github-actions", "action.yml"),
+        ("vendor.github-workflows", ".github/workflows/release.yml"),
+        ("vendor.gitlab-ci", "docs/gitlab-ci.yml"),
+    ],
 )
 def test_the_schema_holds(schema: str, name: str) -> None:
     """The files are what the published schemas of GitHub and GitLab ask for."""
