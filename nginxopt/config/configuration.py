@@ -19,7 +19,7 @@ from pathlib import Path
 
 from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
-from nginxopt.config.reader import File, Reader, contents, parsed
+from nginxopt.config.reader import File, Parse, Reader, contents, parsed
 from nginxopt.config.scope import Scope, read_scope
 from nginxopt.config.tree import Block, Directive, reading
 from nginxopt.text import Source
@@ -118,6 +118,7 @@ def load(
     includes: bool = True,
     missing_ok: bool = False,
     files: Files = DISK,
+    parse: Parse = parsed,
 ) -> Config:
     """Read the configuration at `path` (`-`: standard input) and, if `includes`, the files it includes.
 
@@ -125,11 +126,14 @@ def load(
     `conf_prefix` is that of its main file. `context` states where a fragment stands (`server`,
     `http,server`); without it, it is inferred. `missing_ok` reads on where an included file cannot be read
     (see `Config.missing`); one that does not parse is an error all the same. `files` is where files are read
-    from. Raises `InputError` for a file that cannot be read or parsed, `UsageError` for an unknown context.
+    from, and `parse` parses them. Raises `InputError` for a file that cannot be read or parsed, `UsageError` for an
+    unknown context.
     """
     name = os.fspath(path)
     data = sys.stdin.buffer.read() if name == STDIN else contents(name, files)
-    return load_text(data, name, prefix=prefix, context=context, includes=includes, missing_ok=missing_ok, files=files)
+    return load_text(
+        data, name, prefix=prefix, context=context, includes=includes, missing_ok=missing_ok, files=files, parse=parse
+    )
 
 
 def load_text(
@@ -141,12 +145,13 @@ def load_text(
     includes: bool = True,
     missing_ok: bool = False,
     files: Files = DISK,
+    parse: Parse = parsed,
 ) -> Config:
     """Read a configuration from memory: as `load`, `name` being its path."""
     stated = None if context is None else parse_context(context)
-    main = parsed(name, data)
+    main = parse(name, data)
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
-    reader = Reader(main, base, files, missing_ok=missing_ok)
+    reader = Reader(main, base, files, missing_ok=missing_ok, parse=parse)
     if includes:
         reader.follow(main)
     candidates = possible(main.block) if stated is None else (stated,)

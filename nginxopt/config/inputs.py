@@ -8,14 +8,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os.path import exists
 from pathlib import Path
 
 from nginxopt.config import paths
 from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump
-from nginxopt.config.filesystem import DISK, STDIN
-from nginxopt.config.reader import contents
+from nginxopt.config.filesystem import DISK, STDIN, Files
+from nginxopt.config.reader import Parse, contents, parsed
 from nginxopt.config.templating import refuse_tags, refused
 from nginxopt.config.tree import Directive
 from nginxopt.errors import InputError
@@ -107,21 +108,22 @@ class _Reading:
         data = sys.stdin.buffer.read() if path == STDIN else contents(path, DISK)
         dump = Dump.of(name, data)
         if dump is None:
-            return self._load_text(name, data)
+            return alone(data, name, self._options)
         main = dump.read(dump.main)
         config = load_text(main, dump.main, context=self._options.context(name), missing_ok=True, files=dump)
         self.errors.setdefault(path, []).extend(dump.left_over({file.path for file in config.files}))
         return config
 
-    def _load_text(self, name: str, data: bytes) -> Config:
-        """Return a text as the configuration at `name`, with all includes that exist."""
-        context = self._options.context(name)
-        config = load_text(data, name, prefix=self._options.prefix, context=context, missing_ok=True)
-        above = _above(name) if self._options.prefix is None else None
-        if above is None or not any(_is_open(config, include) for include in config.includes):
-            return config
-        other = load_text(data, name, prefix=above, context=context, missing_ok=True)
-        return other if len(other.files) > len(config.files) else config
+
+def alone(data: bytes, name: str, options: InputOptions, *, files: Files = DISK, parse: Parse = parsed) -> Config:
+    """Read a text as the configuration at `name`, with all includes that exist; see `read`."""
+    load = partial(load_text, data, name, context=options.context(name), missing_ok=True, files=files, parse=parse)
+    config = load(prefix=options.prefix)
+    above = _above(name) if options.prefix is None else None
+    if above is None or not any(_is_open(config, include) for include in config.includes):
+        return config
+    other = load(prefix=above)
+    return other if len(other.files) > len(config.files) else config
 
 
 def _above(name: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -43,6 +43,7 @@ class Judge:
         shared: The files that several configurations read. They are not fixed, as that would change the others.
         is_complete: Whether all named files could be read.
         around: The main configuration that fragments are included in; None if that is unknown.
+        before_rule: Called before each rule; what it raises ends the check.
     """
 
     rules: tuple[Selected, ...]
@@ -53,10 +54,11 @@ class Judge:
     shared: frozenset[str] = frozenset()
     is_complete: bool = True
     around: Config | None = None
+    before_rule: Callable[[], None] = lambda: None
 
     def __call__(self, config: Config) -> Linted:
         """Return the findings in a configuration that comments and settings do not hide."""
-        linted = lint(config, self.rules, self.target, self.host, self.around)
+        linted = lint(config, self._in_turn(), self.target, self.host, self.around)
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         further = partial(self._further, config, linted)
@@ -65,6 +67,11 @@ class Judge:
         undeclined = _undeclined(linted.diagnostics, selected)
         offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined)
         return replace(linted, diagnostics=tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered))
+
+    def _in_turn(self) -> Iterator[Selected]:
+        for selected in self.rules:
+            self.before_rule()
+            yield selected
 
     def _judges(self, rule: Rule) -> bool:
         return rule.speaks_of(self.target) and (self.host is not None or not rule.host)

@@ -109,17 +109,18 @@ def load(
     *,
     config: str | os.PathLike[str] | None = None,
     isolated: bool = False,
+    folder: Path | None = None,
 ) -> Settings:
-    """Return the settings of `config`, or of the nearest file from the working directory upwards; `isolated` has none.
+    """Return the settings of `config`, or of the nearest file from `folder` upwards; `isolated` has none.
 
-    `rules` are the known rule ids; with None, the names of rules are not checked. Raises `InputError` for an unreadable
-    or invalid file, and `UsageError` for both `config` and `isolated`.
+    `folder` is the working directory by default. `rules` are the known rule ids; with None, the names of rules are not
+    checked. Raises `InputError` for an unreadable or invalid file, and `UsageError` for both `config` and `isolated`.
     """
     if config is not None and isolated:
         raise UsageError("--config and --isolated cannot be used together")
     if isolated:
         return Settings()
-    source = _nearest(Path.cwd()) if config is None else _open(Path(config))
+    source = _nearest(folder or Path.cwd()) if config is None else _open(Path(config))
     return Settings() if source is None else read(source, rules)
 
 
