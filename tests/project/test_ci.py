@@ -249,6 +249,8 @@ def scripts() -> Iterator[tuple[str, str, str]]:
             yield name, step["shell"], step["run"]
     yield "GitLab", "sh", "\n".join(GITLAB["before_script"] + GITLAB["script"])
     yield "demo.sh", "sh", (ROOT / "docs" / "demo.sh").read_text()
+    for name in ("cargo-zig", "image/collect"):
+        yield name, "sh", (ROOT / "release" / name).read_text()
     for name in ("run", "install-packages"):
         text = (ROOT / ".ci" / name).read_text()
         yield name, "bash" if "bash" in text.partition("\n")[0] else "sh", text
@@ -285,6 +287,14 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
     workflow.write_text(yaml.safe_dump({"name": "CI", "on": "pull_request", "jobs": {"nginx": job}}))
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     done = subprocess.run(["actionlint"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("actionlint") is None, reason="no actionlint: install it to check a workflow")
+def test_actionlint_finds_nothing_in_the_release() -> None:
+    """The workflow that publishes is sound."""
+    workflow = str(ROOT / ".github" / "workflows" / "release.yml")
+    done = subprocess.run(["actionlint", workflow], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
