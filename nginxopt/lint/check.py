@@ -12,7 +12,7 @@ from nginxopt.config import Config, reread
 from nginxopt.config.dump import Dump
 from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.errors import InputError, UsageError
-from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import fix
 from nginxopt.lint.model import Model
@@ -43,6 +43,7 @@ class Judge:
         shared: The files that several configurations read. They are not fixed, as that would change the others.
         is_complete: Whether all named files could be read.
         around: The main configuration that fragments are included in; None if that is unknown.
+        catalogue: All rules, whether they are run or not.
         before_rule: Called before each rule; what it raises ends the check.
     """
 
@@ -54,6 +55,7 @@ class Judge:
     shared: frozenset[str] = frozenset()
     is_complete: bool = True
     around: Config | None = None
+    catalogue: Catalogue = field(default_factory=lambda: Catalogue(catalogue()))
     before_rule: Callable[[], None] = lambda: None
 
     def __call__(self, config: Config) -> Linted:
@@ -62,8 +64,8 @@ class Judge:
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         further = partial(self._further, config, linted)
-        unsuppressed = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics
-        selected = reported(unsuppressed, catalogue(), self.settings)
+        unsuppressed = suppress(files, linted.diagnostics, active, self.catalogue.ids, further).diagnostics
+        selected = reported(unsuppressed, self.catalogue.rules, self.settings)
         undeclined = _undeclined(linted.diagnostics, selected)
         offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined)
         return replace(linted, diagnostics=tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered))

@@ -19,9 +19,10 @@ from lsprotocol.types import (
 )
 
 from nginxopt.config import Config, Source
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, RuleError
 from nginxopt.lint import Severity
 from nginxopt.lint import diagnostic as lint_
+from nginxopt.lint.catalogue import Catalogue
 from nginxopt.lint.check import Checked, Judge, check
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.workspace import Reading, Workspace
@@ -53,11 +54,13 @@ class Judgement:
     Attributes:
         document: The version that the findings are in.
         checked: What was checked; None if nothing was.
+        catalogue: All rules, whether they were run or not.
     """
 
     document: Document
     reading: Reading
     checked: Checked
+    catalogue: Catalogue
 
     @property
     def findings(self) -> list[lint_.Diagnostic]:
@@ -90,7 +93,8 @@ class Judges:
             return []
         judgement = self.judgement(document, is_current) if preferences.error(path) is None else None
         findings = [] if judgement is None else _findings(self._workspace, document, judgement)
-        return [*_errors(document), *_broken_settings(document, preferences.error(path)), *findings]
+        failed = [] if judgement is None else _failed_rules(document, judgement)
+        return [*_errors(document), *_broken_settings(document, preferences.error(path)), *failed, *findings]
 
     def judgement(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> Judgement | None:
         """Return the findings in the last version of a document that parses; None if none did."""
@@ -100,7 +104,7 @@ class Judges:
         judge = self._workspace.preferences.judge(document.path)
         with self._lock:  # the second of two threads finds the answer
             checked = self._check(reading.configs, judge, is_current)
-        self.latest[document.uri] = judgement = Judgement(reading.document, reading, checked)
+        self.latest[document.uri] = judgement = Judgement(reading.document, reading, checked, judge.catalogue)
         return judgement
 
     def _check(self, configs: tuple[Config, ...], judge: Judge, is_current: Callable[[], bool]) -> Checked:
@@ -151,6 +155,14 @@ def _broken_settings(document: Document, error: InputError | None) -> Iterator[D
         yield Diagnostic(range_, message, DiagnosticSeverity.Error, "settings", source=SOURCE)
 
 
+def _failed_rules(document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
+    """Yield the rules from outside of nginxopt that cannot be loaded or that raised."""
+    raised = (error for error in judgement.checked.errors if isinstance(error, RuleError))
+    range_ = document.lines.range(Span(document.hidden, document.hidden))
+    for error in (*judgement.catalogue.errors.values(), *raised):
+        yield Diagnostic(range_, error.render().splitlines()[0], DiagnosticSeverity.Error, "rules", source=SOURCE)
+
+
 def _message(error: InputError) -> str:
     details = [f"expected {error.expected}" if error.expected else "", f"hint: {error.hint}" if error.hint else ""]
     return "\n".join([error.message, *filter(None, details)])
@@ -170,7 +182,7 @@ def _diagnostic(workspace: Workspace, document: Document, diagnostic: lint_.Diag
         f"{finding.message}\n{finding.help}" if finding.help else finding.message,
         _SEVERITIES[diagnostic.severity],
         diagnostic.rule,
-        CodeDescription(diagnostic.url),
+        CodeDescription(diagnostic.url) if diagnostic.url else None,
         SOURCE,
         [DiagnosticTag.Unnecessary] if diagnostic.rule in _WITHOUT_EFFECT else None,
         [_related(workspace, related) for related in finding.related] or None,

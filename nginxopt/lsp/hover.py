@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from lsprotocol import types
 
 from nginxopt.config import Directive, Source, Span, Token
-from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.report import pages
 from nginxopt.lsp.diagnostics import Judges
 from nginxopt.lsp.facts import Facts
@@ -139,4 +138,4 @@ def _findings(judges: Judges, reading: Reading, offset: int) -> Iterator[str]:
         return
     here = (one for one in judgement.findings if one.finding.span.start <= offset < one.finding.span.end)
     for rule in dict.fromkeys(one.rule for one in here):
-        yield pages.page(catalogue()[rule])
+        yield pages.page(judgement.catalogue.rules[rule])
