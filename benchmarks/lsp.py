@@ -131,7 +131,7 @@ class Server:
         """End the session as an editor does."""
         self.ask("shutdown", None)
         self.tell("exit", None)
-        self._process.wait()
+        self._process.communicate()
 
 
 def measure(lines: int, rounds: int, folder: Path) -> Result:

@@ -261,7 +261,7 @@ def test_editing_time(capsys: pytest.CaptureFixture[str]) -> None:
     (result,) = json.loads(capsys.readouterr().out)
     assert result["lines"] == 120
     assert result["diagnostics"] > 0
-    assert 0 < result["cpu"] or sys.platform != "linux"
-    assert 0 < result["wall"]
+    assert result["cpu"] > 0 or sys.platform != "linux"
+    assert result["wall"] > 0
     assert 90 <= lsp.text(120).count("\n") <= 120
     assert list(lsp.rows([lsp.Result(1_000, 3, 0.2, 0.1)]))[1].endswith("EXCEEDED")
