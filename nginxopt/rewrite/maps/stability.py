@@ -32,6 +32,8 @@ Left out are those of time ($msec, $request_time, $time_local, $date_gmt, $conne
 of the kernel and of all workers ($tcpinfo_rtt, $connections_active), of the file system ($realpath_root), and those
 that evaluate other directives ($document_root, $request_filename, $secure_link).
 """
+_OTHER_SETTABLE = frozenset(["limit_rate", "memcached_key"])
+"""The variables of nginx that a `set` may change, besides `$args` (`NGX_HTTP_VAR_CHANGEABLE`)."""
 _STABLE_PREFIXES = (
     "arg_", "cookie_", "geoip_", "http_", "proxy_protocol_tlv_", "sent_http_", "sent_trailer_", "upstream_cookie_",
     "upstream_http_", "upstream_trailer_",
@@ -67,6 +69,17 @@ class Definitions:
     def is_stable(self, value: str) -> bool:
         """Return whether a value with variables is the same each time it is evaluated for one look-up."""
         return all(self._is_stable(name, frozenset()) for name in variables(value))
+
+    def is_own(self, value: str) -> bool:
+        """Return whether all variables of a value are nginx's own, and a `set` of another variable changes none."""
+        defined = {*self.maps, *self.cached, *self.in_rows, *self.in_patterns, *self.by_others}
+        names = variables(value)
+        return names.isdisjoint(defined) and all(name in _STABLE or name.startswith(_STABLE_PREFIXES) for name in names)
+
+    def is_only_kept(self, name: str) -> bool:
+        """Return whether a variable has no value but what it is set to: no map, group or module gives it one."""
+        elsewhere = {*self.maps, *self.in_rows, *self.in_patterns, *self.by_others, *_STABLE, *_OTHER_SETTABLE}
+        return name not in elsewhere and not name.startswith(_STABLE_PREFIXES)
 
     def _is_stable(self, name: str, above: frozenset[str]) -> bool:
         """Return whether a variable is, which those `above` are made of."""
