@@ -124,38 +124,39 @@ def test_captures_before_and_behind_a_chain(each_binary: nginx.Binary, tmp_path:
 
 # The last true condition decides: many are true at once. What sets nothing leaves what was set before.
 SETS = r"""
-if ({v} ~ old) {{ set $set 1; }}
-if ({v} ~* old/A) {{ set $set "$host/$arg_v"; }}
-if ({v} ~ a$) {{ set $set ""; }}
+if ({v} ~ ^/?old) {{ set $set 1; }}
+if ({v} ~* ^/?old/A) {{ set $set "$host/$arg_v"; }}
+if ({v} ~ ^/?old/ab) {{ set $set ""; }}
 if ({v} ~ ^/?y) {{ set $set 1; }}
-if ({v} ~ z) {{ set $set 2; }}
-if ({v} ~ x) {{ set $set "x $uri"; }}
+if ({v} ~ ^/?yz) {{ set $set 2; }}
+if ({v} ~ ^/?x) {{ set $set "x $uri"; }}
 if ({v} ~ ^/?xzz) {{ set $set 3; }}
-if ({v} ~ "[0-9]|%") {{ set $set 4; }}
+if ({v} ~ ^/?(?:0|a)) {{ set $set 4; }}
+if ({v} ~ "a%20b|a\+b") {{ set $set 5; }}
 if ({v} ~ where) {{ set $set 1; }}
 if ({v} ~ ^$) {{ set $set empty; }}
 """
 FEW_SETS = r"""
-if ({v} ~ old) {{ set $SET 1; }}
-if ({v} ~ y) {{ set $SET 1; }}
-if ({v} ~ o) {{ set $SET ""; }}
-if ({v} ~ z) {{ set $SET 1; }}
-if ({v} ~ x) {{ set $SET 1; }}
-if ({v} ~ y$) {{ set $SET ""; }}
-if ({v} ~ a) {{ set $SET 1; }}
-if ({v} ~ c) {{ set $SET 1; }}
+if ({v} ~ ^/?old) {{ set $SET 1; }}
+if ({v} ~ ^/?y) {{ set $SET 1; }}
+if ({v} ~ ^/?old/a) {{ set $SET ""; }}
+if ({v} ~ ^/?old/ab) {{ set $SET 1; }}
+if ({v} ~ ^/?x) {{ set $SET 1; }}
+if ({v} ~ ^/?yy$) {{ set $SET ""; }}
+if ({v} ~ ^/?a) {{ set $SET 1; }}
+if ({v} ~ ^/?c) {{ set $SET 1; }}
 """
 # The first true one decides, by a return or a rewrite.
 REWRITES = r"""
-if ({v} ~ old/a) {{ rewrite ^ /page?r=$arg_v last; }}
-if ({v} ~ old) {{ rewrite ^ https://$host/n? permanent; }}
-if ({v} ~ y) {{ rewrite .* /x break; }}
-if ({v} ~ z) {{ return 403; }}
+if ({v} ~ ^/?old/ab) {{ rewrite ^ /page?r=$arg_v last; }}
+if ({v} ~ ^/?old) {{ rewrite ^ https://$host/n? permanent; }}
+if ({v} ~ ^/?yy) {{ rewrite .* /x break; }}
+if ({v} ~ ^/?xz) {{ return 403; }}
 if ({v} ~ ^/?x) {{ rewrite ^.* "/page?" last; }}
-if ({v} ~ o) {{ rewrite ^ https://$host/n? permanent; }}
-if ({v} ~ a) {{ rewrite ^ $scheme://$host$uri; }}
-if ({v} ~ c) {{ rewrite ^ /page?r=$arg_v redirect; }}
-if ({v} ~ w) {{ return 301 /w; }}
+if ({v} ~ ^/?o) {{ rewrite ^ https://$host/n? permanent; }}
+if ({v} ~ ^/?y) {{ rewrite ^ $scheme://$host$uri; }}
+if ({v} ~ ^/?c) {{ rewrite ^ /page?r=$arg_v redirect; }}
+if ({v} ~ ^/?wh) {{ return 301 /w; }}
 """
 
 
@@ -171,7 +172,8 @@ def test_chains_that_set_and_rewrite(
     rest = SERVED if level == "server" else SERVED.replace("location / {", "location /none {")
     shown = f"{SHOWN} {READ if reads else ''} add_header X-Set '[$set]' always; set $set before;"
     server = f"{shown} {LEVELS[level].replace('%s', conditions)} {rest}"
-    http = HTTP.replace("$sent_http_location", "$sent_http_location [$set]")
+    # Behind `try_files`, whether $args is empty or absent in a log is left to chance (`ngx_http_split_args`).
+    http = HTTP.replace(" [$args]", "").replace("$sent_http_location", "$sent_http_location [$set]")
     site = Site([server], http, files=FILES, chained=conditions.count("if ("))
     check(each_binary, site, tmp_path, requests(variable))
 
