@@ -86,7 +86,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Answer, Finding, Model, Safety, Severity, inheritance, reaching, rule, static
+from nginxopt.lint import Answer, Finding, Model, Safety, Severity, Sign, inheritance, reaching, rule, static
 from nginxopt.semantics import Level
 
 FOR_ALL = {"x-content-type-options", "access-control-allow-origin", "cross-origin-resource-policy"}
@@ -111,7 +111,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         answer = model.requests.first(level, *reaching.reaching(level))
         if answer is not None and answer.level is not None and _loses(answer, answer.level, level):
-            witness = answer.witness(f"the response lacks {inheritance.listed(lost)}")
+            witness = answer.witness(f"the response lacks {inheritance.listed(lost)}", Sign(lacks=tuple(lost)))
             yield inheritance.finding(level, "add_header", lost, witness)
 
 

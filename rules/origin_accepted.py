@@ -88,7 +88,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from nginxopt.config import Directive
@@ -183,10 +183,10 @@ def _witness(model: Model, pattern: _Pattern, name: str) -> Witness | None:
     header, shows = f"{pattern.header}: {value}", f"the pattern accepts {value}"
     if pattern.level.around("server") is None:  # of a fragment
         return Witness("http://localhost/", shows, headers=(header,))
-    for asked in reaching.reaching(pattern.level):
-        for answer in model.requests.ask(pattern.level, Asked(asked.target, asked.method)):
-            return Witness(answer.url, shows, asked.method, (*asked.headers, header))
-    return None
+    requests = [replace(asked, headers=(*asked.headers, header)) for asked in reaching.reaching(pattern.level)]
+    answers = list(model.requests.all(pattern.level, *requests))
+    answer = next((answer for answer in answers if answer.is_known), next(iter(answers), None))
+    return None if answer is None else answer.witness(shows)
 
 
 def _finding(model: Model, pattern: _Pattern, witness: Witness) -> Finding:

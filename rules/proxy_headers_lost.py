@@ -65,7 +65,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from nginxopt.config import Directive
-from nginxopt.lint import Asked, Finding, Model, Safety, Severity, inheritance, reaching, rule
+from nginxopt.lint import Asked, Finding, Model, Safety, Severity, Sign, inheritance, reaching, rule
 from nginxopt.semantics import Level, Pass
 
 _WHO = {"x-real-ip", "forwarded", "true-client-ip", "x-client-ip"}
@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
         for pass_ in _passes(model, level):
             answer = model.requests.first(pass_.level, *_requests(pass_, missing))
             if answer is not None and answer.is_at == "proxy":
-                witness = answer.witness(_shows(missing, pass_))
+                witness = answer.witness(*_shows(missing, pass_))
                 yield inheritance.finding(level, "proxy_set_header", missing, witness)
                 break
 
@@ -121,11 +121,15 @@ def _forged(name: str) -> str:
     return {"x-forwarded-proto": "https", "x-forwarded-port": "443"}.get(name, "192.0.2.1")
 
 
-def _shows(missing: Mapping[str, Directive], pass_: Pass) -> str:
-    """Return what the upstream gets for the first header that it should not get."""
+def _shows(missing: Mapping[str, Directive], pass_: Pass) -> tuple[str, Sign]:
+    """Return what the upstream gets for the first header that it should not get, and what shows it."""
     name, stated = next(iter(missing.items()))
     if name == "host":
-        return f"the upstream gets Host: {pass_.host}"
+        return f"the upstream gets Host: {pass_.host}", _ECHO
     if name in _CONNECTION:
-        return f"the upstream gets no {stated.args[0]} of the client"
-    return f"the upstream gets {stated.args[0]}: {_forged(name)}, as the client wrote it"
+        return f"the upstream gets no {stated.args[0]} of the client", _ECHO
+    value = _forged(name)
+    return f"the upstream gets {stated.args[0]}: {value}, as the client wrote it", Sign(passes=(name, value))
+
+
+_ECHO = Sign(unasked="an echo stands for its upstream")

@@ -59,7 +59,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from nginxopt.config import Directive, Span, decode
-from nginxopt.lint import Answer, Asked, Finding, Model, Severity, backtracking, reaching, rule
+from nginxopt.lint import Answer, Asked, Finding, Model, Severity, Sign, backtracking, reaching, rule
 from nginxopt.semantics import FRAGMENT, Level, locations
 
 _SAFE = "/:~!$&'()*+,;=@"
@@ -134,5 +134,5 @@ def _finding(pattern: _Pattern, answer: Answer) -> Finding:
         span,
         f"PCRE2 gives up on this pattern after 10,000,000 steps: {pattern.text}",
         help="let each text match in one way only, or make the repetition possessive: (...)++",
-        witness=answer.witness("nginx answers 500 after 10,000,000 steps: tenths of a second"),
+        witness=answer.witness("nginx answers 500 after 10,000,000 steps: tenths of a second", Sign(status=500)),
     )

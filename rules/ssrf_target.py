@@ -68,7 +68,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nginxopt.lint import FOREIGN, Answer, Finding, Model, Severity, controlled, rule
+from nginxopt.lint import FOREIGN, Answer, Finding, Model, Severity, Sign, controlled, rule
 from nginxopt.semantics import Pass
 
 _ADDRESS = "127.0.0.1:6379"
@@ -134,5 +134,5 @@ def _finding(pass_: Pass, answer: Answer, *, by_host: bool) -> Finding:
         "the client chooses the server that is asked",
         help="choose it by a map with the servers that may be asked, and a default",
         severity=Severity.WARNING if by_host else Severity.ERROR,
-        witness=answer.witness(f"nginx asks {server}"),
+        witness=answer.witness(f"nginx asks {server}", Sign(unasked="an echo stands for its upstream")),
     )

@@ -142,7 +142,7 @@ from nginxopt.lint import Finding, Model, Severity, pooling, pools, rule
 def check(model: Model) -> Iterator[Finding]:
     """Find upstreams in use without a pool."""
     offered = pooling.offers(model)
-    for upstream, _ in pools.without_pool(model):
+    for upstream in pools.without_pool(model):
         block = upstream.level.block
         if block is None:
             continue

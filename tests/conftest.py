@@ -7,6 +7,7 @@ import signal
 from collections.abc import Generator, Iterable, Iterator
 
 import pytest
+from coverage import Coverage
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
@@ -55,10 +56,28 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
         measured.add(function)
 
 
-def pytest_collection_finish() -> None:
-    """Keep the garbage collector from going through all tests again and again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let pytest-cov alone measure a process of xdist: where others do, too, they measure what `no_cover` leaves out.
+
+    Coverage starts in such a process by itself, as in the commands that tests run, and pytest-cov as in the process
+    that deals the tests.
+    """
+    if hasattr(session.config, "workerinput"):
+        while coverage := Coverage.current():
+            coverage.stop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from going through all tests again and again, while they are collected and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

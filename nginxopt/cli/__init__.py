@@ -25,12 +25,14 @@ _COMMANDS = {
     "lint": "nginxopt.cli.lint",
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
+    "format": "nginxopt.cli.format",
     "trace": "nginxopt.cli.trace",
     "test": "nginxopt.cli.test",
     "rewrite-to-map": "nginxopt.cli.rewrite_to_map",
     "verify": "nginxopt.cli.verify",
     "probe": "nginxopt.cli.probe",
     "bench": "nginxopt.cli.bench",
+    "lsp": "nginxopt.cli.lsp",
 }
 """Each command is a module with a `command`, imported on first use."""
 
@@ -59,7 +61,8 @@ class _Commands(click.Group):
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 success, 1 findings or changes, 2 usage error, 3 unreadable input, 4 missing program or"
-    " version, 5 failed benchmark or no answer from a server, 6 output error, 70 bug in nginxopt.",
+    " version, 5 failed benchmark or no answer from a server, 6 output error, 7 failed rule of your own, 70 bug in"
+    " nginxopt.",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def nginxopt() -> None:

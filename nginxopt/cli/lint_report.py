@@ -11,6 +11,7 @@ import click
 
 from nginxopt.cli import stdout
 from nginxopt.errors import InputError
+from nginxopt.text import Span
 from nginxopt.text.plural import be, count
 
 if TYPE_CHECKING:
@@ -70,6 +71,20 @@ def beside_base(base: Base | None, diagnostics: tuple[Diagnostic, ...], notes: l
     return left
 
 
+def confirmed(
+    nginx: str | None, configs: Sequence[Config], diagnostics: tuple[Diagnostic, ...], notes: list[Note]
+) -> tuple[Diagnostic, ...]:
+    """Return the findings whose witnesses the nginx of `--nginx` does not refute; add what it says to `notes`."""
+    if nginx is None or not any(diagnostic.finding.witness for diagnostic in diagnostics):
+        return diagnostics
+    from nginxopt.lint.confirm import confirm
+    from nginxopt.system import nginx as installed
+
+    asked = confirm(configs, diagnostics, installed.find(nginx or None))
+    notes += asked.notes
+    return asked.diagnostics
+
+
 def missing(configs: Iterable[Config]) -> list[Note]:
     """Return a note for each include that leads nowhere."""
     from nginxopt.lint.report.model import Note
@@ -94,6 +109,21 @@ def unknown(checked: Checked) -> Iterator[Note]:
             f"{count(len(checked.unknown), 'rule')} asked for settings that may be around a fragment, such as {shown}: "
             "--assume FILE names its main file, --assume stock the one that comes with nginx"
         )
+
+
+def templates(checked: Checked) -> Iterator[Note]:
+    """Yield a note for each template, and one with the number of rules whose findings depend on tags."""
+    from nginxopt.config.templating import kind
+    from nginxopt.lint.report.model import Note
+
+    for config in checked.unsettled:
+        for template in config.templates.files.values() if config.templates else ():
+            source = template.source
+            yield Note(f"this is {kind(source)}: only what holds whatever its tags are is reported", source, Span(0, 0))
+    rules = sorted(frozenset().union(*checked.unsettled.values()))
+    if rules:
+        shown = ", ".join(rules[:3])
+        yield Note(f"{count(len(rules), 'rule')} found what depends on tags, such as {shown}: check the rendered files")
 
 
 def report(

@@ -28,6 +28,10 @@ TARGET_VERSION = click.option(
     "--target-version", metavar="VERSION", callback=version, help="Target nginx version, such as 1.22.1."
 )
 OUTPUT = click.option("--output", metavar="FILE", help="Write the report to FILE.")
+STDIN_FILENAME = click.option("--stdin-filename", metavar="NAME", help="File name to report for standard input.")
+CONFIG = click.option("--config", metavar="FILE", help="Read settings from FILE instead of searching for them.")
+ISOLATED = click.option("--isolated", is_flag=True, help="Ignore all settings files.")
+CHECK = "Exit with status 1 if anything would change; write nothing."
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no summary and no notes.")
 BINARY = click.option("--nginx", metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
 

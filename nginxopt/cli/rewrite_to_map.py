@@ -44,7 +44,7 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
 @click.option(
     "--diff", "mode", flag_value="diff", help="Show the changes; write nothing. Exit with status 1 on changes."
 )
-@click.option("--check", "mode", flag_value="check", help="Exit with status 1 if any rule would move; write nothing.")
+@click.option("--check", "mode", flag_value="check", help=options.CHECK)
 @click.option("--plan-only", "mode", flag_value="plan", help="Show which rules would move, without a proof.")
 @click.option("--report", metavar="FILE", help="Write a JSON report to FILE (- for standard output).")
 @options.check_with_nginx("Also run both configurations on 127.0.0.1 and compare their responses.")

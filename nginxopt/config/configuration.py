@@ -16,13 +16,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
-from nginxopt.config.reader import File, Reader, contents, parsed
+from nginxopt.config.reader import File, Parse, Reader, contents, parsed
 from nginxopt.config.scope import Scope, read_scope
 from nginxopt.config.tree import Block, Directive, reading
 from nginxopt.text import Source
+
+if TYPE_CHECKING:
+    from nginxopt.config.templates import Templates
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,8 @@ class Config:
     `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
     several, none if they do not show it. `missing` are the includes that name a file that could not be read, if
     that was allowed, and `irregular` those of them that name a pipe or a directory. `origin` is where the files
-    were read from.
+    were read from. `templates` reads it again if some of the files are templates; then the blocks are those of their
+    first reading.
     """
 
     main: File
@@ -46,6 +51,7 @@ class Config:
     _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
     _missing: frozenset[tuple[Source, int]] = field(repr=False)
     _parents: dict[File, tuple[tuple[Directive, ...], ...]] = field(repr=False)
+    templates: Templates | None = None
 
     @cached_property
     def scope(self) -> Scope:
@@ -118,6 +124,7 @@ def load(
     includes: bool = True,
     missing_ok: bool = False,
     files: Files = DISK,
+    parse: Parse = parsed,
 ) -> Config:
     """Read the configuration at `path` (`-`: standard input) and, if `includes`, the files it includes.
 
@@ -125,11 +132,14 @@ def load(
     `conf_prefix` is that of its main file. `context` states where a fragment stands (`server`,
     `http,server`); without it, it is inferred. `missing_ok` reads on where an included file cannot be read
     (see `Config.missing`); one that does not parse is an error all the same. `files` is where files are read
-    from. Raises `InputError` for a file that cannot be read or parsed, `UsageError` for an unknown context.
+    from, and `parse` parses them. Raises `InputError` for a file that cannot be read or parsed, `UsageError` for an
+    unknown context.
     """
     name = os.fspath(path)
     data = sys.stdin.buffer.read() if name == STDIN else contents(name, files)
-    return load_text(data, name, prefix=prefix, context=context, includes=includes, missing_ok=missing_ok, files=files)
+    return load_text(
+        data, name, prefix=prefix, context=context, includes=includes, missing_ok=missing_ok, files=files, parse=parse
+    )
 
 
 def load_text(
@@ -141,12 +151,13 @@ def load_text(
     includes: bool = True,
     missing_ok: bool = False,
     files: Files = DISK,
+    parse: Parse = parsed,
 ) -> Config:
     """Read a configuration from memory: as `load`, `name` being its path."""
     stated = None if context is None else parse_context(context)
-    main = parsed(name, data)
+    main = parse(name, data)
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
-    reader = Reader(main, base, files, missing_ok=missing_ok)
+    reader = Reader(main, base, files, missing_ok=missing_ok, parse=parse)
     if includes:
         reader.follow(main)
     candidates = possible(main.block) if stated is None else (stated,)
@@ -164,7 +175,14 @@ def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
     The context of its main file stays, and a missing include is not an error. Raises `InputError` if a text does not
     parse.
     """
+    if config.templates is not None:
+        return _reread_templates(config, config.templates, texts)
     files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
     main = files.read(config.main.path)
     again = load_text(main, config.main.path, prefix=config.prefix, missing_ok=True, files=files)
     return replace(again, candidates=config.candidates)
+
+
+def _reread_templates(config: Config, templates: Templates, texts: Mapping[str, bytes]) -> Config:
+    files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
+    return templates.with_texts(files, files.read(config.main.path)).config()

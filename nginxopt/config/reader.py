@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,10 @@ class File:
         return self.source.path
 
 
+Parse = Callable[[str, bytes], File]
+"""Returns a text as the file at a path. Raises `InputError` if it cannot be parsed."""
+
+
 class Reader:
     """Follows the includes of `main` through `files`, from `prefix`.
 
@@ -34,9 +38,10 @@ class Reader:
     `InputError`.
     """
 
-    def __init__(self, main: File, prefix: str, files: Files, *, missing_ok: bool) -> None:
+    def __init__(self, main: File, prefix: str, files: Files, *, missing_ok: bool, parse: Parse) -> None:
         self._prefix = prefix
         self._disk = files
+        self._parse = parse
         self._missing_ok = missing_ok
         self.files: dict[str, File] = {files.identity(main.path): main}
         self.missing: list[Directive] = []
@@ -63,7 +68,7 @@ class Reader:
                 data = self._read(include, path)
                 if data is None:
                     continue
-                self.files[identity] = parsed(path, data)
+                self.files[identity] = self._parse(path, data)
             yield self.files[identity]
 
     def _read(self, include: Directive, path: str) -> bytes | None:

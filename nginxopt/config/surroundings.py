@@ -7,7 +7,7 @@ folder or at the usual place of an nginx installation.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,10 @@ INSTALLED = (
     "/opt/homebrew/etc/nginx",
 )
 """The folders of main files in packages and images."""
+
+
+Load = Callable[[str, Files], Config]
+"""Reads the main file at a path with what it includes. Raises `InputError` if it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +64,14 @@ def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Su
     what it is a link to), or where packages install it.
     """
     if main is not None:
-        surroundings = _around(path, main)
+        surroundings = around(path, main)
         if surroundings is None:
             raise UsageError(f"{main} does not include {path}", hint="-c takes the main configuration, like nginx -c")
         return surroundings
     reasons: list[str] = []
-    for candidate in _candidates(path, prefix):
+    for candidate in candidates(path, prefix):
         try:
-            surroundings = _around(path, candidate)
+            surroundings = around(path, candidate)
         except InputError as error:
             reasons.append(f"{candidate} cannot be read ({error.message})")
             continue
@@ -77,8 +81,8 @@ def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Su
     return Alone(reasons[0] if reasons else "no nginx.conf in a parent directory")
 
 
-def _candidates(path: str, prefix: str | None) -> Iterator[str]:
-    """Yield the main files that may include a file, the nearest first, each once."""
+def candidates(path: str, prefix: str | None) -> Iterator[str]:
+    """Yield the main files that may include a file by their places, the nearest first, each once."""
     folders = [] if prefix is None else [Path(prefix)]
     for name in (os.path.abspath(path), os.path.realpath(path)):  # noqa: PTH100 - links of the folders stay
         folders += Path(name).parents
@@ -92,16 +96,22 @@ def _candidates(path: str, prefix: str | None) -> Iterator[str]:
     yield from mains.values()
 
 
-def _around(path: str, main: str) -> Surroundings | None:
-    """Return the configuration of a main file if it includes the file at `path`, where it lies or where it will."""
-    config = load(main, missing_ok=True)
+def _load(main: str, files: Files) -> Config:
+    return load(main, missing_ok=True, files=files)
+
+
+def around(path: str, main: str, load: Load = _load) -> Surroundings | None:
+    """Return the configuration of a main file if it includes the file at `path`, where it lies or where it will.
+
+    Raises `InputError` if it cannot be read.
+    """
+    config = load(main, DISK)
     surroundings = _in(config, path)
     if surroundings is not None or config.http is None:
         return surroundings
     folder = os.path.dirname(os.path.abspath(main))  # noqa: PTH100, PTH120
     for installed in _named_folders(config, folder):
-        files: Files = Moved(folder, installed)
-        surroundings = _in(load(main, missing_ok=True, files=files), path, installed)
+        surroundings = _in(load(main, Moved(folder, installed)), path, installed)
         if surroundings is not None:
             return surroundings
     return None

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         Premise,
     )
     from nginxopt.lint.requests import FOREIGN, Answer, Asked
-    from nginxopt.lint.witness import Witness
+    from nginxopt.lint.witness import Sign, Witness
     from nginxopt.request.redirects import REDIRECTS, RedirectChain
     from nginxopt.rewrite.patterns import pattern_error
     from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
@@ -95,6 +95,7 @@ __all__ = [
     "Rule",
     "Safety",
     "Severity",
+    "Sign",
     "Version",
     "Witness",
     "access",
@@ -146,7 +147,7 @@ __getattr__ = attributes(
             "Premise",
         ),
         "requests": ("FOREIGN", "Answer", "Asked"),
-        "witness": ("Witness",),
+        "witness": ("Sign", "Witness"),
         "nginxopt.request.redirects": (
             "REDIRECTS",
             "RedirectChain",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from nginxopt.config import Config, reread
 from nginxopt.config.dump import Dump
 from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.errors import InputError, UsageError
-from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import fix
 from nginxopt.lint.model import Model
@@ -20,7 +20,7 @@ from nginxopt.lint.premises import Premise
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.lint.selection import reported
 from nginxopt.lint.settings import Settings
-from nginxopt.lint.suppress import UNUSED, suppress
+from nginxopt.lint.suppress import FAULTY, UNUSED, suppress
 from nginxopt.lint.target import turning_points
 from nginxopt.text import Draft
 from nginxopt.version import Version
@@ -43,6 +43,8 @@ class Judge:
         shared: The files that several configurations read. They are not fixed, as that would change the others.
         is_complete: Whether all named files could be read.
         around: The main configuration that fragments are included in; None if that is unknown.
+        catalogue: All rules, whether they are run or not.
+        before_rule: Called before each rule; what it raises ends the check.
     """
 
     rules: tuple[Selected, ...]
@@ -53,18 +55,39 @@ class Judge:
     shared: frozenset[str] = frozenset()
     is_complete: bool = True
     around: Config | None = None
+    catalogue: Catalogue = field(default_factory=lambda: Catalogue(catalogue()))
+    before_rule: Callable[[], None] = lambda: None
 
     def __call__(self, config: Config) -> Linted:
         """Return the findings in a configuration that comments and settings do not hide."""
-        linted = lint(config, self.rules, self.target, self.host, self.around)
+        if config.templates is None:
+            return self._judged(config)
+        from nginxopt.lint.templates import lint_templates
+
+        return lint_templates(config.templates, self._of_rules)
+
+    def _of_rules(self, config: Config, ids: frozenset[str] | None) -> Linted:
+        """Return the findings of some rules; of all of them if one is about comments, which hide those of others."""
+        if ids is None or ids & {UNUSED, FAULTY}:
+            return self._judged(config)
+        rules = tuple(selected for selected in self.rules if selected.rule.id in ids)
+        return replace(self, rules=rules)._judged(config)
+
+    def _judged(self, config: Config) -> Linted:
+        linted = lint(config, self._in_turn(), self.target, self.host, self.around)
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         further = partial(self._further, config, linted)
-        unsuppressed = suppress(files, linted.diagnostics, active, catalogue(), further).diagnostics
-        selected = reported(unsuppressed, catalogue(), self.settings)
+        unsuppressed = suppress(files, linted.diagnostics, active, self.catalogue.ids, further).diagnostics
+        selected = reported(unsuppressed, self.catalogue.rules, self.settings)
         undeclined = _undeclined(linted.diagnostics, selected)
         offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined)
         return replace(linted, diagnostics=tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered))
+
+    def _in_turn(self) -> Iterator[Selected]:
+        for selected in self.rules:
+            self.before_rule()
+            yield selected
 
     def _judges(self, rule: Rule) -> bool:
         return rule.speaks_of(self.target) and (self.host is not None or not rule.host)
@@ -100,6 +123,7 @@ class Checked:
         drafts: The files that fixes change, by path.
         made: The number of fixes applied, by rule.
         unknown: The rules that asked for settings which may be around a fragment, with the names of these settings.
+        unsettled: For each configuration with templates, the rules with findings that depend on their tags.
     """
 
     configs: tuple[Config, ...]
@@ -108,6 +132,7 @@ class Checked:
     drafts: Mapping[str, Draft] = field(default_factory=dict)
     made: Counter[str] = field(default_factory=Counter)
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unsettled: Mapping[Config, frozenset[str]] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -130,7 +155,11 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     for result in linted:
         for rule, names in result.unknown.items():
             unknown[rule] = unknown.get(rule, frozenset()) | names
-    return Checked(tuple(configs), tuple(diagnostics.values()), tuple(errors.values()), unknown=unknown)
+    pairs = zip(configs, linted, strict=True)
+    unsettled = {config: result.unsettled for config, result in pairs if config.templates is not None}
+    return Checked(
+        tuple(configs), tuple(diagnostics.values()), tuple(errors.values()), unknown=unknown, unsettled=unsettled
+    )
 
 
 def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nginxopt.config import Config, Directive, Scope
 from nginxopt.lint.redirecting import may_chain
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nginxopt.system.host import Host
 
 _OTHERS = {"stream", "mail"}
+_Answer = TypeVar("_Answer")
 
 
 class Model:
@@ -56,6 +57,7 @@ class Model:
         self.host = host
         self._is_alone = alone
         self._around = around
+        self._answers: dict[object, Any] = {}
 
     @cached_property
     def root(self) -> Level:
@@ -212,6 +214,20 @@ class Model:
             for directive in level.directives:
                 index.setdefault(str(directive.name), []).append((directive, level))
         return index
+
+
+def once(query: Callable[[Model], _Answer]) -> Callable[[Model], _Answer]:
+    """Make a function compute its answer about a model only once, as several rules ask."""
+
+    @wraps(query)
+    def ask(model: Model) -> _Answer:
+        answers = model._answers
+        if query not in answers:
+            answers[query] = query(model)
+        answer: _Answer = answers[query]
+        return answer
+
+    return ask
 
 
 def _walk(level: Level) -> Iterator[Level]:

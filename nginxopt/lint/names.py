@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from nginxopt.config import Directive, Source, Span, Token
-from nginxopt.lint.model import Model
+from nginxopt.lint.model import Model, once
 from nginxopt.semantics import Address, Endpoint, Level
 
 
@@ -29,14 +28,10 @@ class Conflict:
     word: Word | None
 
 
-_CONFLICTS: WeakKeyDictionary[Model, tuple[Conflict, ...]] = WeakKeyDictionary()
-
-
+@once
 def conflicts(model: Model) -> tuple[Conflict, ...]:
     """Return the names that earlier servers have. What was not read may have more, but takes none of these away."""
-    if model not in _CONFLICTS:
-        _CONFLICTS[model] = tuple(_conflicts(model))
-    return _CONFLICTS[model]
+    return tuple(_conflicts(model))
 
 
 def first_conflicts(model: Model) -> Iterator[tuple[Level, Conflict]]:

@@ -14,7 +14,7 @@ from itertools import islice
 from urllib.parse import quote
 
 from nginxopt.config import Directive
-from nginxopt.lint.model import Model
+from nginxopt.lint.model import Model, once
 from nginxopt.lint.reaching import reaching
 from nginxopt.lint.requests import Asked
 from nginxopt.semantics import Level, locations
@@ -85,6 +85,7 @@ def _is_decoded(model: Model, name: str, depth: int) -> bool:
     )
 
 
+@once
 def sets(model: Model) -> dict[str, list[Directive]]:
     """Return the `set` directives by the name of their variable, in lower case."""
     stated: dict[str, list[Directive]] = {}
@@ -94,6 +95,7 @@ def sets(model: Model) -> dict[str, list[Directive]]:
     return stated
 
 
+@once
 def _groups(model: Model) -> set[str]:
     """Return the names of the groups of locations, rewrites and conditions, which may be those of a URI."""
     words = (

@@ -22,7 +22,7 @@ from nginxopt.lint.headers import (
     with_header,
     without_value,
 )
-from nginxopt.lint.model import Model
+from nginxopt.lint.model import Model, once
 from nginxopt.lint.pools import (
     Connection,
     connection,
@@ -71,6 +71,7 @@ def needed(model: Model, safety: Safety) -> Safety:
     return safety.given(frozenset([WHOLE_CONFIGURATION])) if model.is_whole else safety
 
 
+@once
 def offers(model: Model) -> dict[Upstream, Offer]:
     """Return the offer for each upstream that keeps connections or should."""
     planner = _Planner(model)
@@ -103,7 +104,7 @@ class _Planner:
         self.model = model = read.alone
         self._passes = users(model)
         self._pooled = pooled(model)
-        self._without_pool = {upstream for upstream, _ in without_pool(model)}
+        self._without_pool = without_pool(model).keys()
         self._obstacles = obstacles(model)
         self._owners = owners(model, self._group)
         self.plans = {upstream: self._plan(upstream) for upstream in self._passes if upstream in self._pooled}

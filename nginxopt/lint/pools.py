@@ -11,11 +11,10 @@ nginx keeps a connection to an upstream if the upstream has a pool and the respo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from enum import Enum, auto
 
 from nginxopt.config import Comment, Directive
-from nginxopt.lint.model import Model
+from nginxopt.lint.model import Model, once
 from nginxopt.semantics import PIVOT, Level, Pass, Upstream, locations
 
 KEEPERS = ("proxy", "fastcgi", "grpc", "memcached")
@@ -146,6 +145,7 @@ def is_check(pass_: Pass) -> bool:
     return checks or any(_CHECK.search(word) for word in pass_.level.args)
 
 
+@once
 def users(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
     """Return the passes to each upstream by protocols that can keep connections."""
     by_upstream: dict[Upstream, list[Pass]] = {}
@@ -185,23 +185,27 @@ def states_http10(pass_: Pass) -> bool:
     return version.is_set and version.value == "1.0"
 
 
-def without_pool(model: Model) -> Iterator[tuple[Upstream, tuple[Pass, ...]]]:
-    """Yield the upstreams that should have a pool but do not, with the passes to them.
+@once
+def without_pool(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
+    """Return the upstreams that should have a pool but do not, with the passes to them.
 
     Skips upstreams with `keepalive 0` or a commented-out `keepalive`, those to which no pass may keep its connection,
     and those with `ntlm`, which keeps connections of its own.
     """
     if model.target >= PIVOT:
-        return
-    for upstream, passes in users(model).items():
-        declined = upstream.level.own("ntlm") or _commented_out(upstream)
-        if upstream.keepalive.is_unset and not declined and any(wants_pool(model, pass_) for pass_ in passes):
-            yield upstream, passes
+        return {}
+    return {
+        upstream: passes
+        for upstream, passes in users(model).items()
+        if upstream.keepalive.is_unset
+        and not (upstream.level.own("ntlm") or _commented_out(upstream))
+        and any(wants_pool(model, pass_) for pass_ in passes)
+    }
 
 
 def stated(model: Model) -> set[Upstream]:
     """Return the upstreams with a pool already: `upstream-keepalive-missing` reports the others, with the whole fix."""
-    return pooled(model) - {upstream for upstream, _ in without_pool(model)}
+    return pooled(model) - set(without_pool(model))
 
 
 def _commented_out(upstream: Upstream) -> bool:
@@ -209,12 +213,13 @@ def _commented_out(upstream: Upstream) -> bool:
     return any(isinstance(node, Comment) and _COMMENTED_OUT.match(node.text.lstrip("#")) for node in nodes)
 
 
+@once
 def pooled(model: Model) -> set[Upstream]:
     """Return the upstreams with a pool: stated, by default, or once `upstream-keepalive-missing` is fixed."""
     passed = users(model)
     stated = {upstream for upstream in passed if upstream.keepalive.value not in (None, "0")}
     if model.target < PIVOT:
-        return stated | {upstream for upstream, _ in without_pool(model)}
+        return stated | without_pool(model).keys()
     return stated | {
         upstream
         for upstream, passes in passed.items()

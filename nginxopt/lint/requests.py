@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, Directive
 from nginxopt.errors import InputError
-from nginxopt.lint.witness import Witness
+from nginxopt.lint.witness import OUTCOME, Sign, Witness
 from nginxopt.semantics import Level
 from nginxopt.text import decode, encode
 from nginxopt.version import Version
@@ -120,14 +120,14 @@ class Answer:
             _text(header["value"]) for header in self.outcome["headers"] if header["name"].lower() == name.lower()
         )
 
-    def witness(self, shows: str) -> Witness:
-        """Return the request as a witness of what a clause says."""
+    def witness(self, shows: str, sign: Sign = OUTCOME) -> Witness:
+        """Return the request as a witness of what a clause says, and of what a real nginx has to show."""
         asked_for = [self.file] if self.file is not None and not self.is_known else []
         assume = (
             *(f"exists={path}" for path in (*self.asked.existing, *asked_for)),
             *(f"missing={path}" for path in self.asked.missing),
         )
-        return Witness(self.url, shows, self.asked.method, self.asked.headers, self.asked.client, assume)
+        return Witness(self.url, shows, self.asked.method, self.asked.headers, self.asked.client, assume, sign)
 
 
 class Requests:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from nginxopt.config import Context
 from nginxopt.config import context as contexts
 from nginxopt.errors import InputError, UsageError
+from nginxopt.format import Style
+from nginxopt.format.style import WIDTHS
 from nginxopt.lint import patterns, premises
 from nginxopt.lint.around import STOCK
 from nginxopt.lint.declare import CATEGORIES
@@ -26,7 +28,7 @@ from nginxopt.version import Version
 if TYPE_CHECKING:
     from nginxopt.lint.toml import Value
 
-    _Reader = Callable[[Value, Collection[str], Path], Any]
+    _Reader = Callable[[Value, Collection[str] | None, Path], Any]
 
 FILE = "nginxopt.toml"
 PYPROJECT = "pyproject.toml"
@@ -43,6 +45,7 @@ class Settings:
     match as in `nginxopt.lint.patterns`. Names are rule ids, categories, or `all`.
 
     Attributes:
+        rules: The paths of folders with rules of one's own.
         select: The names of the selected rules; None for the default rules.
         extend_select: The names of additional rules.
         ignore: The names of ignored rules.
@@ -57,9 +60,11 @@ class Settings:
         fail_on: The lowest severity that makes the exit status 1.
         context: The context of fragments, by path pattern; the first match counts.
         baseline: The path of the baseline; None if there is none.
+        format: How `nginxopt format` indents.
         origin: The settings file; None if there is none.
     """
 
+    rules: tuple[str, ...] = ()
     select: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -74,6 +79,7 @@ class Settings:
     fail_on: Severity = Severity.WARNING
     context: Mapping[str, Context] = field(default_factory=lambda: MappingProxyType({}))
     baseline: str | None = None
+    format: Style = Style()  # noqa: RUF009 - it cannot be changed
     origin: Path | None = None
 
     @property
@@ -101,22 +107,40 @@ class Settings:
 
 
 def load(
-    rules: Collection[str],
+    rules: Collection[str] | None,
     *,
     config: str | os.PathLike[str] | None = None,
     isolated: bool = False,
+    folder: Path | None = None,
 ) -> Settings:
-    """Return the settings of `config`, or of the nearest file from the working directory upwards; `isolated` has none.
+    """Return the settings of `config`, or of the nearest file from `folder` upwards; `isolated` has none.
 
-    `rules` are the known rule ids. Raises `InputError` for an unreadable or invalid file, and `UsageError` for both
-    `config` and `isolated`.
+    `folder` is the working directory by default. `rules` are the known rule ids; with None, the names of rules are not
+    checked. Raises `InputError` for an unreadable or invalid file, and `UsageError` for both `config` and `isolated`.
     """
+    source = find(config=config, isolated=isolated, folder=folder)
+    return Settings() if source is None else read(source, rules)
+
+
+def find(
+    *, config: str | os.PathLike[str] | None = None, isolated: bool = False, folder: Path | None = None
+) -> Source | None:
+    """Return the file that `load` reads; None if there is none. Raises the errors of `load`."""
     if config is not None and isolated:
         raise UsageError("--config and --isolated cannot be used together")
     if isolated:
-        return Settings()
-    source = _nearest(Path.cwd()) if config is None else _open(Path(config))
-    return Settings() if source is None else read(source, rules)
+        return None
+    return _nearest(folder or Path.cwd()) if config is None else _open(Path(config))
+
+
+def rule_folders(source: Source) -> tuple[str, ...]:
+    """Return the folders with rules of one's own that a settings file names. Raises `InputError` as `read` does.
+
+    They are read first: without their rules, the names of rules in other settings cannot be checked.
+    """
+    table = _table(source)
+    value = None if table is None else table.table().get("rules")
+    return () if value is None else _paths(value, None, Path(source.path).parent)
 
 
 def _nearest(start: Path) -> Source | None:
@@ -154,8 +178,8 @@ def _table(source: Source) -> Value | None:
     return tool.table().get("nginxopt") if tool is not None else None
 
 
-def read(source: Source, rules: Collection[str]) -> Settings:
-    """Parse a settings file; `rules` are the known rule ids.
+def read(source: Source, rules: Collection[str] | None) -> Settings:
+    """Parse a settings file; `rules` are the known rule ids, as for `load`.
 
     Raises `InputError` at invalid TOML or an invalid key, type, rule name, version or context.
     """
@@ -171,32 +195,32 @@ def read(source: Source, rules: Collection[str]) -> Settings:
     return Settings(**values, origin=origin)
 
 
-def _strings(value: Value, _rules: Collection[str], _folder: Path) -> tuple[str, ...]:
+def _strings(value: Value, _rules: Collection[str] | None, _folder: Path) -> tuple[str, ...]:
     return tuple(item.text() for item in value.strings())
 
 
-def _path(value: Value, _rules: Collection[str], folder: Path) -> str:
+def _path(value: Value, _rules: Collection[str] | None, folder: Path) -> str:
     return str(folder / value.text())
 
 
-def _main(value: Value, rules: Collection[str], folder: Path) -> str:
+def _main(value: Value, rules: Collection[str] | None, folder: Path) -> str:
     return STOCK if value.text() == STOCK else _path(value, rules, folder)
 
 
-def _paths(value: Value, _rules: Collection[str], folder: Path) -> tuple[str, ...]:
+def _paths(value: Value, _rules: Collection[str] | None, folder: Path) -> tuple[str, ...]:
     return tuple(str(folder / item.text()) for item in value.strings())
 
 
-def _names(value: Value, rules: Collection[str], _folder: Path) -> tuple[str, ...]:
-    known = {*rules, *CATEGORIES, ALL}
+def _names(value: Value, rules: Collection[str] | None, _folder: Path) -> tuple[str, ...]:
+    known = {*(rules or ()), *CATEGORIES, ALL}
     for item in value.strings():
-        if item.text() not in known:
+        if rules is not None and item.text() not in known:
             hint = suggestion(item.text(), known)
             raise item.error(f'unknown rule or category "{item.text()}"', hint=hint)
     return tuple(item.text() for item in value.strings())
 
 
-def _premises(value: Value, _rules: Collection[str], _folder: Path) -> frozenset[Premise]:
+def _premises(value: Value, _rules: Collection[str] | None, _folder: Path) -> frozenset[Premise]:
     assumed: set[Premise] = set()
     for item in value.strings():
         try:
@@ -206,12 +230,12 @@ def _premises(value: Value, _rules: Collection[str], _folder: Path) -> frozenset
     return frozenset(assumed)
 
 
-def _names_by_pattern(value: Value, rules: Collection[str], folder: Path) -> Mapping[str, tuple[str, ...]]:
+def _names_by_pattern(value: Value, rules: Collection[str] | None, folder: Path) -> Mapping[str, tuple[str, ...]]:
     table = value.table()
     return MappingProxyType({pattern: _names(names, rules, folder) for pattern, names in table.items()})
 
 
-def _severity(value: Value, _rules: Collection[str], _folder: Path) -> Severity:
+def _severity(value: Value, _rules: Collection[str] | None, _folder: Path) -> Severity:
     known = [str(severity) for severity in reversed(Severity)]
     if value.text() not in known:
         raise value.error(
@@ -222,14 +246,14 @@ def _severity(value: Value, _rules: Collection[str], _folder: Path) -> Severity:
     return Severity(value.text())
 
 
-def _severity_by_rule(value: Value, rules: Collection[str], folder: Path) -> Mapping[str, Severity]:
+def _severity_by_rule(value: Value, rules: Collection[str] | None, folder: Path) -> Mapping[str, Severity]:
     for rule, severity in value.table().items():
-        if rule not in rules:
+        if rules is not None and rule not in rules:
             raise severity.error(f'unknown rule "{rule}"', hint=suggestion(rule, rules))
     return MappingProxyType({rule: _severity(text, rules, folder) for rule, text in value.table().items()})
 
 
-def _versions(value: Value, _rules: Collection[str], _folder: Path) -> tuple[Version, ...]:
+def _versions(value: Value, _rules: Collection[str] | None, _folder: Path) -> tuple[Version, ...]:
     """Return the versions in a string or an array of strings, sorted."""
     items = value.strings() if isinstance(value.data, list) else (value,)
     return tuple(sorted({_version(item) for item in items}))
@@ -242,7 +266,7 @@ def _version(value: Value) -> Version:
         raise value.error(error.message, hint=error.hint) from None
 
 
-def _context_by_pattern(value: Value, _rules: Collection[str], _folder: Path) -> Mapping[str, Context]:
+def _context_by_pattern(value: Value, _rules: Collection[str] | None, _folder: Path) -> Mapping[str, Context]:
     return MappingProxyType({pattern: _context(text) for pattern, text in value.table().items()})
 
 
@@ -253,7 +277,36 @@ def _context(value: Value) -> Context:
         raise value.error(error.message, hint=error.hint) from None
 
 
+def _format(value: Value, _rules: Collection[str] | None, _folder: Path) -> Style:
+    table = value.table()
+    for key in table:
+        if key not in _STYLE:
+            raise table[key].error(f'unknown setting "{key}"', hint=suggestion(key, _STYLE))
+    values: dict[str, Any] = {_STYLE[key][0]: _STYLE[key][1](item) for key, item in table.items()}
+    return Style(**values)
+
+
+def _width(value: Value) -> int:
+    if type(value.data) is not int or value.data not in WIDTHS:
+        raise value.error("invalid width of indentation", expected=f"a number from {WIDTHS[0]} to {WIDTHS[-1]}")
+    width: int = value.data
+    return width
+
+
+def _tabs(value: Value) -> bool:
+    if value.text() not in ("space", "tab"):
+        raise value.error(f'unknown indentation "{value.text()}"', expected='"space" or "tab"')
+    return value.text() == "tab"
+
+
+_STYLE: Mapping[str, tuple[str, Callable[[Value], object]]] = {
+    "indent-width": ("width", _width),
+    "indent-style": ("tabs", _tabs),
+}
+"""The keys of the table `format`: the fields of `Style`, and the functions that read their values."""
+
 KEYS: Mapping[str, _Reader] = {
+    "rules": _paths,
     "select": _names,
     "extend-select": _names,
     "ignore": _names,
@@ -268,5 +321,6 @@ KEYS: Mapping[str, _Reader] = {
     "fail-on": _severity,
     "context": _context_by_pattern,
     "baseline": _path,
+    "format": _format,
 }
 """The keys of a settings file, with the functions that read their values."""

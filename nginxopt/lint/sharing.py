@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nginxopt.lint.framing import Framing
-from nginxopt.lint.model import Model
+from nginxopt.lint.model import Model, once
 from nginxopt.semantics import Level, Pass, Upstream
 
 Identity = tuple[str, ...]
@@ -36,6 +36,7 @@ def may_share(passes: Iterable[Pass]) -> bool:
     return not _why_not(set(map(identity, passes)))
 
 
+@once
 def obstacles(model: Model) -> Obstacles:
     """Return what prevents the passes to each upstream of a model from sharing connections."""
     passes: dict[Upstream, list[Pass]] = {}

@@ -11,6 +11,27 @@ LONGEST_URL = 300
 
 
 @dataclass(frozen=True, slots=True)
+class Sign:
+    """What a real nginx has to show besides the outcome that the model of requests knows.
+
+    Attributes:
+        status: The status of the response where the model knows no outcome; None where it does.
+        lacks: Headers that the response does not have.
+        passes: A header that the upstream gets, name and value.
+        unasked: Why no private nginx can show it, as a clause; empty if one can.
+    """
+
+    status: int | None = None
+    lacks: tuple[str, ...] = ()
+    passes: tuple[str, str] | None = None
+    unasked: str = ""
+
+
+OUTCOME = Sign()
+"""Nothing besides the outcome."""
+
+
+@dataclass(frozen=True, slots=True)
 class Witness:
     """A request, and what nginx does with it.
 
@@ -20,6 +41,8 @@ class Witness:
         headers: As curl's `-H` takes them: `Name: value`.
         client: The address that the request comes from; None if it does not matter.
         assume: What has to hold besides, as `nginxopt trace --assume` takes it: `exists=/srv/files/a.txt`.
+        sign: What a real nginx has to show.
+        confirmed_by: The nginx that answers so; None if none was asked.
     """
 
     url: str
@@ -28,14 +51,17 @@ class Witness:
     headers: tuple[str, ...] = ()
     client: str | None = None
     assume: tuple[str, ...] = ()
+    sign: Sign = OUTCOME
+    confirmed_by: str | None = None
 
     def __post_init__(self) -> None:
         if not self.shows:
             raise ValueError(f"a witness that shows nothing: {self.url}")
 
     def __str__(self) -> str:
-        """`GET URL, with Name: value, from ADDRESS: shows`."""
+        """`GET URL, with Name: value, from ADDRESS: shows (confirmed by nginx 1.22.1)`."""
         headers = [f"with {header}" for header in self.headers]
         client = [] if self.client is None else [f"from {self.client}"]
         request = ", ".join([f"{self.method} {fit(self.url, LONGEST_URL)}", *headers, *client])
-        return f"{request}: {self.shows}"
+        confirmed = f" (confirmed by {self.confirmed_by})" if self.confirmed_by else ""
+        return f"{request}: {self.shows}{confirmed}"

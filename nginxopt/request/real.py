@@ -20,22 +20,73 @@ from nginxopt.system.echo import Asked
 from nginxopt.system.exchange import Response
 from nginxopt.system.nginx import Binary
 
+_UNKNOWN = "the outcome is unknown"
+
 
 def compare(config: Config, trace: Trace, world: World, binary: Binary) -> Comparison:
     """Return how the answer of nginx differs from that of a trace. Raises as `PrivateNginx`."""
-    if trace.outcome["kind"] == "unknown":
-        return Comparison(str(binary), reason="the outcome is unknown")
-    prefix, tls = trace.site.site["build"]["prefix"], trace.sent["connection"]["tls"]
+    return next(compare_all(config, [Expected(trace)], world, binary))
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is expected of a request.
+
+    Attributes:
+        trace: What the model says.
+        status: The status of the response if that is known although the outcome is not.
+        lacks: Headers that the response does not have.
+        passes: A header that the upstream gets, name and value.
+    """
+
+    trace: Trace
+    status: int | None = None
+    lacks: tuple[str, ...] = ()
+    passes: tuple[str, str] | None = None
+
+    def differences(self, response: Response | None, asked: Sequence[Asked]) -> Iterator[str]:
+        """Yield what differs besides the outcome of the model."""
+        status = None if response is None else response.status
+        if self.status not in (None, status):
+            yield f"nginx answers {status}, not {self.status}"
+        if response is not None:
+            yield from (f"nginx sends {name}" for name in self.lacks if response.header(name) is not None)
+        if self.passes is not None and not any(self._got(each) for each in asked):
+            yield "nginx passes on no {}: {}".format(*self.passes)
+
+    def _got(self, asked: Asked) -> bool:
+        return self.passes is not None and self.passes[1].encode() in asked.values(self.passes[0])
+
+
+def compare_all(config: Config, asked: Sequence[Expected], world: World, binary: Binary) -> Iterator[Comparison]:
+    """Yield how the answers of one nginx differ from those of traces, which share a world. Raises as `PrivateNginx`."""
+    name, prefix = str(binary), asked[0].trace.site.site["build"]["prefix"]
+    if all(_is_unknown(each) for each in asked):
+        yield from [Comparison(name, reason=_UNKNOWN)] * len(asked)
+        return
+    tls = any(each.trace.sent["connection"]["tls"] for each in asked)
     with PrivateNginx(config, prefix, world, binary, tls=tls) as nginx:
-        sent = nginx.moved(trace.sent)
-        expected = nginx.expected(sent)
-        if expected["kind"] == "unknown":
-            unknown = expected["unknown"]
-            return Comparison(str(binary), reason="the outcome is unknown" if unknown is None else unknown["reason"])
-        client = trace.sent["connection"]["client"]
-        if client not in (None, LOCAL) and _kind(expected) != _kind(trace.outcome):
-            return Comparison(str(binary), reason=f"its client is {LOCAL}, which gets another answer than {client}")
-        return Comparison(str(binary), tuple(differences(expected, *nginx.ask(sent))))
+        for each in asked:
+            yield Comparison(name, reason=_UNKNOWN) if _is_unknown(each) else _compare(each, nginx, name)
+
+
+def _is_unknown(expected: Expected) -> bool:
+    return expected.status is None and expected.trace.outcome["kind"] == "unknown"
+
+
+def _compare(asked: Expected, nginx: PrivateNginx, name: str) -> Comparison:
+    trace, sent = asked.trace, nginx.moved(asked.trace.sent)
+    if asked.status is not None:
+        return Comparison(name, tuple(asked.differences(*nginx.ask(sent))))
+    expected = nginx.expected(sent)
+    if expected["kind"] == "unknown":
+        unknown = expected["unknown"]
+        return Comparison(name, reason=_UNKNOWN if unknown is None else unknown["reason"])
+    client = trace.sent["connection"]["client"]
+    if client not in (None, LOCAL) and _kind(expected) != _kind(trace.outcome):
+        return Comparison(name, reason=f"its client is {LOCAL}, which gets another answer than {client}")
+    exchanged = nginx.ask(sent)
+    return Comparison(name, (*differences(expected, *exchanged), *asked.differences(*exchanged)))
 
 
 def _kind(outcome: OutcomeForm) -> tuple[str, int | None]:

@@ -127,7 +127,8 @@ class _Writer:
     def _statement(self, directive: Directive, level: Level) -> bytes:
         name = str(directive.name)
         is_of_upstream = level.kind == "upstream" and name in _LEFT_OUT_OF_UPSTREAMS
-        if name in _LEFT_OUT or is_of_upstream or name.startswith(_OF_TLS):
+        is_of_tls = name.startswith(_OF_TLS) and not (name == "ssl" and self._stage.certificate)
+        if name in _LEFT_OUT or is_of_upstream or is_of_tls:
             return b""
         edit = self._edits.get(name) if directive.args and level.kind in _WITH_EDITS else None
         return (_text(directive) if edit is None else edit(directive, level)) + b"\n"

@@ -15,7 +15,7 @@ METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time", "ntlm")
 """The directives that select a balancing method; the default is round robin."""
 
 _LITERAL_HOST = re.compile(r"localhost|\d+(?:\.\d+){0,3}|\[[0-9a-f:.]+\]|unix", re.IGNORECASE)
-_SCHEME = re.compile(r"([^:/?]*)://")
+_SCHEME = re.compile(r"(?!unix:)([^:/?]*)://", re.IGNORECASE)
 _PATH = r"[/?]|\$\{?(?:request_uri|uri|document_uri|is_args)\b"  # and variables that begin with one of these
 _ADDRESS = re.compile(
     rf"(\[[^]]*\]|(?:(?!{_PATH})[^:])*)(?::((?:(?!{_PATH}).)*))?((?:{_PATH}).*)?", re.DOTALL | re.IGNORECASE

@@ -22,10 +22,19 @@ _STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n\r\necho"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the echo was asked; `line` is method and target of HTTP, the key of memcached, else empty."""
+    """What the echo was asked.
+
+    `line` is method and target of HTTP, the key of memcached, else empty. `headers` are the lines of those of HTTP.
+    """
 
     protocol: str
     line: bytes = b""
+    headers: tuple[bytes, ...] = ()
+
+    def values(self, name: str) -> list[bytes]:
+        """Return the values of a header of HTTP."""
+        fields = (line.partition(b":") for line in self.headers)
+        return [value.strip() for key, _, value in fields if key.lower() == name.lower().encode()]
 
 
 class Echo:
@@ -86,7 +95,8 @@ def _asked(data: bytes) -> Asked | None:
     line, end, _ = data.partition(b"\r\n")
     if end and line.startswith((b"get ", b"gets ")):
         return Asked("memcached", line.partition(b" ")[2])
-    return Asked("proxy", line.rpartition(b" HTTP/")[0]) if b"\r\n\r\n" in data else None
+    head, end, _ = data.partition(b"\r\n\r\n")
+    return Asked("proxy", line.rpartition(b" HTTP/")[0], tuple(head.split(b"\r\n")[1:])) if end else None
 
 
 def _response(asked: Asked, data: bytes) -> bytes:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.errors import InputError, UsageError
+from nginxopt.format import Style
 from nginxopt.lint import IDLE_CONNECTIONS, Severity, settings
 from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.premises import PREMISES
@@ -27,6 +28,7 @@ def read(text: str | bytes, name: str = "nginxopt.toml") -> Settings:
 
 
 EVERY_KEY = """
+rules = ["checks"]
 select = ["proxy", "all"]
 extend-select = ["cache-stampede"]
 ignore = ["gzip-level"]
@@ -47,12 +49,17 @@ gzip-level = "info"
 
 [context]
 "locations/**" = "server"
+
+[format]
+indent-width = 2
+indent-style = "tab"
 """
 
 
 def test_every_key_is_read() -> None:
     """A file with every key sets every field; paths are relative to its folder, patterns are not."""
     assert read(EVERY_KEY, "etc/nginxopt.toml") == Settings(
+        rules=("etc/checks",),
         select=("proxy", "all"),
         extend_select=("cache-stampede",),
         ignore=("gzip-level",),
@@ -67,6 +74,7 @@ def test_every_key_is_read() -> None:
         fail_on=Severity.WARNING,
         context={"locations/**": ("http", "server")},
         baseline="etc/baseline.json",
+        format=Style(width=2, tabs=True),
         origin=Path("etc/nginxopt.toml"),
     )
 
@@ -99,12 +107,20 @@ def test_pyproject_has_a_table() -> None:
     assert (settings_.ignore, settings_.severity) == (("proxy",), {"gzip-level": Severity.ERROR})
 
 
+SIMILAR = 'did you mean "indent-width"?'
+
 # What is wrong, the place of the error, what is marked there, what is said, and what helps.
 ERRORS = [
     ("selct = []", "1:1", "selct", 'unknown setting "selct"', 'did you mean "select"?'),
     ("origin = 'x'", "1:1", "origin", 'unknown setting "origin"', None),
     ("zzz = 1", "1:1", "zzz", 'unknown setting "zzz"', None),
     ('"selct" = []', "1:1", '"selct"', 'unknown setting "selct"', 'did you mean "select"?'),
+    ("[format]\nindent = 2", "2:1", "indent", 'unknown setting "indent"', None),
+    ("[format]\nindent-widht = 2", "2:1", "indent-widht", 'unknown setting "indent-widht"', SIMILAR),
+    ("[format]\nindent-width = 0", "2:1", "indent-width", "invalid width of indentation", None),
+    ("[format]\nindent-width = true", "2:1", "indent-width", "invalid width of indentation", None),
+    ("[format]\nindent-style = 'tabs'", "2:1", "indent-style", 'unknown indentation "tabs"', None),
+    ("format = 4", "1:1", "format", '"format" has a value of the wrong type', None),
     ("select = 3", "1:1", "select", '"select" has a value of the wrong type', None),
     ("select = 'proxy'", "1:1", "select", '"select" has a value of the wrong type', None),
     ("select = ['proxy', 3]", "1:20", "3", 'an item of "select" has a value of the wrong type', None),
@@ -180,6 +196,7 @@ VERSIONS = st.builds(Version, *[st.integers(0, 99)] * 3)
 def documents(draw: st.DrawFn) -> dict[str, object]:
     """A file of settings as data."""
     values = {
+        "rules": st.lists(WORDS),
         "select": st.lists(NAMES),
         "extend-select": st.lists(NAMES),
         "ignore": st.lists(NAMES),
@@ -196,6 +213,9 @@ def documents(draw: st.DrawFn) -> dict[str, object]:
         "fail-on": SEVERITIES.map(str),
         "context": st.dictionaries(WORDS, st.sampled_from(["http", "http,server", "http,server,if"])),
         "baseline": WORDS,
+        "format": st.fixed_dictionaries(
+            {"indent-width": st.integers(1, 16), "indent-style": st.sampled_from(["space", "tab"])}
+        ),
     }
     assert values.keys() == settings.KEYS.keys()
     return draw(st.fixed_dictionaries({}, optional=values))
@@ -205,6 +225,8 @@ def as_toml(value: object) -> str:
     """A value as TOML writes it: a string as JSON does, a table inline."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{as_toml(key)} = {as_toml(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, list):
         return "[" + ", ".join(map(as_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
@@ -226,6 +248,8 @@ def _plain(key: str, value: object) -> object:
         return sorted(premise.name for premise in value)
     if isinstance(value, tuple):
         return ",".join(value) if key == "context" else [str(item) for item in value]
+    if isinstance(value, Style):
+        return {"indent-width": value.width, "indent-style": "tab" if value.tabs else "space"}
     if hasattr(value, "items"):
         return {name: _plain(key, inner) for name, inner in value.items()}
     return str(value)

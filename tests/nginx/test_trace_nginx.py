@@ -175,6 +175,19 @@ def test_fixes_are_found_by_experiment(each_binary: nginx.Binary) -> None:
         assert {"CVE-2026-42945", "max_headers"} <= build.fixes
 
 
+def test_tls_without_a_parameter(each_binary: nginx.Binary) -> None:
+    """Before 1.25.1 `ssl on` makes all ports of a server ones for TLS; nginx is asked over TLS, too."""
+    text = b"events {}\nhttp { server { listen 443; ssl on; ssl_certificate c; ssl_certificate_key k; return 204; } }\n"
+    config = load_text(text, "nginx.conf")
+    if each_binary.version >= (1, 25, 1):
+        with pytest.raises(InputError, match="ssl"):
+            Model(config, probe(each_binary))
+    else:
+        result = traced(config, each_binary, "https://a.example/", World())
+        comparison = compare(config, result, World(), each_binary)
+        assert (result.outcome["status"], comparison.differences, comparison.reason) == (204, (), None)
+
+
 def test_what_nginx_cannot_be_asked(config: Config, tmp_path: Path, binary: nginx.Binary) -> None:
     """Values of variables cannot be assumed for nginx, files come from one place, and a URL must name its server."""
     result = traced(config, binary, "http://any.example/x", World())

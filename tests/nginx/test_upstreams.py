@@ -54,6 +54,7 @@ PROXIED = [
 
 PROTOCOLS = ["grpc_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "memcached_pass"]
 TARGETS = ["app", "APP", "app_2-x.y", "127.0.0.1:81", "[::1]:81", "localhost:81", "unix:temp/x.sock", "unix:temp/x:y"]
+TARGETS += ["unix:///tmp/x.sock"]
 PASSED = [f"{protocol} {target}" for protocol in PROTOCOLS for target in TARGETS]
 PASSED += ["grpc_pass grpc://app", "grpc_pass grpcs://APP", "grpc_pass grpc://127.0.0.1:81"]
 PASSED += ["uwsgi_pass uwsgi://app", "uwsgi_pass suwsgi://127.0.0.1:81"]

@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import corpus_lists, instructions, memory, regex_map, regex_rows, speed, trace
+from benchmarks import corpus_lists, format, instructions, memory, regex_map, regex_rows, speed, trace
 from benchmarks.child import ChildError, run
 from benchmarks.mixes import MIXES, write
 from nginxopt import load_text
 from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, whole
 from nginxopt.errors import RunError
+from nginxopt.format import formatted
 from nginxopt.request.batch import Batch
 from nginxopt.request.model import Model
 from nginxopt.request.requests_file import RequestsFile
@@ -220,6 +221,17 @@ def test_rules_are_written(tmp_path: Path) -> None:
     """A file of rules is what the mix yields."""
     write(tmp_path / "rules.conf", literal(3))
     assert (tmp_path / "rules.conf").read_bytes() == b"".join(literal(3))
+
+
+def test_format(capsys: pytest.CaptureFixture[str]) -> None:
+    """A text of so many lines is one that changes, and the table has a line for it."""
+    text = format.text(60)
+    assert text.count(b"\n") == 60
+    assert formatted(text) != text
+    assert format.main(["--lines", "60", "--rounds", "1"]) == 0
+    assert "60   0.00" in capsys.readouterr().out
+    assert format.main(["--lines", "60", "--rounds", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["lines"] == 60
 
 
 def test_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

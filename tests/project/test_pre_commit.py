@@ -153,6 +153,15 @@ def test_fix_changes_the_file_once(call: Any, tmp_path: Path) -> None:
     assert call("nginxopt-fix", {}, FAIL_ON_INFO).returncode == 0
 
 
+def test_format_changes_the_file_once(call: Any, tmp_path: Path) -> None:
+    """A file is formatted and fails, so that it is looked at; the next run passes."""
+    first = call("nginxopt-format", {"nginx.conf": "gzip  on; # c\n", "app.conf": "gzip  on;\n"})
+    assert "reformatted nginx.conf" in first.stdout
+    assert first.returncode == 1
+    assert (tmp_path / "nginx.conf").read_text() == "gzip on; # c\n"
+    assert call("nginxopt-format", {}).returncode == 0
+
+
 def test_many_rewrites_fail(call: Any) -> None:
     """25 rewrites that a map could answer fail and are counted, 10 pass; several files are asked in one run."""
     rules = [f"rewrite ^/page-{number}$ /p/{number} permanent;\n" for number in range(25)]

@@ -77,6 +77,7 @@ def test_tls_has_a_certificate_of_its_own() -> None:
     assert lines.count("ssl_certificate /c.pem;") == 1
     assert "listen 127.0.0.1:7002 ssl reuseport;" in lines
     assert "listen 127.0.0.1:7002 ssl;" in lines
+    assert "ssl on;" in moved("http { server { listen 443; ssl on; } }", stage)
 
 
 def test_a_server_without_listen_and_a_fragment() -> None:

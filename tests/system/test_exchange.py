@@ -64,7 +64,7 @@ FASTCGI = struct.pack(">BBHHBx", 1, 1, 1, 8, 0) + bytes(8) + struct.pack(">BBHHB
 @pytest.mark.parametrize(
     ("request_", "asked", "answer"),
     [
-        (b"POST /x?y HTTP/1.0\r\nHost: a\r\n\r\n", Asked("proxy", b"POST /x?y"), b"HTTP/1.1 200 OK\r\n"),
+        (b"POST /x?y HTTP/1.0\r\nHost: a\r\n\r\n", Asked("proxy", b"POST /x?y", (b"Host: a",)), b"HTTP/1.1 200 OK\r\n"),
         (FASTCGI, Asked("fastcgi"), struct.pack(">BBH", 1, 6, 1)),
         (b"\0\4\0\0\1\0a\0", Asked("uwsgi"), b"Status: 200 OK\r\n"),
         (b"3:abc,", Asked("scgi"), b"Status: 200 OK\r\n"),

@@ -75,6 +75,7 @@ def _witness(witness: Witness) -> dict[str, Any]:
         "client": witness.client,
         "assume": list(map(unicode, witness.assume)),
         "shows": unicode(witness.shows),
+        "confirmed_by": witness.confirmed_by,
     }
 
 

@@ -10,12 +10,12 @@ import pytest
 from nginxopt.lint import Diagnostic, Witness
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.declare import CATEGORIES
+from nginxopt.lint.examples import examples
 from nginxopt.lint.report import json as reports_json
 from nginxopt.lint.report import pages, render
 from nginxopt.text import Source
 from tests.diagnostics import diagnostic, report, span
 from tests.lintcheck import diagnose
-from tests.rulepages import examples
 
 SOURCE = Source("a.conf", b"alias /srv/;\n")
 WITNESS = Witness(
@@ -38,6 +38,7 @@ def test_a_witness_reads_as_a_sentence() -> None:
     """A witness names the request with its headers and client, then what nginx does with it."""
     assert str(WITNESS) == SENTENCE
     assert str(Witness("http://a/", "it is answered", "POST")) == "POST http://a/: it is answered"
+    assert str(replace(WITNESS, confirmed_by="nginx 1.28.0")) == f"{SENTENCE} (confirmed by nginx 1.28.0)"
 
 
 def test_a_witness_shows_something() -> None:
@@ -63,6 +64,7 @@ def test_json_has_the_parts() -> None:
         "client": "192.0.2.1",
         "assume": ["exists=/b"],
         "shows": "nginx sends /b",
+        "confirmed_by": None,
     }
 
 

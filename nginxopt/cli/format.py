@@ -1,0 +1,166 @@
+"""`nginxopt format`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import click
+
+from nginxopt.cli import options, stdout
+from nginxopt.errors import InputError, UsageError
+from nginxopt.text.plural import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nginxopt.format import Style
+    from nginxopt.lint.settings import Settings
+    from nginxopt.text import Edit, Source
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt format nginx.conf                 format a file in place
+  nginxopt format nginx/                     format all configurations in a directory
+  nginxopt format nginx/ --check             exit with status 1 if any file would change
+  nginxopt format nginx/ --diff              show the changes; write nothing
+  nginxopt format - < nginx.conf             print the formatted text
+
+\b
+Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable input, 70 the result does not read
+as the input does (nothing is written).
+"""
+
+
+@dataclass(slots=True)
+class _Formatted:
+    """The files that were read, those that change with their edits, and the errors of the others."""
+
+    read: dict[str, bytes] = field(default_factory=dict)
+    changed: list[tuple[Source, tuple[Edit, ...]]] = field(default_factory=list)
+    errors: list[InputError] = field(default_factory=list)
+
+
+@click.command("format", epilog=_EXAMPLES)
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--check", is_flag=True, help=options.CHECK)
+@click.option("--diff", is_flag=True, help="Show the changes; write nothing. Exit with status 1 on changes.")
+@click.option("--indent-width", type=click.IntRange(1, 16), metavar="N", help="Spaces of a step.  [default: 4]")
+@click.option("--indent-style", type=click.Choice(["space", "tab"]), help="Indent with spaces or tabs.")
+@options.STDIN_FILENAME
+@options.CONFIG
+@options.ISOLATED
+@options.QUIET
+def command(
+    paths: tuple[str, ...],
+    check: bool,
+    diff: bool,
+    indent_width: int | None,
+    indent_style: str | None,
+    stdin_filename: str | None,
+    config: str | None,
+    isolated: bool,
+    quiet: bool,
+) -> int:
+    """Format configurations: indentation, line breaks and blank lines, and nothing else.
+
+    PATH is a file, a directory, a glob pattern, or - for standard input. Includes are not followed. Without PATH,
+    format the paths in the settings, or the working directory.
+    """
+    from nginxopt.lint import settings as settings_
+
+    if "-" in paths and len(paths) > 1:
+        raise UsageError("standard input cannot be combined with other paths")
+    settings = settings_.load(None, config=config, isolated=isolated)
+    style = _style(settings.format, indent_width, indent_style)
+    files = _format_all(paths, settings, style, stdin_filename)
+    writes = not (check or diff)
+    if diff:
+        _print_diff(files)
+    elif writes:
+        _write(files, is_piped="-" in paths)
+    if not (quiet or (writes and "-" in paths)):
+        _summarize(files, writes=writes)
+    for error in files.errors:
+        click.echo(error.render(), err=True)
+    if files.errors:
+        return InputError.exit_code
+    return int(not writes and bool(files.changed))
+
+
+def _style(style: Style, width: int | None, indent_style: str | None) -> Style:
+    """Return the style of the settings, with that of the options in its place."""
+    from nginxopt.format import Style
+
+    return Style(width or style.width, style.tabs if indent_style is None else indent_style == "tab")
+
+
+def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_name: str | None) -> _Formatted:
+    """Format the files that `paths` name."""
+    from nginxopt.config.paths import named
+    from nginxopt.format import edits
+
+    names, errors = named(paths or settings.paths or (".",), settings.excludes)
+    files = _Formatted(errors=errors)
+    for name in names:
+        try:
+            source = _source(name, stdin_name)
+            changes = edits(source, style)
+        except InputError as error:
+            files.errors.append(error)
+            continue
+        files.read[name] = source.data
+        if changes:
+            files.changed.append((source, changes))
+    return files
+
+
+def _source(name: str, stdin_name: str | None) -> Source:
+    from nginxopt.config.filesystem import DISK, STDIN
+    from nginxopt.config.reader import contents
+    from nginxopt.text import Source
+
+    if name == STDIN:
+        return Source(stdin_name or STDIN, sys.stdin.buffer.read())
+    return Source(name, contents(name, DISK))
+
+
+def _print_diff(files: _Formatted) -> None:
+    from nginxopt.text.diff import unified
+
+    stdout.write(unified(source.data, changes, source.path) for source, changes in files.changed)
+
+
+def _write(files: _Formatted, *, is_piped: bool) -> None:
+    """Write the changed files, all or none; print the text if it was read from standard input."""
+    from nginxopt.system.files import sweep, write_all
+    from nginxopt.text import apply
+
+    texts = {source.path: apply(source.data, changes) for source, changes in files.changed}
+    if is_piped:
+        stdout.write(texts.values() or files.read.values())
+        return
+    sweep(os.path.dirname(os.path.realpath(path)) for path in files.read)  # noqa: PTH120
+    for file in write_all(texts, read={path: files.read[path] for path in texts}) if texts else ():
+        if file.in_place:
+            click.echo(
+                f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}", err=True
+            )
+
+
+def _summarize(files: _Formatted, *, writes: bool) -> None:
+    """Print the changed files and the number of all."""
+    for source, _ in files.changed:
+        click.echo(f"{'reformatted' if writes else 'would reformat'} {source.path}", err=True)
+    click.echo(", ".join(_counts(files, writes=writes)), err=True)
+
+
+def _counts(files: _Formatted, *, writes: bool) -> Iterator[str]:
+    changed = len(files.changed)
+    same = len(files.read) - changed
+    if changed:
+        yield f"{count(changed, 'file')} {'' if writes else 'would be '}reformatted"
+    if same or not changed:
+        yield f"{count(same, 'file')} {'' if writes else 'would be '}left unchanged"

@@ -1,0 +1,17 @@
+"""Formats a configuration: indentation, line breaks and blank lines, and nothing else.
+
+Input is a text and a `Style`; output is the formatted text. Words, quoted text, Lua and comments keep their bytes,
+which `proof` verifies with a second reading of the result.
+"""
+
+from typing import TYPE_CHECKING
+
+from nginxopt.lazy import attributes
+
+if TYPE_CHECKING:
+    from nginxopt.format.formatting import edits, formatted
+    from nginxopt.format.style import Style
+
+__all__ = ["Style", "edits", "formatted"]
+
+__getattr__ = attributes(__name__, {"formatting": ("edits", "formatted"), "style": ("Style",)})

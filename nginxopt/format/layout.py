@@ -1,0 +1,65 @@
+"""Decides what stands between two pieces: nothing, a blank, or a line end with the indentation of the next line."""
+
+from __future__ import annotations
+
+from nginxopt.format.pieces import Kind, Piece
+from nginxopt.format.style import Style
+
+_FULL_BUFFER = 4095
+"""The length of a word behind which nginx may not read a blank on: its buffer of 4,096 bytes is full then."""
+
+_BEGIN_LINES = (Kind.WORD, Kind.COMMENT)
+
+
+class Layout:
+    """Lays out the pieces of a text from left to right."""
+
+    def __init__(self, style: Style, newline: bytes) -> None:
+        self._unit = style.unit
+        self._newline = newline
+        self._before: Piece | None = None
+        self._depth = 0
+        self._in_statement = False
+
+    def gap(self, piece: Piece, newlines: int, *, joined: bool = False) -> bytes:
+        """Return the white space before the next piece; `newlines` is the number of LF that it had.
+
+        A `joined` piece stays on the line of the one before.
+        """
+        if piece.kind is Kind.CLOSE:
+            self._depth -= 1
+        text = self._gap(piece, newlines, joined)
+        if piece.kind is Kind.OPEN:
+            self._depth += 1
+        if piece.kind is not Kind.COMMENT:
+            self._in_statement = piece.kind is Kind.WORD
+        self._before = piece
+        return text
+
+    def end(self) -> bytes:
+        """Return what stands behind the last piece: a line end, unless nginx would not read a comment with it."""
+        last = self._before
+        is_full = last is None or (last.kind is Kind.COMMENT and last.end - last.start > _FULL_BUFFER)
+        return b"" if is_full else self._newline
+
+    def _gap(self, piece: Piece, newlines: int, joined: bool) -> bytes:
+        before = self._before
+        if before is None:
+            return b""
+        if before.kind is Kind.COMMENT:
+            return self._line(piece, newlines)
+        if piece.kind is Kind.END or (piece.kind is Kind.CLOSE and before.kind is Kind.OPEN):
+            return b""
+        touches = before.end == piece.start
+        if piece.kind in (Kind.OPEN, Kind.LUA):
+            return b"" if touches and before.end - before.start >= _FULL_BUFFER else b" "
+        if newlines or not (joined or self._in_statement or piece.kind is Kind.COMMENT):
+            return self._line(piece, newlines)
+        return b"" if touches and piece.kind is Kind.WORD and self._in_statement else b" "  # `"a")` are two words
+
+    def _line(self, piece: Piece, newlines: int) -> bytes:
+        """Return a line end, an empty line if there was one, and the indentation."""
+        begins = piece.kind in _BEGIN_LINES
+        after_open = self._before is not None and self._before.kind is Kind.OPEN
+        empty = self._newline if newlines > 1 and begins and not after_open else b""
+        return self._newline + empty + self._unit * (self._depth + (begins and self._in_statement))

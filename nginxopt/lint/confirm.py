@@ -1,0 +1,127 @@
+"""Asks a real nginx about the witnesses of findings: whether it answers them as the model of requests says.
+
+It runs on 127.0.0.1 for a moment, once for all witnesses that assume the same files. A finding whose witness it answers
+otherwise is left out, with a note: a request that does not show what is said is no witness.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from nginxopt.config import Config
+from nginxopt.errors import NginxoptError, UsageError
+from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.report.model import Note
+from nginxopt.lint.witness import Sign, Witness
+from nginxopt.request import Request, UrlError, from_curl, read_url
+from nginxopt.request.build import probe
+from nginxopt.request.model import Model
+from nginxopt.request.real import Expected, compare_all
+from nginxopt.request.trace import Circumstances, Comparison, Trace, trace
+from nginxopt.request.world import World
+from nginxopt.text.plural import be, count
+
+if TYPE_CHECKING:
+    from nginxopt.system.nginx import Binary
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """The findings after nginx was asked, in their order, and what is to be said of it."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    notes: tuple[Note, ...]
+
+
+def confirm(configs: Sequence[Config], diagnostics: Sequence[Diagnostic], binary: Binary) -> Confirmed:
+    """Return the findings, without those whose witness nginx answers otherwise."""
+    answers = dict(_answers(configs, diagnostics, binary))
+    refuted = {number for number, answer in answers.items() if answer.differences}
+    kept = (
+        _confirmed(diagnostic, answers.get(number))
+        for number, diagnostic in enumerate(diagnostics)
+        if number not in refuted
+    )
+    notes = (_refuted(diagnostics[number], answers[number]) for number in sorted(refuted))
+    return Confirmed(tuple(kept), (*notes, *_not_asked(answers.values())))
+
+
+def _answers(
+    configs: Sequence[Config], diagnostics: Sequence[Diagnostic], binary: Binary
+) -> Iterator[tuple[int, Comparison]]:
+    """Yield what nginx answers to the witness of each finding that has one, by the number of the finding."""
+    left = {number: found.finding.witness for number, found in enumerate(diagnostics) if found.finding.witness}
+    for config in configs:
+        files = {file.path for file in config.files}
+        own = {number: witness for number, witness in left.items() if diagnostics[number].path in files}
+        left = {number: witness for number, witness in left.items() if number not in own}
+        if own:
+            yield from _asked(config, own, binary)
+
+
+def _asked(config: Config, witnesses: Mapping[int, Witness], binary: Binary) -> Iterator[tuple[int, Comparison]]:
+    """Yield what nginx answers to the witnesses of one configuration."""
+    if config.templates is not None:
+        yield from _none_asked(witnesses, binary, UsageError(f"{config.main.path} is a template"))
+        return
+    try:
+        model = Model(config, probe(binary), ignores_missing=True)
+    except NginxoptError as error:
+        yield from _none_asked(witnesses, binary, error)
+        return
+    by_world: dict[tuple[str, ...], dict[int, Expected]] = {}
+    for number, witness in witnesses.items():
+        if witness.sign.unasked:
+            yield number, Comparison(str(binary), reason=witness.sign.unasked)
+            continue
+        try:
+            known = Circumstances(World.assume(witness.assume), model.gate(), "nginx")
+            expected = _expected(trace(model, _request(witness), known), witness.sign)
+        except (NginxoptError, UrlError) as error:
+            yield from _none_asked([number], binary, error)
+        else:
+            by_world.setdefault(witness.assume, {})[number] = expected
+    for assume, asked in by_world.items():
+        try:
+            compared = list(compare_all(config, [*asked.values()], World.assume(assume), binary))
+            yield from zip(asked, compared, strict=True)
+        except (NginxoptError, OSError) as error:
+            yield from _none_asked(asked, binary, error)
+
+
+def _expected(traced: Trace, sign: Sign) -> Expected:
+    return Expected(traced, sign.status, sign.lacks, sign.passes)
+
+
+def _request(witness: Witness) -> Request:
+    client = None if witness.client is None else witness.client.encode()
+    return from_curl(read_url(witness.url), method=witness.method.encode(), headers=witness.headers, client=client)
+
+
+def _none_asked(numbers: Iterable[int], binary: Binary, error: Exception) -> Iterator[tuple[int, Comparison]]:
+    reason = ": ".join(str(error).split("\n")[:2])
+    return ((number, Comparison(str(binary), reason=reason)) for number in numbers)
+
+
+def _confirmed(diagnostic: Diagnostic, answer: Comparison | None) -> Diagnostic:
+    """Return a finding whose witness names the nginx that answers it so, if one does."""
+    witness = diagnostic.finding.witness
+    if answer is None or answer.reason is not None or witness is None:
+        return diagnostic
+    finding = replace(diagnostic.finding, witness=replace(witness, confirmed_by=answer.nginx))
+    return replace(diagnostic, finding=finding)
+
+
+def _refuted(diagnostic: Diagnostic, answer: Comparison) -> Note:
+    why = "; ".join(answer.differences)
+    message = f"{diagnostic.rule} is left out: {answer.nginx} answers its witness otherwise: {why}"
+    return Note(message, diagnostic.finding.source, diagnostic.finding.span)
+
+
+def _not_asked(answers: Iterable[Comparison]) -> Iterator[Note]:
+    reasons = Counter(answer.reason for answer in answers if answer.reason is not None)
+    for reason, number in reasons.most_common():
+        yield Note(f"{count(number, 'witness', 'witnesses')} {be(number)} not asked of nginx: {reason}")

@@ -1,0 +1,105 @@
+"""When documents are checked: shortly after the last change, in a thread, the newest text first.
+
+One check runs at a time. It ends before its next rule if a newer text of its document has come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+
+from lsprotocol.types import Diagnostic
+
+from nginxopt.errors import NginxoptError
+from nginxopt.lsp.diagnostics import Judges, SupersededError
+from nginxopt.lsp.document import Document
+from nginxopt.lsp.workspace import Workspace
+
+_SHORTEST, _LONGEST = 0.01, 0.3
+"""The delay of a check in seconds: half of what the last one took, within these bounds."""
+
+Publish = Callable[[str, int | None, list[Diagnostic]], None]
+
+
+class Checking:
+    """Checks documents on request, and publishes their diagnostics; all methods are called in the event loop."""
+
+    def __init__(self, workspace: Workspace, publish: Publish, log: Callable[[str], None]) -> None:
+        self._workspace = workspace
+        self._publish = publish
+        self._log = log
+        self.judges = Judges(workspace)
+        self._thread = ThreadPoolExecutor(1, "checks")
+        self._requests = 0
+        self._delay = _SHORTEST
+        self._timer: asyncio.TimerHandle | None = None
+        self._published: dict[str, tuple[int | None, list[Diagnostic]]] = {}
+        self._messages: set[str] = set()
+
+    def request(self, uri: str) -> None:
+        """Check a document soon, and then the others, whose findings it may change."""
+        self._requests += 1
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(self._delay, self._start, uri, self._requests)
+
+    def request_all(self) -> None:
+        """Check all documents soon."""
+        first = next(iter(self._workspace.documents), None)
+        if first is not None:
+            self.request(first)
+
+    def close(self, uri: str) -> None:
+        """Remove the diagnostics of a document, and check the others."""
+        self._published.pop(uri, None)
+        self._publish(uri, None, [])
+        self.request_all()
+
+    def _start(self, uri: str, number: int) -> None:
+        self._timer = None
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(self._thread, self._check_all, loop, uri, number)
+
+    def _check_all(self, loop: asyncio.AbstractEventLoop, uri: str, number: int) -> None:
+        """Check a document, then the others; runs in the thread."""
+        start = perf_counter()
+        others = [other for other in tuple(self._workspace.documents) if other != uri]
+        try:
+            for other in (uri, *others):
+                self._check(loop, other, lambda: number == self._requests)
+        except SupersededError:
+            return
+        self._delay = min(max((perf_counter() - start) / 2, _SHORTEST), _LONGEST)
+
+    def _check(self, loop: asyncio.AbstractEventLoop, uri: str, is_current: Callable[[], bool]) -> None:
+        document = self._workspace.documents.get(uri)
+        if document is None:
+            return
+        try:
+            shown = self.judges.diagnostics(document, is_current)
+        except SupersededError:
+            raise
+        except NginxoptError as error:
+            loop.call_soon_threadsafe(self._say, error.render())
+        except Exception:
+            loop.call_soon_threadsafe(self._say, traceback.format_exc())
+        else:
+            loop.call_soon_threadsafe(self._deliver, document, shown)
+
+    def _deliver(self, document: Document, shown: list[Diagnostic]) -> None:
+        """Publish the diagnostics of a document, unless it has changed since or the editor has them already."""
+        if self._workspace.documents.get(document.uri) is not document:
+            return
+        last = document.version, shown
+        if self._published.get(document.uri) != last:
+            self._published[document.uri] = last
+            self._publish(document.uri, document.version, shown)
+
+    def _say(self, message: str) -> None:
+        """Log a message, once."""
+        if message not in self._messages:
+            self._messages.add(message)
+            self._log(message)

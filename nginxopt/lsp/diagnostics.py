@@ -1,0 +1,195 @@
+"""The diagnostics of open files: the findings of `lint`, and the error of a text that does not parse.
+
+While a text does not parse, the findings of the last one that did stay, where the lines around them have not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from lsprotocol.types import (
+    CodeDescription,
+    Diagnostic,
+    DiagnosticRelatedInformation,
+    DiagnosticSeverity,
+    DiagnosticTag,
+    Location,
+)
+
+from nginxopt.config import Config, Source
+from nginxopt.errors import InputError, RuleError
+from nginxopt.lint import Severity
+from nginxopt.lint import diagnostic as lint_
+from nginxopt.lint.catalogue import Catalogue
+from nginxopt.lint.check import Checked, Judge, check
+from nginxopt.lsp.document import Document
+from nginxopt.lsp.workspace import Reading, Workspace
+from nginxopt.text import Span
+
+SOURCE = "nginxopt"
+
+SYNTAX = "syntax-error"
+"""The code of the diagnostic of a text that does not parse."""
+
+_SEVERITIES = {
+    Severity.ERROR: DiagnosticSeverity.Error,
+    Severity.WARNING: DiagnosticSeverity.Warning,
+    Severity.INFO: DiagnosticSeverity.Information,
+}
+
+_WITHOUT_EFFECT = {"dead-directive", "unused-suppression", "rewrite-never-matches", "location-never-chosen"}
+"""The rules about text that could be deleted, which editors fade out."""
+
+
+class SupersededError(Exception):
+    """A newer text came while an older one was being checked."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The findings in a document.
+
+    Attributes:
+        document: The version that the findings are in.
+        checked: What was checked; None if nothing was.
+        catalogue: All rules, whether they were run or not.
+    """
+
+    document: Document
+    reading: Reading
+    checked: Checked
+    catalogue: Catalogue
+
+    @property
+    def findings(self) -> list[lint_.Diagnostic]:
+        """The findings in the document."""
+        sources = _sources(self.reading, self.document)
+        return [diagnostic for diagnostic in self.checked.diagnostics if diagnostic.finding.source in sources]
+
+
+class Judges:
+    """Judges documents; configurations that are the same as before are not checked again.
+
+    Attributes:
+        latest: The last judgement of each document, by URI.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._checked: dict[tuple[str, ...], tuple[tuple[object, ...], Checked]] = {}
+        self._lock = Lock()
+        self.latest: dict[str, Judgement] = {}
+
+    def diagnostics(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> list[Diagnostic]:
+        """Return the diagnostics of a version of an open file; none for a file that is not nginx's.
+
+        Raises `SupersededError` once `is_current` returns False, and `NginxoptError` for unusable settings.
+        """
+        path = document.path
+        preferences = self._workspace.preferences
+        if preferences.settings(path).excludes(path) or not self._workspace.is_of_nginx(document):
+            return []
+        judgement = self.judgement(document, is_current) if preferences.error(path) is None else None
+        findings = [] if judgement is None else _findings(self._workspace, document, judgement)
+        failed = [] if judgement is None else _failed_rules(document, judgement)
+        return [*_errors(document), *_broken_settings(document, preferences.error(path)), *failed, *findings]
+
+    def judgement(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> Judgement | None:
+        """Return the findings in the last version of a document that parses; None if none did."""
+        reading = self._workspace.judged(document)
+        if reading is None:
+            return None
+        judge = self._workspace.preferences.judge(document.path)
+        with self._lock:  # the second of two threads finds the answer
+            checked = self._check(reading.configs, judge, is_current)
+        self.latest[document.uri] = judgement = Judgement(reading.document, reading, checked, judge.catalogue)
+        return judgement
+
+    def _check(self, configs: tuple[Config, ...], judge: Judge, is_current: Callable[[], bool]) -> Checked:
+        key = tuple(config.main.path for config in configs)
+        state = (judge, *(file for config in configs for file in config.files), *_missing(configs))
+        last = self._checked.get(key)
+        if last is not None and last[0] == state:
+            return last[1]
+
+        def go_on() -> None:
+            if not is_current():
+                raise SupersededError
+
+        checked = check(configs, replace(judge, before_rule=go_on))
+        self._checked[key] = state, checked
+        return checked
+
+
+def _missing(configs: tuple[Config, ...]) -> Iterator[object]:
+    return ((include.origin, config.candidates) for config in configs for include in config.missing)
+
+
+def _sources(reading: Reading, document: Document) -> set[Source]:
+    sources = set()
+    for config in reading.configs:
+        try:
+            sources.add(config.file(document.path).source)
+        except KeyError:
+            continue
+    return sources
+
+
+def _errors(document: Document) -> Iterator[Diagnostic]:
+    error = document.error
+    if error is None:
+        return
+    span = error.span or Span(0, 0)
+    is_template = error.nginx is None and error.expected is None and "template" in error.message
+    severity = DiagnosticSeverity.Information if is_template else DiagnosticSeverity.Error
+    yield Diagnostic(document.lines.range(span), _message(error), severity, SYNTAX, source=SOURCE)
+
+
+def _broken_settings(document: Document, error: InputError | None) -> Iterator[Diagnostic]:
+    """Yield why a document is not checked: the settings for it cannot be read."""
+    if error is not None:
+        message = f"not checked: {error.render().splitlines()[0]}"
+        range_ = document.lines.range(Span(document.hidden, document.hidden))
+        yield Diagnostic(range_, message, DiagnosticSeverity.Error, "settings", source=SOURCE)
+
+
+def _failed_rules(document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
+    """Yield the rules from outside of nginxopt that cannot be loaded or that raised."""
+    raised = (error for error in judgement.checked.errors if isinstance(error, RuleError))
+    range_ = document.lines.range(Span(document.hidden, document.hidden))
+    for error in (*judgement.catalogue.errors.values(), *raised):
+        yield Diagnostic(range_, error.render().splitlines()[0], DiagnosticSeverity.Error, "rules", source=SOURCE)
+
+
+def _message(error: InputError) -> str:
+    details = [f"expected {error.expected}" if error.expected else "", f"hint: {error.hint}" if error.hint else ""]
+    return "\n".join([error.message, *filter(None, details)])
+
+
+def _findings(workspace: Workspace, document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
+    for diagnostic in judgement.findings:
+        span = document.span_of(diagnostic.finding.span, judgement.document)
+        if span is not None:
+            yield _diagnostic(workspace, document, diagnostic, span)
+
+
+def _diagnostic(workspace: Workspace, document: Document, diagnostic: lint_.Diagnostic, span: Span) -> Diagnostic:
+    finding = diagnostic.finding
+    return Diagnostic(
+        document.lines.range(span),
+        f"{finding.message}\n{finding.help}" if finding.help else finding.message,
+        _SEVERITIES[diagnostic.severity],
+        diagnostic.rule,
+        CodeDescription(diagnostic.url) if diagnostic.url else None,
+        SOURCE,
+        [DiagnosticTag.Unnecessary] if diagnostic.rule in _WITHOUT_EFFECT else None,
+        [_related(workspace, related) for related in finding.related] or None,
+    )
+
+
+def _related(workspace: Workspace, related: lint_.Related) -> DiagnosticRelatedInformation:
+    source = related.source.original or related.source
+    range_ = workspace.lines(source.path, source.data).range(related.span)
+    return DiagnosticRelatedInformation(Location(workspace.uri(source.path), range_), related.message)

@@ -1,0 +1,61 @@
+"""Positions of the protocol in a text: lines from 0, and columns in the code units of the negotiated encoding."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from lsprotocol.types import Position, PositionEncodingKind, Range
+
+from nginxopt.text import Span, decode
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+class Lines:
+    """The lines of a text in UTF-8, which end in LF, CRLF or CR (Language Server Protocol, `EOL`).
+
+    `hidden` is the number of bytes at the start that the editor does not show: of a byte order mark.
+    """
+
+    def __init__(self, data: bytes, encoding: str = PositionEncodingKind.Utf16, *, hidden: int = 0) -> None:
+        self._data = data
+        self._encoding = str(getattr(encoding, "value", encoding))
+        ends = [match.span() for match in _LINE_END.finditer(data)]
+        self._starts = [hidden, *(end for _, end in ends)]
+        self._ends = [*(start for start, _ in ends), len(data)]
+
+    def position(self, offset: int) -> Position:
+        """Return the position of the byte at `offset`; one inside a line end is that of the line's end."""
+        number = max(bisect_right(self._starts, offset) - 1, 0)
+        start, end = self._starts[number], self._ends[number]
+        return Position(number, self._units(self._data[start : min(max(offset, start), end)]))
+
+    def range(self, span: Span) -> Range:
+        """Return the range of a span."""
+        return Range(self.position(span.start), self.position(span.end))
+
+    def offset(self, position: Position) -> int:
+        """Return the offset of a position; one behind the end of its line or of the text is the end of that."""
+        if position.line >= len(self._starts):
+            return len(self._data)
+        start, end = self._starts[position.line], self._ends[position.line]
+        line = self._data[start:end]
+        if line.isascii() or self._encoding == "utf-8":
+            return min(start + position.character, end)
+        at = units = 0
+        for character in decode(line):
+            if units >= position.character:
+                break
+            units += self._width(character)
+            at += len(character.encode(errors="surrogateescape"))
+        return start + at
+
+    def _units(self, line: bytes) -> int:
+        if line.isascii() or self._encoding == "utf-8":
+            return len(line)
+        return sum(map(self._width, decode(line)))
+
+    def _width(self, character: str) -> int:
+        """Return the code units of a character; a byte that is not UTF-8 counts as one."""
+        return 2 if self._encoding == "utf-16" and ord(character) > 0xFFFF else 1

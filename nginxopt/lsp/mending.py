@@ -1,0 +1,64 @@
+"""Makes a text that does not parse, as while typing, one that does, with all else in its place.
+
+What cannot be read is blanked out, and missing `}` are added at the end. So the directives of the rest keep their
+offsets. The result serves to find places; nothing is judged by it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from nginxopt.config import Source, statements
+from nginxopt.config.reader import File, parsed
+from nginxopt.errors import InputError
+
+_MOST = 50
+"""After this many places the text is given up."""
+
+_VISIBLE = re.compile(rb"\S")
+_MARK = "\ufeff".encode()
+
+
+def mended(path: str, data: bytes) -> File | None:
+    """Return a text as a file, without the statements that cannot be read; None if that are too many."""
+    data = data.replace(b"\0", b" ")
+    if data.startswith(_MARK):
+        data = b" " * len(_MARK) + data[len(_MARK) :]
+    for _ in range(_MOST):
+        end, blocks, error = _read(data)
+        if error is None:
+            break
+        start = _VISIBLE.search(data, end)
+        if start is None:
+            data += b"}" * blocks
+        else:
+            data = _blanked(data, start.start())
+    try:
+        return parsed(path, data)
+    except InputError:
+        return None
+
+
+def _read(data: bytes) -> tuple[int, int, InputError | None]:
+    """Return the end of the last statement that can be read, the number of open blocks there, and the error."""
+    end = blocks = 0
+    try:
+        for statement in statements(Source("", data)):
+            if statement.kind != "#":
+                end = statement.end
+                blocks += {"{": 1, "}": -1}.get(statement.kind, 0)
+    except InputError as error:
+        return end, blocks, error
+    return end, blocks, None
+
+
+def _blanked(data: bytes, start: int) -> bytes:
+    """Return a text without the rest of the line at `start`; of a brace that closes no block, only that."""
+    if data[start : start + 1] in b"{};":
+        end = start + 1
+    else:
+        line_end = re.compile(rb"[\r\n]|\Z").search(data, start)
+        end = line_end.start() if line_end else len(data)
+        brace = data.find(b"}", start, end)
+        end = brace if brace > start else end
+    return data[:start] + b" " * (end - start) + data[end:]

@@ -1,0 +1,95 @@
+"""What to check, as `nginxopt lint` finds it: the nearest settings file, the target version, the rules."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from nginxopt.errors import InputError
+from nginxopt.lint import around, sources
+from nginxopt.lint.catalogue import Catalogue, catalogue
+from nginxopt.lint.check import Judge
+from nginxopt.lint.selection import selection
+from nginxopt.lint.settings import Settings
+from nginxopt.lint.target import TargetVersion, choose
+from nginxopt.version import Version
+
+
+@dataclass
+class Preferences:
+    """The settings by folder; those of the command line are for all of them.
+
+    Attributes:
+        config: The settings file of the command line; None to look for the nearest.
+        isolated: Whether settings files are ignored.
+        target_version: The target version of the command line.
+    """
+
+    config: str | None = None
+    isolated: bool = False
+    target_version: Version | None = None
+    _settings: dict[str, tuple[Settings, Catalogue] | InputError] = field(default_factory=dict, repr=False)
+    _judges: dict[str, Judge] = field(default_factory=dict, repr=False)
+    _loaded: sources.Loaded = field(default_factory=dict, repr=False)
+
+    def forget(self) -> None:
+        """Forget what the settings files said."""
+        self._settings, self._judges, self._loaded = {}, {}, {}
+
+    def settings(self, path: str) -> Settings:
+        """Return the settings for the file at a path; the default ones if they cannot be read, see `error`."""
+        read = self._read(_folder(path))
+        return Settings() if isinstance(read, InputError) else read[0]
+
+    def catalogue(self, path: str) -> Catalogue:
+        """Return all rules for the file at a path; those of nginxopt if its settings cannot be read."""
+        read = self._read(_folder(path))
+        return Catalogue(catalogue()) if isinstance(read, InputError) else read[1]
+
+    def error(self, path: str) -> InputError | None:
+        """Return why the settings for the file at a path cannot be read."""
+        read = self._read(_folder(path))
+        return read if isinstance(read, InputError) else None
+
+    def target(self, path: str) -> Version:
+        """Return the target version for the file at a path."""
+        stated = next(iter(self.settings(path).target_version), None)
+        if self.target_version is None and stated is None:
+            return self._installed.version
+        return choose(self.target_version, stated).version
+
+    def judge(self, path: str) -> Judge:
+        """Return the judge of the configurations that the file at a path is in.
+
+        Raises `NginxoptError` if the main file that the settings name cannot be read.
+        """
+        folder = _folder(path)
+        if folder not in self._judges:
+            self._judges[folder] = self._judge(path)
+        return self._judges[folder]
+
+    def _judge(self, path: str) -> Judge:
+        settings, all_rules = self.settings(path), self.catalogue(path)
+        rules = selection(all_rules.rules.values(), settings, known=all_rules.errors)
+        main = around.main(settings.main) if settings.main else None
+        return Judge(rules, self.target(path), settings, assumed=settings.assume, around=main, catalogue=all_rules)
+
+    def _read(self, folder: str) -> tuple[Settings, Catalogue] | InputError:
+        if folder not in self._settings:
+            try:
+                self._settings[folder] = sources.load(
+                    config=self.config, isolated=self.isolated, folder=Path(folder), loaded=self._loaded
+                )
+            except InputError as error:
+                self._settings[folder] = error
+        return self._settings[folder]
+
+    @cached_property
+    def _installed(self) -> TargetVersion:
+        return choose(None, None)
+
+
+def _folder(path: str) -> str:
+    return os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - links stay

@@ -1,0 +1,76 @@
+"""Recognises nginx configurations by their content: a name such as `x.conf` is also that of other programs' files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from nginxopt.config import Source, Token, statements
+from nginxopt.errors import InputError
+from nginxopt.semantics import directives
+
+_MOST = 200
+"""The number of words to look at."""
+
+_MARK = "\ufeff".encode()
+_COMMON = frozenset(["break", "if", "include", "return", "set", "user"])
+"""Directives whose names are words of other languages too; without a `;` they show nothing."""
+
+_WORD = re.compile(rb"[^\s;{}]+")
+
+
+def looks_like_nginx(data: bytes) -> bool:
+    """Return whether most of the words that could be directives are directives of nginx.
+
+    Where the text parses, a misspelt one counts too. Where it does not, those are the words at the starts of its lines,
+    as other programs' files have neither `;` nor `{`.
+    """
+    if data.startswith(b"#!"):
+        return False
+    known = list(islice(_evidence(Source("", data.removeprefix(_MARK))), _MOST))
+    return sum(known) * 2 > len(known)
+
+
+def _evidence(source: Source) -> Iterator[bool]:
+    """Yield whether each name outside blocks of values is a directive, and then what may be one in the rest."""
+    end = 0
+    blocks: list[str] = []
+    try:
+        for statement in statements(source):
+            end = statement.end
+            if statement.kind == "}":
+                blocks.pop()
+                continue
+            if statement.kind == "#":
+                continue
+            if directives.BLOCKS.issuperset(blocks):
+                yield from _of_statement(source.data, statement.words)
+            if statement.kind == "{":
+                blocks.append(str(statement.words[0]))
+    except InputError:
+        if directives.BLOCKS.issuperset(blocks):
+            yield from _in_lines(source.data[end:])
+
+
+def _of_statement(data: bytes, words: Sequence[Token]) -> Iterator[bool]:
+    """Yield whether a statement has the name of a directive; if not, it may be a word before the next statement."""
+    name = str(words[0])
+    is_known = not _is_assignment(words) and (name in directives.NAMES or bool(directives.nearest(name)))
+    yield is_known
+    if not is_known:
+        for word in words[1:]:
+            if str(word) in directives.NAMES and not data[data.rfind(b"\n", 0, word.start) + 1 : word.start].strip():
+                yield True
+
+
+def _in_lines(data: bytes) -> Iterator[bool]:
+    for line in data.splitlines():
+        words = [word.decode("latin-1") for word in _WORD.findall(line)]
+        if words and not words[0].startswith("#") and words[0] not in _COMMON:
+            yield words[0] in directives.NAMES and not _is_assignment(words)
+
+
+def _is_assignment(words: Sequence[str]) -> bool:
+    """Return whether a statement is an assignment, which nginx does not have."""
+    return words[0] != "location" and list(words[1:2]) in (["="], [":"], [":="])

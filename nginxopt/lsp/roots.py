@@ -1,0 +1,66 @@
+"""Finds the main configurations that include a file: in the folders above it, in the workspace, where packages install.
+
+What includes what is read, unsaved texts in place of those on the disk; a name shows nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from pathlib import Path
+
+from nginxopt.config import Config, paths, surroundings
+from nginxopt.config.filesystem import DISK
+from nginxopt.config.surroundings import Load
+from nginxopt.errors import InputError
+
+_MOST_PATHS = 20_000
+"""The number of files and folders of a workspace that are looked at."""
+
+MOST_ROOTS = 4
+"""The number of configurations that a file is judged in."""
+
+_MAIN_BLOCK = re.compile(rb"^[ \t]*(?:http|stream|events|mail)\s*\{", re.MULTILINE)
+
+
+def mains(folders: Iterable[str], excludes: paths.Excludes) -> list[str]:
+    """Return the files in folders that look like main configurations."""
+    numbers = count()
+    files, _ = paths.named(list(folders), lambda path: next(numbers) > _MOST_PATHS or excludes(path))
+    return [path for path in files if _is_main(path)]
+
+
+def _is_main(path: str) -> bool:
+    try:
+        return bool(_MAIN_BLOCK.search(DISK.read(path)))
+    except (OSError, ValueError):
+        return False
+
+
+def roots(path: str, mains: Sequence[str], load: Load) -> Iterator[Config]:
+    """Yield the configurations that include a file, those with nearest main files first.
+
+    `mains` are the main files of the workspace. One that cannot be read is passed over.
+    """
+    near = sorted(mains, key=lambda main: _distance(path, main))
+    identities = {DISK.identity(path)}
+    for main in [*surroundings.candidates(path, None), *near]:
+        identity = DISK.identity(main)
+        if identity in identities:
+            continue
+        identities.add(identity)
+        try:
+            around = surroundings.around(path, main, load)
+        except InputError:
+            continue
+        if around is not None:
+            yield around.config
+
+
+def _distance(path: str, main: str) -> int:
+    """Return the number of steps from folder to folder between two files."""
+    folders = [Path(path).parent, Path(main).parent]
+    common = os.path.commonpath(folders)
+    return sum(len(folder.relative_to(common).parts) for folder in folders)

@@ -1,0 +1,181 @@
+"""The open files, and the configurations that they are part of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from nginxopt.config import Config, File, load
+from nginxopt.config.filesystem import DISK, Files, Overlay
+from nginxopt.config.inputs import InputOptions, alone
+from nginxopt.errors import InputError
+from nginxopt.lint.settings import Settings
+from nginxopt.lsp import roots
+from nginxopt.lsp.document import Document, opened
+from nginxopt.lsp.lines import Lines
+from nginxopt.lsp.preferences import Preferences
+from nginxopt.lsp.reading import Nothing, Parser
+from nginxopt.lsp.recognition import looks_like_nginx
+
+_NOWHERE = "/nonexistent"
+"""The folder of relative includes of a text that is in no file."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A document in the configurations that include it, the nearest first; or by itself, as `is_alone` says."""
+
+    document: Document
+    configs: tuple[Config, ...]
+    is_alone: bool
+
+    @property
+    def config(self) -> Config:
+        """The nearest configuration."""
+        return self.configs[0]
+
+    @property
+    def file(self) -> File:
+        """The document in that configuration."""
+        return self.config.file(self.document.path)
+
+
+class Workspace:
+    """The open files by URI, and the texts that configurations are read from: unsaved ones, then those on the disk."""
+
+    def __init__(self, preferences: Preferences, folders: Iterable[str] = (), encoding: str = "utf-16") -> None:
+        self.preferences = preferences
+        self.folders = tuple(folders)
+        self.documents: dict[str, Document] = {}
+        self._encoding = str(getattr(encoding, "value", encoding))
+        self._parser = Parser()
+        self._mains: list[str] | None = None
+
+    def open(self, uri: str, text: str, version: int | None) -> Document:
+        """Add a file that the editor opened."""
+        path = path_of(uri)
+        name = path or unquote(uri.partition(":")[2]) or uri
+        document = opened(uri, name, text, version, self._parser, self._encoding, is_file=path is not None)
+        self.documents[uri] = document
+        self.forget()
+        return document
+
+    def change(self, uri: str, text: str, version: int | None) -> None:
+        """Put another text in place of that of an open file."""
+        if uri in self.documents:
+            self.documents[uri] = self.documents[uri].changed(text, version)
+
+    def close(self, uri: str) -> None:
+        """Remove a file; from now on, its text is that on the disk."""
+        self.documents.pop(uri, None)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget which main files there are, as files may have been saved, created or deleted."""
+        self._mains = None
+        self.preferences.forget()
+
+    def document(self, path: str) -> Document | None:
+        """Return the open file at a path, by any of its names."""
+        identity = DISK.identity(path)
+        documents = tuple(self.documents.values())
+        return next((document for document in documents if DISK.identity(document.path) == identity), None)
+
+    def lines(self, path: str, data: bytes) -> Lines:
+        """Return the lines of a file of a configuration, as the editor shows them."""
+        document = self.document(path)
+        return document.lines if document else Lines(data, self._encoding)
+
+    def uri(self, path: str) -> str:
+        """Return the URI of a file of a configuration, that of the editor if it is open."""
+        document = self.document(path)
+        return document.uri if document else Path(path).absolute().as_uri()
+
+    def is_of_nginx(self, document: Document) -> bool:
+        """Return whether a document is nginx's: by its content, or because a main file includes it."""
+        return looks_like_nginx(document.data) or self.shown(document) is not None
+
+    def judged(self, document: Document) -> Reading | None:
+        """Return the last version of a document that parses in its configurations, with such versions of the others.
+
+        None if no version did, or if it is not nginx's.
+        """
+        good = document.good
+        return self._reading(good, _good_text) if good else None
+
+    def shown(self, document: Document) -> Reading | None:
+        """Return a document as it is in its configurations, without what cannot be read; None if it is not nginx's."""
+        return self._reading(document, _shape)
+
+    def _reading(self, document: Document, text: _Text) -> Reading | None:
+        file = text(document)
+        if file is None:
+            return None
+        settings = self.preferences.settings(document.path)
+        read = _Read(tuple(self.documents.values()), text, self._parser, settings)
+        itself = read.alone(document, file)
+        if not document.is_file or itself.http is not None:
+            return Reading(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
+        configs = tuple(islice(roots.roots(document.path, self._main_files(settings), read.main), roots.MOST_ROOTS))
+        if configs:
+            return Reading(document, configs, is_alone=False)
+        return Reading(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
+
+    def _main_files(self, settings: Settings) -> list[str]:
+        if self._mains is None:
+            self._mains = roots.mains(self.folders, settings.excludes)
+        return self._mains
+
+
+_Text = Callable[[Document], File | None]
+"""Returns the text of a document that configurations are read with; None for that on the disk."""
+
+
+def _good_text(document: Document) -> File | None:
+    return document.good.file if document.good else None
+
+
+def _shape(document: Document) -> File | None:
+    return document.shape
+
+
+class _Read:
+    """Reads configurations with the texts of open files in place of those on the disk."""
+
+    def __init__(self, documents: Sequence[Document], text: _Text, parser: Parser, settings: Settings) -> None:
+        files = {document.path: text(document) for document in documents if document.is_file}
+        self._texts = {path: file.source.data for path, file in files.items() if file}
+        self._files = {DISK.identity(path): file for path, file in files.items() if file}
+        self._parser = parser
+        self._settings = settings
+
+    def main(self, path: str, files: Files) -> Config:
+        """Return the configuration of a main file. Raises `InputError` if it cannot be read."""
+        prefix = self._settings.prefix
+        return load(path, prefix=prefix, missing_ok=True, files=Overlay(self._texts, files), parse=self._parse)
+
+    def alone(self, document: Document, file: File) -> Config:
+        """Return the configuration of a document by itself; without its includes if one of them does not parse."""
+        prefix = self._settings.prefix if document.is_file else _NOWHERE
+        options = InputOptions(prefix, self._settings.context_of)
+        data = file.source.data
+
+        def parse(path: str, text: bytes) -> File:
+            return file if path == document.path else self._parse(path, text)
+
+        try:
+            return alone(data, document.path, options, files=Overlay(self._texts), parse=parse)
+        except InputError:
+            return alone(data, document.path, options, files=Nothing(), parse=parse)
+
+    def _parse(self, path: str, data: bytes) -> File:
+        return self._files.get(DISK.identity(path)) or self._parser(path, data)
+
+
+def path_of(uri: str) -> str | None:
+    """Return the path of a URI of a file; None for another one, such as that of a new text."""
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme == "file" and parts.path else None

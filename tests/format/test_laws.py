@@ -1,0 +1,133 @@
+"""Laws of the formatter, on random configurations and on public ones.
+
+NGINXOPT_CORPUS names a folder with a larger corpus, as for `tests/config/test_corpus.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nginxopt.config import load_text
+from nginxopt.errors import InputError
+from nginxopt.format import Style, edits, formatted
+from nginxopt.format.pieces import Kind, pieces
+from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.run import Selected, lint
+from nginxopt.text import Source
+from nginxopt.version import Version
+from tests.config.test_corpus import CORPUS, rows
+from tests.format.texts import configurations
+
+STYLES = [Style(), Style(width=2), Style(tabs=True)]
+PUNCTUATION = (Kind.END, Kind.OPEN, Kind.CLOSE)
+
+
+def contents(text: bytes) -> list[tuple[Kind, bytes]]:
+    """Words, comments and punctuation of a text, as written."""
+    return [(piece.kind, text[piece.start : piece.end]) for piece in pieces(Source("f", text))]
+
+
+def gaps(text: bytes) -> Iterator[tuple[Kind, bytes, Kind]]:
+    """What stands between two pieces of a text, with their kinds."""
+    for before, after in pairwise(pieces(Source("f", text))):
+        yield before.kind, text[before.end : after.start], after.kind
+
+
+def check(text: bytes, style: Style) -> None:
+    """Check the laws on a text that can be formatted."""
+    result = formatted(text, style)
+    assert contents(result) == contents(text)
+    assert formatted(result, style) == result
+    assert comments_at_ends(result) == comments_at_ends(text)
+    assert one_directive_a_line(result) or b"nginxopt:" in text
+    check_lines(result, style)
+
+
+def comments_at_ends(text: bytes) -> list[bool]:
+    """Whether each comment but the first stands at the end of a line."""
+    return [b"\n" not in gap for _, gap, kind in gaps(text) if kind is Kind.COMMENT]
+
+
+def one_directive_a_line(text: bytes) -> bool:
+    """Whether what follows a directive, a head or a block stands on another line, but for comments and `{}`."""
+    return all(
+        b"\n" in gap or kind is Kind.COMMENT or (before, kind) == (Kind.OPEN, Kind.CLOSE)
+        for before, gap, kind in gaps(text)
+        if before in PUNCTUATION
+    )
+
+
+def check_lines(text: bytes, style: Style) -> None:
+    """Check the white space of a formatted text: indentation by depth, and empty lines."""
+    depth, in_statement = 0, False
+    line_ends = set()
+    for before, gap, kind in gaps(text):
+        depth += before is Kind.OPEN
+        depth -= kind is Kind.CLOSE
+        in_statement = before is Kind.WORD or (before is Kind.COMMENT and in_statement)
+        if b"\n" not in gap:
+            assert gap in (b"", b" ")
+            continue
+        ends, indentation = re.fullmatch(rb"((?:\r?\n)+)([ \t]*)", gap).groups()  # type: ignore[union-attr]
+        line_ends |= set(re.findall(rb"\r?\n", ends))
+        assert indentation == style.unit * (depth + (in_statement and kind in (Kind.WORD, Kind.COMMENT)))
+        assert ends.count(b"\n") <= (1 if before is Kind.OPEN or kind in PUNCTUATION else 2)
+    assert len(line_ends) < 2
+    assert text[:1] not in (b" ", b"\t", b"\r", b"\n")
+    assert not text or text.endswith(b"\n") or len(text) >= 4096
+
+
+@given(configurations, st.sampled_from(STYLES))
+@example(b"\n a 'x\r\ny';\n", Style())
+@example(b"a\n{ b; # nginxopt: ignore[x]\n}", Style())
+@example(b"# nginxopt: ignore[x]\na;b{c;\nd;}", Style())
+def test_any_text(text: bytes, style: Style) -> None:
+    """The laws hold for any text that nginx would read."""
+    try:
+        list(pieces(Source("f", text)))
+        formatted(text)
+    except InputError:
+        return
+    check(text, style)
+
+
+@pytest.mark.parametrize("style", STYLES, ids=["4", "2", "tabs"])
+def test_corpus(style: Style, record_property: Callable[[str, object], None]) -> None:
+    """The laws hold for all public configurations that are no templates and that nginx would read."""
+    counts: Counter[str] = Counter()
+    for row in rows():
+        text = (CORPUS / row["file"]).read_bytes()
+        try:
+            changed = bool(edits(Source(row["file"], text), style))
+        except InputError:
+            counts["refused"] += 1
+            continue
+        counts["changed" if changed else "unchanged"] += 1
+        check(text, style)
+    record_property("corpus", str(counts))
+    assert counts["changed"] >= 100
+
+
+def test_lint_finds_the_same() -> None:
+    """Formatting changes no finding in public configurations: neither the rules nor suppressions depend on layout."""
+    rules = [Selected(rule, None) for rule in catalogue().values()]
+    for row in rows():
+        text = (CORPUS / row["file"]).read_bytes()
+        try:
+            result = formatted(text)
+        except InputError:
+            continue
+        assert findings(result, rules) == findings(text, rules), row["file"]
+
+
+def findings(text: bytes, rules: list[Selected]) -> Counter[tuple[str, str]]:
+    """The rules and messages of what lint finds, without numbers of lines."""
+    found = lint(load_text(text, "f", missing_ok=True), rules, Version(1, 28, 0)).diagnostics
+    return Counter((diagnostic.rule, re.sub(r"(f:|lines? )\d+", r"\1", diagnostic.message)) for diagnostic in found)

@@ -1,0 +1,123 @@
+"""The real server process, with the client of pytest-lsp."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from tests.lsp.editing import MAIN, SITE
+from tests.lsp.session import COMMAND, Session, run, session
+from tests.support import PATIENCE
+
+_WHOLE = MAIN.replace("    include conf.d/*.conf;\n", SITE)
+
+
+def test_diagnostics_come_while_typing(tmp_path: Path) -> None:
+    """An opened file has its findings, each change their new state, and a closed one has none any more."""
+
+    async def scene(editor: Session) -> None:
+        uri = await editor.open("nginx.conf", _WHOLE)
+        assert "upstream-keepalive-missing" in editor.codes(uri)
+        editor.change(uri, _WHOLE.replace("server 192.0.2.1:8080;", "server 192.0.2.1:8080; keepalive 8;"))
+        await editor.settled(uri)
+        assert "upstream-keepalive-missing" not in editor.codes(uri)
+        editor.change(uri, _WHOLE[:-3])
+        await editor.settled(uri)
+        assert editor.codes(uri)[0] == "syntax-error"
+        editor.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
+        await editor.until(lambda: not editor.diagnostics(uri))
+
+    run(tmp_path, scene)
+
+
+def test_only_the_last_of_many_changes_counts(tmp_path: Path) -> None:
+    """Of changes in quick succession, the diagnostics are those of the last one."""
+
+    async def scene(editor: Session) -> None:
+        uri = await editor.open("nginx.conf", _WHOLE)
+        for number in range(50):
+            editor.change(uri, "\n" * number + SITE.replace("listen", "lisen"))
+        last = await editor.settled(uri)
+        assert [one.range.start.line for one in last if one.code == "unknown-directive"] == [50]
+
+    run(tmp_path, scene)
+
+
+def test_a_change_of_one_file_reaches_the_others(tmp_path: Path) -> None:
+    """The findings of a main file follow the unsaved text of a file that it includes."""
+    (tmp_path / "conf.d").mkdir()
+    (tmp_path / "conf.d/site.conf").write_text(SITE)
+
+    async def scene(editor: Session) -> None:
+        main = await editor.open("nginx.conf", MAIN)
+        assert "upstream-keepalive-missing" in editor.codes(main)
+        site = await editor.open("conf.d/site.conf", SITE)
+        editor.change(site, SITE.replace("proxy_pass http://app;", "return 204;"))
+        await editor.until(lambda: "upstream-keepalive-missing" not in editor.codes(main))
+
+    run(tmp_path, scene)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_the_encoding_of_positions_is_negotiated(tmp_path: Path, encoding: str) -> None:
+    """The server counts in the units that the editor prefers."""
+    general = types.GeneralClientCapabilities(position_encodings=[types.PositionEncodingKind(encoding)])
+
+    async def play() -> None:
+        async with session(tmp_path, types.ClientCapabilities(general=general)) as editor:
+            assert editor.capabilities.position_encoding == encoding
+            uri = await editor.open("a.conf", 'server { listen 80; set $a "😀é"; lisen 80; }\n')
+            (error,) = [one for one in editor.diagnostics(uri) if one.code == "unknown-directive"]
+            assert error.range.start.character == 31 + {"utf-8": 6, "utf-16": 3, "utf-32": 2}[encoding]
+
+    asyncio.run(play())
+
+
+def test_saved_settings_count_at_once(tmp_path: Path) -> None:
+    """After a file was saved, such as the settings, everything is checked again."""
+    (tmp_path / ".git").mkdir()
+
+    async def scene(editor: Session) -> None:
+        uri = await editor.open("nginx.conf", _WHOLE)
+        assert "upstream-keepalive-missing" in editor.codes(uri)
+        (tmp_path / "nginxopt.toml").write_text('ignore = ["all"]\n')
+        editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([]))
+        await editor.until(lambda: not editor.diagnostics(uri))
+
+    run(tmp_path, scene)
+
+
+def test_a_broken_setting_ends_nothing(tmp_path: Path) -> None:
+    """What keeps files from being checked is logged, and the server goes on."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "nginxopt.toml").write_text('main = "fragment.conf"\n')
+    (tmp_path / "fragment.conf").write_text("listen 80;\n")
+
+    async def scene(editor: Session) -> None:
+        uri = (tmp_path / "a.conf").as_uri()
+        item = types.TextDocumentItem(uri, "nginx", 1, SITE)
+        editor.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        await asyncio.wait_for(editor.client.wait_for_notification("window/logMessage"), PATIENCE)
+        assert "has no http block" in editor.client.log_messages[0].message
+
+    run(tmp_path, scene)
+
+
+def test_it_ends_with_the_status_of_success(tmp_path: Path) -> None:
+    """An editor that goes away without a word ends the server."""
+    done = subprocess.run(COMMAND, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+    assert (done.returncode, done.stdout) == (0, b""), done.stderr.decode()
+
+
+def test_without_its_packages_the_command_says_what_to_install(tmp_path: Path) -> None:
+    """Without pygls, the command names the extra and has the status of something missing."""
+    code = "import sys; sys.modules['pygls'] = None; from nginxopt.cli import main; main(['lsp'])"
+    blocked = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n == 'pygls' else f(n); "
+    done = subprocess.run([sys.executable, "-c", blocked + code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 4
+    assert "pip install 'nginxopt[lsp]'" in done.stderr
