@@ -173,7 +173,10 @@ def _read(
     from nginxopt.config.filesystem import STDIN
 
     how = inputs.InputOptions(
-        prefix or settings.prefix, lambda path: context or settings.context_of(path), stdin_name or STDIN
+        prefix or settings.prefix,
+        lambda path: context or settings.context_of(path),
+        stdin_name or STDIN,
+        templates=True,
     )
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 
@@ -205,7 +208,7 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
     diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
-    notes += [*lint_report.missing(checked.configs), *lint_report.unknown(checked)]
+    notes += [*lint_report.missing(checked.configs), *lint_report.unknown(checked), *lint_report.templates(checked)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
         return min(error.exit_code for error in errors)

@@ -21,7 +21,7 @@ from nginxopt.lint.premises import Premise
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.lint.selection import reported
 from nginxopt.lint.settings import Settings
-from nginxopt.lint.suppress import UNUSED, suppress
+from nginxopt.lint.suppress import FAULTY, UNUSED, suppress
 from nginxopt.lint.target import turning_points
 from nginxopt.text import Draft
 from nginxopt.version import Version
@@ -61,6 +61,20 @@ class Judge:
 
     def __call__(self, config: Config) -> Linted:
         """Return the findings in a configuration that comments and settings do not hide."""
+        if config.templates is None:
+            return self._judged(config)
+        from nginxopt.lint.templates import lint_templates
+
+        return lint_templates(config.templates, self._of_rules)
+
+    def _of_rules(self, config: Config, ids: frozenset[str] | None) -> Linted:
+        """Return the findings of some rules; of all of them if one is about comments, which hide those of others."""
+        if ids is None or ids & {UNUSED, FAULTY}:
+            return self._judged(config)
+        rules = tuple(selected for selected in self.rules if selected.rule.id in ids)
+        return replace(self, rules=rules)._judged(config)
+
+    def _judged(self, config: Config) -> Linted:
         linted = lint(config, self._in_turn(), self.target, self.host, self.around)
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
@@ -110,6 +124,7 @@ class Checked:
         drafts: The files that fixes change, by path.
         made: The number of fixes applied, by rule.
         unknown: The rules that asked for settings which may be around a fragment, with the names of these settings.
+        unsettled: For each configuration with templates, the rules with findings that depend on their tags.
     """
 
     configs: tuple[Config, ...]
@@ -118,6 +133,7 @@ class Checked:
     drafts: Mapping[str, Draft] = field(default_factory=dict)
     made: Counter[str] = field(default_factory=Counter)
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unsettled: Mapping[Config, frozenset[str]] = field(default_factory=dict)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -140,7 +156,11 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     for result in linted:
         for rule, names in result.unknown.items():
             unknown[rule] = unknown.get(rule, frozenset()) | names
-    return Checked(tuple(configs), tuple(diagnostics.values()), tuple(errors.values()), unknown=unknown)
+    pairs = zip(configs, linted, strict=True)
+    unsettled = {config: result.unsettled for config, result in pairs if config.templates is not None}
+    return Checked(
+        tuple(configs), tuple(diagnostics.values()), tuple(errors.values()), unknown=unknown, unsettled=unsettled
+    )
 
 
 def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:

@@ -37,12 +37,14 @@ class Selected(NamedTuple):
 class Linted:
     """The findings in order of files and places, and the errors that stopped rules.
 
-    `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings.
+    `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings;
+    `unsettled` are the rules with findings that depend on the tags of a template.
     """
 
     diagnostics: tuple[Diagnostic, ...]
     errors: tuple[InputError, ...] = ()
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unsettled: frozenset[str] = frozenset()
 
 
 def lint(
