@@ -3,6 +3,7 @@
     NginxoptError
     +-- UsageError      2   invalid or contradictory options
     +-- InputError      3   a file that cannot be read or parsed, with the place
+    |   +-- RuleError   7   a rule from outside of nginxopt that cannot be loaded or that raised; the others were run
     +-- MissingError    4   something is not installed: nginx, a container engine, a package
     +-- RunError        5   an invalid benchmark, a program that died, a server that does not answer
     +-- OutputError     6   standard output cannot be written: a full disk, a closed descriptor
@@ -92,6 +93,12 @@ class InputError(NginxoptError):
         expected = [f"  expected {self.expected}"] if self.expected else []
         nginx = [f"  nginx says: {self.nginx}"] if self.nginx else []
         return [*expected, *nginx, *super()._details()]
+
+
+class RuleError(InputError):
+    """A rule from outside of nginxopt that cannot be loaded, or that raised, with the place in its file."""
+
+    exit_code = 7
 
 
 class MissingError(NginxoptError):

@@ -34,10 +34,10 @@ from nginxopt import cli
 from nginxopt.config import Context, load_text
 from nginxopt.errors import InputError
 from nginxopt.lint.declare import CATEGORIES
+from nginxopt.lint.examples import wrapped
 from nginxopt.lint.report import FORMATS
 from nginxopt.system import nginx
 from nginxopt.version import Version
-from tests.lintcheck import wrapped
 from tests.nginx.example import verdict_on
 
 LIMIT = 2.0

@@ -9,39 +9,16 @@ from nginxopt.config import Config, load_text
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
+from nginxopt.lint.conformance import HOST
+from nginxopt.lint.examples import AROUND, wrapped
 from nginxopt.lint.fix import fix
 from nginxopt.lint.run import Linted, Selected
 from nginxopt.lint.settings import Settings
 from nginxopt.lint.suppress import FAULTY, UNUSED
-from nginxopt.system.host import Host, Nofile
+from nginxopt.system.host import Host
 from nginxopt.version import Version
 
 TARGET = Version(1, 28, 0)
-
-HOST = Host(
-    file_max=65_536,
-    nr_open=1_048_576,
-    nofile=Nofile(1_024, 524_288, "nginx.service"),
-    somaxconn=4_096,
-    ports=28_232,
-    processors=4,
-    cpus=4,
-)
-"""The machine that examples are judged for: that of a small server, with Linux's usual limits."""
-
-
-_AROUND = {
-    None: (b"", b""),
-    "http": (b"events {}\nhttp {\n", b"}\n"),
-    "server": (b"events {}\nhttp {\nserver {\n", b"}\n}\n"),
-    "location": (b"events {}\nhttp {\nserver {\nlocation / {\n", b"}\n}\n}\n"),
-}
-
-
-def wrapped(text: str | bytes, context: str | None) -> bytes:
-    """The whole configuration of which a text is the inside of a block."""
-    head, tail = _AROUND[context]
-    return head + (text.encode() if isinstance(text, str) else text) + tail
 
 
 def read(text: str | bytes, context: str | None = None) -> Config:
@@ -61,7 +38,7 @@ def fixed(
 ) -> bytes:
     """What the fixes of a rule make of a text."""
     whole = wrapped(text, context)
-    head, tail = _AROUND[context]
+    head, tail = AROUND[context]
     result = fix_text(rule, whole, target=target, unsafe=unsafe)
     assert result.startswith(head)
     assert result.endswith(tail)

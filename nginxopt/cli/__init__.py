@@ -48,12 +48,16 @@ class _Commands(click.Group):
 
     def get_command(
         self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
+        ctx: click.Context,
         cmd_name: str,
     ) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = import_module(_COMMANDS[cmd_name]).command
+        if ctx.resilient_parsing:  # a shell completes a command line
+            from nginxopt.cli.completion import completed
+
+            return completed(command, ctx)
         return command
 
 
@@ -61,7 +65,8 @@ class _Commands(click.Group):
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 success, 1 findings or changes, 2 usage error, 3 unreadable input, 4 missing program or"
-    " version, 5 failed benchmark or no answer from a server, 6 output error, 70 bug in nginxopt.",
+    " version, 5 failed benchmark or no answer from a server, 6 output error, 7 failed rule of your own, 70 bug in"
+    " nginxopt.",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def nginxopt() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import UsageError
 
 _EXAMPLES = """\b
@@ -14,24 +14,29 @@ Examples:
   nginxopt rules                              list all rules
 
 \b
-Exit status: 0 success, 2 unknown rule or premise.
+Exit status: 0 success, 2 unknown rule or premise, 7 the rule cannot be loaded.
 """
 
 
 @click.command("explain", epilog=_EXAMPLES)
 @click.argument("rule", metavar="RULE|PREMISE")
-def command(rule: str) -> None:
+@options.CONFIG
+@options.ISOLATED
+def command(rule: str, config: str | None, isolated: bool) -> None:
     """Explain a rule or a premise.
 
     The page of a rule has what it finds, why that matters, what its fix changes, and when to ignore it. The page of a
     premise has what it means, and how to test it.
     """
-    from nginxopt.lint.catalogue import catalogue
     from nginxopt.lint.premises import PREMISES
     from nginxopt.lint.report import pages
+    from nginxopt.lint.sources import load_rules
     from nginxopt.text import suggestion
 
-    rules = catalogue()
+    catalogue = load_rules(config=config, isolated=isolated)
+    rules = catalogue.rules
+    if rule in catalogue.errors:
+        raise catalogue.errors[rule]
     if rule not in rules and rule not in PREMISES:
         hint = suggestion(rule, [*rules, *PREMISES]) or "`nginxopt rules` lists the rules"
         raise UsageError(f'unknown rule or premise "{rule}"', hint=hint)

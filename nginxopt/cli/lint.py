@@ -10,7 +10,7 @@ import click
 
 from nginxopt.cli import lint_fixes, lint_report, options
 from nginxopt.cli.lint_call import Call, refuse_contradictions, refuse_overwriting
-from nginxopt.errors import InputError, UsageError
+from nginxopt.errors import UsageError
 from nginxopt.lint.report import FORMATS
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
     from nginxopt.lint import Premise
+    from nginxopt.lint.catalogue import Catalogue
     from nginxopt.lint.check import Judge
     from nginxopt.lint.settings import Settings
     from nginxopt.lint.target import TargetVersion
@@ -42,7 +43,8 @@ Examples:
 
 \b
 Exit status: 0 no findings at the --fail-on severity or above, 1 findings, or changes (--diff), 2 usage error,
-3 unreadable input, 4 nginx is missing, 70 nginx -t refuses the fixes (nothing is written).
+3 unreadable input, 4 nginx is missing, 7 a rule of your own failed, 70 nginx -t refuses the fixes (nothing is
+written).
 """
 
 _SEVERITIES = ("error", "warning", "info")
@@ -107,12 +109,11 @@ def command(
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
     input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
-    from nginxopt.lint import settings as settings_
-    from nginxopt.lint.catalogue import catalogue
+    from nginxopt.lint.sources import load
     from nginxopt.lint.target import choose
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
-    settings = settings_.load(catalogue(), config=config, isolated=isolated)
+    settings, catalogue = load(config=config, isolated=isolated)
     call = Call(piped="-" in paths, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
@@ -120,7 +121,7 @@ def command(
     inputs = read(paths)
     refuse_overwriting(call, inputs)
     host = _host(inputs.configs) if with_host else None
-    judge = _judge(settings, select, ignore, target, host)
+    judge = _judge(catalogue, settings, select, ignore, target, host)
     judge = replace(
         judge, assumed=_assumed(assume, settings), is_complete=not inputs.errors, around=_around(assume, settings)
     )
@@ -128,14 +129,18 @@ def command(
 
 
 def _judge(
-    settings: Settings, select: Sequence[str], ignore: Sequence[str], target: TargetVersion, host: Host | None
+    catalogue: Catalogue,
+    settings: Settings,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    target: TargetVersion,
+    host: Host | None,
 ) -> Judge:
-    from nginxopt.lint.catalogue import catalogue
     from nginxopt.lint.check import Judge
     from nginxopt.lint.selection import selection
 
-    rules = selection(catalogue().values(), settings, select=select, ignore=ignore)
-    return Judge(rules, target.version, settings, host)
+    rules = selection(catalogue.rules.values(), settings, select=select, ignore=ignore, known=catalogue.errors)
+    return Judge(rules, target.version, settings, host, catalogue=catalogue)
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
@@ -168,7 +173,10 @@ def _read(
     from nginxopt.config.filesystem import STDIN
 
     how = inputs.InputOptions(
-        prefix or settings.prefix, lambda path: context or settings.context_of(path), stdin_name or STDIN
+        prefix or settings.prefix,
+        lambda path: context or settings.context_of(path),
+        stdin_name or STDIN,
+        templates=True,
     )
     return inputs.read(paths or settings.paths or (".",), how, excludes=settings.excludes)
 
@@ -191,7 +199,7 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
     checked = (
         check_and_fix(inputs.configs, judge, unsafe=call.unsafe) if call.applies_fixes else check(inputs.configs, judge)
     )
-    errors = (*inputs.errors, *checked.errors)
+    errors = (*inputs.errors, *judge.catalogue.errors.values(), *checked.errors)
     notes = lint_fixes.check(call, inputs.configs, checked) if call.nginx is not None and checked.drafts else []
     if call.write_baseline:
         return lint_report.write_baseline(call.write_baseline, checked, errors)
@@ -200,10 +208,10 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
     diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
-    notes += [*lint_report.missing(checked.configs), *lint_report.unknown(checked)]
+    notes += [*lint_report.missing(checked.configs), *lint_report.unknown(checked), *lint_report.templates(checked)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
-        return InputError.exit_code
+        return min(error.exit_code for error in errors)
     would_change = call.diff and bool(checked.drafts)
     from nginxopt.lint import Severity
 

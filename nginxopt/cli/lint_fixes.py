@@ -28,6 +28,8 @@ def check(call: Call, configs: Sequence[Config], checked: Checked) -> list[Note]
         changed = [file.path for file in again.files if file.path in checked.drafts]
         if not changed:
             continue
+        if again.templates is not None:
+            raise UsageError(f"--nginx needs a whole configuration, but {config.main.path} is a template")
         if call.piped or again.http is None:
             raise UsageError(f"--nginx needs a whole configuration, but {config.main.path} is a fragment")
         before, after = trial.test(config, binary), trial.test_changed(again, changed, binary)

@@ -11,6 +11,7 @@ import click
 
 from nginxopt.cli import stdout
 from nginxopt.errors import InputError
+from nginxopt.text import Span
 from nginxopt.text.plural import be, count
 
 if TYPE_CHECKING:
@@ -108,6 +109,21 @@ def unknown(checked: Checked) -> Iterator[Note]:
             f"{count(len(checked.unknown), 'rule')} asked for settings that may be around a fragment, such as {shown}: "
             "--assume FILE names its main file, --assume stock the one that comes with nginx"
         )
+
+
+def templates(checked: Checked) -> Iterator[Note]:
+    """Yield a note for each template, and one with the number of rules whose findings depend on tags."""
+    from nginxopt.config.templating import kind
+    from nginxopt.lint.report.model import Note
+
+    for config in checked.unsettled:
+        for template in config.templates.files.values() if config.templates else ():
+            source = template.source
+            yield Note(f"this is {kind(source)}: only what holds whatever its tags are is reported", source, Span(0, 0))
+    rules = sorted(frozenset().union(*checked.unsettled.values()))
+    if rules:
+        shown = ", ".join(rules[:3])
+        yield Note(f"{count(len(rules), 'rule')} found what depends on tags, such as {shown}: check the rendered files")
 
 
 def report(

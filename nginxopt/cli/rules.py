@@ -1,37 +1,79 @@
-"""`nginxopt rules`."""
+"""`nginxopt rules`, and its commands for rules of one's own."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from nginxopt.cli import options, stdout
+
+if TYPE_CHECKING:
+    from nginxopt.lint.catalogue import Catalogue
 
 _EXAMPLES = """\b
 Examples:
   nginxopt rules                                      id, severity, fix, versions and title of each
   nginxopt rules --format json | jq -r '.[] | select(.fixes | index("safe")).id'
   nginxopt explain upstream-keepalive-missing         the page of one rule
+  nginxopt rules new acme-no-autoindex                write a rule of your own
+  nginxopt rules test                                 run the examples of your rules
 
 \b
-Exit status: 0 success.
+Exit status: 0 success, 7 a rule of your own cannot be loaded.
 """
 
+_COMMANDS = {"new": "nginxopt.cli.rules_new", "test": "nginxopt.cli.rules_test"}
 
-@click.command("rules", epilog=_EXAMPLES)
+
+class _Commands(click.Group):
+    """The commands, imported one by one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,
+        cmd_name: str,
+    ) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        from nginxopt.cli.completion import completed
+
+        return completed(import_module(_COMMANDS[cmd_name]).command, ctx)
+
+
+@click.command("rules", cls=_Commands, epilog=_EXAMPLES, invoke_without_command=True)
 @options.format_of(["table", "json", "markdown"], "table")
-def command(format_: str) -> None:
-    """List the rules by category."""
-    stdout.write(piece.encode() for piece in _pieces(format_))
+@options.CONFIG
+@options.ISOLATED
+@click.pass_context
+def command(context: click.Context, format_: str, config: str | None, isolated: bool) -> int:
+    """List the rules by category, with those of your own."""
+    if context.invoked_subcommand is not None:
+        return 0
+    from nginxopt.lint.sources import load_rules
+
+    catalogue = load_rules(config=config, isolated=isolated)
+    stdout.write(piece.encode() for piece in _pieces(catalogue, format_))
+    return report(catalogue)
 
 
-def _pieces(format_: str) -> Iterable[str]:
-    from nginxopt.lint.catalogue import catalogue
+def report(catalogue: Catalogue) -> int:
+    """Print the rules that cannot be loaded; return the exit status."""
+    for error in catalogue.errors.values():
+        click.echo(error.render(), err=True)
+    return max((error.exit_code for error in catalogue.errors.values()), default=0)
+
+
+def _pieces(catalogue: Catalogue, format_: str) -> Iterable[str]:
     from nginxopt.lint.report import pages
 
-    rules = catalogue().values()
+    rules = catalogue.rules.values()
     if format_ == "json":
         return [json.dumps(pages.data(rules), indent=2) + "\n"]
     return pages.markdown(rules) if format_ == "markdown" else pages.table(rules, color=stdout.colored())

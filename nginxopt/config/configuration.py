@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
@@ -23,6 +24,9 @@ from nginxopt.config.reader import File, Parse, Reader, contents, parsed
 from nginxopt.config.scope import Scope, read_scope
 from nginxopt.config.tree import Block, Directive, reading
 from nginxopt.text import Source
+
+if TYPE_CHECKING:
+    from nginxopt.config.templates import Templates
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,8 @@ class Config:
     `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
     several, none if they do not show it. `missing` are the includes that name a file that could not be read, if
     that was allowed, and `irregular` those of them that name a pipe or a directory. `origin` is where the files
-    were read from.
+    were read from. `templates` reads it again if some of the files are templates; then the blocks are those of their
+    first reading.
     """
 
     main: File
@@ -46,6 +51,7 @@ class Config:
     _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
     _missing: frozenset[tuple[Source, int]] = field(repr=False)
     _parents: dict[File, tuple[tuple[Directive, ...], ...]] = field(repr=False)
+    templates: Templates | None = None
 
     @cached_property
     def scope(self) -> Scope:
@@ -169,7 +175,14 @@ def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
     The context of its main file stays, and a missing include is not an error. Raises `InputError` if a text does not
     parse.
     """
+    if config.templates is not None:
+        return _reread_templates(config, config.templates, texts)
     files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
     main = files.read(config.main.path)
     again = load_text(main, config.main.path, prefix=config.prefix, missing_ok=True, files=files)
     return replace(again, candidates=config.candidates)
+
+
+def _reread_templates(config: Config, templates: Templates, texts: Mapping[str, bytes]) -> Config:
+    files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
+    return templates.with_texts(files, files.read(config.main.path)).config()

@@ -17,7 +17,7 @@ from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump
 from nginxopt.config.filesystem import DISK, STDIN, Files
 from nginxopt.config.reader import Parse, contents, parsed
-from nginxopt.config.templating import refuse_tags, refused
+from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Directive
 from nginxopt.errors import InputError
 from nginxopt.text import Span
@@ -41,12 +41,14 @@ class Inputs:
 class InputOptions:
     """How files are read: as `nginxopt.config.load`, and standard input under the name `stdin_name`.
 
-    `context` is where a file stands by its path, None to infer it.
+    `context` is where a file stands by its path, None to infer it. With `templates`, templates are read in all their
+    readings.
     """
 
     prefix: str | None = None
     context: Callable[[str], str | Sequence[str] | None] = lambda _: None
     stdin_name: str = STDIN
+    templates: bool = False
 
 
 def read(
@@ -92,9 +94,7 @@ class _Reading:
         if DISK.identity(path) in self._included:
             return
         try:
-            config = self._load(path)
-            for file in config.files:
-                refuse_tags(file.block)
+            config = self._config(path)
         except InputError as error:
             self.errors.setdefault(path, []).append(refused(error))
             return
@@ -102,13 +102,30 @@ class _Reading:
         if config.origin is DISK:
             self._included |= {DISK.identity(file.path) for file in config.files[1:]}
 
-    def _load(self, path: str) -> Config:
-        """Return the configuration at `path`."""
+    def _config(self, path: str) -> Config:
+        """Return the configuration at `path`, with its templates if these are to be read."""
         name = self._options.stdin_name if path == STDIN else path
         data = sys.stdin.buffer.read() if path == STDIN else contents(path, DISK)
         dump = Dump.of(name, data)
-        if dump is None:
-            return alone(data, name, self._options)
+        try:
+            config = alone(data, name, self._options) if dump is None else self._load_dump(path, name, dump)
+            for file in config.files:
+                refuse_tags(file.block)
+        except InputError as error:
+            is_read = self._options.templates and isinstance(refused(error), TemplateError)
+            if dump is not None or not is_read:
+                raise
+            return self._load_templates(name, data)
+        return config
+
+    def _load_templates(self, name: str, data: bytes) -> Config:
+        """Return a configuration of which some files are templates."""
+        from nginxopt.config.templates import Templates
+
+        return Templates(lambda files, text: alone(text, name, self._options, files=files), DISK, name, data).config()
+
+    def _load_dump(self, path: str, name: str, dump: Dump) -> Config:
+        """Return the configuration in the output of `nginx -T`."""
         main = dump.read(dump.main)
         config = load_text(main, dump.main, context=self._options.context(name), missing_ok=True, files=dump)
         self.errors.setdefault(path, []).extend(dump.left_over({file.path for file in config.files}))

@@ -1,4 +1,4 @@
-"""Detects templates, from which another program generates a configuration.
+"""Detects templates, from which another program generates a configuration; `templates` reads them for `lint`.
 
 A template that does not parse is rejected as a template, at its first tag, instead of at the brace that confuses the
 parser. A template that parses is read, with these exceptions, because a finding in an unfinished configuration may be
@@ -28,6 +28,7 @@ _ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*\r?$"
 
 # In a text that does not parse: a tag, or before it what is passed over, comments and quoted words of nginx's length.
 _PASSED_OVER = rb"""(?<![^\s;{}])(?:\#.*|"(?:\\[\s\S]|[^"\\]){0,4096}"|'(?:\\[\s\S]|[^'\\]){0,4096}')"""
+_ENVSUBST = re.compile(_ENVSUBST_LINE, re.MULTILINE)
 _OPENING = b"|".join([rb"\{\{", rb"\{%", rb"\{\#", rb"\{!!", rb"<%", _PHP, _AT, _PERCENT])
 _BARE = re.compile(rb"%s|(?P<tag>%s|%s)" % (_PASSED_OVER, _OPENING, _ENVSUBST_LINE), re.MULTILINE)
 _ANYWHERE = re.compile(_OPENING)
@@ -58,15 +59,30 @@ _KINDS = tuple(
 _TEXT = {"return", "sub_filter", "add_header", "add_trailer", "log_format", "set", "echo"}
 
 
+class TemplateError(InputError):
+    """A file that is a template."""
+
+
 def refused(error: InputError) -> InputError:
     """Return an error that names the kind of template if the file is one, otherwise the parse error `error`.
 
     A text is one if a tag stands outside of comments and quotes: what is in them is no reason not to parse.
     """
-    if error.source is None or error.span is None:
+    if isinstance(error, TemplateError) or error.source is None or error.span is None:
         return error
-    tag = next((match for match in _BARE.finditer(error.source.data) if match["tag"]), None)
-    return error if tag is None else _refusal(error.source, Span(*tag.span("tag")))
+    tag = _bare_tag(error.source)
+    return error if tag is None else refusal(error.source, tag)
+
+
+def is_template(source: Source) -> bool:
+    """Return whether a text is a template, as `refused` and `refuse_tags` say."""
+    if not _ANYWHERE.search(source.data) and not _ENVSUBST.search(source.data):
+        return False
+    try:
+        block = parse(source)
+    except InputError:
+        return _bare_tag(source) is not None
+    return _tag_in_word(block) is not None
 
 
 def refuse_tags(block: Block) -> None:
@@ -74,14 +90,28 @@ def refuse_tags(block: Block) -> None:
 
     Linear in the size of the text; the directives are looked at only where the text has a tag.
     """
+    tag = _tag_in_word(block)
+    if tag is not None:
+        raise refusal(block.source, tag)
+
+
+def _bare_tag(source: Source) -> Span | None:
+    """Return the first tag outside of comments and quotes."""
+    tag = next((match for match in _BARE.finditer(source.data) if match["tag"]), None)
+    return None if tag is None else Span(*tag.span("tag"))
+
+
+def _tag_in_word(block: Block) -> Span | None:
+    """Return the first tag in a word of a file that parses."""
     data = block.source.data
     if not _ANYWHERE.search(data):
-        return
+        return None
     for directive in block.walk():
         for word in _known(directive):
             tag = (_IN_QUOTES if word.quoted else _IN_WORD).search(data, word.start, word.end)
             if tag:
-                raise _refusal(block.source, Span(*tag.span()))
+                return Span(*tag.span())
+    return None
 
 
 def refuse_template(source: Source) -> None:
@@ -97,6 +127,11 @@ def _known(directive: Directive) -> Iterator[Token]:
     yield from (word for word in directive.args if not (is_text and word.quoted))
 
 
-def _refusal(source: Source, tag: Span) -> InputError:
-    kind = next(kind for kind, pattern in _KINDS if pattern.search(source.data))
-    return InputError(f"this is {kind}: check the rendered file", source=source, span=tag)
+def refusal(source: Source, tag: Span, because: str | None = None) -> TemplateError:
+    """Return the error for a template, at one of its tags; `because` says why it cannot be read."""
+    return TemplateError(f"this is {kind(source)}: check the rendered file", source=source, span=tag, hint=because)
+
+
+def kind(source: Source) -> str:
+    """Return the kind of a template, such as `a Jinja template`."""
+    return next(kind for kind, pattern in _KINDS if pattern.search(source.data))

@@ -1,24 +1,50 @@
-"""Discovers all rules: every module of `nginxopt.rules` is one."""
+"""Discovers all rules: every module of `nginxopt.rules` is one. `nginxopt.lint.own` adds rules from elsewhere."""
 
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 
 from nginxopt import rules
+from nginxopt.errors import RuleError
 from nginxopt.lint.declare import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """All rules by id.
+
+    `errors` has the ids of rules from outside of nginxopt that cannot be loaded, with the reasons.
+    """
+
+    rules: Mapping[str, Rule]
+    errors: Mapping[str, RuleError] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> Collection[str]:
+        """The ids of all rules, also of those that cannot be loaded."""
+        return {*self.rules, *self.errors}
 
 
 @cache
 def catalogue() -> dict[str, Rule]:
-    """Return every rule by id, in alphabetical order. Raise `TypeError` for a module without a rule."""
-    names = sorted(module.name for module in pkgutil.iter_modules(rules.__path__) if not module.name.startswith("_"))
-    return {rule.id: rule for rule in map(_rule, names)}
+    """Return every rule of nginxopt by id, in alphabetical order. Raise `TypeError` for a module without a rule."""
+    return {rule.id: rule for rule in (rule_of(import_module(f"nginxopt.rules.{name}")) for name in names(rules))}
 
 
-def _rule(name: str) -> Rule:
-    declared = [value for value in vars(import_module(f"nginxopt.rules.{name}")).values() if isinstance(value, Rule)]
+def names(package: ModuleType) -> list[str]:
+    """Return the names of the modules of a package that are rules: all that do not begin with an underscore."""
+    return sorted(module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_"))
+
+
+def rule_of(module: ModuleType) -> Rule:
+    """Return the rule that a module declares. Raise `TypeError` if it does not declare exactly one."""
+    values = [value for value in vars(module).values() if isinstance(value, Rule)]
+    declared = [value for value in values if value.check.__module__ == module.__name__]
     if len(declared) != 1:
-        raise TypeError(f"nginxopt.rules.{name} has {len(declared)} rules, not one")
+        raise TypeError(f"{module.__name__.rpartition('.')[2]} has {len(declared)} rules, not one")
     return declared[0]

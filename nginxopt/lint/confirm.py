@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config
-from nginxopt.errors import NginxoptError
+from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.model import Note
 from nginxopt.lint.witness import Sign, Witness
@@ -64,6 +64,9 @@ def _answers(
 
 def _asked(config: Config, witnesses: Mapping[int, Witness], binary: Binary) -> Iterator[tuple[int, Comparison]]:
     """Yield what nginx answers to the witnesses of one configuration."""
+    if config.templates is not None:
+        yield from _none_asked(witnesses, binary, UsageError(f"{config.main.path} is a template"))
+        return
     try:
         model = Model(config, probe(binary), ignores_missing=True)
     except NginxoptError as error:

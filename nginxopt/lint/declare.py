@@ -1,4 +1,6 @@
-"""Declares lint rules. A rule is a module of `nginxopt.rules`; its docstring is its page, its examples are its tests.
+"""Declares lint rules. A rule is a module; its docstring is its page, its examples are its tests.
+
+The rules of nginxopt are the modules of `nginxopt.rules`; `nginxopt.lint.own` loads those from elsewhere.
 
 The page of a rule is Markdown:
 
@@ -102,6 +104,8 @@ class Rule:
         by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.cost`).
         by_release: Whether its findings follow what each release declares (`nginxopt.config.declarations`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
+        own_url: The URL of the page, for a rule from outside of nginxopt that has one.
+        origin: The file of a rule from outside of nginxopt; None for those of nginxopt.
     """
 
     id: str
@@ -119,8 +123,12 @@ class Rule:
     by_release: bool = False
     highest: Severity | None = None
     witness: bool = False
+    own_url: str | None = None
+    origin: str | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.severity, Severity):
+            raise TypeError(f"{self.id} has a severity that is no Severity: {self.severity!r}")
         if self.category not in CATEGORIES:
             raise ValueError(f"{self.id} has an unknown category: {self.category}")
         if len({safety.grade for safety in self.fixes}) < len(self.fixes):
@@ -132,9 +140,9 @@ class Rule:
         return self.page.title
 
     @property
-    def url(self) -> str:
-        """The URL of the rule's page."""
-        return page_url(self.id)
+    def url(self) -> str | None:
+        """The URL of the rule's page; None for a rule from outside of nginxopt that states none."""
+        return self.own_url or (page_url(self.id) if self.origin is None else None)
 
     @property
     def premises(self) -> frozenset[Premise]:
@@ -165,8 +173,12 @@ def rule(
     by_release: bool = False,
     highest: Severity | None = None,
     witness: bool = False,
+    url: str | None = None,
 ) -> Callable[[Check], Rule]:
-    """Turn a check function into a `Rule` with the name and docstring of its module."""
+    """Turn a check function into a `Rule` with the name and docstring of its module.
+
+    The parameters are attributes of `Rule`. `url` is that of the page of a rule from outside of nginxopt.
+    """
 
     def make(check: Check) -> Rule:
         module = sys.modules[check.__module__]
@@ -186,6 +198,7 @@ def rule(
             by_release=by_release,
             highest=highest,
             witness=witness,
+            own_url=url,
         )
 
     return make

@@ -151,14 +151,14 @@ class Diagnostic:
 
     Attributes:
         rule: The rule's id.
-        url: The rule's page.
+        url: The rule's page; None if it is not on the web.
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`), None if there is none.
     """
 
     rule: str
     severity: Severity
     finding: Finding
-    url: str
+    url: str | None
     scenario: str | None = None
 
     @property

@@ -37,12 +37,14 @@ class Selected(NamedTuple):
 class Linted:
     """The findings in order of files and places, and the errors that stopped rules.
 
-    `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings.
+    `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings;
+    `unsettled` are the rules with findings that depend on the tags of a template.
     """
 
     diagnostics: tuple[Diagnostic, ...]
     errors: tuple[InputError, ...] = ()
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    unsettled: frozenset[str] = frozenset()
 
 
 def lint(
@@ -76,13 +78,22 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
         try:
             diagnostics += [
                 Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
-                for finding in _merged(_here(rule.check(model), model), times)
+                for finding in _merged(_here(_findings(rule, model), model), times)
             ]
         except InputError as error:  # only some rules parse this part, which nginx would reject
             errors[error.render()] = error
         if names := model.unknown():
             unknown[rule.id] = frozenset(names)
     return Linted(tuple(sorted(diagnostics, key=_order(config))), tuple(errors.values()), unknown)
+
+
+def _findings(rule: Rule, model: Model) -> Iterator[Finding]:
+    """Return the findings of a rule, in any order; of a rule from outside of nginxopt all, or its `RuleError`."""
+    if rule.origin is None:
+        return rule.check(model)
+    from nginxopt.lint.own import guarded
+
+    return iter(guarded(rule, model))
 
 
 def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:

@@ -24,7 +24,12 @@ class _Named(IntEnum):
 
 
 def selection(
-    rules: Iterable[Rule], settings: Settings, *, select: Sequence[str] = (), ignore: Sequence[str] = ()
+    rules: Iterable[Rule],
+    settings: Settings,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    known: Iterable[str] = (),
 ) -> tuple[Selected, ...]:
     """Return the rules to run, in order, with the severities of the settings.
 
@@ -33,10 +38,10 @@ def selection(
     a category and a category over `all`; if both are equally specific, `ignore` wins.
 
     `select` and `ignore` come from the command line: `select` replaces `select` and `ignore` of the settings, `ignore`
-    removes rules from the result. Raises `UsageError` for an unknown name.
+    removes rules from the result. Raises `UsageError` for an unknown name; `known` are ids without a rule.
     """
     rules = tuple(rules)
-    _refuse_unknown([*select, *ignore], rules)
+    _refuse_unknown([*select, *ignore], {*known, *(rule.id for rule in rules)})
     if select:
         chosen = _chosen(rules, select, ignore)
     else:
@@ -86,8 +91,8 @@ def _named(rule: Rule, names: frozenset[str]) -> _Named:
     return _Named.WITH_ALL if ALL in names else _Named.NOT
 
 
-def _refuse_unknown(names: Iterable[str], rules: Iterable[Rule]) -> None:
-    known = {*(rule.id for rule in rules), *CATEGORIES, ALL}
+def _refuse_unknown(names: Iterable[str], ids: Iterable[str]) -> None:
+    known = {*ids, *CATEGORIES, ALL}
     for name in names:
         if name not in known:
             raise UsageError(f'unknown rule or category "{name}"', hint=suggestion(name, known))

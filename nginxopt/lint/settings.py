@@ -45,6 +45,7 @@ class Settings:
     match as in `nginxopt.lint.patterns`. Names are rule ids, categories, or `all`.
 
     Attributes:
+        rules: The paths of folders with rules of one's own.
         select: The names of the selected rules; None for the default rules.
         extend_select: The names of additional rules.
         ignore: The names of ignored rules.
@@ -63,6 +64,7 @@ class Settings:
         origin: The settings file; None if there is none.
     """
 
+    rules: tuple[str, ...] = ()
     select: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
@@ -116,12 +118,29 @@ def load(
     `folder` is the working directory by default. `rules` are the known rule ids; with None, the names of rules are not
     checked. Raises `InputError` for an unreadable or invalid file, and `UsageError` for both `config` and `isolated`.
     """
+    source = find(config=config, isolated=isolated, folder=folder)
+    return Settings() if source is None else read(source, rules)
+
+
+def find(
+    *, config: str | os.PathLike[str] | None = None, isolated: bool = False, folder: Path | None = None
+) -> Source | None:
+    """Return the file that `load` reads; None if there is none. Raises the errors of `load`."""
     if config is not None and isolated:
         raise UsageError("--config and --isolated cannot be used together")
     if isolated:
-        return Settings()
-    source = _nearest(folder or Path.cwd()) if config is None else _open(Path(config))
-    return Settings() if source is None else read(source, rules)
+        return None
+    return _nearest(folder or Path.cwd()) if config is None else _open(Path(config))
+
+
+def rule_folders(source: Source) -> tuple[str, ...]:
+    """Return the folders with rules of one's own that a settings file names. Raises `InputError` as `read` does.
+
+    They are read first: without their rules, the names of rules in other settings cannot be checked.
+    """
+    table = _table(source)
+    value = None if table is None else table.table().get("rules")
+    return () if value is None else _paths(value, None, Path(source.path).parent)
 
 
 def _nearest(start: Path) -> Source | None:
@@ -287,6 +306,7 @@ _STYLE: Mapping[str, tuple[str, Callable[[Value], object]]] = {
 """The keys of the table `format`: the fields of `Style`, and the functions that read their values."""
 
 KEYS: Mapping[str, _Reader] = {
+    "rules": _paths,
     "select": _names,
     "extend-select": _names,
     "ignore": _names,

@@ -31,7 +31,7 @@ class Checking:
         self._workspace = workspace
         self._publish = publish
         self._log = log
-        self._judges = Judges(workspace)
+        self.judges = Judges(workspace)
         self._thread = ThreadPoolExecutor(1, "checks")
         self._requests = 0
         self._delay = _SHORTEST
@@ -79,7 +79,7 @@ class Checking:
         if document is None:
             return
         try:
-            shown = self._judges.diagnostics(document, is_current)
+            shown = self.judges.diagnostics(document, is_current)
         except SupersededError:
             raise
         except NginxoptError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from threading import Lock
 
 from lsprotocol.types import (
     CodeDescription,
@@ -18,9 +19,10 @@ from lsprotocol.types import (
 )
 
 from nginxopt.config import Config, Source
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, RuleError
 from nginxopt.lint import Severity
 from nginxopt.lint import diagnostic as lint_
+from nginxopt.lint.catalogue import Catalogue
 from nginxopt.lint.check import Checked, Judge, check
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.workspace import Reading, Workspace
@@ -52,11 +54,13 @@ class Judgement:
     Attributes:
         document: The version that the findings are in.
         checked: What was checked; None if nothing was.
+        catalogue: All rules, whether they were run or not.
     """
 
     document: Document
     reading: Reading
     checked: Checked
+    catalogue: Catalogue
 
     @property
     def findings(self) -> list[lint_.Diagnostic]:
@@ -66,11 +70,17 @@ class Judgement:
 
 
 class Judges:
-    """Judges documents; configurations that are the same as before are not checked again."""
+    """Judges documents; configurations that are the same as before are not checked again.
+
+    Attributes:
+        latest: The last judgement of each document, by URI.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._checked: dict[tuple[str, ...], tuple[tuple[object, ...], Checked]] = {}
+        self._lock = Lock()
+        self.latest: dict[str, Judgement] = {}
 
     def diagnostics(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> list[Diagnostic]:
         """Return the diagnostics of a version of an open file; none for a file that is not nginx's.
@@ -83,7 +93,8 @@ class Judges:
             return []
         judgement = self.judgement(document, is_current) if preferences.error(path) is None else None
         findings = [] if judgement is None else _findings(self._workspace, document, judgement)
-        return [*_errors(document), *_broken_settings(document, preferences.error(path)), *findings]
+        failed = [] if judgement is None else _failed_rules(document, judgement)
+        return [*_errors(document), *_broken_settings(document, preferences.error(path)), *failed, *findings]
 
     def judgement(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> Judgement | None:
         """Return the findings in the last version of a document that parses; None if none did."""
@@ -91,7 +102,10 @@ class Judges:
         if reading is None:
             return None
         judge = self._workspace.preferences.judge(document.path)
-        return Judgement(reading.document, reading, self._check(reading.configs, judge, is_current))
+        with self._lock:  # the second of two threads finds the answer
+            checked = self._check(reading.configs, judge, is_current)
+        self.latest[document.uri] = judgement = Judgement(reading.document, reading, checked, judge.catalogue)
+        return judgement
 
     def _check(self, configs: tuple[Config, ...], judge: Judge, is_current: Callable[[], bool]) -> Checked:
         key = tuple(config.main.path for config in configs)
@@ -141,6 +155,14 @@ def _broken_settings(document: Document, error: InputError | None) -> Iterator[D
         yield Diagnostic(range_, message, DiagnosticSeverity.Error, "settings", source=SOURCE)
 
 
+def _failed_rules(document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
+    """Yield the rules from outside of nginxopt that cannot be loaded or that raised."""
+    raised = (error for error in judgement.checked.errors if isinstance(error, RuleError))
+    range_ = document.lines.range(Span(document.hidden, document.hidden))
+    for error in (*judgement.catalogue.errors.values(), *raised):
+        yield Diagnostic(range_, error.render().splitlines()[0], DiagnosticSeverity.Error, "rules", source=SOURCE)
+
+
 def _message(error: InputError) -> str:
     details = [f"expected {error.expected}" if error.expected else "", f"hint: {error.hint}" if error.hint else ""]
     return "\n".join([error.message, *filter(None, details)])
@@ -160,7 +182,7 @@ def _diagnostic(workspace: Workspace, document: Document, diagnostic: lint_.Diag
         f"{finding.message}\n{finding.help}" if finding.help else finding.message,
         _SEVERITIES[diagnostic.severity],
         diagnostic.rule,
-        CodeDescription(diagnostic.url),
+        CodeDescription(diagnostic.url) if diagnostic.url else None,
         SOURCE,
         [DiagnosticTag.Unnecessary] if diagnostic.rule in _WITHOUT_EFFECT else None,
         [_related(workspace, related) for related in finding.related] or None,

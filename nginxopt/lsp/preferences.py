@@ -8,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from nginxopt.errors import InputError
-from nginxopt.lint import around
-from nginxopt.lint import settings as settings_
-from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint import around, sources
+from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.selection import selection
 from nginxopt.lint.settings import Settings
@@ -31,22 +30,28 @@ class Preferences:
     config: str | None = None
     isolated: bool = False
     target_version: Version | None = None
-    _settings: dict[str, Settings | InputError] = field(default_factory=dict, repr=False)
+    _settings: dict[str, tuple[Settings, Catalogue] | InputError] = field(default_factory=dict, repr=False)
     _judges: dict[str, Judge] = field(default_factory=dict, repr=False)
+    _loaded: sources.Loaded = field(default_factory=dict, repr=False)
 
     def forget(self) -> None:
         """Forget what the settings files said."""
-        self._settings, self._judges = {}, {}
+        self._settings, self._judges, self._loaded = {}, {}, {}
 
     def settings(self, path: str) -> Settings:
         """Return the settings for the file at a path; the default ones if they cannot be read, see `error`."""
-        settings = self._read(_folder(path))
-        return Settings() if isinstance(settings, InputError) else settings
+        read = self._read(_folder(path))
+        return Settings() if isinstance(read, InputError) else read[0]
+
+    def catalogue(self, path: str) -> Catalogue:
+        """Return all rules for the file at a path; those of nginxopt if its settings cannot be read."""
+        read = self._read(_folder(path))
+        return Catalogue(catalogue()) if isinstance(read, InputError) else read[1]
 
     def error(self, path: str) -> InputError | None:
         """Return why the settings for the file at a path cannot be read."""
-        settings = self._read(_folder(path))
-        return settings if isinstance(settings, InputError) else None
+        read = self._read(_folder(path))
+        return read if isinstance(read, InputError) else None
 
     def target(self, path: str) -> Version:
         """Return the target version for the file at a path."""
@@ -66,19 +71,19 @@ class Preferences:
         return self._judges[folder]
 
     def _judge(self, path: str) -> Judge:
-        settings = self.settings(path)
-        rules = selection(catalogue().values(), settings)
+        settings, all_rules = self.settings(path), self.catalogue(path)
+        rules = selection(all_rules.rules.values(), settings, known=all_rules.errors)
         main = around.main(settings.main) if settings.main else None
-        return Judge(rules, self.target(path), settings, assumed=settings.assume, around=main)
+        return Judge(rules, self.target(path), settings, assumed=settings.assume, around=main, catalogue=all_rules)
 
-    def _read(self, folder: str) -> Settings | InputError:
+    def _read(self, folder: str) -> tuple[Settings, Catalogue] | InputError:
         if folder not in self._settings:
             try:
-                settings = settings_.load(catalogue(), config=self.config, isolated=self.isolated, folder=Path(folder))
+                self._settings[folder] = sources.load(
+                    config=self.config, isolated=self.isolated, folder=Path(folder), loaded=self._loaded
+                )
             except InputError as error:
                 self._settings[folder] = error
-            else:
-                self._settings[folder] = settings
         return self._settings[folder]
 
     @cached_property

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from nginxopt.config import Source, statements
+from nginxopt.config import Source, Token, statements
 from nginxopt.errors import InputError
 from nginxopt.semantics import directives
 
@@ -23,18 +23,17 @@ _WORD = re.compile(rb"[^\s;{}]+")
 def looks_like_nginx(data: bytes) -> bool:
     """Return whether most of the words that could be directives are directives of nginx.
 
-    Where the text does not parse, those are the words at the starts of its lines, as other programs' files have
-    neither `;` nor `{`.
+    Where the text parses, a misspelt one counts too. Where it does not, those are the words at the starts of its lines,
+    as other programs' files have neither `;` nor `{`.
     """
     if data.startswith(b"#!"):
         return False
-    names = list(islice(_names(Source("", data.removeprefix(_MARK))), _MOST))
-    known = sum(name in directives.NAMES for name in names)
-    return known * 2 > len(names)
+    known = list(islice(_evidence(Source("", data.removeprefix(_MARK))), _MOST))
+    return sum(known) * 2 > len(known)
 
 
-def _names(source: Source) -> Iterator[str]:
-    """Yield the names of the directives that are in no block of values, and what may be names in the rest."""
+def _evidence(source: Source) -> Iterator[bool]:
+    """Yield whether each name outside blocks of values is a directive, and then what may be one in the rest."""
     end = 0
     blocks: list[str] = []
     try:
@@ -46,22 +45,32 @@ def _names(source: Source) -> Iterator[str]:
             if statement.kind == "#":
                 continue
             if directives.BLOCKS.issuperset(blocks):
-                yield from _evidence([str(word) for word in statement.words])
+                yield from _of_statement(source.data, statement.words)
             if statement.kind == "{":
                 blocks.append(str(statement.words[0]))
     except InputError:
         if directives.BLOCKS.issuperset(blocks):
-            yield from _first_words(source.data[end:])
+            yield from _in_lines(source.data[end:])
 
 
-def _evidence(words: list[str]) -> Iterator[str]:
-    """Yield the name of a statement; of an assignment, which nginx does not have, one that no directive has."""
-    is_assignment = words[0] != "location" and words[1:2] in (["="], [":"], [":="])
-    yield "=" if is_assignment else words[0]
+def _of_statement(data: bytes, words: Sequence[Token]) -> Iterator[bool]:
+    """Yield whether a statement has the name of a directive; if not, it may be a word before the next statement."""
+    name = str(words[0])
+    is_known = not _is_assignment(words) and (name in directives.NAMES or bool(directives.nearest(name)))
+    yield is_known
+    if not is_known:
+        for word in words[1:]:
+            if str(word) in directives.NAMES and not data[data.rfind(b"\n", 0, word.start) + 1 : word.start].strip():
+                yield True
 
 
-def _first_words(data: bytes) -> Iterator[str]:
+def _in_lines(data: bytes) -> Iterator[bool]:
     for line in data.splitlines():
         words = [word.decode("latin-1") for word in _WORD.findall(line)]
-        if words and not words[0].startswith("#"):
-            yield from (name for name in _evidence(words) if name not in _COMMON)
+        if words and not words[0].startswith("#") and words[0] not in _COMMON:
+            yield words[0] in directives.NAMES and not _is_assignment(words)
+
+
+def _is_assignment(words: Sequence[str]) -> bool:
+    """Return whether a statement is an assignment, which nginx does not have."""
+    return words[0] != "location" and list(words[1:2]) in (["="], [":"], [":="])

@@ -60,6 +60,7 @@ def roots(path: str, mains: Sequence[str], load: Load) -> Iterator[Config]:
 
 
 def _distance(path: str, main: str) -> int:
-    folder = Path(main).parent
-    common = Path(os.path.commonpath([path, main]))
-    return len(folder.relative_to(common).parts) + len(Path(path).parent.relative_to(common).parts)
+    """Return the number of steps from folder to folder between two files."""
+    folders = [Path(path).parent, Path(main).parent]
+    common = os.path.commonpath(folders)
+    return sum(len(folder.relative_to(common).parts) for folder in folders)

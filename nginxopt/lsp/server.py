@@ -10,13 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from nginxopt import __version__
+from nginxopt.errors import NginxoptError
+from nginxopt.lsp import actions, completion, formatting, hover, navigation, outline, renaming
 from nginxopt.lsp.checking import Checking
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.workspace import Workspace, path_of
 
+_REQUEST_FAILED = types.LSPErrorCodes.RequestFailed.value
 _Answer = TypeVar("_Answer")
 
 
@@ -43,7 +47,10 @@ class Server(LanguageServer):
 
     async def ask(self, question: Callable[..., _Answer], *values: Any) -> _Answer:
         """Return the answer of a capability, which is found in another thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, question, self.files, *values)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, question, self.files, *values)
+        except NginxoptError as error:
+            raise JsonRpcException(error.message, _REQUEST_FAILED) from error
 
     def _publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
@@ -56,6 +63,11 @@ def make(preferences: Preferences) -> Server:
     """Return a server with all capabilities."""
     server = Server(preferences)
     _follow_documents(server)
+    _offer_actions(server)
+    _explain(server)
+    _write(server)
+    _navigate(server)
+    _rename(server)
     return server
 
 
@@ -90,6 +102,60 @@ def _follow_documents(server: Server) -> None:
     def did_change_watched_files(_params: types.DidChangeWatchedFilesParams) -> None:
         server.files.forget()
         server.checking.request_all()
+
+
+def _offer_actions(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=actions.KINDS))
+    async def code_action(params: types.CodeActionParams) -> list[types.CodeAction]:
+        return await server.ask(actions.actions, server.checking.judges, params)
+
+
+def _explain(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def show_hover(params: types.HoverParams) -> types.Hover | None:
+        return await server.ask(hover.hover, server.checking.judges, params)
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def document_symbol(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        return await server.ask(outline.document_symbols, params)
+
+    @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
+    async def folding_range(params: types.FoldingRangeParams) -> list[types.FoldingRange]:
+        return await server.ask(outline.folding_ranges, params)
+
+
+def _write(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=completion.TRIGGERS))
+    async def complete(params: types.CompletionParams) -> types.CompletionList:
+        return await server.ask(completion.complete, params)
+
+    @server.feature(types.TEXT_DOCUMENT_FORMATTING)
+    async def format_document(params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
+        return await server.ask(formatting.format_document, params)
+
+
+def _navigate(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def definition(params: types.DefinitionParams) -> list[types.Location]:
+        return await server.ask(navigation.definition, params)
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
+    async def references(params: types.ReferenceParams) -> list[types.Location]:
+        return await server.ask(navigation.references, params)
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
+    async def document_highlight(params: types.DocumentHighlightParams) -> list[types.DocumentHighlight]:
+        return await server.ask(navigation.highlights, params)
+
+
+def _rename(server: Server) -> None:
+    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def prepare_rename(params: types.PrepareRenameParams) -> types.Range | None:
+        return await server.ask(renaming.prepare, params)
+
+    @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
+    async def rename(params: types.RenameParams) -> types.WorkspaceEdit | None:
+        return await server.ask(renaming.rename, params)
 
 
 def start(preferences: Preferences) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
 
 from nginxopt.config import Block, Bulk, Config, Directive, Scope
+from nginxopt.config.unread import unread_names
 from nginxopt.semantics.defaults import default
 from nginxopt.text import Source, Span
 from nginxopt.version import Version
@@ -312,7 +313,7 @@ def _fill(config: Config, level: Level, stock: Mapping[str, tuple[str, ...]]) ->
             level.levels.append(inner)
             _fill(config, inner, stock)
         elif node.name == "include" and config.is_missing(node):
-            _open(level, stock.get(_name(node), ()))
+            _open(level, unread_names(node) or stock.get(_name(node), ()))
 
 
 def _is_misplaced(block: Directive, level: Level) -> bool:

@@ -16,12 +16,12 @@ from nginxopt.config.inputs import read
 from nginxopt.errors import InputError
 from nginxopt.lint import Rule
 from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.conformance import HOST
 from nginxopt.lint.diagnostic import LONGEST_MESSAGE
+from nginxopt.lint.examples import examples, wrapped
 from nginxopt.lint.fix import Fixed, fix
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
-from tests.lintcheck import HOST, wrapped
-from tests.rulepages import examples
 
 FIXTURES_ROOT = Path(__file__).parents[2] / "fixtures"
 FIXTURES = sorted(FIXTURES_ROOT.glob("*/*.conf"))

@@ -10,8 +10,8 @@ from _pytest.mark import ParameterSet
 from nginxopt.lint import Diagnostic, Rule
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.diagnostic import Grade
+from nginxopt.lint.examples import EFFECTS, FIX_SAFETY, SECTIONS, Example, declares, effects, examples, sections
 from tests.lintcheck import TARGET, diagnose, fixed
-from tests.rulepages import EFFECTS, FIX_SAFETY, SECTIONS, Example, declares, effects, examples, sections
 
 RULES = catalogue()
 

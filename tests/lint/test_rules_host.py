@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from nginxopt.lint.conformance import HOST
 from nginxopt.system.host import Host, Nofile
-from tests.lintcheck import HOST, judge, read
+from tests.lintcheck import judge, read
 
 EVENTS = "events { worker_connections 10240; }\n"
 PROXY = "http { server { location / { proxy_pass http://10.0.0.1:8080; } } }\n"

@@ -181,6 +181,18 @@ CASES: dict[str, tuple[str, str, str, int]] = {
         1,
     ),
     "a health check": ("implicit-upstream", "server { location /health { proxy_pass http://10.0.0.1; } }", OLD, 0),
+    "a name to be replaced": (
+        "implicit-upstream",
+        "server { location / { proxy_pass http://!HOST!:8080; } location /b { proxy_pass http://<host>; } }",
+        OLD,
+        0,
+    ),
+    "a tool of operators": (
+        "implicit-upstream",
+        "server { location / { proxy_pass http://10.0.0.1:3000/pgadmin/; } }",
+        OLD,
+        0,
+    ),
     "FastCGI by address": ("implicit-upstream", "server { location / { fastcgi_pass 10.0.0.1:9000; } }", OLD, 0),
     "a name in a variable, before resolve": (
         "upstream-variable-target",

@@ -28,6 +28,7 @@ def read(text: str | bytes, name: str = "nginxopt.toml") -> Settings:
 
 
 EVERY_KEY = """
+rules = ["checks"]
 select = ["proxy", "all"]
 extend-select = ["cache-stampede"]
 ignore = ["gzip-level"]
@@ -58,6 +59,7 @@ indent-style = "tab"
 def test_every_key_is_read() -> None:
     """A file with every key sets every field; paths are relative to its folder, patterns are not."""
     assert read(EVERY_KEY, "etc/nginxopt.toml") == Settings(
+        rules=("etc/checks",),
         select=("proxy", "all"),
         extend_select=("cache-stampede",),
         ignore=("gzip-level",),
@@ -194,6 +196,7 @@ VERSIONS = st.builds(Version, *[st.integers(0, 99)] * 3)
 def documents(draw: st.DrawFn) -> dict[str, object]:
     """A file of settings as data."""
     values = {
+        "rules": st.lists(WORDS),
         "select": st.lists(NAMES),
         "extend-select": st.lists(NAMES),
         "ignore": st.lists(NAMES),

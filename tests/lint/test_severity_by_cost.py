@@ -8,11 +8,11 @@ import pytest
 
 from nginxopt.lint import Severity, cost
 from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.examples import examples
 from nginxopt.lint.report.pages import page
 from nginxopt.lint.run import Selected, lint
 from tests.lintcheck import TARGET, diagnose, read
 from tests.rulegen import literal_rewrites
-from tests.rulepages import examples
 
 BULKS = {
     "map-regex-bulk": lambda count: "map $uri $x {\n" + "".join(f"~^/{n}x+$ 1;\n" for n in range(count)) + "}",

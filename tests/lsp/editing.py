@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from lsprotocol.types import Diagnostic, Position, Range
+from lsprotocol.types import Diagnostic, Position, Range, TextEdit
 
 from nginxopt.lsp.diagnostics import Judges
 from nginxopt.lsp.document import Document
+from nginxopt.lsp.lines import Lines
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.workspace import Workspace
+from nginxopt.text import Edit, Span, apply
 from nginxopt.version import Version
 
 TARGET = Version(1, 28, 0)
@@ -66,6 +70,14 @@ class Editor:
     def codes(self, document: Document) -> set[str]:
         """Return the rules of the diagnostics of a document."""
         return {str(diagnostic.code) for diagnostic in self.diagnostics(document)}
+
+
+def edited(text: str, edits: Sequence[TextEdit | Any]) -> str:
+    """Return a text with the edits of an editor, which count in UTF-16."""
+    lines = Lines(text.encode())
+    spans = [Span(lines.offset(edit.range.start), lines.offset(edit.range.end)) for edit in edits]
+    changes = [Edit(span, edit.new_text.encode()) for span, edit in zip(spans, edits, strict=True)]
+    return apply(text.encode(), changes).decode()
 
 
 def at(text: str, words: str, within: int = 0) -> Position:

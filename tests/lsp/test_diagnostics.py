@@ -268,3 +268,32 @@ def test_a_check_ends_for_a_newer_text(editor: Editor) -> None:
     with pytest.raises(SupersededError):
         editor.judges.diagnostics(document, lambda: next(answers))
     assert next(answers, None) is None
+
+
+_RULE = '''"""A title
+
+What it flags.
+"""
+from nginxopt.lint import Finding, Severity, rule
+
+@rule(severity=Severity.WARNING, category="config")
+def check(model):
+    for directive, _ in model.each("gzip"):
+        yield Finding(directive.source, directive.span, "gzip is there")
+'''
+
+
+def test_rules_of_ones_own_are_run(editor: Editor) -> None:
+    """A rule of a folder in the settings is judged like others; one that fails is told at the beginning."""
+    editor.write("nginxopt.toml", 'rules = ["checks"]\nselect = ["acme-gzip", "acme-failing", "acme-broken"]\n')
+    editor.write("checks/acme_gzip.py", _RULE)
+    editor.write("checks/acme_failing.py", _RULE.replace("each", "etch"))
+    editor.write("checks/acme_broken.py", "1 / 0\n")
+    text = MAIN.replace("include", "gzip on; # include")
+    diagnostics = editor.diagnostics(editor.open("nginx.conf", text))
+    found = of(diagnostics, "acme-gzip")
+    assert found.range == over(text, "gzip on;")
+    assert found.code_description is None
+    broken, failing = sorted(diagnostic.message for diagnostic in diagnostics if diagnostic.code == "rules")
+    assert "checks/acme_broken.py:1:1: rule acme-broken of " in broken
+    assert "checks/acme_failing.py:9:5: rule acme-failing failed: AttributeError" in failing

@@ -13,10 +13,10 @@ from nginxopt import cli
 from nginxopt.lint import Diagnostic, Rule, Sign, Witness
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.confirm import Confirmed, confirm
+from nginxopt.lint.examples import Example, examples, wrapped
 from nginxopt.system import nginx
-from tests.lintcheck import TARGET, judge, read, wrapped
+from tests.lintcheck import TARGET, judge, read
 from tests.nginx.test_rule_examples import nginx_for
-from tests.rulepages import Example, examples
 from tests.support import the_nginx
 
 ECHO = "an echo stands for its upstream"

@@ -7,11 +7,11 @@ from _pytest.mark import ParameterSet
 
 from nginxopt.lint import Rule, Safety
 from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.examples import Example, examples, wrapped
 from nginxopt.system import nginx
 from nginxopt.version import Version
-from tests.lintcheck import TARGET, fix_text, wrapped
+from tests.lintcheck import TARGET, fix_text
 from tests.nginx.example import verdict_on, warnings
-from tests.rulepages import Example, examples
 from tests.support import NGINXES
 
 

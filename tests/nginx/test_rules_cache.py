@@ -14,10 +14,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.examples import Example, examples
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from tests.lintcheck import diagnose, fixed
-from tests.rulepages import Example, examples
 
 BODY = b"x" * 1000
 ONE = Request(b"GET /static/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)

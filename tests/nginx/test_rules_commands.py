@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from nginxopt.config import load_text
+from nginxopt.lint.examples import wrapped
 from nginxopt.system import nginx
 from nginxopt.version import Version
-from tests.lintcheck import diagnose, judge, wrapped
+from tests.lintcheck import diagnose, judge
 
 _RULES = (
     *("misplaced-directive", "wrong-arguments", "removed-directive", "newer-directive"),

@@ -6,9 +6,10 @@ import subprocess
 
 import pytest
 
+from nginxopt.lint.examples import wrapped
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
-from tests.lintcheck import diagnose, fixed, wrapped
+from tests.lintcheck import diagnose, fixed
 from tests.nginx.example import certificate, verdict_on, warnings
 from tests.nginx.test_rules_security import answered, request_of, witness_of
 

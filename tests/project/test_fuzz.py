@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.examples import examples, wrapped
 from nginxopt.system import nginx
 from tests.fuzz import ALL, FaultError, Fuzz, files_in, mutated, run, texts
-from tests.lintcheck import wrapped
-from tests.rulepages import examples
 from tests.support import needs_nginx
 
 pytestmark = pytest.mark.slow

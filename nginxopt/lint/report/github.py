@@ -17,7 +17,7 @@ def render(report: Report) -> Iterator[str]:
     """Yield one command per line: findings, errors, and notes as notices."""
     for diagnostic in report.diagnostics:
         place = _place(diagnostic.finding, diagnostic.path, report.base)
-        lines = [diagnostic.message, *advice(diagnostic), diagnostic.url]
+        lines = [diagnostic.message, *advice(diagnostic), *filter(None, [diagnostic.url])]
         yield workflow.command(_COMMANDS[diagnostic.severity], {**place, "title": diagnostic.rule}, lines)
     for error in report.errors:
         lines = [error.message, *details(error)]

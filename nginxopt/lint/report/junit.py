@@ -43,7 +43,7 @@ def _failure(path: str, diagnostic: Diagnostic) -> ElementTree.Element:
     case = _case(path, f"{diagnostic.rule}{_at(diagnostic.finding)}")
     failure = ElementTree.SubElement(case, "failure", type=str(diagnostic.severity), message=xml(diagnostic.message))
     source, at = diagnostic.finding.source, diagnostic.finding.span
-    failure.text = xml("\n".join(["", source.snippet(at), *advice(diagnostic), diagnostic.url, ""]))
+    failure.text = xml("\n".join(["", source.snippet(at), *advice(diagnostic), *filter(None, [diagnostic.url]), ""]))
     return case
 
 

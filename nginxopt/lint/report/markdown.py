@@ -45,7 +45,9 @@ def _headline(report: Report) -> str:
     if not report.diagnostics and not report.errors:
         return f"no findings in {count(len(report.files), 'file')}"
     numbers = Counter(diagnostic.severity for diagnostic in report.diagnostics)
-    parts = [f"{count(len(report.errors), 'file')} not checked"] if report.errors else []
+    files, rules = report.failures()
+    parts = [f"{count(files, 'file')} not checked"] if files else []
+    parts += [f"{count(rules, 'rule')} failed"] if rules else []
     parts += [count(numbers[grade], str(grade), noun) for grade, noun in _NOUNS.items() if numbers[grade]]
     return ", ".join(parts)
 
@@ -55,12 +57,16 @@ def _by_rule(diagnostics: Sequence[Diagnostic], report: Report) -> Iterator[str]
     groups: dict[tuple[int, str, str], list[Diagnostic]] = {}
     for diagnostic in sorted(diagnostics, key=_gravity):
         groups.setdefault((_gravity(diagnostic), diagnostic.rule, diagnostic.message), []).append(diagnostic)
-    for (_, rule, message), found in groups.items():
+    for (*_, message), found in groups.items():
         places = [_place(diagnostic.finding, diagnostic.path, report) for diagnostic in found]
         more = f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else ""
-        yield f"\n- **{found[0].severity}** [{rule}]({found[0].url}): {_text(message)}\n"
+        yield f"\n- **{found[0].severity}** {_rule(found[0])}: {_text(message)}\n"
         yield f"  - at {', '.join(places[:MOST_PLACES])}{more}\n"
         yield from (f"  - {_text(line)}\n" for line in advice(found[0]))
+
+
+def _rule(diagnostic: Diagnostic) -> str:
+    return diagnostic.rule if diagnostic.url is None else f"[{diagnostic.rule}]({diagnostic.url})"
 
 
 def _gravity(diagnostic: Diagnostic) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, RuleError
 from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.lint.premises import Premise
@@ -42,7 +42,7 @@ class Report:
         target: The target nginx version.
         base: The base of relative paths, an absolute folder.
         rules: The rules that were run.
-        errors: The files that could not be read or parsed.
+        errors: The files that could not be read or parsed, and the rules from outside of nginxopt that failed.
         notes: Other messages.
         fixed: The number of findings fixed before `diagnostics` were found; None without --fix.
         shown: Whether the fixes were only shown: then `diagnostics` are the findings that would remain.
@@ -57,6 +57,11 @@ class Report:
     notes: tuple[Note, ...] = ()
     fixed: int | None = None
     shown: bool = False
+
+    def failures(self) -> tuple[int, int]:
+        """Return the number of errors of files, and of those of rules from outside of nginxopt."""
+        rules = sum(isinstance(error, RuleError) for error in self.errors)
+        return len(self.errors) - rules, rules
 
     def undeclared(self) -> frozenset[Premise]:
         """Return the premises that would allow more fixes."""

@@ -162,6 +162,8 @@ def _title(rule: Rule) -> str:
 
 
 def _link(rule: Rule, folder: str) -> str:
+    if rule.origin is not None:
+        return f"[`{rule.id}`]({rule.url})" if rule.url else f"`{rule.id}`"
     return f"[`{rule.id}`]({folder}/{rule.id}.md)" if folder else f"[`{rule.id}`]({rule.id}.md)"
 
 

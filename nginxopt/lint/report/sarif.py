@@ -58,7 +58,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "id": rule.id,
         "shortDescription": {"text": f"{rule.title}."},
         "fullDescription": {"text": rule.page.summary or f"{rule.title}."},
-        "helpUri": rule.url,
+        **({"helpUri": rule.url} if rule.url else {}),
         "help": {"text": rule.page.text, "markdown": rule.page.text},
         "defaultConfiguration": {"level": _LEVELS[rule.severity], "enabled": rule.default},
         "properties": {

@@ -127,7 +127,8 @@ def _closing(report: Report, style: Style) -> Iterator[str]:
 def _counts(report: Report, style: Style) -> Iterator[str]:
     if report.fixed is not None:
         yield f"{'would fix' if report.shown else 'fixed'} {count(report.fixed, 'finding')}"
-    missed = f", {len(report.errors):,} not checked" if report.errors else ""
+    files, rules = report.failures()
+    missed = (f", {files:,} not checked" if files else "") + (f", {count(rules, 'rule')} failed" if rules else "")
     for_target = f"(for nginx {report.target.version}, {report.target.origin})"
     total = count(len(report.diagnostics), "finding") if report.diagnostics else "no findings"
     grades = Counter(diagnostic.severity for diagnostic in report.diagnostics)

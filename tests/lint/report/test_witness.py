@@ -10,12 +10,12 @@ import pytest
 from nginxopt.lint import Diagnostic, Witness
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.declare import CATEGORIES
+from nginxopt.lint.examples import examples
 from nginxopt.lint.report import json as reports_json
 from nginxopt.lint.report import pages, render
 from nginxopt.text import Source
 from tests.diagnostics import diagnostic, report, span
 from tests.lintcheck import diagnose
-from tests.rulepages import examples
 
 SOURCE = Source("a.conf", b"alias /srv/;\n")
 WITNESS = Witness(

@@ -1,11 +1,12 @@
-"""The parts of a rule's page that tests verify: its sections, its examples, and what its fix may change."""
+"""The parts of a rule's page that are verified: its sections, its examples, and what its fix may change."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-from nginxopt.lint import Page, Rule, Safety
+from nginxopt.lint.declare import Page, Rule
+from nginxopt.lint.diagnostic import Safety
 from nginxopt.version import Version
 
 FIX_SAFETY = "Fix safety"
@@ -23,6 +24,15 @@ EFFECTS = {
     "start": "whether and how nginx starts or reloads",
 }
 """What a fix may change apart from speed, in the words of its page."""
+
+
+AROUND = {
+    None: (b"", b""),
+    "http": (b"events {}\nhttp {\n", b"}\n"),
+    "server": (b"events {}\nhttp {\nserver {\n", b"}\n}\n"),
+    "location": (b"events {}\nhttp {\nserver {\nlocation / {\n", b"}\n}\n}\n"),
+}
+"""What stands before and after an example, by its context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +74,12 @@ def declares(rule: Rule, safety: Safety) -> bool:
     """Whether a rule declares fixes of that safety."""
     declared = (fix for fix in rule.fixes if fix.grade is safety.grade)
     return any((safety.premises or frozenset()) <= (fix.premises or frozenset()) for fix in declared)
+
+
+def wrapped(text: str | bytes, context: str | None) -> bytes:
+    """Return the whole configuration in which a text is the content of a block."""
+    head, tail = AROUND[context]
+    return head + (text.encode() if isinstance(text, str) else text) + tail
 
 
 def _fence(words: str) -> tuple[str | None, Version | None]:

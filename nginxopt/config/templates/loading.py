@@ -1,0 +1,245 @@
+"""Reads a configuration of which some files are templates, in each of its readings."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from nginxopt.config.configuration import Config
+from nginxopt.config.declarations import declarations
+from nginxopt.config.filesystem import Files
+from nginxopt.config.reader import File
+from nginxopt.config.templates.placing import Header, Placed, placed
+from nginxopt.config.templates.readings import Reading, structures
+from nginxopt.config.templates.rendering import Rendered
+from nginxopt.config.templates.structure import Template, Unreadable, Value, read_template
+from nginxopt.config.templates.values import MIXED, candidates, value
+from nginxopt.config.templating import TemplateError, is_template, refusal
+from nginxopt.config.unread import is_unread, unread
+from nginxopt.errors import InputError
+from nginxopt.text import Source, Span
+
+Load = Callable[[Files, bytes], Config]
+"""Reads a configuration from some files, the bytes being those of its main file."""
+
+
+@dataclass(frozen=True)
+class Reread:
+    """A configuration in one reading of its templates.
+
+    Attributes:
+        files: What each template writes, by path.
+    """
+
+    reading: Reading
+    config: Config
+    files: Mapping[str, Rendered]
+
+    @property
+    def values(self) -> frozenset[tuple[str, int]]:
+        """The values that it has: their paths and numbers."""
+        return frozenset((path, written.value.number) for path, file in self.files.items() for written in file.values)
+
+
+def _covering(written: list[tuple[Reading, frozenset[tuple[str, int]]]]) -> Iterator[Reading]:
+    """Yield readings that have all values together, the one with most of the others first."""
+    missing = frozenset[tuple[str, int]]().union(*(values for _, values in written))
+    while missing:
+        reading, values = max(written, key=lambda item: len(missing & item[1]))
+        yield reading
+        missing -= values
+
+
+class Templates:
+    """The templates of a configuration.
+
+    Attributes:
+        paths: The paths of the files that the readings so far have, in the order of reading.
+        headers: The directives with values that the readings so far have, as `Header.span`, by path.
+    """
+
+    def __init__(self, load: Load, files: Files, name: str, data: bytes) -> None:
+        self._load = load
+        self._files = files
+        self._name = name
+        self._data = data
+        self._templates: dict[str, Template | None] = {}
+        self._candidates = 0
+        self._sources: dict[str, Source] = {}
+        self.paths: list[str] = []
+        self.headers: dict[str, set[Span]] = {}
+
+    @property
+    def files(self) -> Mapping[str, Template]:
+        """The files that are templates, by path."""
+        return {path: template for path, template in self._templates.items() if template is not None}
+
+    def source(self, source: Source) -> Source:
+        """Return the source of a file of a reading, which is the same for all readings."""
+        template = self._templates.get(source.path)
+        return self._sources.setdefault(source.path, source) if template is None else template.source
+
+    @cached_property
+    def readings(self) -> tuple[Reread, ...]:
+        """The configuration in each reading. Raises `InputError` if one of them is no configuration."""
+        rereads = [self.first]
+        known: set[str] = set()
+        while len(known) < len(self.files):  # an include in a branch may lead to further templates
+            known = {*self.files}
+            rereads += filter(None, map(self._further, list(structures(self.files.values()))[1:]))
+        rereads += [self.read(reading) for reading in self._with_values(rereads)]
+        return tuple(rereads)
+
+    def _with_values(self, rereads: list[Reread]) -> Iterator[Reading]:
+        """Yield some of the readings with further schemes of values, until each value was read with each scheme."""
+        if not self._candidates:
+            return
+        schemes = self._candidates + MIXED
+        written = [(reread.reading, reread.values) for reread in rereads if not reread.reading.drops_newlines]
+        chosen = list(_covering(written))
+        for scheme in range(1, schemes):
+            yield from (replace(reading, scheme=scheme, schemes=schemes) for reading in chosen)
+        yield from (replace(reading, is_veiled=True) for reading in chosen)
+
+    def _further(self, reading: Reading) -> Reread | None:
+        """Return a reading; None for one with dropped line ends that is no configuration, as its engine keeps them."""
+        try:
+            return self.read(reading)
+        except InputError:
+            if reading.drops_newlines:
+                return None
+            raise
+
+    @cached_property
+    def first(self) -> Reread:
+        """The configuration in its first reading."""
+        return self.read(Reading())
+
+    def with_texts(self, files: Files, data: bytes) -> Templates:
+        """Return the templates of the same configuration with other texts."""
+        return Templates(self._load, files, self._name, data)
+
+    def config(self) -> Config:
+        """Return the configuration of the first reading, with the texts of the templates for those that they write.
+
+        Raises `InputError` if any reading is no configuration.
+        """
+        config = self.readings[0].config
+        files = tuple(self._shown(file) for file in config.files)
+        missing = tuple(item for item in config.missing if not is_unread(str(item.args[0])))
+        return replace(config, main=files[0], files=files, missing=missing, origin=self._files, templates=self)
+
+    def _shown(self, file: File) -> File:
+        return File(self.source(file.source), file.block)
+
+    def read(self, reading: Reading) -> Reread:
+        """Return the configuration in a reading.
+
+        Raises `InputError` if it is none, or if a tag is not understood.
+        """
+        files = _Written(self, reading)
+        try:
+            config = self._load(files, files.written(self._name, self._data))
+        except InputError as error:
+            template = self._templates.get(error.source.path) if error.source else None
+            raise error if template is None or isinstance(error, TemplateError) else _broken(template, error) from None
+        self.paths += [file.path for file in config.files if file.path not in self.paths]
+        return Reread(reading, replace(config, origin=self._files), files.rendered)
+
+    def rendered(self, template: Template, reading: Reading) -> Rendered:
+        """Return what a template writes in a reading; add its directives with values to `headers`."""
+        marked = _placed(template, reading)
+        headers = self.headers.setdefault(template.source.path, set())
+        parts: list[tuple[int, int, bytes, Value | None]] = [
+            (start, end, unread(), value_) for start, end, value_ in marked.unread
+        ]
+        number = 0
+        for header in marked.headers:
+            headers.add(header.span)
+            if reading.is_veiled and _is_setting(header):
+                parts.append((header.start, header.end, unread(header.name), header.words[0].value))
+                continue
+            for word in header.words:
+                number += 1
+                self._candidates = max(self._candidates, len(candidates(word.place)))
+                text = value(word.place, reading.scheme, number, reading.schemes)
+                parts.append((word.start, word.end, text.encode(), word.value))
+        return marked.rendered.replaced(sorted(parts, key=lambda part: part[0]))
+
+    def template(self, path: str, data: bytes) -> Template | None:
+        """Return a file as a template, None if it is none. Raises `InputError` for a tag that is not understood."""
+        if path not in self._templates:
+            source = Source(path, data)
+            self._templates[path] = _understood(source) if is_template(source) else None
+        return self._templates[path]
+
+
+def _understood(source: Source) -> Template:
+    try:
+        return read_template(source)
+    except Unreadable as tag:
+        raise refusal(source, tag.tag, tag.because) from None
+
+
+class _Written:
+    """The files of a configuration, with what the templates write in a reading."""
+
+    def __init__(self, templates: Templates, reading: Reading) -> None:
+        self._templates = templates
+        self._reading = reading
+        self.rendered: dict[str, Rendered] = {}
+
+    def written(self, path: str, data: bytes) -> bytes:
+        template = self._templates.template(path, data)
+        if template is None:
+            return data
+        if path not in self.rendered:
+            self.rendered[path] = self._templates.rendered(template, self._reading)
+        return self.rendered[path].data
+
+    def read(self, path: str) -> bytes:
+        if is_unread(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        return self.written(path, self._templates._files.read(path))
+
+    def matches(self, prefix: str, name: str) -> list[str]:
+        return self._templates._files.matches(prefix, name)
+
+    def reads(self, prefix: str, name: str, path: str) -> bool:
+        return self._templates._files.reads(prefix, name, path)
+
+    def identity(self, path: str) -> str:
+        return self._templates._files.identity(path)
+
+
+def _placed(template: Template, reading: Reading) -> Placed:
+    path = template.source.path
+    try:
+        return placed(template, lambda block: reading.option(path, block), drops_newlines=reading.drops_newlines)
+    except Unreadable as tag:
+        raise refusal(template.source, tag.tag, tag.because) from None
+    except InputError as error:
+        raise _broken(template, error) from None
+
+
+_KEPT = {"root", "alias", "server_name"}
+"""Directives whose presence says more than their value."""
+
+
+def _is_setting(header: Header) -> bool:
+    """Return whether a directive has one value that inner levels take over."""
+    rows = declarations(header.name)
+    is_kept = header.opens or header.name in _KEPT or header.name.endswith("_pass")
+    return not is_kept and bool(rows) and all(row.is_once for row in rows)
+
+
+def _broken(template: Template, error: InputError) -> InputError:
+    """Return the error for a reading of a template that is no configuration, at the last tag before the fault."""
+    line = error.source.position(error.span.start).line if error.source and error.span else 1
+    spans = sorted([value.span for value in template.values] + [block.span for block in template.blocks])
+    before = [span for span in spans if template.source.position(span.start).line <= line]
+    start = (before or spans)[-1 if before else 0].start
+    return refusal(template.source, Span(start, start + 2), f"without its tags: {error.message}")

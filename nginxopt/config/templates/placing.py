@@ -1,0 +1,233 @@
+"""Where the values of a template stand: in which word of which directive, or in the place of directives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nginxopt.config.templates.rendering import Rendered, Writer, render
+from nginxopt.config.templates.structure import Block, Template, Unreadable, Value
+from nginxopt.config.tokens import Statement, statements
+from nginxopt.config.unread import unread
+from nginxopt.text import Source, Span, decode, encode
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A value in a word of a directive.
+
+    Attributes:
+        directive: The name of the directive.
+        index: The number of the word: 0 for the first argument.
+        count: The number of its arguments.
+        before: What the word has in front of the value.
+        after: What it has behind the value.
+        is_quoted: Whether the word is in quotes.
+        opens: Whether the directive has a block.
+        tag: The tag as it is written.
+        others: The words that the template has in the same place elsewhere, without what is around the value.
+    """
+
+    directive: str
+    index: int
+    count: int
+    before: str
+    after: str
+    is_quoted: bool
+    opens: bool
+    tag: str
+    others: tuple[str, ...]
+
+
+class Word(NamedTuple):
+    """The mark of a value in a word, and where it stands."""
+
+    start: int
+    end: int
+    value: Value
+    place: Place
+
+
+class Header(NamedTuple):
+    """The words of a directive with values, up to and with its `;` or `{`; `span` is their place in the template."""
+
+    start: int
+    end: int
+    name: str
+    span: Span
+    words: tuple[Word, ...]
+    opens: bool
+
+
+class Placed(NamedTuple):
+    """A template with marks in the places of its values.
+
+    Attributes:
+        rendered: The text, with a mark for each value that is in a word or in a comment.
+        headers: The directives with values in their words.
+        unread: The statements that may be any directives, each with its first value.
+    """
+
+    rendered: Rendered
+    headers: tuple[Header, ...]
+    unread: tuple[tuple[int, int, Value], ...]
+
+
+_ROUNDS = 4
+
+
+def placed(template: Template, choose: Callable[[Block], int], *, drops_newlines: bool = False) -> Placed:
+    """Return a template with its values in their places.
+
+    Raises `InputError` if a reading is no configuration, `Unreadable` for a value whose place is not understood.
+    """
+    mark = _mark(template)
+    words: set[int] = set()
+    for _ in range(_ROUNDS):
+        rendered = _marked(template, choose, mark, words, drops_newlines=drops_newlines)
+        source = Source(template.source.path, rendered.data)
+        read = [statement for statement in statements(source) if statement.kind in (";", "{")]
+        starts = {statement.start for statement in read}
+        wrong = {
+            value.number
+            for start, _, value in rendered.values
+            if rendered.data.startswith(b"include ", start) and start not in starts
+        }
+        if not wrong:
+            return _Placing(template, rendered, mark, read).placed()
+        words |= wrong
+    raise Unreadable(template.values[min(words)].span, "its place is not understood")
+
+
+def _mark(template: Template) -> str:
+    """Return a word that is not in a template."""
+    mark = "nginxopt-tag-"
+    while mark.encode() in template.source.data:
+        mark += "x-"
+    return mark
+
+
+def _marked(
+    template: Template, choose: Callable[[Block], int], mark: str, words: set[int], *, drops_newlines: bool
+) -> Rendered:
+    def write(value: Value, writer: Writer) -> bytes:
+        if value.is_alone and value.number not in words and _begins_statement(writer.data):
+            return b"" if value.is_comments else unread()
+        return f"{mark}{writer.count}-".encode()
+
+    return render(template, choose, write, drops_newlines=drops_newlines)
+
+
+_COMMENT = re.compile(rb"(?:^|[\s;{}])#.*$")
+
+
+def _begins_statement(data: bytearray) -> bool:
+    """Return whether what follows a text seems to begin a statement: the statements that are read decide it."""
+    end = len(data)
+    while True:
+        start = data.rfind(b"\n", 0, end) + 1
+        line = _COMMENT.sub(b"", data[start:end]).strip()
+        if line:
+            return line[-1:] in (b";", b"{", b"}")
+        if not start:
+            return True
+        end = start - 1
+
+
+class _Placing:
+    """Finds the marks in the statements that were read."""
+
+    def __init__(self, template: Template, rendered: Rendered, mark: str, read: list[Statement]) -> None:
+        self._template = template
+        self._rendered = rendered
+        self._read = read
+        self._pattern = re.compile(re.escape(mark).encode() + rb"(\d+)-")
+        self._known = _known_words(read, self._pattern)
+
+    def placed(self) -> Placed:
+        """Return the text with the places of its values."""
+        headers: list[Header] = []
+        unread: list[tuple[int, int, Value]] = []
+        for statement in self._read:
+            words = tuple(self._words(statement))
+            if not words:
+                continue
+            name = statement.words[0]
+            is_unread = words[0].start < name.end or name == "include"
+            if is_unread and statement.kind == "{":
+                raise Unreadable(words[0].value.span, "it names a block")
+            if is_unread:
+                unread.append((statement.start, statement.end, words[0].value))
+            else:
+                headers.append(self._header(statement, words))
+        return Placed(self._rendered, tuple(headers), tuple(unread))
+
+    def _words(self, statement: Statement) -> Iterator[Word]:
+        data = self._rendered.data
+        if not self._pattern.search(data, statement.start, statement.end):
+            return
+        count = len(statement.words) - 1
+        for index, word in enumerate(statement.words):
+            for mark in self._pattern.finditer(data, word.start, word.end):
+                before, after = data[word.start : mark.start()], data[mark.end() : word.end]
+                value = self._rendered.values[int(mark[1])].value
+                around = decode(before[word.quoted :]), decode(after[: len(after) - word.quoted])
+                name = str(statement.words[0])
+                place = Place(
+                    name,
+                    index - 1,
+                    count,
+                    *around,
+                    word.quoted,
+                    statement.kind == "{",
+                    self._template.source.text(value.span),
+                    _others(self._known, name, index, around),
+                )
+                yield Word(mark.start(), mark.end(), value, place)
+
+    def _header(self, statement: Statement, words: tuple[Word, ...]) -> Header:
+        ends = [end for word in statement.words for end in self._rendered.origins(word.end)]
+        starts = self._rendered.origins(statement.start)
+        last = max(*ends, *(word.value.span.end for word in words), 0)
+        span = Span(min(*starts, *(word.value.span.start for word in words), last), last)
+        name = str(statement.words[0])
+        return Header(statement.start, statement.end, name, span, words, statement.kind == "{")
+
+
+_HOST = re.compile(r"(?:https?|grpcs?)://([\w.-]+)")
+_SERVERS = ("upstream", 1)
+_MOST_OTHERS = 4
+
+_Kind = tuple[str, int]
+
+
+def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Kind, dict[str, None]]:
+    """Return the words without values by the place where they stand; hosts that are passed to may be upstreams."""
+    known: dict[_Kind, dict[str, None]] = {}
+    for statement in read:
+        name = str(statement.words[0])
+        for index, word in enumerate(statement.words):
+            if index and not mark.search(encode(word)):
+                known.setdefault((name, index), {})[str(word)] = None
+                if name.endswith("_pass"):
+                    known.setdefault(_SERVERS, {}).update(dict.fromkeys(_HOST.findall(word)))
+    return known
+
+
+def _others(
+    known: Mapping[_Kind, Mapping[str, None]], name: str, index: int, around: tuple[str, str]
+) -> tuple[str, ...]:
+    """Return what words of the same place have between two texts."""
+    words = [*known.get((name, index), ())]
+    if name == "location":
+        words += [f"{word}." for word in words]
+    if name.endswith("_pass"):
+        servers = known.get(_SERVERS, ())
+        words += servers if around[0].endswith("//") else [f"http://{server}" for server in servers]
+    before, after = around
+    fitting = (word for word in words if word.startswith(before) and word.endswith(after))
+    parts = [word[len(before) : len(word) - len(after)] for word in fitting]
+    parts += words if before.endswith("//") else []
+    return tuple(part for part in parts if part and not re.search(r"[\s;{}\"']", part))[:_MOST_OTHERS]

@@ -1,0 +1,180 @@
+"""Writes a template in one of its readings, and finds the bytes of the template again in what was written."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nginxopt.config.templates.structure import Block, Pieces, Template, Text, Value
+from nginxopt.text import Span
+
+
+class Run(NamedTuple):
+    """Bytes of the template from `source` on that stand at `start` of what was written."""
+
+    start: int
+    source: int
+    length: int
+
+
+class Written(NamedTuple):
+    """The text of a value at `start` to `end` of what was written."""
+
+    start: int
+    end: int
+    value: Value
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A template as one of its readings has it. What it writes has the line numbers of the template, where nothing is
+    repeated.
+    """
+
+    data: bytes
+    runs: tuple[Run, ...]
+    values: tuple[Written, ...]
+
+    def origins(self, offset: int) -> tuple[int, ...]:
+        """Return the offsets in the template of a place between two bytes: two if a tag was there, none in a value."""
+        number = bisect_right(self.runs, offset, key=lambda run: run.start)
+        near = self.runs[max(0, number - 2) : number]
+        places = (run.source + offset - run.start for run in near if run.start <= offset <= run.start + run.length)
+        return tuple(dict.fromkeys(places))
+
+    def original(self, span: Span) -> Span | None:
+        """Return the bytes of the template that a span is; None if it begins or ends in a value."""
+        start = next(iter(self.origins(span.start)[-1:]), None)
+        end = next(iter(self.origins(span.end)[:1]), None)
+        if start is None or end is None or end < start:
+            return None
+        return Span(start, end)
+
+    def copies(self, offset: int) -> int:
+        """Return how often the byte of the template at an offset was written."""
+        return sum(run.source <= offset < run.source + run.length for run in self.runs)
+
+    def replaced(self, parts: Iterable[tuple[int, int, bytes, Value | None]]) -> Rendered:
+        """Return this with other bytes from one offset to another, for a value or for none.
+
+        The parts are in order, and none of them begins or ends within another.
+        """
+        writer = Writer()
+        at = 0
+        for start, end, text, value in parts:
+            self._copy(writer, at, start)
+            writer.add(text, value)
+            at = end
+        self._copy(writer, at, len(self.data))
+        return writer.rendered()
+
+    def _copy(self, writer: Writer, start: int, end: int) -> None:
+        """Write a part of this as it is."""
+        for run in self.runs:
+            first, last = max(run.start, start), min(run.start + run.length, end)
+            if first < last:
+                writer.fill(self.data[start:first])
+                writer.copy(self.data[first:last], run.source + first - run.start)
+                start = last
+        writer.fill(self.data[start:end])
+
+
+class Writer:
+    """Writes bytes of a template and others."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self._runs: list[Run] = []
+        self._values: list[Written] = []
+
+    def copy(self, data: bytes, source: int) -> None:
+        """Write bytes that stand in the template from `source` on."""
+        if data:
+            self._runs.append(Run(len(self._data), source, len(data)))
+            self._data += data
+
+    def fill(self, data: bytes) -> None:
+        """Write bytes that are not in the template."""
+        self._data += data
+
+    def add(self, data: bytes, value: Value | None) -> None:
+        """Write the text of a value."""
+        if value is not None:
+            self._values.append(Written(len(self._data), len(self._data) + len(data), value))
+        self._data += data
+
+    @property
+    def count(self) -> int:
+        """The number of values so far."""
+        return len(self._values)
+
+    @property
+    def data(self) -> bytearray:
+        """What was written so far."""
+        return self._data
+
+    def rendered(self) -> Rendered:
+        """Return all that was written."""
+        return Rendered(bytes(self._data), tuple(self._runs), tuple(self._values))
+
+
+def render(
+    template: Template,
+    choose: Callable[[Block], int],
+    write: Callable[[Value, Writer], bytes],
+    *,
+    drops_newlines: bool = False,
+) -> Rendered:
+    """Return a template with the option of each block that `choose` names, and the text of each value."""
+    rendering = _Rendering(template, choose, write, drops_newlines=drops_newlines)
+    rendering.pieces(template.pieces)
+    return rendering.writer.rendered()
+
+
+class _Rendering:
+    def __init__(
+        self,
+        template: Template,
+        choose: Callable[[Block], int],
+        write: Callable[[Value, Writer], bytes],
+        *,
+        drops_newlines: bool,
+    ) -> None:
+        self._template = template
+        self._choose = choose
+        self._write = write
+        self._drops_newlines = drops_newlines
+        self._lines = 0
+        self.writer = Writer()
+
+    def pieces(self, pieces: Pieces) -> None:
+        for piece in pieces:
+            if isinstance(piece, Text):
+                self._text(piece)
+            elif isinstance(piece, Value):
+                self.writer.add(self._write(piece, self.writer), piece)
+            else:
+                for part in piece.options[self._choose(piece)]:
+                    self.pieces(part)
+
+    def _text(self, text: Text) -> None:
+        """Write a text; behind its first line end, as many as it takes to stand in the same line as in the template.
+
+        So nothing that was on one line comes to stand on two.
+        """
+        source = self._template.source
+        start = text.start
+        if text.drops_newline and self._drops_newlines:
+            start += source.data.startswith(b"\n", start) or 2 * source.data.startswith(b"\r\n", start)
+        data = source.data[start : text.end]
+        first = data.find(b"\n")
+        if first < 0:
+            self.writer.copy(data, start)
+            return
+        missing = source.position(start).line - 1 - self._lines
+        self.writer.copy(data[: first + 1], start)
+        self.writer.fill(b"\n" * max(0, missing))
+        self.writer.copy(data[first + 1 :], start + first + 1)
+        self._lines += max(0, missing) + data.count(b"\n")

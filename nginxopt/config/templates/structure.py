@@ -1,0 +1,279 @@
+"""A template as a tree: texts, values, and blocks of which one of several options is there."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from nginxopt.config.templates.tags import Action, Tag, Trim, tags
+from nginxopt.text import Source, Span
+
+_DEFINITIONS = frozenset(["end", "endmacro"])
+"""The words that close what is written where it is called."""
+
+_NO_DIRECTIVE = re.compile(rb"\s*(?:#[^\n]*(?:\n\s*|$))*")
+
+
+class Unreadable(Exception):  # noqa: N818 - as InputError, it says what the file is
+    """A tag whose effect on the file is not known; `because` is the reason."""
+
+    def __init__(self, tag: Span, because: str) -> None:
+        super().__init__(because)
+        self.tag = tag
+        self.because = because
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text between tags; `drops_newline`: whether some engines drop the line end at its start."""
+
+    start: int
+    end: int
+    drops_newline: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tag that stands for text; `is_alone`: whether nothing follows it in its line."""
+
+    number: int
+    span: Span
+    is_alone: bool
+    is_comments: bool
+
+
+Pieces = tuple["Text | Value | Block", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of control tags. An option is a series of parts to write, the first being the usual case."""
+
+    number: int
+    span: Span
+    options: tuple[tuple[Pieces, ...], ...]
+
+
+Chain = tuple[tuple[int, int], ...]
+"""Where a piece stands: the numbers of the blocks around it, each with that of the option that writes it."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """A file that is a template.
+
+    Attributes:
+        values: Its values, by their numbers.
+        blocks: Its blocks, by their numbers.
+        chains: Where each block stands, by their numbers; blocks that are never written have none.
+        places: The texts, in order, with where each stands.
+    """
+
+    source: Source
+    pieces: Pieces
+    values: tuple[Value, ...]
+    blocks: tuple[Block, ...]
+    chains: dict[int, Chain] = field(repr=False)
+    places: tuple[tuple[Text, Chain], ...] = field(repr=False)
+
+    def chain(self, span: Span) -> Chain | None:
+        """Return where a place in one of the texts stands; None for another place."""
+        number = bisect_right(self.places, span.start, key=lambda place: place[0].start)
+        near = self.places[max(0, number - 1) : number]
+        return next((chain for text, chain in near if span.end <= text.end), None)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A block that is not closed yet.
+
+    `parts` are its branches so far; `before` are the beginnings of the last one, behind each of which a tag may leave
+    out the rest. `jumps`: whether one of its tags leaves out the rest of a loop around it.
+    """
+
+    tag: Tag
+    parts: list[list[Text | Value | Block]]
+    has_else: bool = False
+    before: list[list[Text | Value | Block]] = field(default_factory=list)
+    jumps: bool = False
+
+    def jump(self) -> None:
+        """Begin the rest of a branch, which may be left out."""
+        self.before.append(self.parts[-1])
+        self.parts[-1] = []
+        self.jumps = self.tag.action is not Action.LOOP
+
+
+def read_template(source: Source) -> Template:
+    """Return a text as a template. Raises `Unreadable` at a tag that is not understood, or not closed."""
+    reader = _Reader(source)
+    pieces = reader.read()
+    chains: dict[int, Chain] = {}
+    places: list[tuple[Text, Chain]] = []
+    _place(pieces, (), chains, places)
+    blocks = tuple(sorted(reader.blocks, key=lambda block: block.number))
+    return Template(source, pieces, tuple(reader.values), blocks, chains, tuple(places))
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._data = source.data
+        self.values: list[Value] = []
+        self.blocks: list[Block] = []
+        self._definitions: dict[int, Pieces] = {}
+
+    def read(self) -> Pieces:
+        """Return the pieces of the file."""
+        top = _Open(Tag(0, 0, Action.SCOPE), [[]])
+        opened = [top]
+        before: Tag | None = None
+        for tag in tags(self._data):
+            opened[-1].parts[-1].extend(self._text(before, tag))
+            self._take(tag, opened)
+            before = tag
+        opened[-1].parts[-1].extend(self._text(before, None))
+        if len(opened) > 1:
+            raise Unreadable(_span(opened[-1].tag), "its block is not closed")
+        return self._shown(tuple(top.parts[0]))
+
+    def _take(self, tag: Tag, opened: list[_Open]) -> None:
+        """Add a tag to the block that is open, or open, divide or close one."""
+        block = opened[-1]
+        match tag.action:
+            case Action.UNKNOWN:
+                raise Unreadable(_span(tag), "what it does is not known")
+            case Action.VALUE:
+                value = Value(len(self.values), _span(tag), self._is_alone(tag), tag.is_comments)
+                self.values.append(value)
+                block.parts[-1].append(value)
+            case Action.NOTHING:
+                pass
+            case Action.BRANCH | Action.ELSE:
+                if block.tag.action not in (Action.CHOICE, Action.LOOP) or block.has_else:
+                    raise Unreadable(_span(tag), "it belongs to no condition")
+                self._join(block)
+                block.parts.append([])
+                block.has_else = tag.action is Action.ELSE
+            case Action.CLOSE:
+                if len(opened) == 1 or not tag.closers & block.tag.closers:
+                    raise Unreadable(_span(tag), "it does not close the block that is open")
+                self._join(block)
+                opened.pop()
+                opened[-1].parts[-1].append(self._block(block, tag))
+                if block.jumps:
+                    opened[-1].jump()
+            case Action.JUMP:
+                if all(outer.tag.action is not Action.LOOP for outer in opened):
+                    raise Unreadable(_span(tag), "it belongs to no loop")
+                block.jump()
+            case _:
+                opened.append(_Open(tag, [[]]))
+
+    def _join(self, block: _Open) -> None:
+        """Close the rests of a branch that may be left out."""
+        while block.before:
+            rest, block.parts[-1] = tuple(block.parts[-1]), block.before.pop()
+            closed = Block(len(self.blocks), _span(block.tag), ((rest,), ()))
+            self.blocks.append(closed)
+            block.parts[-1].append(closed)
+
+    def _text(self, before: Tag | None, after: Tag | None) -> Iterator[Text]:
+        """Yield the text between two tags, without what they trim."""
+        start = before.end if before else 0
+        end = after.start if after else len(self._data)
+        text = self._data[start:end]
+        if before and before.after is not Trim.NOTHING:
+            blanks = re.match(rb"\s*" if before.after is Trim.BLANKS else rb"[ \t]*\r?\n|", text)
+            start += blanks.end() if blanks else 0
+        if after and after.before is Trim.BLANKS:
+            end = start + len(self._data[start:end].rstrip())
+        drops = before is not None and before.is_silent and before.after is Trim.NOTHING
+        if start < end:
+            yield Text(start, end, drops)
+
+    def _is_alone(self, tag: Tag) -> bool:
+        """Return whether only blanks, a comment and tags that write nothing follow a tag in its line."""
+        line = self._data.find(b"\n", tag.end)
+        rest = self._data[tag.end : line if line >= 0 else len(self._data)]
+        return (
+            re.fullmatch(rb"(?:\s|\{%.*?%\}|\{#.*?#\}|<%(?!=).*?%>|\{\{-?\s*(?:end|else)\b.*?\}\})*(?:#.*)?", rest)
+            is not None
+        )
+
+    def _block(self, block: _Open, closing: Tag) -> Block:
+        parts = [tuple(part) for part in block.parts]
+        number = len(self.blocks)
+        span = Span(block.tag.start, closing.end)
+        options = tuple(_options(block, parts))
+        if block.tag.action is Action.DEFAULT:
+            options = ((parts[0],), ((self._anything(_span(block.tag)),),))
+        closed = Block(number, span, options)
+        if block.tag.action is Action.HIDDEN and block.tag.closers & _DEFINITIONS:
+            self._definitions[number] = parts[0]
+        self.blocks.append(closed)
+        return closed
+
+    def _anything(self, span: Span) -> Value:
+        """Return what another template may write in the place of a block."""
+        value = Value(len(self.values), span, is_alone=True, is_comments=False)
+        self.values.append(value)
+        return value
+
+    def _shown(self, pieces: Pieces) -> Pieces:
+        """Return the pieces of a file; if it has nothing but definitions, with what they define."""
+        if not self._definitions or not all(map(self._is_definition, pieces)):
+            return pieces
+        shown = tuple(self._defined(piece) if isinstance(piece, Block) else piece for piece in pieces)
+        self.blocks = [
+            next((piece for piece in shown if isinstance(piece, Block) and piece.number == block.number), block)
+            for block in self.blocks
+        ]
+        return shown
+
+    def _is_definition(self, piece: Text | Value | Block) -> bool:
+        if isinstance(piece, Block):
+            return piece.number in self._definitions
+        return isinstance(piece, Text) and _NO_DIRECTIVE.fullmatch(self._data, piece.start, piece.end) is not None
+
+    def _defined(self, block: Block) -> Block:
+        return replace(block, options=((self._definitions[block.number],), ()))
+
+
+def _options(block: _Open, parts: list[Pieces]) -> Iterator[tuple[Pieces, ...]]:
+    match block.tag.action:
+        case Action.HIDDEN:
+            yield ()
+        case Action.SCOPE:
+            yield (parts[0],)
+        case Action.LOOP:
+            yield (parts[0],)
+            yield (parts[0], parts[0])
+            yield from ((part,) for part in parts[1:])
+            if not block.has_else:
+                yield ()
+        case _:
+            yield from ((part,) for part in parts)
+            if not block.has_else:
+                yield ()
+
+
+def _place(pieces: Pieces, chain: Chain, chains: dict[int, Chain], places: list[tuple[Text, Chain]]) -> None:
+    """Add where the blocks and texts of some pieces stand."""
+    for piece in pieces:
+        if isinstance(piece, Text):
+            places.append((piece, chain))
+        elif isinstance(piece, Block):
+            chains[piece.number] = chain
+            seen: set[int] = set()
+            for number, option in enumerate(piece.options):
+                for part in option:
+                    if id(part) not in seen:
+                        seen.add(id(part))
+                        _place(part, (*chain, (piece.number, number)), chains, places)
+
+
+def _span(tag: Tag) -> Span:
+    return Span(tag.start, tag.end)

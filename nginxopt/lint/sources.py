@@ -1,0 +1,71 @@
+"""Loads the settings and all rules: those of nginxopt, of the folders in the settings, and of installed packages."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nginxopt.errors import InputError
+from nginxopt.lint import catalogue as built_in
+from nginxopt.lint import settings as settings_
+from nginxopt.lint.catalogue import Catalogue
+from nginxopt.lint.settings import Settings
+from nginxopt.system.installed import entry_points
+
+if TYPE_CHECKING:
+    from nginxopt.text import Source
+
+GROUP = "nginxopt.rules"
+"""The group of the entry points of installed packages."""
+
+
+Loaded = dict[tuple[str, ...], Catalogue]
+"""The rules that were loaded before, by the folders in the settings."""
+
+
+def load(
+    *, config: str | None, isolated: bool, folder: Path | None = None, loaded: Loaded | None = None
+) -> tuple[Settings, Catalogue]:
+    """Return the settings, as `nginxopt.lint.settings.load` does, and all rules; those in `loaded` are not read again.
+
+    Raises its errors, and `InputError` for a folder of rules that cannot be read, or that another user may have put
+    there.
+    """
+    source = settings_.find(config=config, isolated=isolated, folder=folder)
+    catalogue = _catalogue(source, {} if loaded is None else loaded, is_named=config is not None)
+    return Settings() if source is None else settings_.read(source, catalogue.ids), catalogue
+
+
+def load_rules(*, config: str | None, isolated: bool) -> Catalogue:
+    """Return all rules, as `load` does; of the settings only the folders of rules are read."""
+    return _catalogue(settings_.find(config=config, isolated=isolated), {}, is_named=config is not None)
+
+
+def _catalogue(source: Source | None, loaded: Loaded, *, is_named: bool) -> Catalogue:
+    folders = () if source is None else settings_.rule_folders(source)
+    if source is not None and folders and not is_named:
+        _refuse_others(source.path)
+    if folders not in loaded:
+        loaded[folders] = _load(folders)
+    return loaded[folders]
+
+
+def _load(folders: tuple[str, ...]) -> Catalogue:
+    points = entry_points(GROUP)
+    if not folders and not points:  # as in most runs
+        return Catalogue(built_in.catalogue())
+    from nginxopt.lint.own import load as load_own
+
+    return load_own(folders, points)
+
+
+def _refuse_others(path: str) -> None:
+    """Raise `InputError` if settings that were found belong to another user, whose code would be run."""
+    owner = Path(path).stat().st_uid
+    if owner not in (os.geteuid(), 0):
+        raise InputError(
+            "these settings name rules, which are programs, and belong to another user",
+            path=path,
+            hint=f"--config {path} runs them, --isolated ignores them",
+        )

@@ -1,0 +1,167 @@
+"""Completion: the directives that are allowed at the cursor in the target version, and their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from lsprotocol import types
+
+from nginxopt.config.context import Context
+from nginxopt.config.declarations import PLACES, Declaration, declarations, names
+from nginxopt.lsp.cursor import Cursor, cursor
+from nginxopt.lsp.document import Document
+from nginxopt.lsp.facts import Facts, description
+from nginxopt.lsp.parameters import PARAMETERS
+from nginxopt.lsp.symbols import Kind, Occurrence, occurrences
+from nginxopt.lsp.variables import HTTP, STREAM
+from nginxopt.lsp.workspace import Reading, Workspace
+from nginxopt.semantics import commands
+from nginxopt.version import Version
+
+TRIGGERS = ["$", "/", "=", "@", ":", "{"]
+
+_PASSES = {
+    "proxy_pass": ("http://", "https://"),
+    "grpc_pass": ("grpc://", "grpcs://"),
+    **dict.fromkeys(("fastcgi_pass", "uwsgi_pass", "scgi_pass", "memcached_pass"), ("",)),
+}
+_CACHES = {f"{name}_cache": f"{name}_cache_path" for name in ("proxy", "fastcgi", "uwsgi", "scgi")}
+_NAMED = frozenset(["try_files", "error_page", "post_action"])
+
+_Item = types.CompletionItem
+_Kind = types.CompletionItemKind
+
+
+def complete(workspace: Workspace, params: types.CompletionParams) -> types.CompletionList:
+    """Return what may stand at a position."""
+    document = workspace.documents.get(params.text_document.uri)
+    items = [] if document is None else list(_items(workspace, document, document.lines.offset(params.position)))
+    return types.CompletionList(is_incomplete=False, items=items)
+
+
+def _items(workspace: Workspace, document: Document, offset: int) -> Iterator[types.CompletionItem]:
+    place = cursor(document.data, offset)
+    if place is None:
+        return
+    reading = workspace.shown(document)
+    if reading is None and place.start > 0 and document.data[: place.start].strip():
+        return  # not nginx's
+    for text, item in _offers(workspace, reading, document, place):
+        if text.lower().startswith(place.word[: len(text)].lower()) or place.word.lower() in text.lower():
+            item.text_edit = types.TextEdit(
+                types.Range(document.lines.position(place.start), document.lines.position(offset)), text
+            )
+            item.filter_text = text
+            yield item
+
+
+def _offers(
+    workspace: Workspace, reading: Reading | None, document: Document, place: Cursor
+) -> Iterator[tuple[str, types.CompletionItem]]:
+    """Yield what may be in place of the word at the cursor."""
+    target = workspace.preferences.target(document.path)
+    contexts = _contexts(reading, place)
+    if not place.words:
+        for item in _directives(contexts, target):
+            yield item.label, item
+        return
+    found = [] if reading is None else [one for config in reading.configs for one in occurrences(config)]
+    before, dollar, _ = place.word.rpartition("$")
+    if dollar:
+        for item in _variables(found, contexts):
+            yield before + item.label, item
+        return
+    seen: set[str] = set()
+    for item in (*_names(found, place, reading), *_parameters(contexts, place, target)):
+        if item.label not in seen and item.label not in place.words[1:]:
+            seen.add(item.label)
+            yield item.label, item
+
+
+def _contexts(reading: Reading | None, place: Cursor) -> list[Context]:
+    """Return the contexts of a place: none if the file does not show it."""
+    if reading is None:
+        return []
+    outer = {context for config in reading.configs for context in config.contexts(reading.document.path)}
+    return [context + place.blocks for context in sorted(outer)]
+
+
+def _places(contexts: Iterable[Context]) -> int:
+    """Return the places of directives that contexts are; all if there is no context."""
+    bits = [PLACES.get(commands.place_of(context) or "", 0) for context in contexts]
+    return sum(set(bits)) if bits else sum(PLACES.values())
+
+
+def _directives(contexts: list[Context], target: Version) -> Iterator[types.CompletionItem]:
+    places = _places(contexts)
+    for name in sorted(names()):
+        rows = [row for row in declarations(name) if row.is_in(target) and row.places & places]
+        if rows and rows[0].values != "obsolete":
+            yield _directive(rows[0], target)
+
+
+def _directive(declaration: Declaration, target: Version) -> types.CompletionItem:
+    facts = Facts.at(declaration.name, None, target)
+    default = f"default {declaration.default}" if declaration.default else ""
+    return _Item(
+        declaration.name,
+        kind=_Kind.Module if declaration.has_block else _Kind.Property,
+        detail=default or None,
+        documentation=description(declaration.name) or (", ".join(facts.places) if facts else None),
+    )
+
+
+def _variables(found: Iterable[Occurrence], contexts: list[Context]) -> Iterator[types.CompletionItem]:
+    own = {one.symbol.name for one in found if one.symbol.kind is Kind.VARIABLE and one.definition}
+    for name in sorted(own):
+        yield _Item(f"${name}", kind=_Kind.Variable, detail="defined in this configuration", sort_text=f"0{name}")
+    is_stream = bool(contexts) and all(context[:1] == ("stream",) for context in contexts)
+    for name in sorted((STREAM if is_stream else HTTP) - own):
+        yield _Item(f"${name}", kind=_Kind.Constant, sort_text=f"1{name}")
+
+
+def _names(found: Iterable[Occurrence], place: Cursor, reading: Reading | None) -> Iterator[types.CompletionItem]:
+    """Yield the names that the configuration defines and the directive takes."""
+    directive = place.words[0]
+    definitions = {one.symbol: one for one in found if one.definition}
+    for symbol, one in definitions.items():
+        name = one.source.data[one.span.start : one.span.end].decode(errors="replace")
+        definer = str(one.definition.name) if one.definition else ""
+        if symbol.kind is Kind.UPSTREAM and directive in _PASSES:
+            for scheme in _PASSES[directive]:
+                yield _Item(f"{scheme}{name}", kind=_Kind.Interface, detail="upstream")
+        elif symbol.kind is Kind.LOG_FORMAT and directive == "access_log" and len(place.words) > 1:
+            yield _Item(name, kind=_Kind.Reference, detail="log_format")
+        elif symbol.kind is Kind.LOCATION and directive in _NAMED and symbol.owner == _server(place, reading):
+            yield _Item(name, kind=_Kind.Reference, detail="named location")
+        elif symbol.kind is Kind.ZONE and _takes(directive, definer):
+            yield _Item(f"zone={name}" if directive == "limit_req" else name, kind=_Kind.Reference, detail=definer)
+
+
+def _takes(directive: str, definer: str) -> bool:
+    """Return whether a directive takes a zone that another one defines."""
+    if directive in ("limit_req", "limit_conn"):
+        return definer == f"{directive}_zone"
+    return _CACHES.get(directive) == definer
+
+
+def _server(place: Cursor, reading: Reading | None) -> object:
+    if reading is None:
+        return None
+    source = reading.file.source
+    return source if place.server is None else (source, place.server)
+
+
+def _parameters(contexts: list[Context], place: Cursor, target: Version) -> Iterator[types.CompletionItem]:
+    directive = place.words[0]
+    here = _places(contexts)
+    at = [commands.place_of(context) for context in contexts]
+    for key in (directive, *(f"{one}/{directive}" for one in at if one)):
+        for word in PARAMETERS.get(key, ()):
+            yield _Item(word, kind=_Kind.EnumMember if word[-1] not in "=:" else _Kind.Field)
+    rows = [row for row in declarations(directive) if row.is_in(target) and row.places & here]
+    for row in rows[:1]:
+        if len(place.words) == 1 or row.arguments.endswith("+"):
+            for word in ("on|off" if row.arguments == "flag" else row.values).split("|"):
+                if word and ("|" in row.values or row.arguments == "flag"):
+                    yield _Item(word, kind=_Kind.EnumMember)

@@ -1,0 +1,104 @@
+"""What is known of a directive: its purpose, places, arguments, default and releases."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Self
+
+from nginxopt.config.declarations import PLACES, Declaration, declarations
+from nginxopt.semantics import Level, commands
+from nginxopt.version import Version
+
+_GATEWAY = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached|tunnel)_")
+
+
+@cache
+def descriptions() -> Mapping[str, str]:
+    """Return a sentence for each directive that has one; `@_` stands for `proxy_`, `fastcgi_` and the like."""
+    table = pkgutil.get_data("nginxopt.lsp", "descriptions.tsv")
+    assert table is not None, "descriptions.tsv belongs to the package"
+    rows = (line.partition("\t") for line in table.decode().splitlines())
+    return {name: sentence for name, _, sentence in rows}
+
+
+def description(name: str) -> str:
+    """Return what a directive does, in a sentence; empty if there is none."""
+    known = descriptions()
+    return known.get(name) or known.get(_GATEWAY.sub("@_", name, count=1), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a release declares of a directive in a place.
+
+    Attributes:
+        declaration: What it declares there, or else in any place, or in any release.
+        places: The places where the release allows it.
+        target: The release.
+        is_known: Whether the release has it.
+    """
+
+    declaration: Declaration
+    places: tuple[str, ...]
+    target: Version
+    is_known: bool
+
+    @classmethod
+    def of(cls, name: str, level: Level, target: Version) -> Self | None:
+        """Return the facts about a directive at a level; None for one that is not nginx's own."""
+        place = commands.place(level.kind, level.parent.kind if level.parent else "")
+        return cls.at(name, place, target)
+
+    @classmethod
+    def at(cls, name: str, place: str | None, target: Version) -> Self | None:
+        """Return the facts about a directive in a place, such as `http/server`."""
+        every = declarations(name)
+        if not every:
+            return None
+        known = [row for row in every if row.is_in(target)]
+        here = [row for row in known if row.places & PLACES.get(place or "", 0)]
+        return cls((here or known or list(every))[0], commands.allowed(name, target), target, bool(known))
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of a Markdown text."""
+        declaration = self.declaration
+        yield f"**{declaration.name}** {arguments(declaration)}".rstrip()
+        sentence = description(declaration.name)
+        yield f"\n{sentence}\n" if sentence else ""
+        if not self.is_known:
+            yield f"- nginx {self.target} does not have it"
+        if declaration.default:
+            yield f"- Default: `{' or '.join(declaration.default.split('|'))}`"
+        if self.places:
+            yield f"- Allowed in {', '.join(self.places)}"
+        releases = _releases(declaration.name)
+        if releases:
+            yield f"- nginx {releases}"
+        if declaration.values == "obsolete":
+            yield "- Obsolete: it does nothing"
+
+
+def arguments(declaration: Declaration) -> str:
+    """Return the arguments of a directive as Markdown: `on | off`, `time`, 2 or 3 arguments."""
+    if declaration.arguments == "flag" or "|" in declaration.values:
+        return f"`{' | '.join(declaration.values.split('|')) or 'on | off'}`"
+    if declaration.arguments == "1" and declaration.values in ("size", "time", "number"):
+        return f"*{declaration.values}*"
+    return ""
+
+
+def _releases(name: str) -> str:
+    """Return the releases that have a directive, `1.9.5 and later`; empty if all of the table do."""
+    rows = declarations(name)
+    sinces, untils = [row.since for row in rows], [row.until for row in rows]
+    since = None if None in sinces else min(filter(None, sinces))
+    until = None if None in untils else max(filter(None, untils))
+    if since and until:
+        return f"{since} to before {until}"
+    if since:
+        return f"{since} and later"
+    return f"before {until}" if until else ""

@@ -1,0 +1,127 @@
+"""Renames upstreams and variables in all files of their configurations; refuses what might miss one of their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lsprotocol import types
+
+from nginxopt.config import Config, Directive
+from nginxopt.errors import UsageError
+from nginxopt.lsp.edits import workspace_edit
+from nginxopt.lsp.navigation import placed, same, symbol_at
+from nginxopt.lsp.symbols import Kind, Occurrence, Symbol, occurrences
+from nginxopt.lsp.workspace import Reading, Workspace
+from nginxopt.semantics import inherit
+from nginxopt.text import Change, Edit
+
+_VALID = {
+    Kind.UPSTREAM: re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*"),
+    Kind.VARIABLE: re.compile(r"[A-Za-z_][A-Za-z0-9_]*"),
+}
+_PREFIXES = ("arg_", "cookie_", "http_", "sent_http_", "sent_trailer_", "upstream_cookie_", "upstream_http_")
+_CODE = re.compile(r".*_by_lua.*|js_.*|perl.*")
+_BACKWARD = re.compile(rb"\\[kg]|\(\?P=|\(\?&|\(\?P>")
+_PASSES = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_pass")
+
+
+def prepare(workspace: Workspace, params: types.PrepareRenameParams) -> types.Range | None:
+    """Return the range of the name at a position that can be renamed; None if there is none."""
+    reading, offset = placed(workspace, params)
+    found = symbol_at(reading, offset) if reading else None
+    if reading is None or found is None or found.symbol.kind not in _VALID or not _is_defined(reading, found.symbol):
+        return None
+    return reading.document.lines.range(found.span)
+
+
+def rename(workspace: Workspace, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    """Return the edit that gives a name to the upstream or variable at a position.
+
+    Raises `UsageError` for an invalid name, one that is taken, and where not every place of the old name is known.
+    """
+    reading, offset = placed(workspace, params)
+    found = symbol_at(reading, offset) if reading else None
+    if reading is None or found is None:
+        return None
+    symbol = found.symbol
+    if symbol.kind not in _VALID or not _is_defined(reading, symbol):
+        raise UsageError("only upstreams and variables that the configuration defines can be renamed")
+    name = params.new_name.removeprefix("$") if symbol.kind is Kind.VARIABLE else params.new_name
+    _refuse_name(reading, symbol, name)
+    for config in reading.configs:
+        for reason in _doubts(config, symbol):
+            raise UsageError(reason)
+    places = same(reading, offset)
+    edit = workspace_edit(workspace, [Change(one.source, Edit(one.span, name.encode())) for one in places])
+    if edit is None:
+        raise UsageError("a file of the configuration does not parse")
+    return edit
+
+
+def _is_defined(reading: Reading, symbol: Symbol) -> bool:
+    return any(one.symbol == symbol and one.definition for config in reading.configs for one in occurrences(config))
+
+
+def _refuse_name(reading: Reading, symbol: Symbol, name: str) -> None:
+    if not _VALID[symbol.kind].fullmatch(name):
+        raise UsageError(f'"{name}" is not a name of {_article(symbol.kind)}')
+    if symbol.kind is Kind.VARIABLE and name.lower().startswith(_PREFIXES):
+        raise UsageError(f"nginx itself defines variables that begin as ${name} does")
+    new = Symbol(symbol.kind, name.lower(), symbol.owner)
+    if new != symbol and any(one.symbol == new for config in reading.configs for one in occurrences(config)):
+        raise UsageError(f'"{name}" is used already')
+
+
+def _article(kind: Kind) -> str:
+    return "an upstream" if kind is Kind.UPSTREAM else "a variable"
+
+
+def _doubts(config: Config, symbol: Symbol) -> Iterator[str]:
+    """Yield why places of a name may not be known."""
+    for include in config.missing:
+        if inherit.origin(include) is None:
+            yield f"{include.args[0]} cannot be read, and may use {symbol.name}"
+    directives = [directive for directive, _ in config.walk()]
+    if symbol.kind is Kind.VARIABLE:
+        yield from _code(directives, symbol)
+        yield from _groups(config, symbol)
+    else:
+        yield from _computed(directives, symbol)
+
+
+def _code(directives: list[Directive], symbol: Symbol) -> Iterator[str]:
+    for directive in directives:
+        is_ssi = directive.name == "ssi" and directive.args != ("off",)
+        if is_ssi or _CODE.fullmatch(directive.name):
+            yield f"code may use ${symbol.name}: {directive.name} in {_place(directive)}"
+
+
+def _groups(config: Config, symbol: Symbol) -> Iterator[str]:
+    """Yield the patterns with a group of the name that refer to a group."""
+    for one in occurrences(config):
+        if one.symbol == symbol and one.definition and _refers_back(one):
+            yield f"a pattern refers to its group {symbol.name}: {_place(one.definition)}"
+
+
+def _refers_back(occurrence: Occurrence) -> bool:
+    directive, start = occurrence.definition, occurrence.span.start
+    words = (directive.name, *directive.args) if directive else ()
+    return any(
+        word.start <= start < word.end and _BACKWARD.search(occurrence.source.data, word.start, word.end)
+        for word in words
+    )
+
+
+def _computed(directives: list[Directive], symbol: Symbol) -> Iterator[str]:
+    """Yield the words equal to the name of an upstream that may reach a pass whose target is computed."""
+    passes = [one for one in directives if _PASSES.fullmatch(one.name) and any("$" in arg for arg in one.args)]
+    others = (one for one in directives if one.name != "upstream" and not _PASSES.fullmatch(one.name))
+    word = re.compile(rf"(?<![\w.-]){re.escape(symbol.name)}(?![\w.-])", re.IGNORECASE)
+    for directive in others if passes else ():
+        if any(map(word.search, directive.args)):
+            yield f"a variable may name {symbol.name}: {_place(directive)} and {_place(passes[0])}"
+
+
+def _place(directive: Directive) -> str:
+    return f"{directive.source.path}:{directive.line}"

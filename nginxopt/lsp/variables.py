@@ -1,0 +1,41 @@
+"""The variables that nginx itself defines, in http and in stream: the `ngx_http_variable_t` of its modules."""
+
+_HTTP = """
+    ancient_browser arg_ args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests
+    connection_time connections_active connections_reading connections_waiting connections_writing
+    content_length content_type cookie_ date_gmt date_local document_root document_uri fastcgi_path_info
+    fastcgi_script_name gzip_ratio host hostname http2 http3 http_ https invalid_referer is_args
+    limit_conn_status limit_rate limit_req_status modern_browser msec msie nginx_version pid pipe
+    proxy_add_x_forwarded_for proxy_host proxy_port proxy_protocol_addr proxy_protocol_port
+    proxy_protocol_server_addr proxy_protocol_server_port proxy_protocol_tlv_ query_string realip_remote_addr
+    realip_remote_port realpath_root remote_addr remote_port remote_user request request_body request_body_file
+    request_completion request_filename request_id request_length request_method request_port request_time
+    request_uri scheme secure_link secure_link_expires sent_http_ sent_trailer_ server_addr server_name
+    server_port server_protocol slice_range ssl_alpn_protocol ssl_cipher ssl_ciphers ssl_client_cert
+    ssl_client_escaped_cert ssl_client_fingerprint ssl_client_i_dn ssl_client_i_dn_legacy ssl_client_raw_cert
+    ssl_client_s_dn ssl_client_s_dn_legacy ssl_client_serial ssl_client_v_end ssl_client_v_remain
+    ssl_client_v_start ssl_client_verify ssl_curve ssl_curves ssl_early_data ssl_protocol ssl_server_name
+    ssl_session_id ssl_session_reused status tcpinfo_rcv_space tcpinfo_rtt tcpinfo_rttvar tcpinfo_snd_cwnd
+    time_iso8601 time_local uid_got uid_reset uid_set upstream_addr upstream_bytes_received upstream_bytes_sent
+    upstream_cache_last_modified upstream_cache_status upstream_connect_time upstream_cookie_
+    upstream_header_time upstream_http_ upstream_response_length upstream_response_time upstream_status
+    upstream_trailer_ uri
+"""
+
+_STREAM = """
+    binary_remote_addr bytes_received bytes_sent connection hostname limit_conn_status msec nginx_version pid
+    protocol proxy_protocol_addr proxy_protocol_port proxy_protocol_server_addr proxy_protocol_server_port
+    proxy_protocol_tlv_ realip_remote_addr realip_remote_port remote_addr remote_port server_addr server_port
+    session_time ssl_alpn_protocol ssl_cipher ssl_ciphers ssl_client_cert ssl_client_fingerprint ssl_client_i_dn
+    ssl_client_raw_cert ssl_client_s_dn ssl_client_serial ssl_client_v_end ssl_client_v_remain
+    ssl_client_v_start ssl_client_verify ssl_curve ssl_curves ssl_preread_alpn_protocols ssl_preread_protocol
+    ssl_preread_server_name ssl_protocol ssl_server_name ssl_session_id ssl_session_reused status time_iso8601
+    time_local upstream_addr upstream_bytes_received upstream_bytes_sent upstream_connect_time
+    upstream_first_byte_time upstream_session_time
+"""
+
+HTTP = frozenset(_HTTP.split())
+"""The variables of http; a name that ends with `_` begins those of any name."""
+
+STREAM = frozenset(_STREAM.split())
+"""The variables of stream, likewise."""
