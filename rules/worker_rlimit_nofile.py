@@ -112,7 +112,7 @@ def check(model: Model) -> Iterator[Finding]:
             added = _added(model, f"worker_rlimit_nofile {enough};")
             fix = Fix(title, (added,), ADDED) if added else None
             advice = "ignore this if the service manager or container raises the limit"
-            yield Finding(directive.source, directive.args[0].span, message, fix, advice)
+            yield Finding(directive.source, directive.args[0].span, message, fix, advice, severity=Severity.INFO)
 
 
 def _enough(model: Model, connections: int) -> int:

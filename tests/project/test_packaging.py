@@ -113,7 +113,11 @@ def test_the_wheel_holds_the_package(wheel: set[str]) -> None:
 def test_the_wheel_holds_nothing_else(wheel: set[str]) -> None:
     """No second top-level package and no Rust source is installed."""
     top = {name.split("/")[0] for name in wheel}
-    assert top == {"nginxopt", f"nginxopt-{PROJECT['project']['version']}.dist-info"}
+    distribution = f"nginxopt-{PROJECT['project']['version']}"
+    assert top == {"nginxopt", f"{distribution}.dist-info", f"{distribution}.data"}
+    installed = {Path(name).name for name in wheel if name.startswith(f"{distribution}.data/data/share/")}
+    assert installed == {Path(name).name for name in tracked("docs/man", "docs/completions")}
+    assert not [name for name in wheel if ".data/" in name and ".data/data/share/" not in name]
     assert [name for name in wheel if name.endswith((".rs", ".toml", ".pyc"))] == []
 
 
