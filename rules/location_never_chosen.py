@@ -31,6 +31,16 @@ location ~ ^/ {
 }
 ```
 
+The empty pattern matches all URIs:
+```nginx server
+location ~ {
+    proxy_pass http://127.0.0.1:8080;
+}
+location ~ ^/\\.git {
+    deny all;
+}
+```
+
 ## Good
 ```nginx server
 location ~ ^/img/logo\\.png$ {
@@ -110,7 +120,7 @@ def _finding(location: Level, others: Sequence[Level]) -> Iterator[Finding]:
     winners = _winners(location, others)
     is_moot = access.refuses_all(location) and all(map(access.refuses_all, winners))
     if winners and not is_moot and location.source is not None and location.opener is not None:
-        names = " and ".join(locations.path(winner) for winner in winners)
+        names = " and ".join(locations.path(winner) or "the empty pattern" for winner in winners)
         yield Finding(
             location.source,
             location.opener.args[-1].span,
