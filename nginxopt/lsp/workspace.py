@@ -18,7 +18,7 @@ from nginxopt.lsp.document import Document, opened
 from nginxopt.lsp.lines import Lines
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.reading import Nothing, Parser
-from nginxopt.lsp.recognition import looks_like_nginx
+from nginxopt.semantics.recognition import looks_like_nginx
 
 _NOWHERE = "/nonexistent"
 """The folder of relative includes of a text that is in no file."""
