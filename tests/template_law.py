@@ -34,6 +34,10 @@ NAME = "nginx.conf"
 
 _MOST_VALUES = 40
 _MOST_OTHERS = 3
+_LONG = 4
+"""The length from which on words are taken apart."""
+_PAIRS = ((b"gzip off;", b"gzip_types text/css;"), (b"proxy_http_version 1.1;", b'proxy_set_header Connection "";'))
+"""Directives that a line may stand for, too."""
 _REFUSED = "pattern-refused"
 """The rule that says that nginx refuses a value."""
 
@@ -59,7 +63,12 @@ def cases() -> Iterator[Case]:
             text = wrapped(example.text, example.context)
             title = f"{rule.id} {example.kind} {number}"
             target = example.target or TARGET
-            for kind, template, files in [*_with_words(text), *_with_blocks(text)]:
+            for kind, template, files in [
+                *_with_words(text),
+                *_with_parts(text),
+                *_with_lines(text),
+                *_with_blocks(text),
+            ]:
                 yield Case(f"{title} {kind}", template, files, target, rule.id)
 
 
@@ -75,6 +84,45 @@ def _with_words(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
                 _put(text, word.start, word.end, b"{{ x }}"),
                 tuple(_put(text, word.start, word.end, value) for value in values),
             )
+
+
+def _with_parts(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
+    """Yield an example with a tag in the place of the end of each word, and of its beginning."""
+    for directive in _directives(text):
+        for index, word in enumerate(directive.args):
+            written = text[word.start : word.end]
+            if "_by_lua" in directive.name or len(written) < _LONG or word.quoted:
+                continue
+            middle = (word.start + word.end) // 2
+            words = [
+                other for other in _words()[str(directive.name), index, len(directive.args)] if other[:1] not in b"\"'"
+            ]
+            for start, end in ((middle, word.end), (word.start, middle)):
+                before, after = text[word.start : start], text[end : word.end]
+                parts = [
+                    other[len(before) : len(other) - len(after)]
+                    for other in words
+                    if other.startswith(before) and other.endswith(after) and len(other) >= len(written) - (end - start)
+                ]
+                yield (
+                    f"{directive.line}: {directive.name} part of {index}",
+                    _put(text, start, end, b"{{ x }}"),
+                    tuple(_put(text, start, end, part) for part in [*parts, b"x", b"1"]),
+                )
+
+
+def _with_lines(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
+    """Yield an example with a line of a tag in the place of each directive."""
+    for directive in _directives(text):
+        start, end = directive.span.start, directive.span.end
+        gap = b"\n" * text[start:end].count(b"\n")
+        others = [other for other in _like(str(directive.name)) if b"\n" not in other][:_MOST_OTHERS]
+        files = [gap + b"\n", *(gap + b"\n" + other for other in (*others, *(b" ".join(pair) for pair in _PAIRS)))]
+        yield (
+            f"{directive.line}: {directive.name} line",
+            _put(text, start, end, gap + b"\n{{ x }}\n"),
+            tuple(_put(text, start, end, file + b"\n") for file in files),
+        )
 
 
 def _with_blocks(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:

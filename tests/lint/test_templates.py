@@ -31,7 +31,7 @@ def written(text: str) -> list[str]:
     texts = [
         reread.files["nginx.conf"].data.decode()
         for reread in templates.readings
-        if reread.reading.scheme == 0 and not reread.reading.is_veiled
+        if (reread.reading.scheme, reread.reading.lines) == (0, 0) and not reread.reading.is_veiled
     ]
     return list(dict.fromkeys(" ".join(text.replace(";", "; ").split()) for text in texts))
 

@@ -12,7 +12,8 @@ from nginxopt.config.configuration import Config
 from nginxopt.config.declarations import declarations
 from nginxopt.config.filesystem import Files
 from nginxopt.config.reader import File
-from nginxopt.config.templates.placing import Header, Placed, placed
+from nginxopt.config.templates import lines
+from nginxopt.config.templates.placing import Header, Placed, Unread, placed
 from nginxopt.config.templates.readings import Reading, structures
 from nginxopt.config.templates.rendering import Rendered
 from nginxopt.config.templates.structure import Template, Unreadable, Value, read_template
@@ -68,6 +69,7 @@ class Templates:
         self._data = data
         self._templates: dict[str, Template | None] = {}
         self._candidates = 0
+        self._has_lines = False
         self._sources: dict[str, Source] = {}
         self.paths: list[str] = []
         self.headers: dict[str, set[Span]] = {}
@@ -95,14 +97,14 @@ class Templates:
 
     def _with_values(self, rereads: list[Reread]) -> Iterator[Reading]:
         """Yield some of the readings with further schemes of values, until each value was read with each scheme."""
-        if not self._candidates:
-            return
         schemes = self._candidates + MIXED
         written = [(reread.reading, reread.values) for reread in rereads if not reread.reading.drops_newlines]
         chosen = list(_covering(written))
         for scheme in range(1, schemes):
             yield from (replace(reading, scheme=scheme, schemes=schemes) for reading in chosen)
         yield from (replace(reading, is_veiled=True) for reading in chosen)
+        for number in range(lines.TEXTS if self._has_lines else 0):
+            yield from (replace(reading, lines=number + 1) for reading in chosen)
 
     def _further(self, reading: Reading) -> Reread | None:
         """Return a reading; None for one with dropped line ends that is no configuration, as its engine keeps them."""
@@ -154,8 +156,9 @@ class Templates:
         marked = _placed(template, reading)
         headers = self.headers.setdefault(template.source.path, set())
         parts: list[tuple[int, int, bytes, Value | None]] = [
-            (start, end, unread(), value_) for start, end, value_ in marked.unread
+            (place.start, place.end, _lines(place, reading.lines), place.value) for place in marked.unread
         ]
+        self._has_lines |= bool(marked.unread)
         number = 0
         for header in marked.headers:
             headers.add(header.span)
@@ -213,6 +216,11 @@ class _Written:
 
     def identity(self, path: str) -> str:
         return self._templates._files.identity(path)
+
+
+def _lines(place: Unread, number: int) -> bytes:
+    """Return what stands in the place of directives."""
+    return lines.text(place.kind, number - 1, place.present) if number else unread()
 
 
 def _placed(template: Template, reading: Reading) -> Placed:
