@@ -16,15 +16,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from nginxopt.config import Config, Directive, load_text
+from nginxopt.config import Config, Directive, load_text, reread
+from nginxopt.config.declarations import PLACES, declarations
 from nginxopt.config.filesystem import DISK
-from nginxopt.config.templates import Templates
+from nginxopt.config.templates import Reread, Templates
 from nginxopt.errors import InputError
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.conformance import HOST
 from nginxopt.lint.examples import examples, wrapped
+from nginxopt.lint.fix import fix
 from nginxopt.lint.run import Selected
 from nginxopt.lint.settings import Settings
 from nginxopt.version import Version
@@ -117,7 +119,8 @@ def _with_lines(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
         start, end = directive.span.start, directive.span.end
         gap = b"\n" * text[start:end].count(b"\n")
         others = [other for other in _like(str(directive.name)) if b"\n" not in other][:_MOST_OTHERS]
-        files = [gap + b"\n", *(gap + b"\n" + other for other in (*others, *(b" ".join(pair) for pair in _PAIRS)))]
+        pairs = [b" ".join(pair) for pair in _PAIRS] if _is_inherited(str(directive.name)) else []
+        files = [gap + b"\n", *(gap + b"\n" + other for other in (*others, *pairs))]
         yield (
             f"{directive.line}: {directive.name} line",
             _put(text, start, end, gap + b"\n{{ x }}\n"),
@@ -146,6 +149,12 @@ def _with_blocks(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
                     put(b"{% if x %}" + own + b"\n{% else %}" + other + b"{% endif %}"),
                     (put(own + b"\n"), put(gap + b"\n" + other)),
                 )
+
+
+def _is_inherited(name: str) -> bool:
+    """Whether a directive stands in blocks of http, servers and locations."""
+    inherited = PLACES["http"] | PLACES["http/server"] | PLACES["http/location"]
+    return any(declaration.places & inherited == inherited for declaration in declarations(name))
 
 
 @cache
@@ -235,13 +244,52 @@ def broken(case: Case, rules: Iterable[str]) -> Iterator[str]:
                 in_template.discard((rule, line, message))
 
 
+def wrongly_fixed(case: Case, rule: str) -> Iterator[str]:
+    """Yield what the fixes of a rule do to a template that they should not: to its tags, or to a reading.
+
+    A reading changes only if the rule offers a fix for it, and has no finding afterwards that it did not have.
+    """
+    try:
+        config = read_template(case.template)
+    except InputError:
+        return
+    judge = Judge((Selected(catalogue()[rule], None),), case.target, Settings(), HOST)
+    drafts = fix(lambda texts: reread(config, texts) if texts else config, judge, unsafe=True).drafts
+    if not drafts:
+        return
+    fixed = drafts[NAME].text
+    if _tags(fixed) != _tags(case.template):
+        yield f"{case.title}: other tags\n{fixed.decode()}"
+    again = read_template(fixed)
+    assert config.templates is not None
+    assert again.templates is not None
+    for before in config.templates.readings:
+        if before.reading.is_veiled or before.reading.lines:
+            continue
+        after = again.templates.read(before.reading)
+        old, new = (_texts_of(reading)[NAME].split() for reading in (before, after))
+        offered = [found for found in judge(before.config).diagnostics if found.fix]
+        messages = {found.message for found in judge(before.config).diagnostics}
+        added = [found.message for found in judge(after.config).diagnostics if found.message not in messages]
+        if old != new and (not offered or added):
+            yield f"{case.title}: {added}\n{b' '.join(old).decode()}\n{b' '.join(new).decode()}"
+
+
+def _tags(data: bytes) -> list[bytes]:
+    return re.findall(rb"\{[{%].*?[%}]\}", data)
+
+
+def _texts_of(reread: Reread) -> dict[str, bytes]:
+    return {path: file.data for path, file in reread.files.items()}
+
+
 def main(arguments: list[str]) -> None:
     """Try the law on the examples."""
     number, of = (*map(int, arguments), 0, 1)[:2] if len(arguments) == 2 else (0, *map(int, arguments), 1)[:2]
     tried = faults = 0
     for case in list(cases())[number::of]:
         tried += 1
-        for fault in broken(case, [case.rule]):
+        for fault in (*broken(case, [case.rule]), *wrongly_fixed(case, case.rule)):
             print(fault)
             faults += 1
     print(f"{tried} templates, {faults} faults")

@@ -6,7 +6,7 @@ several texts for a kind of block, with what makes a difference to nginx, and wi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 TEXTS = 3
 """The number of texts for each kind of block; the first one is empty."""
@@ -68,12 +68,17 @@ _LISTS = {
 """Directives that a block may have more than once."""
 
 
-def text(kind: str, number: int, present: Collection[str]) -> bytes:
-    """Return a text for the place of directives, without what a block of that kind has already and may have once."""
+def text(kind: str, number: int, present: Collection[str], passes: Sequence[str]) -> bytes:
+    """Return a text for the place of directives, without what a block of that kind has already and may have once.
+
+    A location passes requests to a server of `passes` if it does not pass them anyway.
+    """
     texts = _TEXTS.get(kind, ())
     if not 0 < number <= len(texts):
         return b""
-    statements = (f"{statement};" for statement in texts[number - 1].split(";"))
+    statements = [f"{statement};" for statement in texts[number - 1].split(";")]
+    if kind == "location" and passes and not any(name.endswith("_pass") for name in present):
+        statements.append(f"proxy_pass {passes[(number - 1) % len(passes)]};")
     return " ".join(item for item in statements if _name(item) in _LISTS or _name(item) not in present).encode()
 
 

@@ -70,6 +70,7 @@ class Templates:
         self._templates: dict[str, Template | None] = {}
         self._candidates = 0
         self._has_lines = False
+        self._marked: dict[tuple[str, tuple[int, ...], bool], Placed] = {}
         self._sources: dict[str, Source] = {}
         self.paths: list[str] = []
         self.headers: dict[str, set[Span]] = {}
@@ -153,7 +154,7 @@ class Templates:
 
     def rendered(self, template: Template, reading: Reading) -> Rendered:
         """Return what a template writes in a reading; add its directives with values to `headers`."""
-        marked = _placed(template, reading)
+        marked = self._placed(template, reading)
         headers = self.headers.setdefault(template.source.path, set())
         parts: list[tuple[int, int, bytes, Value | None]] = [
             (place.start, place.end, _lines(place, reading.lines), place.value) for place in marked.unread
@@ -171,6 +172,14 @@ class Templates:
                 text = value(word.place, reading.scheme, number, reading.schemes)
                 parts.append((word.start, word.end, text.encode(), word.value))
         return marked.rendered.replaced(sorted(parts, key=lambda part: part[0]))
+
+    def _placed(self, template: Template, reading: Reading) -> Placed:
+        """Return a template with its values in their places, which no scheme of values changes."""
+        options = tuple(reading.option(template.source.path, block) for block in template.blocks)
+        key = template.source.path, options, reading.drops_newlines
+        if key not in self._marked:
+            self._marked[key] = _placed(template, reading)
+        return self._marked[key]
 
     def template(self, path: str, data: bytes) -> Template | None:
         """Return a file as a template, None if it is none. Raises `InputError` for a tag that is not understood."""
@@ -220,7 +229,7 @@ class _Written:
 
 def _lines(place: Unread, number: int) -> bytes:
     """Return what stands in the place of directives."""
-    return lines.text(place.kind, number - 1, place.present) if number else unread()
+    return lines.text(place.kind, number - 1, place.present, place.passes) if number else unread()
 
 
 def _placed(template: Template, reading: Reading) -> Placed:

@@ -63,13 +63,16 @@ class Header(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A place of any directives: the kind of its block, and the names of the directives that are there."""
+    """A place of any directives: the kind of its block, the names of the directives that are there, and where the file
+    passes requests.
+    """
 
     start: int
     end: int
     value: Value
     kind: str
     present: frozenset[str]
+    passes: tuple[str, ...]
 
 
 class Placed(NamedTuple):
@@ -173,7 +176,8 @@ class _Placing:
                 raise Unreadable(value.span, "it names a block")
             if is_unread:
                 kind = around.name or kind_of_file(around.names)
-                unread.append(Unread(statement.start, statement.end, value, kind, frozenset(around.names)))
+                passes = tuple(self._known.get(("proxy_pass", 1), ()))
+                unread.append(Unread(statement.start, statement.end, value, kind, frozenset(around.names), passes))
             else:
                 headers.append(self._header(statement, words))
         return Placed(self._rendered, tuple(headers), tuple(unread))
@@ -263,7 +267,8 @@ def _others(
     """Return what words of the same place have between two texts."""
     words = [*known.get((name, index), ())]
     if name == "location":
-        words += [f"{word}." for word in words]
+        paths = [word for kind in ((name, 1), (name, 2)) for word in known.get(kind, ()) if word[0] in "/^\\"]
+        words = [*paths, *(f"{path}." for path in paths[:_MOST_OTHERS]), *words]
     if name.endswith("_pass"):
         servers = known.get(_SERVERS, ())
         words += servers if around[0].endswith("//") else [f"http://{server}" for server in servers]
@@ -273,4 +278,4 @@ def _others(
     parts += words if before.endswith("//") else []
     if name.endswith("_pass"):
         parts += [found[0] for found in map(_AUTHORITY.match, parts) if found]
-    return tuple(part for part in parts if part and not re.search(r"[\s;{}\"']", part))[:_MOST_OTHERS]
+    return tuple(part for part in parts if part and not re.search(r"[\s;{}\"']", part))[: 2 * _MOST_OTHERS]

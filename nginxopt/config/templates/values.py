@@ -121,7 +121,7 @@ def _usual(place: Place) -> tuple[str, ...]:
         return _PORTS
     if place.before or place.after:
         whole = _usual(replace(place, before="", after=""))
-        return (*_parts(place), *_between(whole, place.before, place.after))
+        return (*_parts(place), *_between(whole, place.before, place.after), *_of_patterns(place))
     if place.directive == "location" and place.count > 1 and place.index == 0:
         return _MODIFIERS
     if (place.directive, place.index) in _AT:
@@ -135,6 +135,15 @@ def _between(words: Iterable[str], before: str, after: str) -> Iterator[str]:
     """Yield what words have between two texts."""
     fitting = (word for word in words if word.startswith(before) and word.endswith(after))
     return (word[len(before) : len(word) - len(after)] for word in fitting if len(word) > len(before) + len(after))
+
+
+def _of_patterns(place: Place) -> Iterator[str]:
+    """Yield parts of a pattern that leave no parenthesis open."""
+    if place.directive in ("location", "rewrite", "if", "server_name"):
+        opened = place.before.count("(") - place.before.count(")")
+        closed = place.after.count(")") - place.after.count("(")
+        if opened > 0 or closed > 0:
+            yield from (f"{start}{'(?:' * closed}beta{')' * opened}" for start in ("", "^/", "\\."))
 
 
 def _parts(place: Place) -> tuple[str, ...]:
