@@ -12,11 +12,11 @@ TEXTS = 3
 """The number of texts for each kind of block; the first one is empty."""
 
 _COMMON = (
-    "sendfile on;tcp_nopush on;gzip on;gzip_types text/css application/javascript;gzip_vary on;proxy_http_version 1.1;"
+    "sendfile on;gzip on;gzip_types text/css application/javascript;gzip_vary on;proxy_http_version 1.1;"
     'proxy_set_header Connection "";proxy_buffering on;open_file_cache max=1000;keepalive_timeout 65;access_log off;'
     "add_header X-Frame-Options DENY;resolver 10.0.0.2;proxy_temp_path /var/beta;proxy_read_timeout 30s;"
     "limit_rate 1m;proxy_set_header Host $host;proxy_connect_timeout 5s;fastcgi_keep_conn on;root /srv/beta;expires 1h",
-    "sendfile off;tcp_nopush off;gzip off;proxy_http_version 1.0;proxy_buffering off;open_file_cache off;"
+    "sendfile off;gzip off;proxy_http_version 1.0;proxy_buffering off;open_file_cache off;"
     "access_log /var/log/beta.log combined buffer=64k;keepalive_timeout 0;proxy_intercept_errors on;"
     "error_page 404 /beta.html;proxy_request_buffering off;proxy_cache beta;proxy_ssl_session_reuse off;"
     "add_header Strict-Transport-Security max-age=1;deny all;proxy_set_header Upgrade $http_upgrade;expires off",

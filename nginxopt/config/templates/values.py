@@ -50,7 +50,7 @@ _WHOLE = {
     "listen": _LISTENS,
     "server_name": ("", "_", "beta.example.com", "*.example.com", "localhost", "~^(www)\\.beta\\.example$", '""'),
     "server": ("", "127.0.0.1:8080", "beta.example.com", "10.0.0.1:80", "unix:/run/beta.sock", "backend", "localhost"),
-    "proxy_pass": ("http://127.0.0.1:8080", "http://beta.example.com", "https://beta.example.com/x", "$beta"),
+    "proxy_pass": ("http://127.0.0.1:8080", "http://beta.example.com", "https://beta.example.com/x", "$beta", "http://$beta:8080"),
     "return": ("404", "200", "204", "301", "444", "403", "500"),
     "proxy_http_version": ("1.1", "1.0", "2"),
     "worker_processes": ("auto", "1", "2", "4", "64"),
