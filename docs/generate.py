@@ -1,4 +1,6 @@
-"""Writes the documentation of the rules from their pages (docs/rules/, docs/premises.md, a table), and the pictures."""
+"""Writes the documentation of the rules from their pages (docs/rules/, docs/premises.md, a table), the pictures,
+and the man pages and completions of the commands (docs/man.py).
+"""
 
 from __future__ import annotations
 
@@ -127,12 +129,14 @@ def generated() -> dict[Path, str]:
     files[ROOT / "docs" / "lint.svg"] = picture()
     files[ROOT / "docs" / "tree.svg"] = runpy.run_path(str(ROOT / "docs" / "tree.py"))["picture"]()
     files[ROOT / "README.md"] = _TABLE.sub(lambda _: table, readme)
-    return files
+    manual: dict[Path, str] = runpy.run_path(str(ROOT / "docs" / "man.py"))["generated"]()
+    return files | manual
 
 
 def left_over() -> set[Path]:
-    """Return the pages of rules that no longer exist."""
-    return set((ROOT / "docs" / "rules").glob("*.md")) - set(generated())
+    """Return the pages of rules and commands that no longer exist."""
+    docs = ROOT / "docs"
+    return {*(docs / "rules").glob("*.md"), *(docs / "man").glob("*.1")} - set(generated())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Cache without `max_size`: it may fill the disk
 
-Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) with neither `max_size` nor `min_free`. Does not flag a zone
-that nothing uses, and one with room for fewer than 1,000 files.
+Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) with neither `max_size` nor `min_free`. It is an info where
+only a part that was not read may use the zone. Does not flag a zone that nothing uses, and one with room for fewer than
+1,000 files.
 
 ## Why it matters
 Without a limit, nginx removes only what nobody requested during `inactive`, 10 minutes by default, and the oldest file
@@ -77,7 +78,7 @@ FILES_PER_MEGABYTE = 8_000
 FEW_FILES = 1_000
 
 
-@rule(severity=Severity.WARNING, category="cache")
+@rule(severity=Severity.INFO, highest=Severity.WARNING, category="cache")
 def check(model: Model) -> Iterator[Finding]:
     """Find caches without a size limit."""
     for protocol in PROTOCOLS:
@@ -89,7 +90,8 @@ def check(model: Model) -> Iterator[Finding]:
 def _unbounded(model: Model, protocol: str, directive: Directive) -> Iterator[Finding]:
     name, _, written = _parameter(directive, "keys_zone").partition(":")
     size = values.size(written)
-    if not name or size is None or not _is_used(model, protocol, name):
+    is_used = _is_used(model, protocol, name)
+    if not name or size is None or not (is_used or not model.is_whole):
         return
     files = size * FILES_PER_MEGABYTE >> 20
     if files >= FEW_FILES:
@@ -97,7 +99,8 @@ def _unbounded(model: Model, protocol: str, directive: Directive) -> Iterator[Fi
         message = (
             f"no max_size: limited only by inactive ({inactive}) and the zone ({written}, about {_about(files)} files)"
         )
-        yield Finding(directive.source, directive.name.span, message, help=HELP)
+        severity = Severity.WARNING if is_used else Severity.INFO
+        yield Finding(directive.source, directive.name.span, message, help=HELP, severity=severity)
 
 
 def _parameter(directive: Directive, name: str) -> str:
@@ -106,9 +109,9 @@ def _parameter(directive: Directive, name: str) -> str:
 
 
 def _is_used(model: Model, protocol: str, zone: str) -> bool:
-    """Return whether a cache is in use, or may be in a part that was not read."""
+    """Return whether a part that was read uses a cache."""
     named = [directive.args[0] for directive, _ in model.each(f"{protocol}_cache") if directive.args]
-    return zone in named or any("$" in word for word in named) or not model.is_whole
+    return zone in named or any("$" in word for word in named)
 
 
 def _about(files: int) -> str:

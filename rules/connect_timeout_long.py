@@ -1,12 +1,13 @@
 """Connect time-out that TCP never reaches: requests hang before the next server is tried
 
 Flags a `proxy_connect_timeout` (`fastcgi_`, `uwsgi_`, `scgi_`, `grpc_`, `memcached_`) above 127 seconds, which is when
-Linux gives up.
+Linux gives up. Does not flag one where all requests are passed on to this machine, by loopback or a socket: it answers
+at once, also if nothing listens there.
 
 ## Why it matters
-It limits only how long nginx waits for a connection, not for the response. If a server is down, each request waits for
-it before nginx tries the next one. Linux gives up after 127 seconds by itself, so a longer time has no effect at all,
-and nginx's documentation says that the time-out cannot usually exceed 75 seconds.
+It limits only how long nginx waits for a connection, not for the response. If a server does not answer, each request
+waits for it before nginx tries the next one. Linux gives up after 127 seconds by itself, so a longer time has no effect
+at all, and nginx's documentation says that the time-out cannot usually exceed 75 seconds.
 
 ## Bad
 ```nginx http
@@ -30,10 +31,20 @@ server {
 ```
 
 ## Silent
-The default, and a long one that still has an effect:
+The default, a long one that still has an effect, and servers of this machine:
 ```nginx http
 proxy_connect_timeout 60s;
 fastcgi_connect_timeout 90s;
+uwsgi_connect_timeout 300s;
+upstream app {
+    server 127.0.0.1:3031;
+    server unix:/run/app.sock;
+}
+server {
+    location / {
+        uwsgi_pass app;
+    }
+}
 ```
 
 ## When to ignore it
@@ -46,24 +57,46 @@ If the kernel was told to try longer (`net.ipv4.tcp_syn_retries`), and clients w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics import PROTOCOLS, values
+from nginxopt.semantics import PROTOCOLS, Pass, values
 
 LONGEST = 127_000
 """Milliseconds after which Linux gives up: 1 + 2 + ... + 64 seconds, for six attempts after the first."""
+
+_LOCAL = re.compile(r"(?:unix|localhost|127(?:\.\d+){3}|\[::1\])(?::|$)")
 
 
 @rule(severity=Severity.INFO, category="proxy")
 def check(model: Model) -> Iterator[Finding]:
     """Find connect time-outs that are longer than TCP waits."""
+    local = _local(model)
     for directive, _ in model.each(*(f"{protocol}_connect_timeout" for protocol in PROTOCOLS)):
         written = " ".join(directive.args)
-        if (values.milliseconds(written) or 0) > LONGEST:
+        if (values.milliseconds(written) or 0) > LONGEST and directive not in local:
             yield Finding(
                 directive.source,
                 directive.args[0].span,
-                f"{directive.name} {written}: a server that is down holds each request for two minutes",
+                f"{directive.name} {written}: a server that does not answer holds each request for two minutes",
                 help="set a few seconds; the time for the response is that of the read time-out",
             )
+
+
+def _local(model: Model) -> set[Directive]:
+    """Return the time-outs that are in effect for passes to this machine, and for no other."""
+    local: dict[Directive, bool] = {}
+    for pass_ in model.passes:
+        directive = pass_.setting("connect_timeout").directive
+        if directive is not None:
+            local[directive] = local.get(directive, True) and all(map(_LOCAL.match, _servers(pass_)))
+    return {directive for directive, is_local in local.items() if is_local}
+
+
+def _servers(pass_: Pass) -> list[str]:
+    """Return the servers of a pass, as they are written."""
+    if pass_.upstream is None:
+        return [pass_.host]
+    return [str(server.args[0]) for server in pass_.upstream.servers if server.args]

@@ -69,4 +69,5 @@ def check(model: Model) -> Iterator[Finding]:
         fix = Fix(
             "log only warnings and errors", (layout.rewrite(directive, f"error_log {path} warn;"),), Safety.UNSAFE
         )
-        yield Finding(directive.source, word.span, f"error_log at level {word} writes about 80 lines per request", fix)
+        message = f"error_log at level {word} writes about 80 lines per request"
+        yield Finding(directive.source, word.span, message, fix, "a binary without --with-debug writes what info does")

@@ -1,7 +1,8 @@
 """`gzip_types` with compressed types: CPU time for no compression
 
 Flags formats in `gzip_types` that are already compressed: JPEG, PNG, GIF, WebP, AVIF, WOFF, video, audio and archives.
-Does not flag icons, SVG, BMP, TTF, OTF and EOT: they shrink.
+Does not flag icons, SVG, BMP, TTF, OTF and EOT: they shrink. Nor `application/font-woff` and other former names of web
+fonts, which no file has unless a `types` block says so: nginx sends `font/woff` since 1.15.1.
 
 ## Why it matters
 Each byte goes through zlib, and the result is no smaller. A response compressed on the fly is not sent by `sendfile`,
@@ -23,7 +24,8 @@ gzip_types text/css application/javascript image/svg+xml;
 ## Silent
 ```nginx http
 gzip on;
-gzip_types image/svg+xml image/x-icon image/bmp font/ttf font/otf application/vnd.ms-fontobject application/wasm;
+gzip_types image/svg+xml image/x-icon image/bmp font/ttf font/otf application/vnd.ms-fontobject application/wasm
+           application/font-woff;
 ```
 
 ## Fix safety
@@ -50,8 +52,7 @@ from nginxopt.semantics import Level
 
 COMPRESSED = {
     "image/jpeg", "image/jpg", "image/png", "image/gif", "image/webp", "image/avif", "image/jxl", "image/apng",
-    "font/woff", "font/woff2", "application/font-woff", "application/font-woff2", "application/x-font-woff",
-    "application/x-font-woff2", "application/zip", "application/gzip", "application/x-gzip",
+    "font/woff", "font/woff2", "application/zip", "application/gzip", "application/x-gzip",
     "application/x-7z-compressed", "application/x-rar-compressed", "application/vnd.rar", "application/x-bzip2",
     "application/x-xz", "application/zstd", "application/java-archive",
     "audio/mpeg", "audio/mp3", "audio/mp4", "audio/ogg", "audio/aac", "audio/webm",
@@ -59,12 +60,16 @@ COMPRESSED = {
     "video/x-flv", "video/x-m4v", "video/x-ms-wmv", "video/3gpp",
 }  # fmt: skip
 
+FORMER = {"application/font-woff", "application/font-woff2", "application/x-font-woff", "application/x-font-woff2"}
+"""Former names of web fonts (RFC 8081, section 4.4.5)."""
+
 
 @rule(severity=Severity.WARNING, category="client", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find types that are compressed twice."""
+    sent = COMPRESSED | {str(row.name).lower() for row, _ in model.each(*FORMER)}
     for directive, level in model.each("gzip_types"):
-        words = [word for word in directive.args if word.lower() in COMPRESSED]
+        words = [word for word in directive.args if word.lower() in sent]
         if words:
             fix = _fix(directive, level, words)
             message = f"gzip_types lists types that are already compressed: {', '.join(words)}"

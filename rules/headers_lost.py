@@ -7,7 +7,7 @@ request that gets a response from there.
 
 Does not flag levels that repeat the headers or state `add_header_inherit` (nginx 1.29.3), other headers, responses that
 nginx makes by `return` or `rewrite`, and headers that mean nothing for a response: only X-Content-Type-Options and CORS
-count where a pattern names styles, scripts, images and fonts.
+count where a pattern or a path names styles or scripts, and only CORS where it names images and fonts.
 
 ## Why it matters
 A level with an `add_header` inherits none (`ngx_http_headers_merge_conf`). One `add_header Cache-Control` in a location
@@ -50,8 +50,13 @@ location /health {
 ```
 ```nginx server
 add_header X-Frame-Options SAMEORIGIN always;
+add_header X-Content-Type-Options nosniff always;
 location ~* \\.(?:png|jpg|woff2)$ {
     add_header Cache-Control immutable;
+    root /srv/www;
+}
+location = /favicon.ico {
+    add_header Cache-Control "public, max-age=86400";
     root /srv/www;
 }
 location /health {
@@ -89,8 +94,11 @@ from nginxopt.config import Directive
 from nginxopt.lint import Answer, Finding, Model, Safety, Severity, Sign, inheritance, reaching, rule, static
 from nginxopt.semantics import Level
 
-FOR_ALL = {"x-content-type-options", "access-control-allow-origin", "cross-origin-resource-policy"}
-"""Headers that matter for responses of any kind."""
+FOR_MEDIA = {"access-control-allow-origin", "cross-origin-resource-policy"}
+"""Headers that matter for images and fonts: `nosniff` is for scripts and styles (Fetch standard, section 3.6)."""
+
+FOR_ALL = FOR_MEDIA | {"x-content-type-options"}
+"""Headers that matter for files of any kind."""
 
 _PROTECTING = FOR_ALL | {
     "strict-transport-security", "content-security-policy", "content-security-policy-report-only", "x-frame-options",
@@ -121,7 +129,7 @@ def _protects(name: str, stated: Directive, level: Level) -> bool:
         return False
     location = level.around("location")
     if location is not None and static.is_for_files(location):
-        return name in FOR_ALL
+        return name in (FOR_MEDIA if static.is_for_media(location) else FOR_ALL)
     return name in _PROTECTING or any(word in stated.args[1].lower() for word in _PRIVATE.get(name, ()))
 
 

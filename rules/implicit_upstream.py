@@ -3,7 +3,8 @@
 Flags an address, `localhost`, a socket or a host name in a `proxy_pass` or `grpc_pass` that names no `upstream`, and in
 a `fastcgi_pass` with `fastcgi_keep_conn on`. Reports each server once, with the number of places. Does not flag
 WebSockets (`Connection: upgrade`), health checks, passes that set HTTP/1.0 or `Connection: close`, and servers that get
-a handful of requests: only from locations of one URI (`=`), and those named after a status page, metrics, or ACME.
+a handful of requests: only from locations of one URI (`=`), and those named after a status page, metrics, ACME, or a
+tool of operators such as Grafana and Adminer.
 
 The fix covers `proxy_pass http://`, with `--unsafe-fixes` only: `$proxy_host` becomes the name of the upstream. `Host`
 and the redirects that nginx rewrites stay the same; responses cached under the default `proxy_cache_key` are cached
@@ -59,7 +60,7 @@ server {
     }
 }
 ```
-A URI for a monitor is asked for now and then:
+A URI for a monitor, or a tool of operators, is asked for now and then:
 ```nginx http
 server {
     location = /server-info {
@@ -67,6 +68,9 @@ server {
     }
     location /metrics {
         proxy_pass http://10.0.0.2:9100;
+    }
+    location /grafana/ {
+        proxy_pass http://10.0.0.2:3000;
     }
 }
 ```
@@ -99,7 +103,12 @@ from nginxopt.semantics import FRAGMENT, Level, Pass, locations
 
 Target = tuple[str, str, str, str | None]
 
-_RARE = re.compile(r"status|metrics|monitor|\.well-known|acme|robots\.txt|favicon|sitemap|debug|pprof", re.IGNORECASE)
+_RARE = re.compile(
+    r"status|metrics|monitor|\.well-known|acme|robots\.txt|favicon|sitemap|debug|pprof|exporter|prometheus|grafana|kibana|"
+    r"adminer|phpmyadmin|pgadmin|portainer|mailhog|mailpit|mailcatcher|[-_]ui\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[\w.:\[\]-]+")
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d+){3}|\[::1\]")
 
 
@@ -125,11 +134,11 @@ def _is_meant(model: Model, pass_: Pass) -> bool:
 
 
 def _is_rare(pass_: Pass) -> bool:
-    """Return whether a location gets a handful of requests: it has one URI, or is for monitors or certificates."""
+    """Return whether a location gets a handful of requests: it has one URI, or is for operators or certificates."""
     location = pass_.level.around("location")
     return location is not None and (
         (locations.modifier(location) == "=" and locations.path(location) != "/")
-        or any(_RARE.search(word) for word in (*location.args, pass_.uri or ""))
+        or any(_RARE.search(word) for word in (*location.args, pass_.host, pass_.uri or ""))
     )
 
 
@@ -140,6 +149,8 @@ def _target(pass_: Pass) -> Target:
 def _is_implicit(model: Model, pass_: Pass) -> bool:
     """Return whether a pass names a server, and certainly not an upstream."""
     if "$" in f"{pass_.scheme}{pass_.host}{pass_.port}" or pass_.upstream is not None:
+        return False
+    if not _NAME.fullmatch(pass_.host):  # something to be replaced: <host>, @HOST@
         return False
     if pools.is_check(pass_):
         return False

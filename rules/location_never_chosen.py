@@ -3,7 +3,8 @@
 Flags locations with a pattern all of whose URIs earlier patterns of the same block match, and prefixes all of whose
 URIs patterns match. The rule asks automata whether a URI is left, so that a finding is certain.
 
-Does not flag patterns that cannot be read exactly, exact locations, `^~`, and blocks with more than 200 patterns.
+Does not flag patterns that cannot be read exactly, exact locations, `^~`, locations that refuse all requests where the
+others refuse them too, and blocks with more than 200 patterns.
 
 ## Why it matters
 nginx tries patterns in the order of the file, and takes the first that matches (`ngx_http_core_find_location`). What
@@ -30,6 +31,16 @@ location ~ ^/ {
 }
 ```
 
+The empty pattern matches all URIs:
+```nginx server
+location ~ {
+    proxy_pass http://127.0.0.1:8080;
+}
+location ~ ^/\\.git {
+    deny all;
+}
+```
+
 ## Good
 ```nginx server
 location ~ ^/img/logo\\.png$ {
@@ -47,6 +58,16 @@ location ~ \\.(?:css|js|png)$ {
 }
 location ~* \\.(?:css|js|png|PNG)$ {
     root /srv/static;
+}
+location /.git {
+    deny all;
+}
+location ~ /\\.(?:git|svn|ht) {
+    deny all;
+    access_log off;
+}
+location ~ ^/\\.git/hooks/ {
+    return 404;
 }
 location ^~ /old/ {
     return 410;
@@ -72,7 +93,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nginxopt.config import encode
-from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint import Finding, Model, Related, Severity, access, rule
 from nginxopt.semantics import FRAGMENT, Level, locations, subjects
 
 _MOST_PATTERNS = 200
@@ -97,8 +118,9 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _finding(location: Level, others: Sequence[Level]) -> Iterator[Finding]:
     winners = _winners(location, others)
-    if winners and location.source is not None and location.opener is not None:
-        names = " and ".join(locations.path(winner) for winner in winners)
+    is_moot = access.refuses_all(location) and all(map(access.refuses_all, winners))
+    if winners and not is_moot and location.source is not None and location.opener is not None:
+        names = " and ".join(locations.path(winner) or "the empty pattern" for winner in winners)
         yield Finding(
             location.source,
             location.opener.args[-1].span,

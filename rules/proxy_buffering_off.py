@@ -5,7 +5,8 @@ responses are streams.
 
 Does not flag streams: WebSockets and other upgrades; a location or comment that mentions events, streams, sockets, logs
 or the like; a read timeout of 5 minutes or more; `proxy_request_buffering off` as well (uploads and registries); or
-responses of type `text/event-stream`. If a cache is in effect, see `cache-without-buffering`.
+responses of type `text/event-stream`. Nor servers in which a comment says why there is no buffering. If a cache is in
+effect, see `cache-without-buffering`.
 
 ## Why it matters
 Without buffering, nginx reads from the upstream only as fast as the client reads from nginx, so each slow client
@@ -75,6 +76,7 @@ _STREAMS = re.compile(
     r"x-accel-buffering|registry|/v2/|git|download|upload|video|hls|dav\b|subscri|push|rpc|terminal|console|vnc|shell",
     re.IGNORECASE,
 )
+_REASON = re.compile(r"buffering\b.{0,40}\b(?:to|for|because|since|as|so|else|otherwise)\b", re.IGNORECASE)
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "": 1}
 
 
@@ -84,12 +86,19 @@ def check(model: Model) -> Iterator[Finding]:
     by_directive: dict[Directive, list[Pass]] = {}
     for pass_ in model.passes:
         setting = pass_.setting("buffering")
-        if pass_.protocol in BUFFERING and setting.directive and setting.value == "off":
+        if pass_.protocol in BUFFERING and setting.directive and setting.value == "off" and not _is_meant(pass_.level):
             by_directive.setdefault(setting.directive, []).append(pass_)
     for directive, passes in by_directive.items():
         plain = [pass_ for pass_ in passes if not _streams(pass_, directive)]
         if plain:
             yield _finding(directive, plain, len(passes))
+
+
+def _is_meant(level: Level) -> bool:
+    """Return whether a comment of the server gives a reason for `proxy_buffering off`."""
+    server = level.around("server")
+    inner = server.walk() if server is not None else (level,)
+    return any(_REASON.search(comment) for other in inner for comment in _comments(other))
 
 
 def _finding(directive: Directive, plain: list[Pass], total: int) -> Finding:

@@ -1,8 +1,12 @@
 """TLS protocols and ciphers that are broken
 
-Flags `ssl_protocols` with SSLv2, SSLv3, TLSv1 or TLSv1.1, and `ssl_ciphers` that accept ciphers without encryption or
+Flags `ssl_protocols` with SSLv2, SSLv3, TLSv1 or TLSv1.1, and `ssl_ciphers` that list ciphers without encryption or
 authentication, export ciphers, RC4, DES, 3DES or MD5. Before nginx 1.23.4, TLSv1 and TLSv1.1 are on by default: flags
 servers with TLS that state nothing.
+
+Listed ciphers are an info: OpenSSL 1.1.0 and later is built without RC4, DES, 3DES and export ciphers unless asked to,
+and takes those without encryption or authentication, and MD5, at security level 0 only. They are a warning with
+`@SECLEVEL=0`.
 
 Does not flag lists that exclude such ciphers (`!RC4`), servers that reject handshakes, and directives whose comment
 says that old clients need them.
@@ -10,7 +14,8 @@ says that old clients need them.
 ## Why it matters
 TLSv1 and TLSv1.1 are deprecated (RFC 8996): nobody needs them but clients from before 2014. RC4 is prohibited (RFC
 7465), 3DES has blocks of 64 bits (Sweet32, CVE-2016-2183), and export ciphers are broken within hours (FREAK). What the
-TLS library was built without is off anyway; another one has it.
+TLS library was built without is off anyway; another one has it. Asked of OpenSSL 3.0 with nginx 1.22.1 and 3.3 with
+1.31.3: `ssl_ciphers RC4-SHA:DES-CBC3-SHA` does not start, and `aNULL:eNULL` finds no cipher but at security level 0.
 
 ## Bad
 ```nginx http
@@ -18,6 +23,9 @@ ssl_protocols TLSv1 TLSv1.1 TLSv1.2 TLSv1.3;
 ```
 ```nginx http
 ssl_ciphers HIGH:RC4-SHA:DES-CBC3-SHA;
+```
+```nginx http
+ssl_ciphers ALL:@SECLEVEL=0;
 ```
 ```nginx http 1.22.1
 server {
@@ -81,6 +89,11 @@ _IN_NAMES = {
     "RC4": "RC4", "CBC3": "3DES", "3DES": "3DES", "MD5": "MD5",
 }  # fmt: skip
 """Parts of the names of ciphers, such as `ECDHE-RSA-RC4-SHA`."""
+_AT_LEVEL_0 = {"NULL", "anonymous key exchange", "MD5"}
+"""What OpenSSL takes at security level 0 only (ssl_security_default_callback in ssl_cert.c)."""
+
+_LEVEL_0 = "@SECLEVEL=0"
+_ADVICE = "take the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5"
 _EVERYTHING = {"ALL", "COMPLEMENTOFALL"}
 _FOR_OLD_CLIENTS = re.compile(r"\bold|legacy|java|android|\bIE\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
 
@@ -109,13 +122,13 @@ def _protocols(directive: Directive, old: list[str]) -> Finding:
 
 
 def _ciphers(directive: Directive, weak: list[str]) -> Finding:
-    return Finding(
-        directive.source,
-        directive.args[0].span,
-        f"this accepts {', '.join(weak)}",
-        help="take the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5",
-        severity=Severity.WARNING,
-    )
+    text = str(directive.args[0])
+    taken = [family for family in weak if family in _AT_LEVEL_0] if _LEVEL_0 in _words(text) else []
+    if taken:
+        severity, message = Severity.WARNING, f"this accepts {', '.join(taken)} at security level 0"
+    else:
+        severity, message = Severity.INFO, f"this lists {', '.join(weak)}, which some TLS libraries still accept"
+    return Finding(directive.source, directive.args[0].span, message, help=_ADVICE, severity=severity)
 
 
 def _defaults(model: Model) -> Iterator[Finding]:
@@ -135,7 +148,7 @@ def _defaults(model: Model) -> Iterator[Finding]:
 
 def _weak(text: str) -> list[str]:
     """Return the weak families that a list of ciphers accepts, as OpenSSL reads it (openssl-ciphers(1))."""
-    words = [word for word in re.split(r"[:, ]+", text) if word]
+    words = _words(text)
     excluded = {word[1:] for word in words if word[0] in "!-"}
     if "@SECLEVEL=2" in words:
         return []
@@ -149,10 +162,15 @@ def _weak(text: str) -> list[str]:
     return list(weak)
 
 
+def _words(text: str) -> list[str]:
+    return [word for word in re.split(r"[:, ]+|(?=@)", text) if word]
+
+
 def _families(word: str) -> Iterator[str]:
     if word in _EVERYTHING:
         yield "anonymous key exchange"
-    yield from (family for family, names in _WEAK.items() if word in names)
+    parts = word.split("+")
+    yield from (family for family, names in _WEAK.items() if any(part in names for part in parts))
     if "-" in word:
         yield from (family for part, family in _IN_NAMES.items() if part in word.split("-"))
 

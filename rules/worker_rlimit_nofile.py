@@ -1,7 +1,8 @@
 """Fewer file descriptors than connections: under load nginx stops accepting
 
-Flags a `worker_rlimit_nofile` below `worker_connections`, and more than 1024 connections without
-`worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors.
+Flags a `worker_rlimit_nofile` below `worker_connections`. Also says, as an info, where there are more than 1024
+connections and no `worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors, and images of
+containers may have any limit.
 
 ## Why it matters
 Each connection, to a client or to an upstream, takes a descriptor, and so does each file that is being sent or written.
@@ -88,7 +89,7 @@ ADDED = Safety.under(RAISES_THE_LIMIT, PLAIN_COMMAND_LINE)
 RAISED = Safety.under(RAISES_THE_LIMIT)
 
 
-@rule(severity=Severity.WARNING, category="process", fix=ADDED, scenario="rush")
+@rule(severity=Severity.INFO, highest=Severity.WARNING, category="process", fix=ADDED, scenario="rush")
 def check(model: Model) -> Iterator[Finding]:
     """Find open file limits below the number of connections."""
     for directive, level in model.each("worker_connections"):
@@ -104,13 +105,14 @@ def check(model: Model) -> Iterator[Finding]:
             if stated is not None and stated < count:
                 message = f"worker_rlimit_nofile {word} is too low for {count} worker_connections"
                 raised = layout.replace(limit.directive, word, str(enough))
-                yield Finding(limit.directive.source, word.span, message, Fix(title, (raised,), RAISED))
+                higher = Fix(title, (raised,), RAISED)
+                yield Finding(limit.directive.source, word.span, message, higher, severity=Severity.WARNING)
         elif limit.is_unset and count > USUAL:
             message = f"{count} connections need more than the usual {USUAL} descriptors"
             added = _added(model, f"worker_rlimit_nofile {enough};")
             fix = Fix(title, (added,), ADDED) if added else None
             advice = "ignore this if the service manager or container raises the limit"
-            yield Finding(directive.source, directive.args[0].span, message, fix, advice)
+            yield Finding(directive.source, directive.args[0].span, message, fix, advice, severity=Severity.INFO)
 
 
 def _enough(model: Model, connections: int) -> int:

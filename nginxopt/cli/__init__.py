@@ -48,12 +48,16 @@ class _Commands(click.Group):
 
     def get_command(
         self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
+        ctx: click.Context,
         cmd_name: str,
     ) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
         command: click.Command = import_module(_COMMANDS[cmd_name]).command
+        if ctx.resilient_parsing:  # a shell completes a command line
+            from nginxopt.cli.completion import completed
+
+            return completed(command, ctx)
         return command
 
 

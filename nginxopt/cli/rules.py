@@ -37,13 +37,14 @@ class _Commands(click.Group):
 
     def get_command(
         self,
-        ctx: click.Context,  # noqa: ARG002 - click's signature
+        ctx: click.Context,
         cmd_name: str,
     ) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = import_module(_COMMANDS[cmd_name]).command
-        return command
+        from nginxopt.cli.completion import completed
+
+        return completed(import_module(_COMMANDS[cmd_name]).command, ctx)
 
 
 @click.command("rules", cls=_Commands, epilog=_EXAMPLES, invoke_without_command=True)

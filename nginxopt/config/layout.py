@@ -19,6 +19,7 @@ _PLAIN = re.compile(r"(?:\$\{\w+\}|\\[^\s;{}\"'\\#trn]|[^\s;{}\"'\\#])+")
 _ESCAPED = re.compile(r"\"|\\(?=[\"'\\trn]|\Z)")
 _UNIT = re.compile(rb"^([ \t]*)[^\s#][^\n]*\{[ \t\r]*\n\1([ \t]+)[^\s#}]", re.MULTILINE)
 _BLANKS = b" \t"
+_NEXT_LINE = re.compile(rb"[ \t\r]*\n[ \t]*")
 
 
 def replace(directive: Directive, token: Token, word: str) -> Change:
@@ -43,6 +44,22 @@ def delete(directive: Directive) -> Change:
     if first and last:
         return _change(source, Span(start, _line_end(source, end)), "")
     return _change(source, Span(span.start, end) if first else Span(start, span.end), "")
+
+
+def delete_all(directives: Sequence[Directive]) -> Change:
+    """Delete directives, each of which `is_next_line` of the one before it."""
+    first, last = delete(directives[0]), delete(directives[-1])
+    return Change(first.source, Edit(Span(first.edit.span.start, last.edit.span.end), first.edit.text))
+
+
+def is_next_line(directive: Directive, other: Directive) -> bool:
+    """Return whether two directives have neighbouring lines to themselves, and no comments between their words."""
+    source, span = directive.source, directive.span
+    if other.source is not source or directive.comments or other.comments:
+        return False
+    if _NEXT_LINE.fullmatch(source.data, span.end, other.span.start) is None:
+        return False
+    return _starts_line(source, span.start) and _ends_line(source, other.span.end)
 
 
 def without(directive: Directive, words: Sequence[Token]) -> tuple[Change, ...]:

@@ -58,11 +58,17 @@ class Scope:
 
         Skips folded runs.
         """
-        scopes = iter(self.scopes)
-        for directive in self.directives:
-            yield directive, self
-            if directive.block is not None:
-                yield from next(scopes).walk()
+        open_scopes = [(self, self.directives, iter(self.scopes))]
+        while open_scopes:
+            scope, directives, scopes = open_scopes[-1]
+            for directive in directives:
+                yield directive, scope
+                if directive.block is not None:
+                    inner = next(scopes)
+                    open_scopes.append((inner, inner.directives, iter(inner.scopes)))
+                    break
+            else:
+                open_scopes.pop()
 
 
 def read_scope(block: Block, included: IncludedBlocks) -> Scope:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from nginxopt.config import Directive
@@ -9,6 +10,7 @@ from nginxopt.semantics import FRAGMENT, Level, read_listens
 
 _LOGINS = ("auth_basic", "auth_request", "auth_jwt", "auth_oidc", "auth_pam", "auth_ldap", "auth_digest")
 _RULES = frozenset(["allow", "deny"])
+_CLIENT_ERROR = re.compile(r"4\d\d")
 _EVERYBODY = {"all", "0.0.0.0/0", "::/0"}
 
 
@@ -46,6 +48,13 @@ def logins(level: Level) -> tuple[Directive, ...]:
 def denies_others(level: Level) -> bool:
     """Return whether the rules of a level end by denying everybody that they do not allow."""
     return any(rule.name == "deny" and names_everybody(rule) for rule in rules(level))
+
+
+def refuses_all(level: Level) -> bool:
+    """Return whether a level refuses every request: by `deny all`, or by a `return` of an error of the client."""
+    stated, returns = rules(level), level.own("return")
+    is_denied = bool(stated) and stated[0].name == "deny" and names_everybody(stated[0]) and not takes_any(level)
+    return is_denied or any(_CLIENT_ERROR.fullmatch(directive.args[0]) for directive in returns if directive.args)
 
 
 def names_everybody(rule: Directive) -> bool:

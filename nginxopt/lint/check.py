@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,10 +12,10 @@ from typing import TYPE_CHECKING
 from nginxopt.config import Config, reread
 from nginxopt.config.dump import Dump
 from nginxopt.config.includes import has_folder, is_pattern
-from nginxopt.errors import InputError, UsageError
+from nginxopt.errors import InputError, RuleError, UsageError
 from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.fix import fix
+from nginxopt.lint.fix import FixError, fix
 from nginxopt.lint.model import Model
 from nginxopt.lint.premises import Premise
 from nginxopt.lint.run import Linted, Selected, lint
@@ -165,7 +166,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
     """Apply the fixes that are safe under the assumed premises in every configuration, with `unsafe` all of them.
 
-    Raises `UsageError` for the output of `nginx -T`, which has no files to change.
+    Raises `UsageError` for the output of `nginx -T`, which has no files to change, and the errors of `fix`.
     """
     judge = replace(judge, shared=_shared(configs))
     drafts: dict[str, Draft] = {}
@@ -173,12 +174,25 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
     for config in configs:
         if isinstance(config.origin, Dump):
             raise UsageError("the output of nginx -T cannot be fixed: pass the files")
-        fixed = fix(lambda texts, config=config: reread(config, texts), judge, unsafe=unsafe)  # type: ignore[misc]
+        with _blaming(judge):
+            fixed = fix(lambda texts, config=config: reread(config, texts), judge, unsafe=unsafe)  # type: ignore[misc]
         drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
         fix_counts += fixed.made
     texts = {path: draft.text for path, draft in drafts.items()}
     checked = check([reread(config, texts) for config in configs], judge)
     return replace(checked, drafts=drafts, made=fix_counts)
+
+
+@contextmanager
+def _blaming(judge: Judge) -> Iterator[None]:
+    """Raise `RuleError` if fixes of rules from outside of nginxopt cannot be applied: that is no bug in nginxopt."""
+    try:
+        yield
+    except FixError as error:
+        origins = {rule.origin for rule, _ in judge.rules if rule.id in error.rules and rule.origin}
+        if not origins:
+            raise
+        raise RuleError(f"{error.message}; nothing was written", path=", ".join(sorted(origins))) from error
 
 
 def _shared(configs: Iterable[Config]) -> frozenset[str]:

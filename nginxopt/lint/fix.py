@@ -20,6 +20,15 @@ ROUNDS = 50
 """After this many rounds more than fixes, fixes contradict each other, which is a defect. (Each round applies at least
 one fix; findings that only a fix uncovers appear within these rounds.)"""
 
+
+class FixError(DefectError):
+    """Fixes that cannot be applied, or that do not terminate; `rules` are the ids of their rules."""
+
+    def __init__(self, message: str, diagnostics: Iterable[Diagnostic]) -> None:
+        self.rules = sorted({diagnostic.rule for diagnostic in diagnostics})
+        super().__init__(f"the fixes of {', '.join(self.rules)} {message}")
+
+
 Read = Callable[[Mapping[str, bytes]], Config]
 """Reads the configuration, with these texts instead of the files at their paths."""
 
@@ -44,7 +53,7 @@ class Fixed:
 def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
     """Apply every fix that is safe under the assumed premises, with `unsafe` all fixes; write nothing.
 
-    Raises `DefectError` if the fixes do not terminate, or if a fixed text cannot be read.
+    Raises `FixError` if the fixes do not terminate, or if a fixed text cannot be read.
     """
     config = read({})
     drafts: dict[str, Draft] = {}
@@ -63,7 +72,7 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
         if rounds < ROUNDS:
             limit = max(limit, ROUNDS + len(offered))
         if rounds == limit:
-            raise DefectError(f"the fixes of {_rules(recent)} do not terminate")
+            raise FixError("do not terminate", recent)
         chosen, changes = _choose(offered)
         _make(changes, drafts, chosen)
         fix_counts.update(diagnostic.rule for diagnostic in chosen)
@@ -78,7 +87,7 @@ def _make(changes: Mapping[Source, Iterable[Edit]], drafts: dict[str, Draft], ch
         for source, edits in changes.items():
             drafts.setdefault(source.path, Draft(source.data)).change(edits)
     except ValueError as error:
-        raise DefectError(f"the fixes of {_rules(chosen)} cannot be applied: {error}") from error
+        raise FixError(f"cannot be applied: {error}", chosen) from error
 
 
 def _choose(offered: Iterable[Diagnostic]) -> tuple[list[Diagnostic], dict[Source, list[Edit]]]:
@@ -95,8 +104,4 @@ def _read_again(read: Read, drafts: Mapping[str, Draft], chosen: Iterable[Diagno
     try:
         return read({path: draft.text for path, draft in drafts.items()})
     except InputError as error:
-        raise DefectError(f"the fixes of {_rules(chosen)} made the file unreadable: {error.render()}") from error
-
-
-def _rules(diagnostics: Iterable[Diagnostic]) -> str:
-    return ", ".join(sorted({diagnostic.rule for diagnostic in diagnostics}))
+        raise FixError(f"made the file unreadable: {error.render()}", chosen) from error

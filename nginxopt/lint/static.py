@@ -12,11 +12,14 @@ _ELSEWHERE = {
     "return", "rewrite", "stub_status", "empty_gif", "perl", "js_content", "api", "internal_redirect", "dav_methods",
     "mp4", "flv", "random_index",
 }  # fmt: skip
-_EXTENSIONS = {
-    "css", "js", "mjs", "map", "wasm", "png", "apng", "jpg", "jpeg", "gif", "ico", "cur", "bmp", "svg", "svgz", "webp",
-    "avif", "avifs", "jxl", "tif", "tiff", "woff", "woff2", "ttf", "ttc", "otf", "eot", "mp3", "mp4", "m4a", "m4v",
-    "ogg", "oga", "ogv", "webm", "wav", "flac", "mov", "avi", "mpg", "mpeg", "swf", "webmanifest",
+_MEDIA = {
+    "png", "apng", "jpg", "jpeg", "gif", "ico", "cur", "bmp", "webp", "avif", "avifs", "jxl", "tif", "tiff", "woff",
+    "woff2", "ttf", "ttc", "otf", "eot", "mp3", "mp4", "m4a", "m4v", "ogg", "oga", "ogv", "webm", "wav", "flac", "mov",
+    "avi", "mpg", "mpeg",
 }  # fmt: skip
+"""Extensions of images, fonts, sounds and videos that hold no scripts."""
+_EXTENSIONS = _MEDIA | {"css", "js", "mjs", "map", "wasm", "svg", "svgz", "swf", "webmanifest"}
+_PATTERNS = (("~",), ("~*",))
 _ENDING = re.compile(r"\\\.(?:\((?:\?:)?([\w|?:()]+)\)|(\w+))\$")
 _FOLDER = re.compile(r"/(?:[\w.-]+/)*(?:static|assets|images|img|css|js|fonts)/?")
 
@@ -36,15 +39,30 @@ def senders(model: Model) -> Iterator[Level]:
 
 
 def is_for_files(level: Level) -> bool:
-    """Return whether the pattern of a location is for files that rarely change: `~* \\.(css|js)$`, `/static/`."""
+    """Return whether a location is for files that rarely change: `~* \\.(css|js)$`, `/static/`, `= /favicon.ico`."""
+    extensions = _extensions(level)
+    if extensions:
+        return extensions <= _EXTENSIONS
+    return level.args[:1] not in _PATTERNS and bool(level.args and _FOLDER.fullmatch(level.args[-1]))
+
+
+def is_for_media(level: Level) -> bool:
+    """Return whether a location is for images, fonts, sounds and videos only: `~* \\.(png|woff2)$`."""
+    extensions = _extensions(level)
+    return bool(extensions) and extensions <= _MEDIA
+
+
+def _extensions(level: Level) -> set[str]:
+    """Return the extensions of the files of a location, in lower case; none if they are not known."""
     pattern = level.args[-1] if level.args else ""
-    if level.args[:1] not in (("~",), ("~*",)):
-        return bool(_FOLDER.fullmatch(pattern))
+    if level.args[:1] not in _PATTERNS:
+        _, dot, extension = pattern.rpartition(".")
+        return {extension.lower()} if dot and "/" not in extension else set()
     ending = _ENDING.search(pattern)
     if ending is None or ending.end() != len(pattern):
-        return False
+        return set()
     words = re.sub(r"\?:|[?()]", "", (ending[1] or ending[2]).lower()).split("|")
-    return all(word in _EXTENSIONS for word in words if word)
+    return {word for word in words if word}
 
 
 def _sends(level: Level) -> bool:

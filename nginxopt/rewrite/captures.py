@@ -43,7 +43,7 @@ def holds_rows(config: Config, file: File) -> bool:
 
 
 def _may_read(directive: Directive, scope: Scope) -> bool:
-    reads = any(_CAPTURE.search(arg) for arg in directive.args)
+    reads = any("$" in arg and _CAPTURE.search(arg) for arg in directive.args)
     if scope.context and scope.context[-1] in ROWS:
         # A row with a regex sets them before it reads them.
         return reads and not directive.name.startswith("~")

@@ -9,28 +9,39 @@ pub fn quote(token: &[u8], out: &mut Vec<u8>) {
 
 /// Writes the inside of a double-quoted token.
 pub fn escape(token: &[u8], out: &mut Vec<u8>) {
-    for byte in token {
-        match byte {
-            b'\\' | b'"' => out.extend_from_slice(&[b'\\', *byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            byte => out.push(*byte),
-        }
+    let mut rest = token;
+    while let Some(at) = rest.iter().position(|byte| is_escaped(*byte)) {
+        out.extend_from_slice(&rest[..at]);
+        let letter = match rest[at] {
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            itself => itself,
+        };
+        out.extend_from_slice(&[b'\\', letter]);
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
+}
+
+fn is_escaped(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'"' | b'\n' | b'\r' | b'\t')
 }
 
 /// Writes the inside of a double-quoted token that is a pattern: a backslash stays as it is if nginx does not interpret
 /// it.
 pub fn escape_pattern(token: &[u8], out: &mut Vec<u8>) {
-    for (at, byte) in token.iter().enumerate() {
-        let is_read = |next: &u8| b"\"'\\trn\t\r\n".contains(next);
-        if *byte == b'\\' && !token.get(at + 1).is_none_or(is_read) {
+    let is_read = |next: &u8| b"\"'\\trn\t\r\n".contains(next);
+    let mut rest = token;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        escape(&rest[..at], out);
+        out.push(b'\\');
+        if rest.get(at + 1).is_none_or(is_read) {
             out.push(b'\\');
-        } else {
-            escape(&[*byte], out);
         }
+        rest = &rest[at + 1..];
     }
+    escape(rest, out);
 }
 
 /// Writes a map key: what nginx would read as a parameter or regex gets a backslash, which `ngx_http_map` removes.
@@ -45,7 +56,7 @@ pub fn quote_key(key: &[u8], out: &mut Vec<u8>) {
 
 /// The length of a token between quotes, with room for a key's backslash.
 pub fn quoted_length(token: &[u8]) -> usize {
-    let escaped = token.iter().filter(|byte| matches!(byte, b'\\' | b'"' | b'\n' | b'\r' | b'\t')).count();
+    let escaped = token.iter().filter(|byte| is_escaped(**byte)).count();
     token.len() + escaped + 2
 }
 

@@ -86,6 +86,23 @@ def test_every_report_has_their_errors(run: Any, own: Path, format_: str) -> Non
     assert "gzip_comp_level 9" in out or "gzip\\_comp\\_level" in out or format_ == "json"
 
 
+def test_a_fix_that_breaks_the_file(run: Any, own: Path) -> None:
+    """A fix of one's own that makes the file unreadable is an error of the rule; nothing is written."""
+    module = own / "acme_no_autoindex.py"
+    broken = (
+        module.read_text()
+        .replace("import layout", "import Change, Edit")
+        .replace('(layout.replace(directive, value, "off"),)', '(Change(directive.source, Edit(value.span, b"{")),)')
+    )
+    module.write_text(broken)
+    ran = run(*LINT, "--fix", "--unsafe-fixes")
+    assert ran.status == 7
+    assert ran.err.startswith("nginx-rules/acme_no_autoindex.py: the fixes of acme-no-autoindex")
+    assert "made the file unreadable" in ran.err
+    assert ran.err.rstrip().endswith("nothing was written")
+    assert (own.parent / "nginx.conf").read_text() == SITE
+
+
 def test_an_error_of_a_file_comes_first(run: Any, own: Path) -> None:
     """With a file that cannot be read, too, the status is 3; a broken module is told whatever is selected."""
     (own / "acme_broken.py").write_text("1 / 0\n")

@@ -26,6 +26,10 @@ PATTERNS = {
     "/statics/": False,
     "/static/api/": False,
     "@static": False,
+    "= /favicon.ico": True,
+    "/img/Logo.PNG": True,
+    "= /robots.txt": False,
+    "/node.js/": False,
 }
 
 

@@ -181,6 +181,18 @@ CASES: dict[str, tuple[str, str, str, int]] = {
         1,
     ),
     "a health check": ("implicit-upstream", "server { location /health { proxy_pass http://10.0.0.1; } }", OLD, 0),
+    "a name to be replaced": (
+        "implicit-upstream",
+        "server { location / { proxy_pass http://!HOST!:8080; } location /b { proxy_pass http://<host>; } }",
+        OLD,
+        0,
+    ),
+    "a tool of operators": (
+        "implicit-upstream",
+        "server { location / { proxy_pass http://10.0.0.1:3000/pgadmin/; } }",
+        OLD,
+        0,
+    ),
     "FastCGI by address": ("implicit-upstream", "server { location / { fastcgi_pass 10.0.0.1:9000; } }", OLD, 0),
     "a name in a variable, before resolve": (
         "upstream-variable-target",
@@ -264,6 +276,33 @@ CASES: dict[str, tuple[str, str, str, int]] = {
     "a comment says why": (
         "proxy-buffering-off",
         "server { location / { proxy_pass http://10.0.0.1;\nproxy_buffering off; # server-sent events\n} }",
+        OLD,
+        0,
+    ),
+    "a comment of another location says why": (
+        "proxy-buffering-off",
+        "server { location /a { proxy_pass http://10.0.0.1;\n# No buffering, so that no disk is needed\n"
+        "proxy_buffering off; } location /b { proxy_pass http://10.0.0.1; proxy_buffering off; } }",
+        OLD,
+        0,
+    ),
+    "a comment that says what is to be seen": (
+        "proxy-buffering-off",
+        "server { location /a { proxy_pass http://10.0.0.1;\n# buffering\nproxy_buffering off; } }",
+        OLD,
+        1,
+    ),
+    "a local server and another": (
+        "connect-timeout-long",
+        "proxy_connect_timeout 1h; server { location /a { proxy_pass http://127.0.0.1:80; }\n"
+        "location /b { proxy_pass http://10.0.0.1; } }",
+        OLD,
+        1,
+    ),
+    "local servers": (
+        "connect-timeout-long",
+        "proxy_connect_timeout 1h; server { location /a { proxy_pass http://localhost; }\n"
+        "location /b { proxy_pass http://unix:/run/a; } location /c { proxy_pass http://[::1]:3000; } }",
         OLD,
         0,
     ),

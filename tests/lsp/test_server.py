@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
-from tests.lsp.editing import MAIN, SITE
+from tests.lsp.editing import MAIN, SITE, at
 from tests.lsp.session import COMMAND, Session, run, session
 from tests.support import PATIENCE
 
@@ -121,3 +123,45 @@ def test_without_its_packages_the_command_says_what_to_install(tmp_path: Path) -
     done = subprocess.run([sys.executable, "-c", blocked + code], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 4
     assert "pip install 'nginxopt[lsp]'" in done.stderr
+
+
+def test_the_capabilities_answer_over_the_wire(tmp_path: Path) -> None:
+    """Each capability is offered, and answers a question of an editor."""
+    text = _WHOLE.replace("upstream", "map $uri $kind { default 1; }\n    upstream")
+
+    async def scene(editor: Session) -> None:
+        uri = await editor.open("nginx.conf", text)
+        client, document = editor.client, types.TextDocumentIdentifier(uri)
+        place, everywhere = at(text, "http://app", 8), types.Range(types.Position(0, 0), types.Position(99, 0))
+        offered = editor.capabilities
+        assert isinstance(offered.code_action_provider, types.CodeActionOptions)
+        assert "source.fixAll.nginxopt" in (offered.code_action_provider.code_action_kinds or ())
+        shown = await client.text_document_hover_async(types.HoverParams(document, place))
+        assert shown is not None
+        assert isinstance(shown.contents, types.MarkupContent)
+        assert "upstream app" in shown.contents.value
+        found = await client.text_document_definition_async(types.DefinitionParams(document, place))
+        assert isinstance(found, Sequence)
+        assert len(found) == 1
+        context = types.ReferenceContext(include_declaration=True)
+        used = await client.text_document_references_async(types.ReferenceParams(context, document, place))
+        assert len(used or ()) == 2
+        marks = await client.text_document_document_highlight_async(types.DocumentHighlightParams(document, place))
+        assert len(marks or ()) == 2
+        completed = await client.text_document_completion_async(types.CompletionParams(document, place))
+        assert isinstance(completed, types.CompletionList)
+        assert "http://app" in {item.label for item in completed.items}
+        assert await client.text_document_document_symbol_async(types.DocumentSymbolParams(document))
+        assert await client.text_document_folding_range_async(types.FoldingRangeParams(document))
+        options = types.FormattingOptions(2, insert_spaces=True)
+        assert await client.text_document_formatting_async(types.DocumentFormattingParams(document, options))
+        asked = types.CodeActionContext([], [types.CodeActionKind.QuickFix])
+        assert await client.text_document_code_action_async(types.CodeActionParams(document, everywhere, asked))
+        assert await client.text_document_prepare_rename_async(types.PrepareRenameParams(document, place))
+        edit = await client.text_document_rename_async(types.RenameParams(document, place, "backend"))
+        assert edit is not None
+        assert len((edit.changes or {})[uri]) == 2
+        with pytest.raises(JsonRpcException, match="is not a name of an upstream"):
+            await client.text_document_rename_async(types.RenameParams(document, place, "a b"))
+
+    run(tmp_path, scene)

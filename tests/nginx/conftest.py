@@ -1,7 +1,6 @@
 """The nginx binaries that the tests of this folder run."""
 
 import os
-import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from nginxopt.system import nginx, process
 from nginxopt.system.nginx import instance
 from nginxopt.version import dotted
 from tests.nginx.layouts import Ran
-from tests.nginx.starting import start
+from tests.nginx.starting import program, start
 from tests.support import NGINXES, the_nginx
 
 _MEMORY = "/dev/shm"
@@ -31,7 +30,7 @@ def _in_memory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 @pytest.fixture(autouse=True)
 def _started_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start nginx without a copy of this process, which takes longer to make than nginx takes to start."""
-    if shutil.which("setpriv"):
+    if program():
         monkeypatch.setattr(process, "start", start)
         monkeypatch.setattr(instance, "start", start)
 

@@ -9,6 +9,7 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
 from nginxopt.rewrite.chains import text
+from nginxopt.rewrite.chains.reading import Sequence
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
@@ -119,6 +120,77 @@ def test_captures_before_and_behind_a_chain(each_binary: nginx.Binary, tmp_path:
     )
     asked = [*requests("$request_uri"), *(get(f"/start/{value}") for value in VALUES)]
     check(each_binary, Site([server], HTTP, files=FILES, chained=chain.count("if (")), tmp_path, asked)
+
+
+# The last true condition decides: many are true at once. What sets nothing leaves what was set before.
+SETS = r"""
+if ({v} ~ ^/?old) {{ set $set 1; }}
+if ({v} ~* ^/?old/A) {{ set $set "$host/$arg_v"; }}
+if ({v} ~ ^/?old/ab) {{ set $set ""; }}
+if ({v} ~ ^/?y) {{ set $set 1; }}
+if ({v} ~ ^/?yz) {{ set $set 2; }}
+if ({v} ~ ^/?x) {{ set $set "x $uri"; }}
+if ({v} ~ ^/?xzz) {{ set $set 3; }}
+if ({v} ~ ^/?(?:0|a)) {{ set $set 4; }}
+if ({v} ~ "a%20b|a\+b") {{ set $set 5; }}
+if ({v} ~ where) {{ set $set 1; }}
+if ({v} ~ ^$) {{ set $set empty; }}
+"""
+FEW_SETS = r"""
+if ({v} ~ ^/?old) {{ set $SET 1; }}
+if ({v} ~ ^/?y) {{ set $SET 1; }}
+if ({v} ~ ^/?old/a) {{ set $SET ""; }}
+if ({v} ~ ^/?old/ab) {{ set $SET 1; }}
+if ({v} ~ ^/?x) {{ set $SET 1; }}
+if ({v} ~ ^/?yy$) {{ set $SET ""; }}
+if ({v} ~ ^/?a) {{ set $SET 1; }}
+if ({v} ~ ^/?c) {{ set $SET 1; }}
+"""
+# The first true one decides, by a return or a rewrite.
+REWRITES = r"""
+if ({v} ~ ^/?old/ab) {{ rewrite ^ /page?r=$arg_v last; }}
+if ({v} ~ ^/?old) {{ rewrite ^ https://$host/n? permanent; }}
+if ({v} ~ ^/?yy) {{ rewrite .* /x break; }}
+if ({v} ~ ^/?xz) {{ return 403; }}
+if ({v} ~ ^/?x) {{ rewrite ^.* "/page?" last; }}
+if ({v} ~ ^/?o) {{ rewrite ^ https://$host/n? permanent; }}
+if ({v} ~ ^/?y) {{ rewrite ^ $scheme://$host$uri; }}
+if ({v} ~ ^/?c) {{ rewrite ^ /page?r=$arg_v redirect; }}
+if ({v} ~ ^/?wh) {{ return 301 /w; }}
+"""
+
+
+@pytest.mark.parametrize("reads", [False, True], ids=["captures unread", "captures read"])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("chain", [SETS, FEW_SETS, REWRITES], ids=["sets", "few sets", "rewrites"])
+@pytest.mark.parametrize("variable", ["$request_uri", "$arg_v", "$http_x_v"])
+def test_chains_that_set_and_rewrite(
+    each_binary: nginx.Binary, variable: str, chain: str, level: str, reads: bool, tmp_path: Path
+) -> None:
+    """Of conditions that set a variable the last true one decides, of those that rewrite the first."""
+    conditions = chain.format(v=variable)
+    rest = SERVED if level == "server" else SERVED.replace("location / {", "location /none {")
+    shown = f"{SHOWN} {READ if reads else ''} add_header X-Set '[$set]' always; set $set before;"
+    server = f"{shown} {LEVELS[level].replace('%s', conditions)} {rest}"
+    # Behind `try_files`, whether $args is empty or absent in a log is left to chance (`ngx_http_split_args`).
+    http = HTTP.replace(" [$args]", "").replace("$sent_http_location", "$sent_http_location [$set]")
+    site = Site([server], http, files=FILES, chained=conditions.count("if ("))
+    check(each_binary, site, tmp_path, requests(variable))
+
+
+@pytest.mark.parametrize("chain", [SETS, REWRITES], ids=["sets", "rewrites"])
+def test_nginx_is_asked_about_sets_and_rewrites(each_binary: nginx.Binary, chain: str) -> None:
+    """`--nginx` finds no difference where there is none."""
+    (differential,) = ask(chained(chain.format(v="$request_uri")), each_binary)
+    assert differential.ok
+    assert differential.requests > 30
+
+
+def test_nginx_sees_a_set_of_the_first(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look-up of the first true condition that sets a variable is a difference."""
+    monkeypatch.setattr(Sequence, "by_precedence", property(lambda chain: chain.conditions))
+    (differential,) = ask(chained(SETS.format(v="$request_uri")), binary)
+    assert differential.mismatches
 
 
 STAYS = {

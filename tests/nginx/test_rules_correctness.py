@@ -132,6 +132,24 @@ def test_another_location_takes_the_uris(each_binary: nginx.Binary) -> None:
     assert ask(each_binary, f"{taken} {wide}", "/img/logo.png").endswith(b"late")
 
 
+def test_the_empty_pattern_takes_all(each_binary: nginx.Binary) -> None:
+    """A location with a tilde and nothing else takes what a later pattern denies."""
+    server = "location ~ { return 200 open; }\nlocation ~ ^/\\.git { deny all; }\n"
+    (diagnostic,) = diagnose("location-never-chosen", server, context="server")
+    assert "the empty pattern takes them all" in diagnostic.message
+    assert ask(each_binary, server, "/.git/config").endswith(b"open")
+
+
+def test_local_servers_are_known_to_be_down(each_binary: nginx.Binary) -> None:
+    """A connect time-out of hours does not matter for loopback and sockets: nginx answers at once."""
+    server = (
+        "proxy_connect_timeout 2h;\nlocation /a { proxy_pass http://127.0.0.1:1; }\n"
+        "location /b { proxy_pass http://unix:temp/none; }\n"
+    )
+    assert not diagnose("connect-timeout-long", server, context="server")
+    assert all(b" 502 " in ask(each_binary, server, target) for target in ("/a", "/b"))
+
+
 def test_a_pattern_takes_a_prefix(each_binary: nginx.Binary) -> None:
     """A pattern that matches all of a prefix takes its URIs, but not with `^~`."""
     pattern = "location ~ ^/ { return 200 pattern; }"

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from nginxopt.lint import Diagnostic, Witness
+from nginxopt.errors import InputError
+from nginxopt.lint import Diagnostic, Severity, Witness
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from tests.lintcheck import diagnose, fixed
@@ -311,20 +312,53 @@ def test_old_protocols_are_spoken(each_binary: nginx.Binary, version: str) -> No
     assert spoken == [True, False]
 
 
+@pytest.mark.parametrize("ciphers", ["RC4-SHA", "DES-CBC3-SHA", "RSA+3DES", "EXPORT", "LOW"])
+def test_listed_ciphers_that_the_library_lacks(each_binary: nginx.Binary, ciphers: str) -> None:
+    """`weak-tls` says of ciphers that this library has none of them only that they are listed."""
+    (diagnostic,) = found("weak-tls", f"ssl_ciphers {ciphers};\n", "http")
+    assert diagnostic.severity == Severity.INFO
+    with pytest.raises(InputError, match="no cipher match"), _tls_server(each_binary, f"ssl_ciphers {ciphers};"):
+        pass
+
+
+@pytest.mark.parametrize(("ciphers", "is_taken"), [("aNULL", False), ("aNULL:@SECLEVEL=0", True)])
+def test_anonymous_clients_need_level_0(each_binary: nginx.Binary, ciphers: str, *, is_taken: bool) -> None:
+    """`weak-tls` warns of ciphers that nginx accepts, and only lists those that the security level forbids."""
+    (diagnostic,) = found("weak-tls", f"ssl_ciphers {ciphers};\n", "http")
+    assert (diagnostic.severity == Severity.WARNING) == is_taken
+    context = _client("aNULL:@SECLEVEL=0")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with _tls_server(each_binary, f"ssl_ciphers {ciphers};") as instance:
+        assert _shakes_hands(instance, context) == is_taken
+
+
 def _speaks(binary: nginx.Binary, http: str, version: str) -> bool:
     """Whether a server with TLS takes a client that speaks one version only."""
-    text = f"{http}ssl_ciphers DEFAULT@SECLEVEL=0;\nserver {{ listen unix:tls ssl; ssl_certificate cert.pem;\n"
-    text += "ssl_certificate_key key.pem; return 200 ok; }"
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_ciphers("DEFAULT@SECLEVEL=0")
+    context = _client("DEFAULT@SECLEVEL=0")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # that is what the test is about
         context.minimum_version = context.maximum_version = ssl.TLSVersion[version.replace(".", "_")]
-    with (
-        nginx.Instance(binary, servers=[b""], http=text.encode(), files=certificate()) as instance,
-        socket.socket(socket.AF_UNIX) as connection,
-    ):
+    with _tls_server(binary, f"{http}ssl_ciphers DEFAULT@SECLEVEL=0;") as instance:
+        return _shakes_hands(instance, context)
+
+
+def _client(ciphers: str) -> ssl.SSLContext:
+    """A client that trusts every certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_ciphers(ciphers)
+    return context
+
+
+def _tls_server(binary: nginx.Binary, http: str) -> nginx.Instance:
+    """A server with TLS at the socket `tls`."""
+    pair = "ssl_certificate cert.pem; ssl_certificate_key key.pem;"
+    text = f"{http}\nserver {{ listen unix:tls ssl; {pair} return 200; }}"
+    return nginx.Instance(binary, servers=[b""], http=text.encode(), files=certificate())
+
+
+def _shakes_hands(instance: nginx.Instance, context: ssl.SSLContext) -> bool:
+    with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(instance.prefix / "tls"))
         try:
             context.wrap_socket(connection).close()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -18,6 +20,7 @@ from tests.support import PATIENCE, ROOT
 _SCRIPT = """
 import os, signal, subprocess, sys
 from pathlib import Path
+from types import ModuleType
 from {module} import start
 child = start(["sleep", "600"], cwd=Path("/"), output=subprocess.DEVNULL)
 while Path(f"/proc/{{child.pid}}/comm").read_text() != "sleep\\n":
@@ -47,6 +50,29 @@ def test_a_command_of_another_process_is_not_run(tmp_path: Path, monkeypatch: py
     started = starting.start(["touch", "ran"], cwd=tmp_path, output=subprocess.DEVNULL)
     assert started.wait(PATIENCE) == 1
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("limit", [None, 7, 64, 10**9, resource.RLIM_INFINITY])
+def test_both_limit_open_files(limit: int | None, tmp_path: Path) -> None:
+    """The soft limit is the one that is asked for, at most the hard one."""
+    limits = []
+    for module in (process, starting):
+        with module.start(
+            ["sh", "-c", "ulimit -Sn; ulimit -Hn"], cwd=tmp_path, output=subprocess.PIPE, open_files=limit
+        ) as started:
+            limits.append(started.communicate(timeout=PATIENCE)[0].split())
+    soft, hard = limits[0]
+    assert limits[1] == [soft, hard]
+    assert soft in {None: {b"%d" % resource.getrlimit(resource.RLIMIT_NOFILE)[0]}, 7: {b"7"}, 64: {b"64"}}.get(
+        limit, {hard}
+    )
+
+
+@pytest.mark.parametrize("module", [process, starting], ids=["process", "starting"])
+def test_a_command_that_is_missing(module: ModuleType, tmp_path: Path) -> None:
+    """A command that cannot be run is an error of the system, not an exit status."""
+    with pytest.raises(FileNotFoundError):
+        module.start(["/nowhere/nginx"], cwd=tmp_path, output=subprocess.DEVNULL)
 
 
 def _runs(pid: int) -> bool:

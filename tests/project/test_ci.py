@@ -228,7 +228,12 @@ def test_the_variables_of_the_gitlab_job_are_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "name"), [("vendor.github-actions", "action.yml"), ("vendor.gitlab-ci", "docs/gitlab-ci.yml")]
+    ("schema", "name"),
+    [
+        ("vendor.github-actions", "action.yml"),
+        ("vendor.github-workflows", ".github/workflows/release.yml"),
+        ("vendor.gitlab-ci", "docs/gitlab-ci.yml"),
+    ],
 )
 def test_the_schema_holds(schema: str, name: str) -> None:
     """The files are what the published schemas of GitHub and GitLab ask for."""
@@ -244,6 +249,8 @@ def scripts() -> Iterator[tuple[str, str, str]]:
             yield name, step["shell"], step["run"]
     yield "GitLab", "sh", "\n".join(GITLAB["before_script"] + GITLAB["script"])
     yield "demo.sh", "sh", (ROOT / "docs" / "demo.sh").read_text()
+    for name in ("cargo-zig", "image/collect"):
+        yield name, "sh", (ROOT / "release" / name).read_text()
     for name in ("run", "install-packages"):
         text = (ROOT / ".ci" / name).read_text()
         yield name, "bash" if "bash" in text.partition("\n")[0] else "sh", text
@@ -280,6 +287,14 @@ def test_actionlint_finds_nothing(tmp_path: Path) -> None:
     workflow.write_text(yaml.safe_dump({"name": "CI", "on": "pull_request", "jobs": {"nginx": job}}))
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     done = subprocess.run(["actionlint"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("actionlint") is None, reason="no actionlint: install it to check a workflow")
+def test_actionlint_finds_nothing_in_the_release() -> None:
+    """The workflow that publishes is sound."""
+    workflow = str(ROOT / ".github" / "workflows" / "release.yml")
+    done = subprocess.run(["actionlint", workflow], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

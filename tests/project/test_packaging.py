@@ -1,8 +1,11 @@
-"""The published packages: the source distribution, its wheel, and the cost of an import."""
+"""The published packages: the source distribution, its wheel, the image, and the cost of an import."""
 
 from __future__ import annotations
 
+import json
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +15,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
+from nginxopt.bench.runner.engine import Engine
+from release import complete, crates
+from release import wheel as wheels
 from tests.support import BUILD_FAST, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -21,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 # Always the same place, so that cargo compiles again only what has changed.
 BUILD = ROOT / "build" / "packaging"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+INFO = f"nginxopt-{PROJECT['project']['version']}.dist-info"
 
 
 def build(what: str, source: Path) -> Path:
@@ -48,9 +57,42 @@ def sdist() -> Path:
 
 
 @pytest.fixture(scope="module")
-def wheel(sdist: Path) -> set[str]:
-    """The names in the wheel that is built from the source distribution."""
-    return set(zipfile.ZipFile(build("wheel", sdist)).namelist())
+def built(sdist: Path) -> Path:
+    """The wheel for old systems that is built from the source distribution."""
+    out = BUILD / "wheel"
+    shutil.rmtree(out, ignore_errors=True)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in BUILD_FAST.items():
+            patch.setenv(name, value)
+        return wheels.build(out, f"{platform.machine()}-unknown-linux-gnu", sdist)
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> set[str]:
+    """The names in the wheel."""
+    return set(zipfile.ZipFile(built).namelist())
+
+
+@pytest.fixture(scope="module")
+def house(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder `dist` with the wheel and those that it needs, in one to build an image from."""
+    folder = tmp_path_factory.mktemp("image")
+    shutil.copytree(ROOT / "release", folder / "release")
+    (folder / "dist").mkdir()
+    shutil.copy(built, folder / "dist")
+    download = [
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--only-binary=:all:",
+        "--dest",
+        str(folder / "dist"),
+    ]
+    command = [sys.executable, "-m", "pip", *download, *PROJECT["project"]["dependencies"]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no package index: {done.stderr.strip().splitlines()[-1]}")
+    return folder
 
 
 def test_the_sdist_holds_all_sources(sdist: Path) -> None:
@@ -71,8 +113,80 @@ def test_the_wheel_holds_the_package(wheel: set[str]) -> None:
 def test_the_wheel_holds_nothing_else(wheel: set[str]) -> None:
     """No second top-level package and no Rust source is installed."""
     top = {name.split("/")[0] for name in wheel}
-    assert top == {"nginxopt", f"nginxopt-{PROJECT['project']['version']}.dist-info"}
+    distribution = f"nginxopt-{PROJECT['project']['version']}"
+    assert top == {"nginxopt", f"{distribution}.dist-info", f"{distribution}.data"}
+    installed = {Path(name).name for name in wheel if name.startswith(f"{distribution}.data/data/share/")}
+    assert installed == {Path(name).name for name in tracked("docs/man", "docs/completions")}
+    assert not [name for name in wheel if ".data/" in name and ".data/data/share/" not in name]
     assert [name for name in wheel if name.endswith((".rs", ".toml", ".pyc"))] == []
+
+
+def test_the_wheel_runs_on_old_systems(built: Path) -> None:
+    """It needs no C library later than glibc 2.17, which auditwheel has read from the extension, and Python 3.11."""
+    assert re.fullmatch(r"nginxopt-[0-9.]+-cp311-abi3-(?:manylinux\S*\.)?manylinux_2_17_\w+\.whl", built.name)
+
+
+def test_the_wheel_has_the_licences(built: Path) -> None:
+    """Every crate and library that is linked in has its licence there, PCRE2's among them."""
+    with zipfile.ZipFile(built) as archive:
+        text = archive.read(f"{INFO}/licenses/THIRD-PARTY.txt").decode()
+    for part in crates.linked(ROOT, complete.host()):
+        assert f"\n{part.name} {part.version}".rstrip() in text
+        assert all(license_ in text for license_ in part.texts)
+    assert "University of Cambridge" in text
+    assert "Zoltan Herczeg" in text
+
+
+def test_the_wheel_has_a_bill_of_materials(built: Path) -> None:
+    """CycloneDX 1.6, valid by its schema, with all crates that the lock file knows and that are linked in."""
+    with zipfile.ZipFile(built) as archive:
+        text = archive.read(f"{INFO}/sboms/nginxopt.cdx.json").decode()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    listed = {part["name"] for part in json.loads(text)["components"]}
+    assert {"PCRE2", "SLJIT", "Rust standard library", "regex-automata", "pyo3", "pcre2-sys"} <= listed
+    assert not {"proptest", "cc", "syn"} & listed, "tools that build it are not in it"
+
+
+def test_a_bare_python_needs_no_compiler(house: Path, tmp_path: Path) -> None:
+    """Installed into an empty environment, with neither cargo nor cc on PATH, it lints, compiles and proves."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
+    python, environment = tmp_path / "venv/bin/python", {"PATH": str(tmp_path / "venv/bin"), "HOME": str(tmp_path)}
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(python), "install", "--quiet"]
+    subprocess.run([*pip, "--no-index", "--find-links", str(house / "dist"), "nginxopt"], check=True)
+
+    def run(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [tmp_path / "venv/bin/nginxopt", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path)
+
+    assert run("--version").stdout == f"nginxopt {PROJECT['project']['version']}\n"
+    linted = run("lint", ROOT / "fixtures/slow-site/nginx.conf")
+    assert (linted.returncode, linted.stderr) == (1, "")
+    rules = tmp_path / "rules.conf"
+    rules.write_text("".join(f"rewrite ^/a{number}$ /b{number} permanent;\n" for number in range(9)))
+    compiled = run("rewrite-to-map", "rules.conf", "--context", "server")
+    assert compiled.returncode == 0, compiled.stderr
+    assert "; now 0\n" in compiled.stderr, "all moved, which only happens once it is proved"
+    assert "\nmap $uri " in compiled.stdout
+
+
+@pytest.mark.docker
+def test_the_image(house: Path, engine: Engine, base_image: str) -> None:
+    """The image is below 120 MB, runs as nobody in particular, has no shell, and asks its nginx without a network."""
+    tag = "nginxopt-image-test"
+    file = ["--file", str(house / "release/image/Dockerfile")]
+    arguments = ["--build-arg", f"BASE={base_image}", "--build-arg", "PIP_NO_INDEX=1", "--network", "host"]
+    made = engine.run("build", *file, *arguments, "--tag", tag, str(house), seconds=900)
+    assert made.status == 0, made.last()
+    said = engine.run("image", "inspect", "--format", "{{.Size}} {{.Config.User}}", tag).output.decode().split()
+    assert int(said[0]) < 120_000_000
+    assert said[1] == "65532:65532"
+    site = f"{ROOT / 'fixtures/slow-site'}:/work:ro"
+    linted = engine.run("run", "--rm", "--network", "none", "--volume", site, tag, "lint", "nginx.conf", "--nginx")
+    assert linted.status == 1
+    assert b"(for nginx 1." in linted.output
+    traced = ["trace", "nginx.conf", "http://shop.example.com:8080/chat/7", "--nginx"]
+    assert engine.run("run", "--rm", "--network", "none", "--volume", site, tag, *traced).status == 0
+    assert engine.run("run", "--rm", "--entrypoint", "/bin/sh", tag, "-c", "true").status != 0
 
 
 @pytest.mark.parametrize("statement", ["import nginxopt", "import nginxopt.rewrite", "import nginxopt.errors"])

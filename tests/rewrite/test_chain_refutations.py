@@ -17,6 +17,12 @@ from nginxopt.text import apply
 WHOLE = "events {{}}\nhttp {{\nserver {{\n{reads}set $before 1;\n{chain}set $behind 1;\n}}\n}}\n"
 FEW = "".join(f"if ($uri ~ ^/{number}) {{ return {401 if number % 2 else 403}; }}\n" for number in range(8))
 MANY = "".join(f"if ($uri ~ ^/{number}) {{ return 30{number % 2 + 1} /{number}; }}\n" for number in range(8))
+SETS = "".join(f"if ($uri ~ ^/.*{number}) {{ set $bad {number % 2 or number}; }}\n" for number in range(8))
+FEW_SETS = "".join(f"if ($uri ~ ^/.*{number}) {{ set $bad {number % 2}; }}\n" for number in range(8))
+REWRITES = "".join(
+    f"if ($uri ~ ^/.*{number}) {{ rewrite ^ {'/even?a=1 last' if number % 2 else 'https://odd.test'}; }}\n"
+    for number in range(8)
+)
 READS = "add_header X-1 $1;\n"
 
 
@@ -84,10 +90,26 @@ FAULTS = (
     Fault("A row is gone.", b'    "/3" "4";\n', b"", NUMBER),
     Fault("A hit keeps what the look-up captures.", b"    " + CLEAR, b"", "$1 to $9 may be kept", FEW, READS),
     Fault("A miss keeps it.", b"did.\n" + CLEAR, b"did.\n", "$1 to $9 may be kept", FEW, READS),
+    Fault("A variable is another.", b"set $bad ", b"set $bed ", "is returned no more", FEW_SETS),
+    Fault("A value is another.", b"set $bad 1", b"set $bad 2", "is returned no more", FEW_SETS),
+    Fault("A value is gone.", b"set $bad 1", b'set $bad ""', "is returned no more", FEW_SETS),
+    Fault("A set is a return.", b"set $bad 1", b"return 403", "is returned no more", FEW_SETS),
+    Fault("A number sets twice.", b"_answer = 2)", b"_answer = 1)", "two answers", FEW_SETS),
+    Fault("A number is not set.", b"    set $bad 1;\n", b"", "is returned no more", FEW_SETS),
+    Fault("A number sets and does more.", b"set $bad 1;", b"set $bad 1; break;", "is returned no more", FEW_SETS),
+    Fault("A value in a map is another.", b"    2 1;\n    3 2;", b"    2 1;\n    3 3;", "is returned no more", SETS),
+    Fault("A class sets twice.", b"_class = 1)", b"_answer = 1) { set $bad 1; }\nif ($m_c1_class = 1)", "two a", SETS),
+    Fault("A miss keeps captures behind a set.", b"did.\n" + CLEAR, b"did.\n", "may be kept", FEW_SETS, READS),
+    Fault("A target is another.", b"/even?a=1", b"/even?a=2", "is returned no more", REWRITES),
+    Fault("A target has no arguments.", b"/even?a=1", b"/even", "is returned no more", REWRITES),
+    Fault("A flag is another.", b"a=1 last", b"a=1 break", "is returned no more", REWRITES),
+    Fault("A flag is gone.", b"a=1 last", b"a=1", "is returned no more", REWRITES),
+    Fault("A pattern does not match each URI.", b"rewrite ^ /even", b"rewrite ^/a /even", "no more", REWRITES),
+    Fault("A redirect is one inside.", b"https://odd.test", b"/odd", "is returned no more", REWRITES),
 )
 
 
-@pytest.mark.parametrize("chain", [FEW, MANY], ids=["few answers", "many answers"])
+@pytest.mark.parametrize("chain", [FEW, MANY, FEW_SETS, SETS, REWRITES])
 @pytest.mark.parametrize("reads", ["", READS], ids=["captures unread", "captures read"])
 def test_the_look_up_without_a_fault(chain: str, reads: str) -> None:
     """The emissions that the faults are put into are proved."""
@@ -112,7 +134,10 @@ def test_a_fault_is_refuted(fault: Fault) -> None:
 
 FORGED = {
     "one does more": ("return 403; }", "set $x 1; return 403; }", "does something else"),
-    "one sets a variable": ("return 403; }", "set $x 1; }", "does something else"),
+    "one sets a variable": ("return 403; }", "set $x 1; }", "set several variables, or only some do"),
+    "one rewrites some URIs": ("return 403; }", "rewrite ^/a /b last; }", "does something else"),
+    "one rewrites and goes on": ("return 403; }", "rewrite ^ /b; }", "does something else"),
+    "one rewrites to a capture": ("return 403; }", "rewrite ^ /$1 last; }", "is not stable"),
     "one is a comparison that is negated": ("$uri ~ ^/4", "$uri !~ ^/4", "does something else"),
     "one compares another variable": ("$uri ~ ^/4", "$args ~ ^/4", "several variables"),
     "one may give up": ("^/4", "^/4(a+)+$", "PCRE may give up"),
@@ -147,6 +172,61 @@ def test_a_chain_whose_groups_are_read_is_refuted() -> None:
         refutation = _moved(compiled(FEW, READS), config)
         assert refutation is not None
         assert "leaves captures" in refutation.what
+
+
+FORGED_SETS = {
+    "they set another variable of nginx": ("$bad", "$args", "may have other values"),
+    "they set a limit, which nginx checks": ("$bad", "$limit_rate", "may have other values"),
+    "they set what a map defines": ("$bad", "$mapped", "may have other values"),
+    "they set a header": ("$bad", "$http_x", "may have other values"),
+    "they compare what they set": ("$uri", "$bad", "may depend on what is set"),
+    "they compare what a map makes of it": ("$uri", "$of_bad", "may depend on what is set"),
+    "they compare what was set": ("$uri", "$before", "may depend on what is set"),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED_SETS)
+def test_a_forged_look_up_of_sets_is_refuted(forged: str) -> None:
+    """Conditions on what is set, and sets of what has other values, are not proved, whoever moves them."""
+    old, new, what = FORGED_SETS[forged]
+    maps = "map $host $mapped { a b; }\nmap $bad $of_bad { volatile; 0 /1; 1 /2; }\n"
+    with_maps = WHOLE.replace("http {{\n", "http {{\n" + maps.replace("{", "{{").replace("}", "}}"))
+    config = load_text(with_maps.format(chain=FEW_SETS.replace(old, new), reads="").encode())
+    assert plan(config, Options(groups=True)).chains.reasons() == {"set-variable": 8}
+    right = load_text(with_maps.format(chain=FEW_SETS, reads="").encode())
+    refutation = _moved(emit(plan(right, Options(name="m", groups=True))), config)
+    assert refutation is not None
+    assert what in refutation.what
+
+
+def test_one_of_several_sets_is_of_another_variable() -> None:
+    """Conditions that set two variables are not one chain, for the planner and for the proof."""
+    config = load_text(WHOLE.format(chain=FEW_SETS.replace("$bad 0", "$bed 0", 1), reads="").encode())
+    assert plan(config, Options(groups=True)).chains.conditions == 0
+    refutation = _moved(compiled(FEW_SETS), config)
+    assert refutation is not None
+    assert "set several variables" in refutation.what
+
+
+@pytest.mark.parametrize("chain", [FEW_SETS, SETS])
+def test_the_first_of_several_sets_does_not_decide(chain: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look-up of the first true condition that sets a variable is refuted, with a URI on which they differ."""
+    monkeypatch.setattr(Sequence, "by_precedence", property(lambda chain: chain.conditions))
+    wrong = compiled(chain)
+    refutation = proof(wrong, text_of(wrong), wrong.trees)
+    assert refutation is not None
+    assert NUMBER in refutation.what
+    assert refutation.counterexample is not None
+
+
+@pytest.mark.parametrize("chain", [FEW, REWRITES])
+def test_the_last_of_several_returns_does_not_decide(chain: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look-up of the last true condition that ends the script is refuted, where two can be true."""
+    monkeypatch.setattr(Sequence, "by_precedence", property(lambda chain: chain.conditions[::-1]))
+    wrong = compiled(chain.replace("^/", "^/.*") if chain is FEW else chain)
+    refutation = proof(wrong, text_of(wrong), wrong.trees)
+    assert refutation is not None
+    assert NUMBER in refutation.what
 
 
 def _moved(alike: Emission, config: Config) -> PartRefutation[CompiledChain] | None:

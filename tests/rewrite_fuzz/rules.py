@@ -159,13 +159,35 @@ RETURNS = (
 )  # fmt: skip
 
 
+REWRITES = (
+    b"^ /new last", b"^ /b?x=1 break", b".* https://ex.test$request_uri? permanent", b"^ $scheme://$host/x",
+    b"^.* /a/old?y=$arg_x redirect", b"^ https://ex.test", b"^ /new? last", b"^ /$mapped last", b"^(.*)$ /n$1 last",
+    b"^ /goes/on",
+)  # fmt: skip
+SETS = (b"1", b"2", b"3", b'""', b'"$uri $args"', b"$host", b"$arg_x", b"$mapped", b"$sv", b"$request_id", b'"$1"')
+SET = (b"$seen", b"$seen", b"$seen", b"$seen", b"$SEEN", b"$sv", b"$args", b"$limit_rate")
+
+
+def statements(scope: Scope) -> list[bytes]:
+    """Return what the conditions of a chain do: all return, some of them rewrite, or all set one variable."""
+    draw = scope.draw
+    kind = draw.choices(("return", "rewrite", "set"), (5, 3, 4))[0]
+    scope.features.add(f"chain of ifs that {kind} ({scope.level})")
+    if kind == "set":
+        name, values = draw.choice(SET), draw.sample(SETS, draw.choice((1, 2, 3, 6)))
+        return [b"set %s %s" % (name, value) for value in values]
+    returns = [b"return " + answer for answer in draw.sample(RETURNS, draw.choice((1, 3, 8, 15)))]
+    rewrites = [b"rewrite " + rule for rule in draw.sample(REWRITES, draw.choice((1, 2, 5)))]
+    return returns if kind == "return" else returns[:3] + rewrites
+
+
 def chain(scope: Scope) -> list[Node]:
-    """Return conditions on one variable that return, and among them perhaps one that does something else."""
+    """Return conditions on one variable with a statement, and among them perhaps one that does something else."""
     draw = scope.draw
     variable = draw.choice(COMPARED)
     is_path = variable in (b"$uri", b"$request_uri")
     makers = (INFINITE, KINDS) if draw.random() < 0.5 else (INFINITE,)
-    returns = draw.sample(RETURNS, draw.choice((1, 3, 8, 15)))
+    done = statements(scope)
     scope.features.add(f"chain of ifs on {variable.decode()} ({scope.level})")
     nodes = []
     for _ in range(draw.choice((5, 8, 9, 16))):
@@ -178,15 +200,15 @@ def chain(scope: Scope) -> list[Node]:
             compared = draw.choice(
                 (b"1", b"A", b"a", b"ab", b"x", b"bee", b"", b"^$", b"2", b"test", b"y.x", b"b$", b"(a|b)")
             )
-        answer = (
-            draw.choice((*returns, *returns, b"301 /$1"))
-            if scope.captures and draw.random() < 0.1
-            else draw.choice(returns)
-        )
-        body = [Node(b"return " + answer)]
+        statement = draw.choice(done)
+        if scope.captures and draw.random() < 0.03:
+            statement = b"return 301 /$1"
+        body = [Node(statement)]
         if draw.random() < 0.02:
             body = [Node(b"set $seen chained")]
         nodes.append(Node(b"if (%s %s %s)" % (variable, operator, token(draw, compared)), body))
+    if done[0].startswith(b"set ") and draw.random() < 0.8:
+        nodes.append(Node(b'add_header X-Seen "[$seen]" always'))
     return nodes
 
 

@@ -15,7 +15,8 @@ from nginxopt.rewrite.maps.subjects import examples, variants
 from nginxopt.system.nginx import Binary
 from nginxopt.text import encode
 
-_OTHERWISE = b'\nlocation / { return 200 "no condition is true"; }'
+_OTHERWISE = b'\nlocation / { return 200 "$uri$is_args$args, and %s is set"; }'
+"""What is returned where no condition ends the script: the new URI, or what they set."""
 
 
 def differential(compiled: CompiledChain, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
@@ -36,5 +37,6 @@ def differential(compiled: CompiledChain, *, sizes: bytes, binary: Binary, limit
         for condition in conditions
     )
     values = variants([b"", *chain.from_iterable(known), *(key for keys in compiled.native.keys for key in keys)])
-    sides = Side(b"", before + _OTHERWISE), Side(maps, after + _OTHERWISE)
+    otherwise = _OTHERWISE % encode(conditions[0].assigned or "nothing")
+    sides = Side(b"", before + otherwise), Side(maps, after + otherwise)
     return compare_sides(*sides, map(send, values), path, binary, limits)

@@ -12,7 +12,7 @@ from itertools import groupby
 from nginxopt import _native
 from nginxopt.config import Comment, Config, File, layout
 from nginxopt.rewrite import captures, names
-from nginxopt.rewrite.chains.reading import FEWEST, Condition, Sequence, read
+from nginxopt.rewrite.chains.reading import FEWEST, Answer, Condition, Sequence, read
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.stability import Definitions, definitions
 from nginxopt.rewrite.patterns import check_compiles
@@ -21,6 +21,7 @@ from nginxopt.text import encode
 REASONS = {
     "unstable-variable": "its variable is unknown, or may change before it is evaluated again",
     "unstable-text": "it returns a variable that is unknown, or may change before it is evaluated again",
+    "set-variable": "what it sets may be nginx's or a map's, or what it reads may depend on what is set",
     "captures-returned": "it returns a capture, which only its own pattern sets",
     "captures-read": "its groups may be read later, and only its own pattern sets them",
     "captures-kept": "it leaves earlier captures in place, which may be read later",
@@ -63,18 +64,18 @@ class CompiledChain:
         return root(self.stem)
 
     @cached_property
-    def answers(self) -> list[tuple[str, str | None]]:
-        """What is returned, each once; the numbers count from 1."""
+    def answers(self) -> list[Answer]:
+        """What the conditions do, each once; the numbers count from 1."""
         return _answers(self.chain)
 
     @cached_property
-    def classes(self) -> list[tuple[str, bool]]:
-        """The codes, with and without text."""
-        return list(dict.fromkeys((code, text is not None) for code, text in self.answers))
+    def classes(self) -> list[tuple[tuple[str, ...], bool]]:
+        """The statements, with and without text."""
+        return list(dict.fromkeys((words, text is not None) for words, text in self.answers))
 
     @property
     def has_classes(self) -> bool:
-        """Whether maps tell the code and the text of an answer."""
+        """Whether maps tell the statement and the text of an answer."""
         return len(self.answers) > max(_FEW_ANSWERS, len(self.classes))
 
     @property
@@ -199,10 +200,14 @@ def _reasons(condition: Condition, defined: Definitions, *, captures_matter: boo
         yield "comment-inside"
     if not defined.is_stable(condition.variable):
         yield "unstable-variable"
-    if condition.text is not None and _CAPTURE.search(condition.text):
+    if _CAPTURE.search(condition.evaluated):
         yield "captures-returned"
-    if condition.text is not None and not defined.is_stable(condition.text):
+    if not defined.is_stable(condition.evaluated):
         yield "unstable-text"
+    if condition.assigned is not None and not (
+        defined.is_only_kept(condition.assigned[1:]) and defined.is_own(condition.variable + " " + condition.evaluated)
+    ):
+        yield "set-variable"
     if condition.operator == "=":
         if "$" in condition.value:
             yield "variable-value"
@@ -220,7 +225,7 @@ def _reasons(condition: Condition, defined: Definitions, *, captures_matter: boo
         yield "named-group"
     if groups and captures_matter:
         yield "captures-read"
-    words = [condition.text or "", f"~*{condition.pattern.decode('utf-8', 'surrogateescape')}"]
+    words = [*condition.words, condition.text or "", f"~*{condition.pattern.decode('utf-8', 'surrogateescape')}"]
     if any(len(encode(layout.quoted(word))) > _LONGEST for word in words):
         yield "long-token"
 
@@ -239,18 +244,19 @@ def root(stem: str) -> str:
     return f"{stem}_pattern"
 
 
-def _answers(chain: Sequence) -> list[tuple[str, str | None]]:
+def _answers(chain: Sequence) -> list[Answer]:
     return list(dict.fromkeys(condition.answer for condition in chain.conditions))
 
 
 def _compile(chain: Sequence, stem: str, *, clears: bool) -> CompiledChain | str:
     """Return a chain as a look-up, or the reason for which it stays."""
     numbers = {answer: number for number, answer in enumerate(_answers(chain), 1)}
-    first = _first(list(chain.conditions), b"")
+    conditions = chain.by_precedence
+    first = _first(list(conditions), b"")
     if first is None:
         return "unread-pattern"
-    rows = [(row_of(condition), numbers[condition.answer]) for condition in chain.conditions]
-    of_empty = numbers[chain.conditions[first - 1].answer] if first else None
+    rows = [(row_of(condition), numbers[condition.answer]) for condition in conditions]
+    of_empty = numbers[conditions[first - 1].answer] if first else None
     block = text_of_map(chain.conditions[0].variable, root(stem), rows, of_empty)
     try:
         native = _native.compile_map(block, stem=f"{names.short(stem)}_p_")

@@ -1,14 +1,20 @@
 """The proof that look-ups answer every request as the chains of `if`s that they replace.
 
 *Lemma.* Let the conditions C1..Cn of a chain compare one variable v, whose value stays the same meanwhile, and let each
-return something and nothing else. Let `$pattern` be, for each value of v, the number of what the first true condition
-returns, or empty if none is true. Then `set $answer $pattern;` and `if`s that return the answer of each number do what
-the chain does. *Proof.* A true condition ends the script, so the first true one decides. If none is true, no number
-equals the empty string, and the script goes on behind the `if`s.
+do one thing that ends the script: `return`, or a `rewrite` of any URI with a flag. Let `$pattern` be, for each value of
+v, the number of what the first true condition does, or empty if none is true. Then `set $answer $pattern;` and `if`s
+that do what each number says do what the chain does. *Proof.* A true condition ends the script, so the first true one
+decides. If none is true, no number equals the empty string, and the script goes on behind the `if`s.
+
+*Lemma.* The same holds if each condition sets one variable w, the same, and `$pattern` is the number of what the last
+true condition does, provided that neither v nor a value depends on w, that w has no other values than it is set to, and
+that each number is compared once. *Proof.* All true conditions set w, and nothing reads it between them; so behind the
+chain it has the value of the last, or is as it was if none is true. All values are nginx's own variables, which are the
+same when the last true condition is evaluated and when the look-up is.
 
 The rest is captures: each condition with a pattern leaves `$1` to `$9` empty where it is false, and where it is true,
 if its pattern has no groups. So do the statements that replace the chain, unless nothing reads captures. A true `if` in
-a location replaces its configuration by that of the `if`, which holds nothing but `return` in both texts.
+a location replaces its configuration by that of the `if`, which holds nothing but such statements in both texts.
 
 What `$pattern` is, is proved as any map with patterns is (`rust/src/prove_map`), against a map with the conditions as
 rows. The texts are read again; nothing else in them may differ.
@@ -25,7 +31,7 @@ from nginxopt.config import Block, Config, Directive, File, layout, load_text, r
 from nginxopt.errors import InputError
 from nginxopt.rewrite import captures
 from nginxopt.rewrite.chains.planning import ChainsPlan, CompiledChain
-from nginxopt.rewrite.chains.reading import Condition, condition
+from nginxopt.rewrite.chains.reading import Answer, Condition, answer_of, condition
 from nginxopt.rewrite.maps import blocks
 from nginxopt.rewrite.maps.blocks import MapBlock
 from nginxopt.rewrite.maps.stability import Definitions, definitions
@@ -36,9 +42,6 @@ from nginxopt.text import encode
 _CLEAR = ("rewrite", "^a(?!)", "/")
 _GROUP = re.compile(rb"\(\?P?[<'](\w+)[>']")
 _CAPTURE = re.compile(r"\$\{?[0-9]")
-
-Answer = tuple[str, str | None]
-"""A status, and a text that is not empty."""
 
 
 class Unproved(Exception):  # noqa: N818 - a verdict, not a failure
@@ -120,12 +123,15 @@ def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
     conditions = [_condition(node, known) for node in originals]
     if len({each.variable for each in conditions}) != 1:
         raise Unproved("they compare several variables")
-    lookup = _Lookup.read(emitted, known)
+    if len({each.assigned for each in conditions}) != 1:
+        raise Unproved("they set several variables, or only some do")
+    is_last = conditions[0].assigned is not None
+    lookup = _Lookup.read(emitted, known, is_once=is_last)
     numbers: dict[Answer, list[int]] = {}
     for number, answer in lookup.answers.items():
         numbers.setdefault(answer, []).append(number)
     rows = []
-    for each in conditions:
+    for each in reversed(conditions) if is_last else conditions:
         if len(numbers.get(each.answer, ())) != 1:
             raise Unproved("what a condition returned is returned no more, or for two numbers")
         rows.append((each, numbers[each.answer][0]))
@@ -144,9 +150,14 @@ def _condition(node: Node, known: _Known) -> Condition:
     read = condition(node) if isinstance(node, Directive) else None
     if read is None:
         raise Unproved("one of them does something else")
-    texts = [read.variable, read.text or ""]
-    if _CAPTURE.search("".join(texts)) or not all(map(known.defined.is_stable, texts)):
+    texts = [read.variable, read.evaluated]
+    if _CAPTURE.search(" ".join(texts)) or not all(map(known.defined.is_stable, texts)):
         raise Unproved("its variable, or what it returns, is not stable")
+    if read.assigned is not None:
+        if not known.defined.is_only_kept(read.assigned[1:]):
+            raise Unproved("the variable that it sets may have other values")
+        if not all(map(known.defined.is_own, texts)):
+            raise Unproved("its variable, or its value, may depend on what is set")
     if read.operator == "=" and "$" in read.value:
         raise Unproved("a condition compares with a variable")
     facts = _native.pattern_facts(read.pattern)
@@ -160,15 +171,18 @@ def _condition(node: Node, known: _Known) -> Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """Statements that return the answer of a number: that of the map `root`; by number what is returned."""
+    """Statements that do what a number says: that of the map `root`; by number what is done."""
 
     root: bytes
     answers: Mapping[int, Answer]
     length: int
 
     @classmethod
-    def read(cls, emitted: list[Node], known: _Known) -> _Lookup:
-        """Read the statements: `set $answer $root;`, `if`s that return, and what leaves `$1` to `$9` empty."""
+    def read(cls, emitted: list[Node], known: _Known, *, is_once: bool) -> _Lookup:
+        """Read the statements: `set $answer $root;`, `if`s with a statement, and what leaves `$1` to `$9` empty.
+
+        With `is_once`, only one of the `if`s may be true.
+        """
         words = words_of(emitted[0]) if emitted else ()
         if len(words) != 3 or words[0] != "set" or not words[2].startswith("$"):
             raise Unproved("no `set` looks them up")
@@ -179,36 +193,39 @@ class _Lookup:
         groups = {group for block in known.maps.values() for group in _groups(block.text)}
         if answer[1:] in groups or not groups.isdisjoint(name.decode("latin-1") for name in known.maps):
             raise Unproved("a group sets the variable of a map")
-        returns = []
+        branches = []
         for node in emitted[1:]:
-            read = _returning(node, known)
-            if read is None:
+            branch = _branch(node, known)
+            if branch is None:
                 break
-            returns.append(read)
-        length = 1 + len(returns)
+            branches.append(branch)
+        length = 1 + len(branches)
         if known.captures_matter:
             if len(emitted) <= length or words_of(emitted[length]) != _CLEAR:
                 raise Unproved("$1 to $9 may be kept where no condition is true")
             length += 1
-        return cls(root, _answers(answer, returns, known), length)
+        return cls(root, _answers(answer, branches, known, is_once=is_once), length)
 
 
-def _returning(node: Node, known: _Known) -> tuple[str, str, list[str]] | None:
-    """Return an `if` that returns: what it compares, with what, and the words of the `return`."""
+_Branch = tuple[str, str, Answer]
+"""An `if` with one statement: the variable that it compares, with what, and what it does then."""
+
+
+def _branch(node: Node, known: _Known) -> _Branch | None:
+    """Read an `if` with a statement; None if it is something else."""
     if not isinstance(node, Directive) or node.name != "if" or len(node.args) != 3 or node.args[1] != "=":
         return None
-    inner = nodes_of(node.block) if node.block is not None else []
-    if known.captures_matter:
-        if not inner or words_of(inner[0]) != _CLEAR:
+    inner = [words_of(each) for each in nodes_of(node.block)] if node.block is not None else []
+    if known.captures_matter and inner and inner[-1][0] == "return":
+        if inner[0] != _CLEAR:
             return None
         inner = inner[1:]
-    if len(inner) != 1 or words_of(inner[0])[0] != "return":
-        return None
-    return str(node.args[0]), str(node.args[2]), [*words_of(inner[0])[1:]]
+    answer = answer_of(inner[0]) if len(inner) == 1 else None
+    return None if answer is None else (str(node.args[0]), str(node.args[2]), answer)
 
 
-def _answers(answer: str, returns: list[tuple[str, str, list[str]]], known: _Known) -> dict[int, Answer]:
-    """Return what is returned for each number: by the first `if` that compares it, or its class, with equal text."""
+def _answers(answer: str, branches: list[_Branch], known: _Known, *, is_once: bool) -> dict[int, Answer]:
+    """Return what is done for each number: by the first `if` that compares it, or its class, with equal text."""
     tables: dict[str, dict[str, str]] = {}
 
     def value(name: str, number: int) -> str:
@@ -218,25 +235,26 @@ def _answers(answer: str, returns: list[tuple[str, str, list[str]]], known: _Kno
             tables[name] = _table(known.maps.get(encode(name[1:])), answer)
         return tables[name].get(str(number), "")
 
-    compared = {number for name, number, _ in returns if name == answer}
-    for name, _, _ in returns:
+    compared = {number for name, number, _ in branches if name == answer}
+    for name, _, _ in branches:
         if name != answer:
             value(name, 0)
             compared |= tables[name].keys()
-    if any(not text for _, text, _ in returns) or not all(re.fullmatch("[1-9][0-9]*", text) for text in compared):
+    if any(not text for _, text, _ in branches) or not all(re.fullmatch("[1-9][0-9]*", text) for text in compared):
         raise Unproved("an `if` may be true where no condition is")
     found: dict[int, Answer] = {}
     for number in map(int, compared):
-        words = next((words for name, text, words in returns if value(name, number) == text), None)
-        if words is None:
+        done = [answer for name, text, answer in branches if value(name, number) == text]
+        if not done:
             raise Unproved("a number has no answer")
-        code, *texts = words
-        text = texts[0] if texts else None
+        if is_once and len(done) > 1:
+            raise Unproved("a number has two answers")
+        words, text = done[0]
         if text is not None and text.startswith("$") and encode(text[1:]) in known.maps:
             text = value(text, number)
             if not text:
                 raise Unproved("a text is empty")
-        found[number] = code, text
+        found[number] = words, text
     return found
 
 

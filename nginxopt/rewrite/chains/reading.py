@@ -1,6 +1,8 @@
-"""Finds chains of `if`s: each compares one variable, the same, and contains nothing but a `return`.
+"""Finds chains of `if`s: each compares one variable, the same, and contains one statement.
 
-nginx evaluates them in order, and the first true one ends the script (`ngx_http_script_return_code`).
+nginx evaluates them in order. A `return`, or a `rewrite` that matches any URI and has a flag, ends the script, so the
+first true one decides (`ngx_http_script_return_code`, `ngx_http_script_regex_end_code`). A `set` does not, so of those
+that set one variable the last true one decides.
 """
 
 from __future__ import annotations
@@ -20,6 +22,12 @@ _URL = ("http://", "https://", "$scheme")
 _OURS = re.compile(r"\$\w+_c[0-9]+_(?:answer|class)")
 """The variables by which an earlier compilation selects what to return."""
 _PLACES = frozenset(["server", "location"])
+_ANY = frozenset(["^", ".*", "^.*"])
+"""Patterns that match each URI, and on which PCRE does not give up."""
+_ENDING = frozenset(["last", "break", "redirect", "permanent"])
+
+Answer = tuple[tuple[str, ...], str | None]
+"""The words of a statement, without its text; and the text, if it is not empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +39,15 @@ class Condition:
         variable: What it compares, with its `$`.
         operator: `=`, `~` or `~*`.
         value: What the variable is compared with: a string, or a pattern.
-        code: The status that it returns.
-        text: The text or the URL that it returns; None without one, or with an empty one.
+        words: The words of its statement, without what it returns or sets a variable to.
+        text: The text or the URL that it returns, or the value of a variable; None without one, or with an empty one.
     """
 
     directive: Directive
     variable: str
     operator: str
     value: str
-    code: str
+    words: tuple[str, ...]
     text: str | None
 
     @property
@@ -50,17 +58,32 @@ class Condition:
         return (b"(?i)" if self.operator == "~*" else b"") + encode(self.value)
 
     @property
-    def answer(self) -> tuple[str, str | None]:
-        """What it returns."""
-        return self.code, self.text
+    def answer(self) -> Answer:
+        """What it does."""
+        return self.words, self.text
+
+    @property
+    def assigned(self) -> str | None:
+        """The variable that it sets, in lower case and with its `$`; None if it ends the script."""
+        return self.words[1].lower() if self.words[0] == "set" else None
+
+    @property
+    def evaluated(self) -> str:
+        """What it evaluates where it is true."""
+        return " ".join([*self.words[2:], self.text or ""])
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Conditions of a file on one variable, one behind the other."""
+    """Conditions of a file on one variable, one behind the other, that end the script or set one variable."""
 
     file: File
     conditions: tuple[Condition, ...]
+
+    @property
+    def by_precedence(self) -> tuple[Condition, ...]:
+        """The conditions in the order in which the first true one decides."""
+        return self.conditions if self.conditions[0].assigned is None else self.conditions[::-1]
 
 
 def read(config: Config, subject: Collection[File]) -> Iterator[Sequence]:
@@ -78,7 +101,7 @@ def _read(file: File, block: Block, *, takes_ifs: bool) -> Iterator[Sequence]:
         if isinstance(node, Comment):
             continue
         read = condition(node) if takes_ifs and isinstance(node, Directive) else None
-        if conditions and (read is None or read.variable != conditions[-1].variable):
+        if conditions and (read is None or not _go_together(read, conditions[-1])):
             yield from _whole(file, conditions)
             conditions = []
         if read is not None:
@@ -86,6 +109,10 @@ def _read(file: File, block: Block, *, takes_ifs: bool) -> Iterator[Sequence]:
         elif isinstance(node, Directive) and node.block is not None:
             yield from _read(file, node.block, takes_ifs=node.name in _PLACES)
     yield from _whole(file, conditions)
+
+
+def _go_together(condition: Condition, other: Condition) -> bool:
+    return (condition.variable, condition.assigned) == (other.variable, other.assigned)
 
 
 def _whole(file: File, conditions: list[Condition]) -> Iterator[Sequence]:
@@ -101,15 +128,25 @@ def condition(directive: Directive) -> Condition | None:
     if not _VARIABLE.fullmatch(variable) or _OURS.fullmatch(variable) or operator not in ("=", "~", "~*"):
         return None
     inner = [node for node in directive.block.nodes if not isinstance(node, Comment)]
-    if len(inner) != 1 or not isinstance(inner[0], Directive) or inner[0].name != "return":
+    if len(inner) != 1 or not isinstance(inner[0], Directive):
         return None
-    words = [str(word) for word in inner[0].args]
-    if len(words) == 1 and words[0].startswith(_URL):
-        words = ["302", *words]
-    if len(words) not in (1, 2) or not re.fullmatch("[0-9]{1,3}", words[0]):
-        return None
-    text = words[1] if len(words) == 2 and words[1] else None
-    return Condition(directive, variable, operator, value, words[0], text)
+    answer = answer_of((str(inner[0].name), *map(str, inner[0].args)))
+    return None if answer is None else Condition(directive, variable, operator, value, *answer)
+
+
+def answer_of(words: tuple[str, ...]) -> Answer | None:
+    """Return what a statement does; None if it may be in no chain."""
+    match words:
+        case ("return", url) if url.startswith(_URL):
+            return ("return", "302"), url
+        case ("return", code, *text) if re.fullmatch("[0-9]{1,3}", code) and len(text) <= 1:
+            return ("return", code), (text[0] if text else "") or None
+        case ("set", name, text) if re.fullmatch(r"\$\w+", name):
+            return ("set", name), text or None
+        case ("rewrite", pattern, target, *flags) if pattern in _ANY and len(flags) <= 1:
+            ends = flags[0] in _ENDING if flags else target.startswith(_URL)
+            return (words, None) if ends else None
+    return None
 
 
 def _escaped(byte: int) -> bytes:

@@ -29,7 +29,9 @@ def maps(compiled: CompiledChain) -> bytes:
 def _of_answers(compiled: CompiledChain) -> str:
     """Return the maps of the class and of the text of each answer."""
     answers = list(enumerate(compiled.answers, 1))
-    classes = [(number, str(_class(compiled, code, text))) for number, (code, text) in answers]
+    classes = [
+        (number, str(compiled.classes.index((words, text is not None)) + 1)) for number, (words, text) in answers
+    ]
     texts = [(number, layout.quoted(text)) for number, (_, text) in answers if text is not None]
     return _map(compiled, "class", classes) + _map(compiled, "text", texts)
 
@@ -38,10 +40,6 @@ def _map(compiled: CompiledChain, name: str, rows: Iterable[tuple[int, str]]) ->
     lines = [f"map ${compiled.rule} ${compiled.stem}_{name} {{", "    volatile;", '    default "";']
     lines += [f"    {number} {value};" for number, value in rows]
     return "\n".join(["", *lines, "}", ""])
-
-
-def _class(compiled: CompiledChain, code: str, text: str | None) -> int:
-    return compiled.classes.index((code, text is not None)) + 1
 
 
 def edits(compiled: Iterable[CompiledChain], maps_name: str) -> Mapping[File, list[Edit]]:
@@ -62,24 +60,29 @@ def _note(compiled: CompiledChain, maps_name: str) -> str:
 
 
 def statements(compiled: CompiledChain) -> Iterator[str]:
-    """Yield the lines that look up the answer and return it, in place of the `if`s."""
+    """Yield the lines that look up the answer and do what it says, in place of the `if`s."""
     yield f"set ${compiled.rule} ${compiled.root};"
-    for condition, answer in _returns(compiled):
+    for condition, words, text in _statements(compiled):
         yield f"if ({condition}) {{"
-        yield from [f"    {_CLEAR}"] if compiled.clears else []
-        yield f"    return {answer};"
+        # A `rewrite` sets captures by its own pattern, and what is behind a `set` is the end.
+        yield from [f"    {_CLEAR}"] if compiled.clears and words[0] == "return" else []
+        yield f"    {' '.join([*map(layout.quoted, words), *text])};"
         yield "}"
     if compiled.clears:
         yield "# Leaves $1 to $9 empty if no condition was true, as the conditions did."
         yield _CLEAR
 
 
-def _returns(compiled: CompiledChain) -> Iterator[tuple[str, str]]:
-    """Yield the conditions, and what they return."""
+def _statements(compiled: CompiledChain) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
+    """Yield the conditions, each with the words of its statement and its text."""
     if compiled.has_classes:
-        for number, (code, has_text) in enumerate(compiled.classes, 1):
-            text = f" ${compiled.stem}_text" if has_text else ""
-            yield f"${compiled.stem}_class = {number}", f"{code}{text}"
+        for number, (words, has_text) in enumerate(compiled.classes, 1):
+            text = [f"${compiled.stem}_text"] if has_text else _no_text(words)
+            yield f"${compiled.stem}_class = {number}", words, text
         return
-    for number, (code, answer) in enumerate(compiled.answers, 1):
-        yield f"${compiled.rule} = {number}", code if answer is None else f"{code} {layout.quoted(answer)}"
+    for number, (words, value) in enumerate(compiled.answers, 1):
+        yield f"${compiled.rule} = {number}", words, _no_text(words) if value is None else [layout.quoted(value)]
+
+
+def _no_text(words: tuple[str, ...]) -> list[str]:
+    return ['""'] if words[0] == "set" else []

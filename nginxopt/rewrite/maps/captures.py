@@ -129,7 +129,7 @@ class CaptureReadings:
         opener = scope.opener
         if opener is None or opener.name not in _VALUES or not opener.args or row.name == "include":
             return
-        names = frozenset(name for word in row.args for name in variables(word))
+        names = frozenset[str]().union(*map(variables, row.args))
         if not names:
             return
         self._evaluates.append((frozenset(variables(opener.args[-1])), names))

@@ -37,9 +37,21 @@ def _edits(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit
         yield change.source, change.edit
         return
     yield from _default(compiled, maps_name)
-    for row in compiled.map.patterns:
-        change = layout.delete(row)
+    for run in _runs(compiled.map.patterns):
+        change = layout.delete_all(run)
         yield change.source, change.edit
+
+
+def _runs(rows: Iterable[Directive]) -> Iterator[list[Directive]]:
+    """Divide rows into those that stand on lines of their own, one below the other, without comments."""
+    run: list[Directive] = []
+    for row in rows:
+        if run and not layout.is_next_line(run[-1], row):
+            yield run
+            run = []
+        run.append(row)
+    if run:
+        yield run
 
 
 def _default(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:

@@ -21,12 +21,12 @@ _GROUP = re.compile(r"\(\?P?[<'](\w+)[>']")
 
 def variables(text: str) -> set[str]:
     """Return the names of the variables in a value, in lower case: nginx ignores their case."""
-    return {(braced or bare).lower() for braced, bare in _VARIABLE.findall(text)}
+    return {(braced or bare).lower() for braced, bare in _VARIABLE.findall(text)} if "$" in text else set()
 
 
 def groups(pattern: str) -> set[str]:
     """Return the names of the groups of a pattern, in small letters: each is a variable (`ngx_http_regex_compile`)."""
-    return {name.lower() for name in _GROUP.findall(pattern)}
+    return {name.lower() for name in _GROUP.findall(pattern)} if "(?" in pattern else set()
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from nginxopt.config import Config, Directive, Scope
 from nginxopt.rewrite.maps.reading import groups, http_maps, variables
+from nginxopt.rewrite.unread import is_known
 
 _NAMES = """\
     ancient_browser args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests content_length
@@ -32,6 +33,10 @@ Left out are those of time ($msec, $request_time, $time_local, $date_gmt, $conne
 of the kernel and of all workers ($tcpinfo_rtt, $connections_active), of the file system ($realpath_root), and those
 that evaluate other directives ($document_root, $request_filename, $secure_link).
 """
+_OWN = _STABLE | {"http_cookie", "http_host", "http_referer", "http_user_agent", "http_via", "http_x_forwarded_for"}
+"""Those of them that no map or `set` may define anew, but for `$args`; and the headers for which that holds, too."""
+_OTHER_SETTABLE = frozenset(["limit_rate", "memcached_key"])
+"""The variables of nginx that a `set` may change, besides `$args` (`NGX_HTTP_VAR_CHANGEABLE`)."""
 _STABLE_PREFIXES = (
     "arg_", "cookie_", "geoip_", "http_", "proxy_protocol_tlv_", "sent_http_", "sent_trailer_", "upstream_cookie_",
     "upstream_http_", "upstream_trailer_",
@@ -63,10 +68,26 @@ class Definitions:
     in_rows: frozenset[str] = frozenset()
     in_patterns: frozenset[str] = frozenset()
     by_others: frozenset[str] = frozenset()
+    is_complete: bool = False
 
     def is_stable(self, value: str) -> bool:
         """Return whether a value with variables is the same each time it is evaluated for one look-up."""
         return all(self._is_stable(name, frozenset()) for name in variables(value))
+
+    def is_own(self, value: str) -> bool:
+        """Return whether all variables of a value are nginx's own, and a `set` of another variable changes none.
+
+        Text that is not read may define variables such as `$arg_x`.
+        """
+        defined = {*self.maps, *self.cached, *self.in_rows, *self.in_patterns, *self.by_others}
+        prefixes = _STABLE_PREFIXES if self.is_complete else ()
+        names = variables(value)
+        return names.isdisjoint(defined) and all(name in _OWN or name.startswith(prefixes) for name in names)
+
+    def is_only_kept(self, name: str) -> bool:
+        """Return whether a variable has no value but what it is set to: no map, group or module gives it one."""
+        elsewhere = {*self.maps, *self.in_rows, *self.in_patterns, *self.by_others, *_STABLE, *_OTHER_SETTABLE}
+        return name not in elsewhere and not name.startswith(_STABLE_PREFIXES)
 
     def _is_stable(self, name: str, above: frozenset[str]) -> bool:
         """Return whether a variable is, which those `above` are made of."""
@@ -101,9 +122,8 @@ def definitions(config: Config) -> Definitions:
         if scope.context[:1] != ("stream",) and scope.context[-1:] != ("map",):
             for kind, name in _defined(directive):
                 kinds[kind].add(name)
-    return Definitions(
-        maps, frozenset(kinds["cached"]), frozenset(in_rows), frozenset(kinds["patterns"]), frozenset(kinds["others"])
-    )
+    names = (frozenset(kinds["cached"]), frozenset(in_rows), frozenset(kinds["patterns"]), frozenset(kinds["others"]))
+    return Definitions(maps, *names, is_complete=is_known(config))
 
 
 _SETTERS = {"geo": -1, "split_clients": -1, "set": 0, "auth_request_set": 0}

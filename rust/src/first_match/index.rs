@@ -6,6 +6,10 @@ use hashbrown::HashMap;
 use super::TooManyLiterals;
 use super::requirement::{RequiredLiterals, Requirement};
 use super::trie::PrefixTrie;
+use crate::parallel;
+
+/// From so many literals on, the parts of an index are built at once.
+const MANY: usize = 4_096;
 
 /// An index over patterns by the literals that each of their matches contains, in lower case. So it also serves for all
 /// spellings of a subject, and few patterns differ only by the case of their literals.
@@ -48,13 +52,12 @@ impl Index {
             }
         }
         not_for_longer.sort_unstable();
-        Ok(Index {
-            always,
-            prefixes: PrefixTrie::new(prefixes),
-            literals: searcher(&literals).map_err(TooManyLiterals)?,
-            owners,
-            not_for_longer,
-        })
+        let (literals, prefixes) = if prefixes.len().min(literals.len()) < MANY {
+            (searcher(&literals), PrefixTrie::new(prefixes))
+        } else {
+            parallel::both(|| searcher(&literals), || PrefixTrie::new(prefixes))
+        };
+        Ok(Index { always, prefixes, literals: literals.map_err(TooManyLiterals)?, owners, not_for_longer })
     }
 
     /// The patterns below `limit` that may match some spelling of a subject, which is in lower case; ascending and

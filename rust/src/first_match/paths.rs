@@ -21,7 +21,7 @@ type State = Vec<(usize, u32)>;
 /// than `limit`, or unknown.
 pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
     let mut graph = Graph { nodes: vec![PatternNode::default()] };
-    let start = graph.add_ast(ast, 0)?;
+    let start = graph.add_items(behind_bytes(ast), 0)?;
     let closures = graph.closures(start)?;
     let bytes = graph.distinct_bytes()?;
     let mut most = closures[start].calls;
@@ -30,8 +30,8 @@ pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
     let mut left = vec![first];
     let mut visits = 0;
     while let Some(state) = left.pop() {
-        for byte in &bytes {
-            let (next, calls) = graph.step(&state, *byte, &closures);
+        for byte in graph.told_apart(&state, &bytes) {
+            let (next, calls) = graph.step(&state, byte, &closures);
             most = most.max(calls);
             visits += state.len() + next.len();
             if most > limit || visits > MOST_VISITS {
@@ -44,6 +44,13 @@ pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
         }
     }
     (most <= limit).then_some(most)
+}
+
+/// The items behind the single bytes that a pattern begins with, through which there is one way.
+fn behind_bytes(ast: &Ast) -> &[Ast] {
+    let Ast::Concat(items) = ast else { return std::slice::from_ref(ast) };
+    let is_byte = |item: &&Ast| matches!(item, Ast::Start | Ast::Byte(_) | Ast::Class(_));
+    &items[items.iter().take_while(is_byte).count()..]
 }
 
 /// Adds up the ways to each node.
@@ -95,7 +102,7 @@ impl Graph {
                 self.add(PatternNode { reading: Some((ByteSet::one(*byte), next)), ..Default::default() })
             }
             Ast::Class(set) => self.add(PatternNode { reading: Some((*set, next)), ..Default::default() }),
-            Ast::Concat(items) => items.iter().rev().try_fold(next, |next, item| self.add_ast(item, next)),
+            Ast::Concat(items) => self.add_items(items, next),
             Ast::Alternation(branches) => {
                 let empty = branches.iter().map(|branch| self.add_ast(branch, next)).collect::<Option<Vec<_>>>()?;
                 self.add(PatternNode { calls: empty.len() as u32 + 1, empty, reading: None })
@@ -118,6 +125,11 @@ impl Graph {
             Ast::Superset { sub, .. } if **sub == Ast::Empty => None,
             Ast::Superset { sub, .. } => self.add_ast(sub, next),
         }
+    }
+
+    /// Adds what leads through the items, one after the other.
+    fn add_items(&mut self, items: &[Ast], next: usize) -> Option<usize> {
+        items.iter().rev().try_fold(next, |next, item| self.add_ast(item, next))
     }
 
     /// Adds any number of rounds.
@@ -190,6 +202,25 @@ impl Graph {
         let kind = |byte: u8| sets.iter().fold(0u128, |bits, set| bits << 1 | u128::from(set.contains(byte)));
         let mut seen = HashSet::new();
         Some((0..=u8::MAX).filter(|byte| seen.insert(kind(*byte))).collect())
+    }
+
+    /// One of `bytes` for each set of them that the nodes of a state do not distinguish; all if there are many nodes.
+    /// Those that no node reads lead nowhere, and are left out.
+    fn told_apart(&self, state: &State, bytes: &[u8]) -> Vec<u8> {
+        if state.len() > u64::BITS as usize {
+            return bytes.to_vec();
+        }
+        let reads = |at: usize, byte| self.nodes[at].reading.as_ref().is_some_and(|(set, _)| set.contains(byte));
+        let readers = |byte| state.iter().fold(0u64, |bits, (at, _)| bits << 1 | u64::from(reads(*at, byte)));
+        let (mut told_apart, mut seen) = (Vec::new(), vec![0]);
+        for &byte in bytes {
+            let readers = readers(byte);
+            if !seen.contains(&readers) {
+                seen.push(readers);
+                told_apart.push(byte);
+            }
+        }
+        told_apart
     }
 
     /// The ways after one more byte, and the calls on them.

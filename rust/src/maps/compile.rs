@@ -9,15 +9,19 @@ use crate::maps::compiled::{Compiled, Shape};
 use crate::maps::cost::Cost;
 use crate::maps::exact::Exact;
 use crate::maps::parts::{FloatingOrder, Parts};
-use crate::maps::row;
+use crate::maps::row::{self, RowFacts};
 use crate::maps::stays::Stays;
 use crate::maps::text::EmittedMap;
 use crate::maps::writer::{DIGITS, Writer};
 use crate::maps::{lines, pick};
+use crate::parallel;
 
 /// How deep the new maps may be nested, below the map itself. nginx nests at most 100 evaluations of variables
 /// (`ngx_http_variable_depth`), those of the rest of the configuration included; deeper values are empty.
 const DEEPEST: usize = 39;
+
+/// Of so many rows, what is written is checked while its cost is counted.
+const MANY: usize = 4_096;
 
 /// Up to this many rows, a tree is compared with a chain of all rows.
 const FEW: usize = 100;
@@ -26,15 +30,20 @@ const FEW: usize = 100;
 ///
 /// The names of all new variables start with `stem`, which has only small letters, digits and underscores.
 pub fn compile(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
-    compiled(map, stem, false)
+    compiled(map, stem, false, None)
+}
+
+/// As [`compile`], of a map beside other patterns: what one of them matches costs more anyway.
+pub fn compile_beside(map: &MapBlock, stem: &str, others: &FirstMatch) -> Result<Compiled, Stays> {
+    compiled(map, stem, false, Some(others))
 }
 
 /// As [`compile`], into maps whose evaluation leaves captures as one of the map does.
 pub fn compile_keeping_captures(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
-    compiled(map, stem, true)
+    compiled(map, stem, true, None)
 }
 
-fn compiled(map: &MapBlock, stem: &str, keeps_captures: bool) -> Result<Compiled, Stays> {
+fn compiled(map: &MapBlock, stem: &str, keeps_captures: bool, others: Option<&FirstMatch>) -> Result<Compiled, Stays> {
     let groups = CaptureNames::of(map);
     if groups.are_in(map.fallback()) || groups.are_in(&map.source) {
         return Err(Stays::OutsideCaptures);
@@ -49,15 +58,14 @@ fn compiled(map: &MapBlock, stem: &str, keeps_captures: bool) -> Result<Compiled
     let Ok(first) = FirstMatch::of_required(&texts, required) else { return Err(Stays::TooManyRows) };
     if keeps_captures {
         let parts = Parts::chained(&rows, Exact::none(rows.len()));
-        let mut compiled = write_keeping(&parts, Writer::new(map, &rows, stem, folded, &parts))?;
-        compiled.cost = Cost::of(&compiled, &rows, &first, &map.source);
-        return check(&compiled, rows.len()).map(|()| compiled);
+        let compiled = write_keeping(&parts, Writer::new(map, &rows, stem, folded, &parts))?;
+        return checked(compiled, &rows, (&first, others), &map.source);
     }
     let exact = if map.hostnames { Exact::none(rows.len()) } else { Exact::choose(&rows, &first) };
     let plan = |parts: Parts| {
-        let mut compiled = write(&parts, Writer::new(map, &rows, stem, folded, &parts));
-        compiled.cost = Cost::of(&compiled, &rows, &first, &map.source);
-        check(&compiled, rows.len()).map(|()| compiled.with_guard_in_place(map.fallback()))
+        let compiled = write(&parts, Writer::new(map, &rows, stem, folded, &parts));
+        checked(compiled, &rows, (&first, others), &map.source)
+            .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
     let tree = Parts::divide(&rows, exact.clone()).and_then(plan);
     if tree.is_ok() && rows.len() > FEW {
@@ -79,8 +87,23 @@ fn cheaper(tree: Result<Compiled, Stays>, chain: Result<Compiled, Stays>) -> Res
     }
 }
 
-/// Checks that nginx can read the maps, and tries fewer patterns with them than there are rows.
-fn check(compiled: &Compiled, rows: usize) -> Result<(), Stays> {
+/// The maps with their cost, if nginx can read them, and tries fewer patterns with them than there are rows.
+fn checked(
+    mut compiled: Compiled,
+    rows: &[RowFacts],
+    indexes: (&FirstMatch, Option<&FirstMatch>),
+    source: &[u8],
+) -> Result<Compiled, Stays> {
+    let measure = || Cost::of(&compiled, rows, indexes, source);
+    let (read, cost) =
+        if rows.len() < MANY { (check(&compiled), measure()) } else { parallel::both(|| check(&compiled), measure) };
+    read?;
+    compiled.cost = cost;
+    if cost.far < rows.len() && cost.near < rows.len() { Ok(compiled) } else { Err(Stays::NotWorse) }
+}
+
+/// Checks that nginx can read the maps.
+fn check(compiled: &Compiled) -> Result<(), Stays> {
     if !compiled.maps.iter().all(EmittedMap::has_short_tokens) {
         return Err(Stays::LongToken);
     }
@@ -90,7 +113,7 @@ fn check(compiled: &Compiled, rows: usize) -> Result<(), Stays> {
     if compiled.keys().iter().any(|keys| collisions::overload(keys)) {
         return Err(Stays::HashCollision);
     }
-    if compiled.cost.far < rows && compiled.cost.near < rows { Ok(()) } else { Err(Stays::NotWorse) }
+    Ok(())
 }
 
 /// Writes all rows, behind guards that match only what a row does.

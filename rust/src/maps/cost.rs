@@ -48,8 +48,14 @@ impl Cost {
         Cost { far: rows, near: rows, worst: rows, hit: rows.div_ceil(2) }
     }
 
-    /// The cost of a compiled map, measured by running it.
-    pub fn of(compiled: &Compiled, rows: &[RowFacts], first: &FirstMatch, source: &[u8]) -> Cost {
+    /// The cost of a compiled map, measured by running it. With `others`, patterns that stand beside the map, a subject
+    /// that one of them matches is no miss.
+    pub fn of(
+        compiled: &Compiled,
+        rows: &[RowFacts],
+        (first, others): (&FirstMatch, Option<&FirstMatch>),
+        source: &[u8],
+    ) -> Cost {
         let text = text(compiled, source);
         let blocks = read(&text).unwrap_or_default();
         let machine = Machine::new(&blocks);
@@ -60,8 +66,9 @@ impl Cost {
         };
         let far = tried(&far(rows));
         let probes = probes(rows);
-        let (misses, hits): (Vec<_>, Vec<_>) =
+        let (mut misses, hits): (Vec<_>, Vec<_>) =
             probes.iter().partition(|subject| first.first(subject, rows.len()) == First::None);
+        misses.retain(|subject| others.is_none_or(|others| others.first(subject, usize::MAX) == First::None));
         let sorted = |subjects: Vec<&Vec<u8>>| {
             let mut counts: Vec<usize> = subjects.into_iter().map(|subject| tried(subject)).collect();
             counts.sort_unstable();

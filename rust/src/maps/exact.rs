@@ -6,6 +6,7 @@ use crate::first_match::{First, FirstMatch};
 use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
+use crate::parallel;
 
 /// The longest key, in bytes.
 const LONGEST: usize = 512;
@@ -30,9 +31,9 @@ struct KeyAnswer {
 impl Exact {
     /// Chooses rows for whose strings the first matching row is known.
     pub fn choose(rows: &[RowFacts], first: &FirstMatch) -> Exact {
+        let answers = |row: usize| answers(rows[row].strings.as_ref()?, rows, first);
         let mut exact = Exact::none(rows.len());
-        for (number, row) in rows.iter().enumerate() {
-            let answers = row.strings.as_ref().and_then(|strings| answers(strings, rows, first));
+        for (number, answers) in parallel::collect(rows.len(), answers).into_iter().enumerate() {
             exact.holds[number] = answers.is_some_and(|answers| exact.take(answers));
         }
         exact

@@ -37,6 +37,6 @@ pub mod trie;
 pub mod union;
 pub mod writer;
 
-pub use compile::{compile, compile_keeping_captures};
+pub use compile::{compile, compile_beside, compile_keeping_captures};
 pub use compiled::Compiled;
 pub use stays::Stays;

@@ -24,11 +24,22 @@ pub fn beginning_with(sequences: &[&Sequence], caseless: bool) -> Option<Vec<u8>
 }
 
 /// Writes what follows the first `at` places, which all sequences share; returns the depth of the groups written.
-fn alternatives(sequences: &[&Sequence], at: usize, caseless: bool, out: &mut Vec<u8>) -> usize {
-    // One sequence ends here: the subject begins with it, whatever follows.
-    if sequences.iter().any(|sequence| sequence.bytes.len() == at) {
-        return 0;
+fn alternatives(sequences: &[&Sequence], mut at: usize, caseless: bool, out: &mut Vec<u8>) -> usize {
+    let Some((first, others)) = sequences.split_first() else { return 0 };
+    // Where one sequence ends, the subject begins with it, whatever follows.
+    while sequences.iter().all(|sequence| sequence.bytes.len() > at) {
+        let symbol = Symbol::of(first, at, caseless);
+        if others.iter().any(|sequence| Symbol::of(sequence, at, caseless) != symbol) {
+            return branches(sequences, at, caseless, out);
+        }
+        symbol.write(out);
+        at += 1;
     }
+    0
+}
+
+/// As [`alternatives`], of sequences that differ at the next place.
+fn branches(sequences: &[&Sequence], at: usize, caseless: bool, out: &mut Vec<u8>) -> usize {
     let mut branches: Vec<(Symbol, Vec<&Sequence>)> = Vec::new();
     for sequence in sequences {
         let place = Symbol::of(sequence, at, caseless);
@@ -36,10 +47,6 @@ fn alternatives(sequences: &[&Sequence], at: usize, caseless: bool, out: &mut Ve
             Some((_, branch)) => branch.push(sequence),
             None => branches.push((place, vec![sequence])),
         }
-    }
-    if let [(place, branch)] = branches.as_slice() {
-        place.write(out);
-        return alternatives(branch, at + 1, caseless, out);
     }
     out.extend_from_slice(b"(?:");
     let mut depth = 0;

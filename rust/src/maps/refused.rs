@@ -1,8 +1,10 @@
 //! Finds rows with which nginx does not start.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::map_block::MapBlock;
+use crate::parallel;
 use crate::pcre::Regex;
 use crate::syntax;
 
@@ -25,8 +27,9 @@ pub fn error(pattern: &[u8]) -> Option<String> {
 
 /// The first row that nginx refuses. O(length).
 pub fn refused(map: &MapBlock) -> Option<Refused> {
-    let mut patterns = map.patterns.iter().enumerate();
-    let pattern = patterns.find_map(|(at, row)| Some(Refused::Pattern(at, error(&row.pattern)?)));
+    let first =
+        |mut range: Range<usize>| range.find_map(|at| Some(Refused::Pattern(at, error(&map.patterns[at].pattern)?)));
+    let pattern = parallel::ranges(map.patterns.len(), first).into_iter().flatten().next();
     pattern.or_else(|| {
         let mut keys = HashSet::new();
         let mut plain = map.exact.iter().enumerate().filter(|(_, row)| !row.is_hostname);

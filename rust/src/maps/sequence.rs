@@ -1,5 +1,7 @@
 //! Finds what each match of a pattern begins with: bytes, and places that allow a set of bytes.
 
+use std::borrow::Cow;
+
 use crate::syntax::{Ast, ByteSet, Pattern};
 
 /// The longest known beginning of a pattern, in bytes; keys are no longer.
@@ -76,7 +78,8 @@ pub struct Beginnings {
 /// The beginnings of a pattern; if `folded`, in lower case, for subjects in lower case. `None` if a match need not
 /// start at the start of the subject, or its beginning is unknown.
 pub fn beginnings(pattern: &Pattern, folded: bool) -> Option<Beginnings> {
-    let items = flatten(&pattern.ast);
+    let mut items = Vec::new();
+    flatten(&pattern.ast, &mut items);
     for split in 0..=items.len() {
         let tail = tail(&items[split..]);
         if tail == Tail::Unknown {
@@ -93,28 +96,28 @@ pub fn beginnings(pattern: &Pattern, folded: bool) -> Option<Beginnings> {
 }
 
 /// The items of a pattern in order, without the groups around them; `x+` is `xx*`.
-fn flatten(ast: &Ast) -> Vec<Ast> {
+fn flatten<'a>(ast: &'a Ast, items: &mut Vec<Cow<'a, Ast>>) {
     match ast {
-        Ast::Concat(items) => items.iter().flat_map(flatten).collect(),
-        Ast::Capture { sub, .. } => flatten(sub),
+        Ast::Concat(parts) => parts.iter().for_each(|part| flatten(part, items)),
+        Ast::Capture { sub, .. } => flatten(sub, items),
         Ast::Repeat { min: 1, max: None, greedy, sub } if matches!(**sub, Ast::Byte(_) | Ast::Class(_)) => {
-            let rest = Ast::Repeat { min: 0, max: None, greedy: *greedy, sub: sub.clone() };
-            vec![(**sub).clone(), rest]
+            items.push(Cow::Borrowed(sub));
+            items.push(Cow::Owned(Ast::Repeat { min: 0, max: None, greedy: *greedy, sub: sub.clone() }));
         }
-        other => vec![other.clone()],
+        other => items.push(Cow::Borrowed(other)),
     }
 }
 
 /// What the last items of a pattern match at any place.
-fn tail(items: &[Ast]) -> Tail {
-    let (items, end) = match items {
-        [items @ .., end @ (Ast::Dollar | Ast::End)] => (items, Some(end)),
-        items => (items, None),
+fn tail(items: &[Cow<Ast>]) -> Tail {
+    let (items, end) = match items.split_last().map(|(last, items)| (items, &**last)) {
+        Some((items, end @ (Ast::Dollar | Ast::End))) => (items, Some(end)),
+        _ => (items, None),
     };
-    if !items.iter().all(can_be_left_out) {
+    if !items.iter().all(|item| can_be_left_out(item)) {
         return Tail::Unknown;
     }
-    let reach = items.iter().map(star).max_by_key(|tail| *tail as u8).unwrap_or(Tail::Unknown);
+    let reach = items.iter().map(|item| star(item)).max_by_key(|tail| *tail as u8).unwrap_or(Tail::Unknown);
     match (end, reach) {
         (None, _) | (_, Tail::Anything) => Tail::Anything,
         (Some(Ast::Dollar), Tail::Line) => Tail::Line,
@@ -163,7 +166,7 @@ struct BeginningsWalk {
 }
 
 impl BeginningsWalk {
-    fn over(items: &[Ast], folded: bool) -> BeginningsWalk {
+    fn over(items: &[Cow<Ast>], folded: bool) -> BeginningsWalk {
         let mut walk = BeginningsWalk { parts: vec![PartialBeginning::default()], folded, is_superset: false };
         items.iter().for_each(|item| walk.item(item));
         walk

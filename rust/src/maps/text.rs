@@ -5,6 +5,10 @@ use crate::quote::{escape_pattern, quote, quote_key, quoted_length};
 /// The longest token: it must fit into nginx's buffer of 4,096 bytes (`NGX_CONF_BUFFER`).
 pub const LONGEST_TOKEN: usize = 4_090;
 
+/// The most bytes that a byte takes in a token, and those around them: quotes, `~*`, and the backslash of a key.
+const MOST_ESCAPED: usize = 2;
+const MOST_AROUND: usize = 6;
+
 /// A map to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmittedMap {
@@ -66,7 +70,7 @@ impl EmittedMap {
     pub fn has_short_tokens(&self) -> bool {
         let values = self.rows.iter().map(|(_, value)| value).chain([&self.default, &self.source]);
         let values_fit = values.into_iter().all(|value| quoted_length(value) <= LONGEST_TOKEN);
-        values_fit && self.rows.iter().all(|(key, _)| key.token().len() <= LONGEST_TOKEN)
+        values_fit && self.rows.iter().all(|(key, _)| key.token_length() <= LONGEST_TOKEN)
     }
 }
 
@@ -87,10 +91,16 @@ impl Key {
         pattern.get(start..end).filter(is_name)
     }
 
-    fn token(&self) -> Vec<u8> {
+    /// The length of its token, or a bound on it that is short enough.
+    fn token_length(&self) -> usize {
+        let (Key::Exact(key) | Key::Pattern { pattern: key, .. }) = self;
+        let most = MOST_ESCAPED * key.len() + MOST_AROUND;
+        if most <= LONGEST_TOKEN {
+            return most;
+        }
         let mut token = Vec::new();
         self.write(&mut token);
-        token
+        token.len()
     }
 
     /// Writes the key as a token.

@@ -1,5 +1,6 @@
 //! Decides item by item, without automata, whether the beginning of a row satisfies a guard.
 
+use std::slice;
 use std::sync::LazyLock;
 
 use crate::syntax::{Ast, ByteSet};
@@ -42,8 +43,7 @@ impl Guarding {
 
     /// Whether the guard lets subjects with this head pass, in any case of letters if `folded`.
     pub fn is_begun_by(&self, head: &[u8], folded: bool) -> bool {
-        let head: Vec<Ast> = head.iter().map(|byte| Ast::Byte(*byte)).collect();
-        let head: Vec<&Ast> = head.iter().rev().collect();
+        let head: Vec<&Ast> = head.iter().rev().map(|byte| &BYTES[usize::from(*byte)]).collect();
         implies(&head, &self.anchored, folded, Reach::End)
     }
 
@@ -53,10 +53,11 @@ impl Guarding {
         match row {
             Ast::Alternation(branches) => branches.iter().all(|branch| self.is_begun_by_pattern(branch, reach)),
             Ast::Capture { sub, .. } => self.is_begun_by_pattern(sub, reach),
-            row => match flat(row).split_first() {
-                Some((Ast::Start, items)) => implies(&stack(items), &self.anchored, false, reach),
-                _ => false,
-            },
+            row => {
+                let mut row = flat(row);
+                row.reverse();
+                matches!(row.pop(), Some(Ast::Start)) && implies(&row, &self.anchored, false, reach)
+            }
         }
     }
 
@@ -94,17 +95,45 @@ fn stack<'a>(items: &[&'a Ast]) -> Vec<&'a Ast> {
 
 /// The items of a pattern in order, those in groups included.
 fn flat(ast: &Ast) -> Vec<&Ast> {
-    match ast {
-        Ast::Concat(items) => items.iter().flat_map(flat).collect(),
-        Ast::Capture { sub, .. } => flat(sub),
-        ast => vec![ast],
+    fn add<'a>(ast: &'a Ast, items: &mut Vec<&'a Ast>) {
+        match ast {
+            Ast::Concat(parts) => parts.iter().for_each(|part| add(part, items)),
+            Ast::Capture { sub, .. } => add(sub, items),
+            ast => items.push(ast),
+        }
     }
+    let mut items = Vec::new();
+    add(ast, &mut items);
+    items
 }
 
 /// Whether the rest of a row, its first item last, always begins with one of the branches of a guard.
 fn implies(row: &[&Ast], branches: &[Ast], folded: bool, reach: Reach) -> bool {
     let mut steps = PATIENCE;
-    branches.iter().any(|branch| Implication { folded, reach, steps: &mut steps }.implies(row, &[branch]))
+    let mut implication = Implication { folded, reach, steps: &mut steps };
+    branches.iter().any(|branch| implication.implies(row, Guard { next: slice::from_ref(branch), behind: None }))
+}
+
+/// The rest of a guard: the items that come next, and what stands behind them.
+#[derive(Clone, Copy)]
+struct Guard<'g> {
+    next: &'g [Ast],
+    behind: Option<&'g Guard<'g>>,
+}
+
+impl<'g> Guard<'g> {
+    /// The item that comes next, and the rest behind it.
+    fn split_first(self) -> Option<(&'g Ast, Guard<'g>)> {
+        match self.next {
+            [first, next @ ..] => Some((first, Guard { next, ..self })),
+            [] => self.behind?.split_first(),
+        }
+    }
+
+    /// The items in front of it.
+    fn behind(&'g self, next: &'g [Ast]) -> Guard<'g> {
+        Guard { next, behind: Some(self) }
+    }
 }
 
 struct Implication<'s> {
@@ -114,38 +143,20 @@ struct Implication<'s> {
 }
 
 impl Implication<'_> {
-    /// Both sides are stacks: what comes next is last.
-    fn implies(&mut self, row: &[&Ast], guard: &[&Ast]) -> bool {
+    /// Of the row, a stack, what comes next is last.
+    fn implies(&mut self, row: &[&Ast], guard: Guard) -> bool {
         let Some(steps) = self.steps.checked_sub(1) else { return false };
         *self.steps = steps;
-        let Some((&wanted, guards)) = guard.split_last() else { return true };
+        let Some((wanted, guards)) = guard.split_first() else { return true };
         match wanted {
             Ast::Empty => self.implies(row, guards),
-            Ast::Concat(items) => self.implies(row, &pushed(guards, items)),
-            Ast::Alternation(branches) => {
-                if let Some(branch) = branches.iter().find(|branch| begins_with_same(branch, row))
-                    && self.implies(row, &pushed(guards, std::slice::from_ref(branch)))
-                {
-                    return true;
-                }
-                if let Some((&first, rows)) = row.split_last()
-                    && let Some(choices) = choices(first, rows)
-                {
-                    return choices.iter().all(|row| self.implies(row, guard));
-                }
-                let may_begin = |branch: &&Ast| match (row.last(), first_byte(branch)) {
-                    (Some(Ast::Byte(byte)), Some(first)) => *byte == first,
-                    _ => true,
-                };
-                let mut branches = branches.iter().filter(may_begin);
-                branches.any(|branch| self.implies(row, &pushed(guards, std::slice::from_ref(branch))))
-                    || spelled(row).is_some_and(|rows| rows.iter().all(|row| self.implies(row, guard)))
-            }
-            Ast::Byte(byte) => self.takes(row, guard, &ByteSet::one(*byte)),
-            Ast::Class(set) => self.takes(row, guard, set),
+            Ast::Concat(items) => self.implies(row, guards.behind(items)),
+            Ast::Alternation(branches) => self.implies_branch(row, guard, (branches, guards)),
+            Ast::Byte(byte) => self.takes(row, (guard, guards), &ByteSet::one(*byte)),
+            Ast::Class(set) => self.takes(row, (guard, guards), set),
             Ast::Repeat { .. } | Ast::Dollar if self.reach == Reach::End => match row.split_last() {
                 Some((&first, rows)) if is_same(first, wanted) => self.implies(rows, guards),
-                _ if let Some(rounds) = fixed_rounds(wanted) => self.implies(row, &[guards, &rounds].concat()),
+                _ if let Some((sub, rounds)) = fixed_rounds(wanted) => self.implies_rounds(row, guards, sub, rounds),
                 Some((&first, rows)) if !matches!(first, Ast::Repeat { .. }) => {
                     choices(first, rows).is_some_and(|choices| choices.iter().all(|row| self.implies(row, guard)))
                 }
@@ -155,8 +166,38 @@ impl Implication<'_> {
         }
     }
 
-    /// The next item of the row is a byte of the set that comes next in the guard.
-    fn takes(&mut self, row: &[&Ast], guard: &[&Ast], set: &ByteSet) -> bool {
+    /// The same of `branches`, with `guards` behind them, which the guard begins with.
+    fn implies_branch(&mut self, row: &[&Ast], guard: Guard, (branches, guards): (&[Ast], Guard)) -> bool {
+        if let Some(repetition @ Ast::Repeat { .. }) = row.last()
+            && let Some(branch) = branches.iter().find(|branch| begins_with_same(branch, repetition))
+            && self.implies(row, guards.behind(slice::from_ref(branch)))
+        {
+            return true;
+        }
+        if let Some((&first, rows)) = row.split_last()
+            && let Some(choices) = choices(first, rows)
+        {
+            return choices.iter().all(|row| self.implies(row, guard));
+        }
+        let may_begin = |branch: &&Ast| match (row.last(), first_byte(branch)) {
+            (Some(Ast::Byte(byte)), Some(first)) => *byte == first,
+            _ => true,
+        };
+        let mut branches = branches.iter().filter(may_begin);
+        branches.any(|branch| self.implies(row, guards.behind(slice::from_ref(branch))))
+            || spelled(row).is_some_and(|rows| rows.iter().all(|row| self.implies(row, guard)))
+    }
+
+    /// The same of so many rounds of an item, with `guards` behind them.
+    fn implies_rounds(&mut self, row: &[&Ast], guards: Guard, sub: &Ast, rounds: u32) -> bool {
+        match rounds {
+            0 => self.implies(row, guards),
+            _ => self.implies_rounds(row, guards.behind(slice::from_ref(sub)), sub, rounds - 1),
+        }
+    }
+
+    /// The next item of the row is a byte of the set that comes next in the guard, and `guards` stand behind it.
+    fn takes(&mut self, row: &[&Ast], (guard, guards): (Guard, Guard), set: &ByteSet) -> bool {
         let Some((&first, rows)) = row.split_last() else { return false };
         let mut allows = |byte: u8| {
             let both = [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
@@ -170,13 +211,15 @@ impl Implication<'_> {
                 return choices.iter().all(|row| self.implies(row, guard));
             }
         };
-        is_allowed && self.implies(rows, &guard[..guard.len() - 1])
+        is_allowed && self.implies(rows, guards)
     }
 }
 
+/// An item for each byte.
+static BYTES: LazyLock<Vec<Ast>> = LazyLock::new(|| (0..=u8::MAX).map(Ast::Byte).collect());
+
 /// The rows for each byte of a small class that comes next.
 fn spelled<'a>(row: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
-    static BYTES: LazyLock<Vec<Ast>> = LazyLock::new(|| (0..=u8::MAX).map(Ast::Byte).collect());
     let (first, rows) = row.split_last()?;
     let Ast::Class(set) = first else { return None };
     let spelled = |byte: u8| [rows, &[&BYTES[usize::from(byte)]]].concat();
@@ -206,18 +249,15 @@ fn are_same(one: &Ast, other: &Ast) -> bool {
     items.len() == others.len() && items.iter().zip(others).all(|(item, other)| is_same(item, other))
 }
 
-/// Whether a branch of a guard begins with the repetition that comes next in a row.
-fn begins_with_same(branch: &Ast, row: &[&Ast]) -> bool {
-    let first = flat(branch).first().copied();
-    matches!((row.last(), first), (Some(item @ Ast::Repeat { .. }), Some(first)) if is_same(item, first))
+/// Whether a branch of a guard begins with a repetition.
+fn begins_with_same(branch: &Ast, repetition: &Ast) -> bool {
+    flat(branch).first().is_some_and(|first| is_same(repetition, first))
 }
 
-/// The rounds of a repetition that has a fixed number of them.
-fn fixed_rounds(ast: &Ast) -> Option<Vec<&Ast>> {
+/// The rounds of a repetition that has a fixed number of them: what is repeated, and how often.
+fn fixed_rounds(ast: &Ast) -> Option<(&Ast, u32)> {
     match ast {
-        Ast::Repeat { min: min @ 1..=MOST_ROUNDS, max: Some(max), sub, .. } if min == max => {
-            Some(vec![&**sub; *min as usize])
-        }
+        Ast::Repeat { min: min @ 1..=MOST_ROUNDS, max: Some(max), sub, .. } if min == max => Some((sub, *min)),
         _ => None,
     }
 }

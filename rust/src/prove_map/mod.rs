@@ -83,6 +83,7 @@
 
 pub mod ask;
 pub mod comparable;
+pub mod exact;
 pub mod filter;
 pub mod guard;
 pub mod heads;

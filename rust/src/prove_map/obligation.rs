@@ -111,6 +111,13 @@ impl Proved {
         Obligation::ALL.iter().map(|obligation| (obligation.name(), self.count(*obligation)))
     }
 
+    /// Adds what another part of the proof has discharged.
+    pub(super) fn add(&self, other: &Proved) {
+        for (count, more) in self.counts.iter().zip(&other.counts) {
+            count.set(count.get() + more.get());
+        }
+    }
+
     pub(super) fn discharge(&self, obligation: Obligation) {
         let count = &self.counts[obligation as usize];
         count.set(count.get() + 1);

@@ -293,14 +293,14 @@ impl<'b> Prover<'b> {
     /// Whether PCRE neither matches a row nor gives up on it for subjects that the guard does not match.
     fn implies(&self, place: usize, (guarding, guard): (&Guarding, &Language), caseless: bool) -> bool {
         let row = &self.rows.list[place];
-        let by_heads = match row.heads(caseless) {
+        let by_beginning =
+            || row.beginning().is_some_and(|begun| guarding.is_begun_by_pattern(&begun.pattern.ast, row.reach()));
+        let by_heads = || match row.heads(caseless) {
             Heads::Exact(heads) => heads.iter().all(|head| guarding.is_begun_by(head, caseless)),
             Heads::AnyCase(head) => guarding.is_begun_by(&head, true),
         };
-        let by_beginning =
-            || row.beginning().is_some_and(|begun| guarding.is_begun_by_pattern(&begun.pattern.ast, row.reach()));
         let by_content = || row.events().is_some_and(|row| guarding.is_held_by_pattern(&row.pattern.ast));
-        if by_heads || by_beginning() || by_content() {
+        if by_beginning() || by_heads() || by_content() {
             return true;
         }
         row.events()
@@ -332,33 +332,21 @@ impl<'b> Prover<'b> {
 
     /// The name of a row in messages, counted from 1.
     pub fn name(&self, row: usize) -> String {
-        format!("row {} \"{}\"", row + 1, self.rows.list[row].pattern.escape_ascii())
+        self.rows.name(row)
     }
 
     /// Whether a value is that of a row, as written at this place.
     pub fn says(&self, row: usize, value: &[u8], place: &Place) -> bool {
-        match place.numbers {
-            None => value == self.rows.list[row].value,
-            Some(numbers) => numbers.split(value) == Some((row, self.rows.list[row].value)),
-        }
+        self.rows.says(row, value, place.numbers)
     }
 
     /// Checks that the value of a row may stand without its own pattern.
     pub fn check_moves(&self, row: usize) -> Result<(), MapRefutation> {
-        let Some(what) = self.why_bound(row) else {
-            self.proved.discharge(Obligation::Captures);
-            return Ok(());
-        };
-        refute(Obligation::Captures, format!("{} {what}, but stands without its pattern", self.name(row)))
+        self.rows.check_moves(row, self.proved)
     }
 
     pub fn why_bound(&self, row: usize) -> Option<&'static str> {
-        let row = &self.rows.list[row];
-        match () {
-            () if row.has_captures => Some("has captures in its value"),
-            () if row.is_named => Some("sets a variable by name"),
-            () => None,
-        }
+        self.rows.why_bound(row)
     }
 }
 

@@ -7,6 +7,8 @@ use crate::map_block::MapBlock;
 use crate::parallel;
 use crate::prove_map::guard::Reach;
 use crate::prove_map::heads::heads;
+use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
+use crate::prove_map::prover::Numbers;
 use crate::syntax::{self, Pattern, Translation};
 
 /// A regex row of the original.
@@ -184,6 +186,37 @@ impl<'b> Rows<'b> {
     /// All rows with this text.
     pub fn with_text(&self, caseless: bool, pattern: &[u8]) -> &[usize] {
         self.places[usize::from(caseless)].get(pattern).map_or(&[], Vec::as_slice)
+    }
+
+    /// The name of a row in messages, counted from 1.
+    pub fn name(&self, row: usize) -> String {
+        format!("row {} \"{}\"", row + 1, self.list[row].pattern.escape_ascii())
+    }
+
+    /// Whether a value is that of a row, as it is written with or without numbers.
+    pub fn says(&self, row: usize, value: &[u8], numbers: Option<Numbers>) -> bool {
+        match numbers {
+            None => value == self.list[row].value,
+            Some(numbers) => numbers.split(value) == Some((row, self.list[row].value)),
+        }
+    }
+
+    /// Checks that the value of a row may stand without its own pattern.
+    pub fn check_moves(&self, row: usize, proved: &Proved) -> Result<(), MapRefutation> {
+        let Some(what) = self.why_bound(row) else {
+            proved.discharge(Obligation::Captures);
+            return Ok(());
+        };
+        refute(Obligation::Captures, format!("{} {what}, but stands without its pattern", self.name(row)))
+    }
+
+    pub fn why_bound(&self, row: usize) -> Option<&'static str> {
+        let row = &self.list[row];
+        match () {
+            () if row.has_captures => Some("has captures in its value"),
+            () if row.is_named => Some("sets a variable by name"),
+            () => None,
+        }
     }
 
     /// Whether no earlier row has the same text. An earlier one would decide on all subjects of this one.

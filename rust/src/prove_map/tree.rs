@@ -1,9 +1,11 @@
 //! Proves trees: each subject has a key, and each key a value or a chain of rows.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use crate::map_block::MapBlock;
+use crate::parallel;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::Comparable;
 use crate::prove_map::keys::{Keys, buckets};
@@ -83,71 +85,18 @@ impl<'p, 'b> TreeProof<'p, 'b> {
     /// Adds each row that is not a float to every bucket with a subject on which PCRE may match the row or give up.
     fn find_candidates(&mut self) -> Result<(), MapRefutation> {
         let folded = FoldedKeys::new(self.keys);
-        let mut pairs = 0;
-        for (place, row) in self.prover.rows.list.iter().enumerate() {
-            if self.is_float[place] || !self.place.live[place] {
-                continue;
-            }
-            pairs += match row.beginning().and_then(|row| first_items(&row.pattern.ast)) {
-                Some(items) => self.add_walked(place, items),
-                None => match row.heads(self.keys.caseless) {
-                    Heads::Exact(heads) => heads.iter().map(|head| self.add(place, head)).sum(),
-                    Heads::AnyCase(head) => self.add_any_case(place, &head, &folded),
-                },
-            };
-            if pairs > MOST_PAIRS {
-                let what = format!("{} and those before it may match in too many buckets", self.prover.name(place));
-                return refute(Obligation::Bucket, what);
-            }
+        let is_tried = |row: &usize| !self.is_float[*row] && self.place.live[*row];
+        let rows: Vec<usize> = (0..self.prover.rows.list.len()).filter(is_tried).collect();
+        let (list, keys) = (&self.prover.rows.list, self.keys);
+        let find = |range: Range<usize>| pairs_of(&rows[range], list, keys, &folded);
+        let parts = parallel::ranges(rows.len(), find);
+        if parts.iter().any(Option::is_none) || parts.iter().flatten().map(Vec::len).sum::<usize>() > MOST_PAIRS {
+            return refute(Obligation::Bucket, "the rows may match in too many buckets");
+        }
+        for (row, bucket) in parts.into_iter().flatten().flatten() {
+            push(&mut self.candidates[bucket as usize], row);
         }
         Ok(())
-    }
-
-    /// The buckets of subjects that begin with these items.
-    fn add_walked(&mut self, row: usize, items: &[Ast]) -> usize {
-        let none = self.candidates.len() - 1;
-        let mut count = 0;
-        let candidates = &mut self.candidates;
-        let found = |key: Option<usize>| {
-            count += 1;
-            push(&mut candidates[key.unwrap_or(none)], row);
-        };
-        KeyWalk { keys: &self.keys.keys, items, caseless: self.keys.caseless, found }.run();
-        count
-    }
-
-    /// The bucket of a head is that of its longest key, unless more bytes lead to a longer one.
-    fn add(&mut self, row: usize, head: &[u8]) -> usize {
-        let none = self.candidates.len() - 1;
-        let keys = &self.keys.keys;
-        let longer = keys.extending(head);
-        let own = keys.longest(head).unwrap_or(none);
-        let count = longer.len() + 1;
-        for bucket in longer.chain([own]) {
-            push(&mut self.candidates[bucket], row);
-        }
-        count
-    }
-
-    /// In a case-sensitive trie some spellings of a head lead to any key that it begins with, or that begins with it,
-    /// but for case: all of them to one that is the same in any case, or to a longer one.
-    fn add_any_case(&mut self, row: usize, head: &[u8], folded: &FoldedKeys) -> usize {
-        let mut shorter = Vec::new();
-        let mut place = folded.keys.longest(head);
-        while let Some(at) = place {
-            shorter.push(folded.places[at]);
-            if !folded.keys.strings()[at].iter().any(u8::is_ascii_alphabetic) {
-                break;
-            }
-            place = folded.keys.parent(at);
-        }
-        let none = place.is_none().then_some(self.candidates.len() - 1);
-        let longer = folded.keys.extending(head).map(|at| folded.places[at]);
-        let buckets: Vec<usize> = longer.chain(shorter).chain(none).collect();
-        for &bucket in &buckets {
-            push(&mut self.candidates[bucket], row);
-        }
-        buckets.len()
     }
 
     fn check(&mut self, bucket: BucketId, value: &'b [u8]) -> Result<(), MapRefutation> {
@@ -307,9 +256,70 @@ impl<'p, 'b> TreeProof<'p, 'b> {
     }
 }
 
-fn push(rows: &mut Vec<u32>, row: usize) {
-    if rows.last() != Some(&(row as u32)) {
-        rows.push(row as u32);
+/// The pairs of a row and a bucket in which it may match, in the order of the rows; `None` if there are too many. The
+/// last bucket is that of the subjects without a key.
+fn pairs_of(rows: &[usize], list: &[OriginalRow], keys: &Keys, folded: &FoldedKeys) -> Option<Vec<(u32, u32)>> {
+    let mut pairs = Vec::new();
+    for &row in rows {
+        let mut found = BucketsOfRow { keys, pairs: &mut pairs, row: row as u32 };
+        match list[row].beginning().and_then(|row| first_items(&row.pattern.ast)) {
+            Some(items) => found.add_walked(items),
+            None => match list[row].heads(keys.caseless) {
+                Heads::Exact(heads) => heads.iter().for_each(|head| found.add_head(head)),
+                Heads::AnyCase(head) => found.add_any_case(&head, folded),
+            },
+        }
+        if pairs.len() > MOST_PAIRS {
+            return None;
+        }
+    }
+    Some(pairs)
+}
+
+/// Adds the buckets in which a row may match.
+struct BucketsOfRow<'p> {
+    keys: &'p Keys,
+    pairs: &'p mut Vec<(u32, u32)>,
+    row: u32,
+}
+
+impl BucketsOfRow<'_> {
+    fn add(&mut self, bucket: BucketId) {
+        self.pairs.push((self.row, bucket.unwrap_or(self.keys.keys.strings().len()) as u32));
+    }
+
+    /// The buckets of subjects that begin with these items.
+    fn add_walked(&mut self, items: &[Ast]) {
+        let keys = self.keys;
+        KeyWalk { keys: &keys.keys, items, caseless: keys.caseless, found: |key| self.add(key) }.run();
+    }
+
+    /// The bucket of a head is that of its longest key, unless more bytes lead to a longer one.
+    fn add_head(&mut self, head: &[u8]) {
+        let keys = &self.keys.keys;
+        keys.extending(head).for_each(|key| self.add(Some(key)));
+        self.add(keys.longest(head));
+    }
+
+    /// In a case-sensitive trie some spellings of a head lead to any key that it begins with, or that begins with it,
+    /// but for case: all of them to one that is the same in any case, or to a longer one.
+    fn add_any_case(&mut self, head: &[u8], folded: &FoldedKeys) {
+        folded.keys.extending(head).for_each(|at| self.add(Some(folded.places[at])));
+        let mut place = folded.keys.longest(head);
+        while let Some(at) = place {
+            self.add(Some(folded.places[at]));
+            if !folded.keys.strings()[at].iter().any(u8::is_ascii_alphabetic) {
+                return;
+            }
+            place = folded.keys.parent(at);
+        }
+        self.add(None);
+    }
+}
+
+fn push(rows: &mut Vec<u32>, row: u32) {
+    if rows.last() != Some(&row) {
+        rows.push(row);
     }
 }
 

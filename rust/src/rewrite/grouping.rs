@@ -148,7 +148,7 @@ impl Grouping {
         let first = plan.stands_before(options);
         let (before, behind) = staying.split_at(staying.partition_point(|rule| rule.place < first));
         let mut grouping = Grouping::none(&staying);
-        let maker = PartMaker::new(options)?;
+        let maker = PartMaker::new(options, &staying)?;
         maker.add_all(before, &mut grouping);
         grouping.leading = grouping.parts.len();
         maker.add_all(behind, &mut grouping);
@@ -165,7 +165,7 @@ impl Grouping {
             });
         }
         let mut grouping = Grouping::none(&staying);
-        PartMaker::new(options)?.add_all(&staying, &mut grouping);
+        PartMaker::new(options, &staying)?.add_all(&staying, &mut grouping);
         (!grouping.grouped.is_empty() || !grouping.filtered.is_empty()).then_some(grouping)
     }
 
@@ -272,22 +272,26 @@ impl Grouping {
     }
 }
 
+/// The most rules beside a group that its cost is counted with.
+const MOST_BESIDE: usize = 1_000;
+
 /// Divides rules into groups, filters, and rules alone.
-struct PartMaker {
+struct PartMaker<'s, 'r> {
     passing: Passing,
     phase: Phase,
     captures_matter: bool,
+    staying: &'s [StayingRule<'r>],
 }
 
-impl PartMaker {
+impl<'s, 'r> PartMaker<'s, 'r> {
     /// `None` where no rule may stand in an `if`.
-    fn new(options: &Options) -> Option<PartMaker> {
+    fn new(options: &Options, staying: &'s [StayingRule<'r>]) -> Option<PartMaker<'s, 'r>> {
         let passing = match options.entering {
             Entering::Nothing => return None,
             Entering::AllButBreak => Passing::Firing,
             Entering::All => Passing::Any,
         };
-        Some(PartMaker { passing, phase: options.phase, captures_matter: options.captures_matter })
+        Some(PartMaker { passing, phase: options.phase, captures_matter: options.captures_matter, staying })
     }
 
     /// Adds rules that stand one behind the other, in the way that tries the fewest patterns.
@@ -299,15 +303,15 @@ impl PartMaker {
             self.add_all(others, grouping);
             return grouping.add_alone(std::slice::from_ref(last));
         }
-        let with = |add: fn(&PartMaker, &[StayingRule], &mut Grouping)| {
+        let with = |add: fn(&Self, &[StayingRule], &mut Grouping)| {
             let mut with = grouping.clone();
             add(self, rules, &mut with);
             with
         };
-        let groups = with(PartMaker::add_groups);
+        let groups = with(Self::add_groups);
         // A hit tries the rules of a filter up to the one that fires, and those of one group.
         let handicap = usize::from(rules.len() > MOST_FILTERED);
-        *grouping = match (rules.len() <= filter::MOST).then(|| with(PartMaker::add_filters)) {
+        *grouping = match (rules.len() <= filter::MOST).then(|| with(Self::add_filters)) {
             Some(filters) if filters.rank() + handicap <= groups.rank() => filters,
             _ => groups,
         };
@@ -317,8 +321,8 @@ impl PartMaker {
     fn add_groups(&self, rules: &[StayingRule], grouping: &mut Grouping) {
         let (mut left, mut at) = (0, 0);
         for chunk in rules.chunk_by(|rule, next| rule.may_enter && next.may_enter) {
-            for part in PartMaker::parts(chunk, grouping) {
-                if let Some(groups) = PartMaker::groups(part, grouping) {
+            for part in self.parts(chunk, grouping) {
+                if let Some(groups) = self.groups(part, grouping) {
                     self.add_filters(&rules[left..at], grouping);
                     grouping.add_groups(groups, part);
                     left = at + part.len();
@@ -331,20 +335,22 @@ impl PartMaker {
 
     /// All rules, if they can be in groups together; otherwise those between rules that set names. A look-up may try two
     /// rules to find the first, so it must not try one whose match sets a named group.
-    fn parts<'r, 's>(rules: &'s [StayingRule<'r>], grouping: &Grouping) -> Vec<&'s [StayingRule<'r>]> {
-        if !rules.iter().any(StayingRule::sets_a_name) || PartMaker::groups(rules, grouping).is_some() {
+    fn parts<'c>(&self, rules: &'c [StayingRule<'r>], grouping: &Grouping) -> Vec<&'c [StayingRule<'r>]> {
+        if !rules.iter().any(StayingRule::sets_a_name) || self.groups(rules, grouping).is_some() {
             return vec![rules];
         }
         rules.chunk_by(|rule, next| !rule.sets_a_name() && !next.sets_a_name()).collect()
     }
 
     /// Groups of rules, if that costs less than the rules.
-    fn groups(rules: &[StayingRule], grouping: &Grouping) -> Option<Groups> {
+    fn groups(&self, rules: &[StayingRule], grouping: &Grouping) -> Option<Groups> {
         if !rules.iter().all(|rule| rule.may_enter) || grouping.look_ups().count() == MOST_LOOK_UPS {
             return None;
         }
         let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| (rule.text, &*rule.statement)).collect();
-        Groups::of(&texts)
+        let places = rules.first()?.place..=rules.last()?.place;
+        let others = self.staying.iter().filter(|rule| !places.contains(&rule.place)).map(|rule| rule.text);
+        Groups::of(&texts, &others.take(MOST_BESIDE).collect::<Vec<_>>())
     }
 
     /// Adds rules behind filters, as many as possible behind each, and the others alone.

@@ -36,15 +36,16 @@ impl Groups {
     /// The rules in groups; `None` if the look-up costs more than trying them, or cannot be proved.
     ///
     /// There are as many groups as rules in a group: a miss compares numbers, at 150 instructions each, and a hit tries
-    /// the rules of one group.
-    pub fn of(rules: &[(&[u8], &[u8])]) -> Option<Groups> {
+    /// the rules of one group. `others`: the patterns of the rules that stay beside them.
+    pub fn of(rules: &[(&[u8], &[u8])], others: &[&[u8]]) -> Option<Groups> {
         if rules.len() < FEWEST {
             return None;
         }
         let size = SMALLEST.max((rules.len() as f64).sqrt().ceil() as usize);
         let rules = rules.iter().map(|(pattern, statement)| (pattern.to_vec(), statement.to_vec())).collect();
         let groups = Groups { rules, size, cost: Cost::default(), tables: Vec::new() };
-        let (root, compiled) = groups.compile(&Names::short().of_groups(1))?;
+        let others = FirstMatch::new(others).ok()?;
+        let (root, compiled) = groups.compile(&Names::short().of_groups(1), Some(&others))?;
         let mut tables = compiled.keys();
         tables.push(root.rows.iter().filter_map(|(key, _)| key.exact().cloned()).collect());
         let cost = compiled.cost;
@@ -70,14 +71,18 @@ impl Groups {
 
     /// The maps that look up the group, the one for the statements first.
     pub fn maps(&self, names: &GroupNames) -> Option<Vec<EmittedMap>> {
-        let (root, compiled) = self.compile(names)?;
+        let (root, compiled) = self.compile(names, None)?;
         Some(std::iter::once(root).chain(compiled.maps).collect())
     }
 
     /// The map for the statements, and the maps it leads to; `None` if they cannot be compiled, or do not cost less.
-    fn compile(&self, names: &GroupNames) -> Option<(EmittedMap, Compiled)> {
+    fn compile(&self, names: &GroupNames, others: Option<&FirstMatch>) -> Option<(EmittedMap, Compiled)> {
         let block = self.block(names.map.clone())?;
-        let mut compiled = maps::compile(&block, &names.tree).ok()?;
+        let compiled = others.map_or_else(
+            || maps::compile(&block, &names.tree),
+            |others| maps::compile_beside(&block, &names.tree, others),
+        );
+        let mut compiled = compiled.ok()?;
         let exact = block.exact.iter().map(|row| (Key::Exact(row.key.to_vec()), row.value.to_vec()));
         let mut rows: Vec<(Key, Vec<u8>)> = exact.collect();
         if let Some(guard) = compiled.guard.take() {

@@ -1,0 +1,60 @@
+"""Builds a wheel that runs on systems with an old C library, and checks that it does.
+
+    python -m release.wheel                                    for glibc 2.17 and later, on this processor
+    python -m release.wheel --target x86_64-unknown-linux-musl
+
+zig links it (`pip install nginxopt[release]`), so no old system is needed. auditwheel reads from the finished
+extension what it needs, and refuses the tag otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from release.complete import ROOT, complete
+
+GLIBC = "2.17"
+MUSL = "1_2"
+
+
+def build(out: Path, target: str, source: Path = ROOT) -> Path:
+    """Return a wheel for a target triple, built from a source folder.
+
+    Raises `subprocess.CalledProcessError` if it does not build, or needs more than its tag allows.
+    """
+    is_musl = target.endswith("-musl")
+    processor = target.partition("-")[0]
+    environment = os.environ | {
+        "CARGO": str(Path(__file__).with_name("cargo-zig")),
+        "CARGO_BUILD_TARGET": target if is_musl else f"{target}.{GLIBC}",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "_PYTHON_HOST_PLATFORM": f"linux-{processor}",
+    }
+    if is_musl:
+        environment["RUSTFLAGS"] = "-C target-feature=-crt-static"  # a library, not a program
+    tag = f"musllinux_{MUSL}_{processor}" if is_musl else f"manylinux_{GLIBC.replace('.', '_')}_{processor}"
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", folder, str(source)]
+        subprocess.run(command, check=True, env=environment)
+        (wheel,) = Path(folder).iterdir()
+        complete(wheel, source, target)
+        repair = [sys.executable, "-m", "auditwheel", "repair", "--plat", tag, "--wheel-dir", f"{folder}/tagged"]
+        subprocess.run([*repair, str(wheel)], check=True, env=environment)
+        (tagged,) = Path(folder, "tagged").iterdir()
+        out.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.move(tagged, out / tagged.name))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--target", default=f"{platform.machine()}-unknown-linux-gnu", help="target triple")
+    parser.add_argument("--out", type=Path, default=Path("dist"), help="folder of the wheel")
+    arguments = parser.parse_args()
+    print(build(arguments.out, arguments.target))

@@ -1,0 +1,128 @@
+"""When documents are checked: in a thread, after the last change, and never with an old text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from threading import Event
+
+from lsprotocol.types import Diagnostic
+
+from nginxopt.lsp.checking import Checking
+from nginxopt.lsp.diagnostics import SupersededError
+from nginxopt.lsp.document import Document
+from tests.lsp.editing import MAIN, SITE, Editor
+from tests.support import PATIENCE
+
+
+class Scene:
+    """A `Checking` that notes what it publishes and logs, with checks that wait until they are let go."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.published: list[tuple[str, int | None]] = []
+        self.messages: list[str] = []
+        self.error: Exception | None = None
+        self.started, self.go = Event(), Event()
+        self.news = asyncio.Event()
+        self.checking = Checking(editor.workspace, self._publish, self._log)
+        self._real = self.checking.judges.diagnostics
+        self.checking.judges.diagnostics = self._wait  # type: ignore[method-assign]
+
+    def _publish(self, uri: str, version: int | None, _: list[Diagnostic]) -> None:
+        self.published.append((uri, version))
+        self.news.set()
+
+    def _log(self, message: str) -> None:
+        self.messages.append(message)
+        self.news.set()
+
+    def _wait(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> list[Diagnostic]:
+        self.started.set()
+        assert self.go.wait(PATIENCE)
+        if self.error is not None:
+            raise self.error
+        return self._real(document, is_current)
+
+    async def started_one(self) -> None:
+        """Wait until a check has begun."""
+        assert await asyncio.to_thread(self.started.wait, PATIENCE)
+        self.started.clear()
+
+    async def heard(self) -> None:
+        """Wait until something is published or logged."""
+        await asyncio.wait_for(self.news.wait(), PATIENCE)
+        self.news.clear()
+
+
+def test_a_check_holds_nothing_up_and_an_old_text_is_not_reported(editor: Editor) -> None:
+    """While a check takes long, the loop goes on; once a newer text has come, the old one has no diagnostics."""
+    document = editor.open("nginx.conf", MAIN.replace("include", "#"))
+
+    async def play() -> None:
+        scene = Scene(editor)
+        scene.checking.request(document.uri)
+        await scene.started_one()
+        editor.change(document, MAIN)
+        scene.checking.request(document.uri)  # the loop is free, although the first check waits
+        scene.go.set()
+        await scene.heard()
+        assert scene.published == [(document.uri, 2)]
+
+    asyncio.run(play())
+
+
+def test_a_closed_document_has_no_diagnostics(editor: Editor) -> None:
+    """What is found in a document that was closed meanwhile is not published, but that there is nothing is."""
+    document = editor.open("nginx.conf", MAIN)
+
+    async def play() -> None:
+        scene = Scene(editor)
+        scene.checking.request(document.uri)
+        await scene.started_one()
+        editor.workspace.close(document.uri)
+        scene.checking.close(document.uri)
+        scene.go.set()
+        await scene.heard()
+        other = editor.open("a.conf", SITE)
+        scene.checking.request(other.uri)
+        await scene.heard()
+        assert scene.published == [(document.uri, None), (other.uri, 1)]
+
+    asyncio.run(play())
+
+
+def test_a_bug_is_logged_once_and_ends_nothing(editor: Editor) -> None:
+    """An unexpected error of a check is logged with its traceback, and the next check takes place."""
+    document = editor.open("nginx.conf", MAIN)
+
+    async def play() -> None:
+        scene = Scene(editor)
+        scene.go.set()
+        scene.error = ZeroDivisionError("a bug")
+        scene.checking.request(document.uri)
+        await scene.heard()
+        assert "ZeroDivisionError: a bug" in scene.messages[0]
+        scene.error = None
+        scene.checking.request(document.uri)
+        await scene.heard()
+        assert scene.published == [(document.uri, 1)]
+
+    asyncio.run(play())
+
+
+def test_a_superseded_check_says_nothing(editor: Editor) -> None:
+    """A check that ended for a newer text is followed by that of the newer text alone."""
+    document = editor.open("nginx.conf", MAIN)
+
+    async def play() -> None:
+        scene = Scene(editor)
+        scene.go.set()
+        scene.error = SupersededError()
+        scene.checking.request(document.uri)
+        await asyncio.sleep(0.1)
+        scene.error = None
+        scene.checking.request(document.uri)
+        await scene.heard()
+        assert (scene.published, scene.messages) == ([(document.uri, 1)], [])
+
+    asyncio.run(play())
