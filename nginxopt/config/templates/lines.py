@@ -54,6 +54,7 @@ _TEXTS = {
     "upstream": ("keepalive 32;server 10.0.0.9:8080;zone beta 64k", "server 10.0.0.9:8080 backup;ip_hash"),
     "map": ("/nginxopt-beta 1", "default beta;~*^/beta 1"),
 }
+_LOCAL = "http://127.0.0.1:8080"
 _LISTS = {
     "add_header",
     "proxy_set_header",
@@ -71,14 +72,15 @@ _LISTS = {
 def text(kind: str, number: int, present: Collection[str], passes: Sequence[str]) -> bytes:
     """Return a text for the place of directives, without what a block of that kind has already and may have once.
 
-    A location passes requests to a server of `passes` if it does not pass them anyway.
+    A location that passes no requests does so: to this machine, or as the first of `passes`, which the file has.
     """
     texts = _TEXTS.get(kind, ())
     if not 0 < number <= len(texts):
         return b""
     statements = [f"{statement};" for statement in texts[number - 1].split(";")]
-    if kind == "location" and passes and not any(name.endswith("_pass") for name in present):
-        statements.append(f"proxy_pass {passes[(number - 1) % len(passes)]};")
+    if kind == "location" and not any(name.endswith("_pass") for name in present):
+        targets = (_LOCAL, *passes[:1], "http://beta.example.com")
+        statements.append(f"proxy_pass {targets[number - 1]};")
     return " ".join(item for item in statements if _name(item) in _LISTS or _name(item) not in present).encode()
 
 
