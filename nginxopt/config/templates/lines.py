@@ -51,6 +51,7 @@ _TEXTS = {
         )
     ),
     "location": (_COMMON[0] + ";internal", _COMMON[1] + ";return 403"),
+    "if": ("return 403", "rewrite ^/nginxopt-beta/(.*)$ /$1 break;set $beta 1"),
     "upstream": ("keepalive 32;server 10.0.0.9:8080;zone beta 64k", "server 10.0.0.9:8080 backup;ip_hash"),
     "map": ("/nginxopt-beta 1", "default beta;~*^/beta 1"),
 }
