@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -71,6 +71,11 @@ class Workspace:
     def close(self, uri: str) -> None:
         """Remove a file; from now on, its text is that on the disk."""
         self.documents.pop(uri, None)
+        self.forget()
+
+    def change_folders(self, added: Iterable[str], removed: Collection[str]) -> None:
+        """Add folders that the editor has opened, and remove those that it has closed."""
+        self.folders = tuple(dict.fromkeys([*(path for path in self.folders if path not in removed), *added]))
         self.forget()
 
     def forget(self) -> None:
