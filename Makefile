@@ -2,12 +2,13 @@
 # make test   install what the tests need and run every check
 # make check  run the linters and the tests that need neither nginx nor containers, in about a minute
 # make docs   write the rule pages, the table and the picture of the README, man pages and completions
+# make site   write the site with the documentation to build/site
 # make lint   run only the linters
 # make clean  remove everything that make created
 #
 # All output stays in the repository: .venv/, build/ and rust/target/. Only what has changed is built again.
 
-.PHONY: demo docs test check lint ruff mypy fmt clippy rust-test python-test quick-test packages clean
+.PHONY: demo docs site test check lint ruff mypy fmt clippy rust-test python-test quick-test packages clean
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
@@ -37,6 +38,10 @@ demo: $(VENV)/.built
 
 docs: $(VENV)/.built $(VENV)/.tools
 	@$(BIN)/python docs/generate.py
+
+site: $(VENV)/.built $(VENV)/.tools
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "build/site: look at it with $(VENV)/bin/python -m http.server --directory build/site"
 
 test: $(VENV)/.built $(VENV)/.tools packages lint rust-test python-test
 

@@ -27,7 +27,7 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no browser: instal
 _ANSWER_SECONDS = 60.0
 _END_SECONDS = 20.0
 # Offline: every name fails to resolve, so that a page that asks for something outside does not get it.
-_OPTIONS = ("--headless", "--disable-gpu", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND")
+_OPTIONS = ("--headless", "--disable-gpu", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
 
 
 class BrowserError(Exception):
@@ -50,8 +50,14 @@ class Page:
 
     def open(self, path: Path) -> None:
         """Load a file and wait until it is there."""
+        self.visit(path.absolute().as_uri())
+
+    def visit(self, url: str) -> None:
+        """Load a page, of a server on 127.0.0.1 at most, and wait until it is there."""
         self._events.clear()
-        self.call("Page.navigate", url=path.absolute().as_uri())
+        answer = self.call("Page.navigate", url=url)
+        if "errorText" in answer:
+            raise BrowserError(f"{url}: {answer['errorText']}")
         self._wait_for("Page.loadEventFired")
 
     def look(self, width: int, *, dark: bool = False) -> None:

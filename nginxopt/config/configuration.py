@@ -71,7 +71,12 @@ class Config:
 
     def walk(self) -> Iterator[tuple[Directive, Scope]]:
         """Yield every directive with its scope, in nginx's order of reading; see `Scope.walk`."""
-        return self.scope.walk()
+        return iter(self._walked)
+
+    @cached_property
+    def _walked(self) -> tuple[tuple[Directive, Scope], ...]:
+        """What `walk` yields, as many rules ask for it."""
+        return tuple(self.scope.walk())
 
     @cached_property
     def includes(self) -> tuple[Directive, ...]:

@@ -171,10 +171,10 @@ class Model:
             _ = self.plan  # raises the error for a rejected rewrite
         if not may_chain(self):
             return ()
-        from nginxopt.request.chains import chains
-        from nginxopt.semantics.site import Build
+        from nginxopt.request.chains import chains_in
 
-        return tuple(chains(self.config, Build(self.target)))
+        site = self.requests.model
+        return () if site is None else tuple(chains_in(site))
 
     @cached_property
     def requests(self) -> Requests:

@@ -143,7 +143,7 @@ class Requests:
 
         Nothing if the server cannot be reached, or if the model does not take the configuration.
         """
-        if self._model is None or _NO_TEXT.search(asked.target):
+        if self.model is None or _NO_TEXT.search(asked.target):
             return
         server = self._servers.get(_server(level))
         if server is None:
@@ -154,7 +154,7 @@ class Requests:
         for door in self._doors_of(server):
             asked = _from_there(door, asked)
             form = _form(door, asked)
-            outcome: OutcomeForm = json.loads(self._model.native.answers([json.dumps(form)], world)[0])
+            outcome: OutcomeForm = json.loads(self.model.native.answers([json.dumps(form)], world)[0])
             if outcome["server"] == server:
                 yield Answer(
                     asked,
@@ -187,12 +187,13 @@ class Requests:
             asked_for = further
 
     def _steps(self, form: RequestForm, world: str) -> Sequence[StepForm]:
-        assert self._model is not None  # it has answered
-        steps: Sequence[StepForm] = json.loads(self._model.native.trace(json.dumps(form), world))["steps"]
+        assert self.model is not None  # it has answered
+        steps: Sequence[StepForm] = json.loads(self.model.native.trace(json.dumps(form), world))["steps"]
         return steps
 
     @cached_property
-    def _model(self) -> Model | None:
+    def model(self) -> Model | None:
+        """The model; None for a configuration that nginx refuses, or that shows no server."""
         from nginxopt.request.model import Model
         from nginxopt.semantics.site import Build
 
@@ -205,8 +206,8 @@ class Requests:
     def _doors(self) -> Doors:
         from nginxopt.request.doors import Doors
 
-        assert self._model is not None  # or nothing is asked
-        return Doors(self._model, by_patterns=True)
+        assert self.model is not None  # or nothing is asked
+        return Doors(self.model, by_patterns=True)
 
     @cached_property
     def _by_server(self) -> dict[int, tuple[Door, ...]]:
@@ -220,8 +221,8 @@ class Requests:
     @cached_property
     def _servers(self) -> dict[Directive | None, int]:
         """The numbers of the servers, by their directives."""
-        assert self._model is not None  # or nothing is asked
-        return {level.opener: number for number, level in enumerate(self._model.site.servers)}
+        assert self.model is not None  # or nothing is asked
+        return {level.opener: number for number, level in enumerate(self.model.site.servers)}
 
     @cached_property
     def _levels(self) -> dict[Directive | None, Level]:
@@ -229,12 +230,12 @@ class Requests:
         return {level.opener: level for level in self._root.walk() if level.scope is not None}
 
     def _level(self, number: int | None) -> Level | None:
-        if number is None or self._model is None:
+        if number is None or self.model is None:
             return None
-        return self._levels.get(self._model.site.levels[number].opener)
+        return self._levels.get(self.model.site.levels[number].opener)
 
     def _directive(self, node: int | None) -> Directive | None:
-        return None if node is None or self._model is None else self._model.site.nodes.directive(node)
+        return None if node is None or self.model is None else self.model.site.nodes.directive(node)
 
 
 def _text(latin: str) -> str:

@@ -18,7 +18,7 @@ from nginxopt.lsp.diagnostics import Judges, SupersededError
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.workspace import Workspace
 
-_SHORTEST, _LONGEST = 0.01, 0.3
+_SHORTEST, _LONGEST = 0.01, 0.05
 """The delay of a check in seconds: half of what the last one took, within these bounds."""
 
 Publish = Callable[[str, int | None, list[Diagnostic]], None]

@@ -125,9 +125,10 @@ class Workspace:
         return Reading(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
 
     def _main_files(self, settings: Settings) -> list[str]:
-        if self._mains is None:
-            self._mains = roots.mains(self.folders, settings.excludes)
-        return self._mains
+        mains = self._mains
+        if mains is None:  # another thread may forget them
+            mains = self._mains = roots.mains(self.folders, settings.excludes)
+        return mains
 
 
 _Text = Callable[[Document], File | None]

@@ -85,6 +85,11 @@ def chains(config: Config, build: Build) -> Iterator[RedirectChain]:
         model = Model(config, build, ignores_missing=True)
     except InputError:
         return
+    yield from chains_in(model)
+
+
+def chains_in(model: Model) -> Iterator[RedirectChain]:
+    """Yield the chains and loops in the model of a configuration; see `chains`."""
     yield from _Chains(model).all()
 
 

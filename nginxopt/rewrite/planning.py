@@ -14,6 +14,7 @@ from nginxopt.rewrite.chains import planning as chains
 from nginxopt.rewrite.chains.planning import ChainsPlan
 from nginxopt.rewrite.locations import planning as locations
 from nginxopt.rewrite.locations.planning import LocationsPlan
+from nginxopt.rewrite.locations.reading import read as read_locations
 from nginxopt.rewrite.maps import planning as maps
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.planning import MapsPlan
@@ -300,16 +301,21 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
 
 def _with_locations(planned: Plan) -> Plan:
     """Add the runs of regex locations, of those in which nothing else changes."""
+    files = below(planned.config, planned.subject)
+    found = list(read_locations(planned.config, files))
+    return replace(planned, locations=locations.plan(found, _changing(planned))) if found else planned
+
+
+def _changing(planned: Plan) -> dict[File, list[int]]:
+    """Return the places of rewrites and conditions that change, in ascending order."""
     changing: dict[File, list[int]] = {}
     for part in planned.parts:
-        places = (start for run in part.compiled for start, _ in run.native.spans())
-        changing.setdefault(part.file, []).extend(places)
+        for run in part.compiled:
+            changing.setdefault(part.file, []).extend([start for start, _ in run.native.spans()])
     for compiled in planned.chains.compiled:
         places = (condition.directive.span.start for condition in compiled.chain.conditions)
         changing.setdefault(compiled.chain.file, []).extend(places)
-    in_order = {file: sorted(places) for file, places in changing.items()}
-    files = below(planned.config, planned.subject)
-    return replace(planned, locations=locations.plan(planned.config, files, in_order))
+    return {file: sorted(places) for file, places in changing.items()}
 
 
 def _parts(config: Config, options: Options, planned: Collection[File]) -> tuple[Part, ...]:

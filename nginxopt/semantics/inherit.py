@@ -103,6 +103,9 @@ class Level:
         bulks: Those folded runs.
         levels: The levels directly in it.
         unknown: The names of settings that were asked for here and may be in what was not read.
+        opener: The directive whose block it is; None for `main`, for the outermost level of a fragment, and for the
+            unknown levels around it.
+        args: The words behind the name of the block.
     """
 
     kind: str
@@ -115,8 +118,14 @@ class Level:
     bulks: list[Bulk] = field(default_factory=list)
     levels: list[Level] = field(default_factory=list)
     unknown: set[str] = field(default_factory=set, repr=False)
+    opener: Directive | None = field(init=False, repr=False)
+    args: tuple[str, ...] = field(init=False, repr=False)
     _own: dict[str, list[Directive]] = field(default_factory=dict, repr=False)
     _settings: dict[str, Setting] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.opener = self.scope.opener if self.scope else None
+        self.args = self.opener.args if self.opener else ()
 
     def own(self, name: str) -> tuple[Directive, ...]:
         """Return the directives of that name that stand directly in this level."""
@@ -169,13 +178,6 @@ class Level:
             yield from level.walk()
 
     @property
-    def opener(self) -> Directive | None:
-        """The directive whose block it is; None for `main`, for the outermost level of a fragment, and for the unknown
-        levels around it.
-        """
-        return self.scope.opener if self.scope else None
-
-    @property
     def block(self) -> Block | None:
         """The block for new text at this level; None for the unknown levels around a fragment."""
         return self.scope.block if self.scope else None
@@ -185,11 +187,6 @@ class Level:
         """The place of a finding about the level: its name, or the first directive of its file."""
         first = self.opener or next(iter(self.directives), None)
         return first.name.span if first else Span(0, 0)
-
-    @property
-    def args(self) -> tuple[str, ...]:
-        """The words behind the name of the block."""
-        return self.opener.args if self.opener else ()
 
     @property
     def source(self) -> Source | None:

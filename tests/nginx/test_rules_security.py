@@ -365,3 +365,23 @@ def _shakes_hands(instance: nginx.Instance, context: ssl.SSLContext) -> bool:
         except ssl.SSLError:
             return False
         return True
+
+
+def test_a_response_names_the_version(each_binary: nginx.Binary) -> None:
+    """By default `Server` has the version, and no longer once the fix of `server-tokens` is made."""
+    server = "location / { return 200 ok; }\n"
+    witness = Witness("http://localhost/", "the version")
+    version = b"Server: nginx/" + ".".join(map(str, each_binary.version)).encode()
+    assert version in answered(each_binary, server, witness)
+    whole = fixed("server-tokens", f"server {{\n{server}}}\n", context="http").decode()
+    assert whole.startswith("server_tokens off;\n")
+    assert version not in answered(each_binary, f"server_tokens off;\n{server}", witness)
+
+
+def test_everybody_sees_the_names_of_files(each_binary: nginx.Binary) -> None:
+    """A listing names a file that no page links to, and is status 403 once the fix of `autoindex-on` is made."""
+    before = "location /files/ {\n    root html;\n    autoindex on;\n}\n"
+    witness, files = Witness("http://localhost/files/", "a listing"), {"html/files/backup.sql": b"data"}
+    assert b"backup.sql" in answered(each_binary, before, witness, files=files)
+    after = fixed("autoindex-on", before, context="server").decode()
+    assert b" 403 " in answered(each_binary, after, witness, files=files)

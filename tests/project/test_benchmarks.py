@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import corpus_lists, format, instructions, memory, regex_map, regex_rows, speed, trace
+from benchmarks import corpus_lists, format, instructions, lsp, memory, regex_map, regex_rows, speed, trace
 from benchmarks.child import ChildError, run
 from benchmarks.mixes import MIXES, write
 from nginxopt import load_text
@@ -253,3 +253,15 @@ def test_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert re.findall(r"(?m)^(\w+) +300 +40 ", capsys.readouterr().out) == ["repeated", "different"]
     assert trace.main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["different"]["wall"] > 0
+
+
+def test_editing_time(capsys: pytest.CaptureFixture[str]) -> None:
+    """The time of a change is measured in a session with the server, whose diagnostics come for each version."""
+    assert lsp.main(["--lines", "120", "--rounds", "2", "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert result["lines"] == 120
+    assert result["diagnostics"] > 0
+    assert result["cpu"] > 0 or sys.platform != "linux"
+    assert result["wall"] > 0
+    assert 90 <= lsp.text(120).count("\n") <= 120
+    assert list(lsp.rows([lsp.Result(1_000, 3, 0.2, 0.1)]))[1].endswith("EXCEEDED")

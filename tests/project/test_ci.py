@@ -232,6 +232,7 @@ def test_the_variables_of_the_gitlab_job_are_used(tmp_path: Path) -> None:
     [
         ("vendor.github-actions", "action.yml"),
         ("vendor.github-workflows", ".github/workflows/release.yml"),
+        ("vendor.github-workflows", ".github/workflows/site.yml"),
         ("vendor.gitlab-ci", "docs/gitlab-ci.yml"),
     ],
 )

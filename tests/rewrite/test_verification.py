@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nginxopt.config import load_text
@@ -127,3 +129,30 @@ def test_what_is_not_compared(text: str, context: str, reason: str) -> None:
     """A fragment that cannot be put into a server is not compared, with the reason."""
     with pytest.raises(NotVerifiedError, match=reason):
         verification(compiled(text, context), VERSION)
+
+
+_LOCATIONS = b"""events {}
+http {
+server {
+location ~ ^/a/(.*)$ { return 301 /x/$1; }
+location ~ ^/m(/((?!(7\\.6|6\\.2)).*))?$ { return 301 /manual$1; }
+location ~* ^/Q { return 404; }
+location ~ ^/b/([^/]+)/((?!latest).*) { return 301 /latest/$2; }
+location ~ ^/c { return 410; }
+location / { return 200 "$uri"; }
+}
+}
+"""
+
+
+def test_groups_of_locations() -> None:
+    """Groups of regex locations are compared, those with look-arounds too; one without a branch is not equivalent."""
+    emission = emit(plan(load_text(_LOCATIONS), Options(groups=True)))
+    [change] = emission.changes
+    assert emission.plan.locations.moved == 5
+    assert verdict(emission) == "equivalent"
+    union = next(line for line in change.after.splitlines() if b"(?!(?:7" in line and b" { return" not in line)
+    for branch in (b"|^/b/(?:[^/]+)/(?:(?!latest).*)", b"|c"):
+        assert branch in union, union
+        damaged = change.after.replace(union, union.replace(branch, b"", 1))
+        assert verdict(replace(emission, changes=(replace(change, after=damaged),))) != "equivalent"

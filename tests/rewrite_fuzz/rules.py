@@ -164,7 +164,7 @@ REWRITES = (
     b"^.* /a/old?y=$arg_x redirect", b"^ https://ex.test", b"^ /new? last", b"^ /$mapped last", b"^(.*)$ /n$1 last",
     b"^ /goes/on",
 )  # fmt: skip
-SETS = (b"1", b"2", b"3", b'""', b'"$uri $args"', b"$host", b"$arg_x", b"$mapped", b"$sv", b"$request_id", b'"$1"')
+SETS = (b"1", b"2", b"3", b'""', b'"$uri $args"', b"$host", b"$arg_x", b"$mapped", b"$sv", b'"$1"')
 SET = (b"$seen", b"$seen", b"$seen", b"$seen", b"$SEEN", b"$sv", b"$args", b"$limit_rate")
 
 

@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import product
+from math import prod
 
 from nginxopt._native import Patterns, common_subject
+from nginxopt.request.verify.branches import branches, has_look
 from nginxopt.request.verify.patterns import PLAIN, only_value, without
 from nginxopt.request.verify.symbols import URI, Symbol, Text, Variable
 
@@ -15,6 +18,9 @@ FALSE = rb"^0?\z"
 """What an `if` takes for false: the empty string and `0`."""
 
 _RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
+
+_MOST_WAYS = 64
+"""The most combinations of the branches of patterns."""
 
 _NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
 """Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
@@ -176,7 +182,26 @@ def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
         return False
     if _exclude_each_other(inside) or any(map(_NEVER.fullmatch, inside)):
         return True
-    return _example(inside, outside, False)[0]
+    return _example(inside, outside, False)[0] or _is_empty_by_branches(inside, outside)
+
+
+def _is_empty_by_branches(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
+    """The same, of patterns with look-arounds: judged by their branches, each known exactly, or the same in another."""
+    if not any(map(has_look, (*inside, *outside))):
+        return False
+    apart = tuple(dict.fromkeys(branch for pattern in outside for branch in branches(pattern)))
+    ways = [branches(pattern) for pattern in inside]
+    if prod(map(len, ways)) > _MOST_WAYS:
+        return False
+    return all(_is_way_empty(way, apart) for way in product(*ways))
+
+
+def _is_way_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
+    if not set(inside).isdisjoint(outside) or _exclude_each_other(inside):
+        return True
+    longest = _longest_beginning(inside)
+    near = outside if longest is None else tuple(pattern for pattern in outside if may_begin(pattern, longest))
+    return _example(inside, near, False)[0]
 
 
 def searches() -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from nginxopt import _native
-from nginxopt.config import Config, Directive, File
+from nginxopt.config import Directive, File
 from nginxopt.rewrite.locations.grouping import Group, divided
-from nginxopt.rewrite.locations.reading import FEWEST, LocationRun, RegexLocation, read
+from nginxopt.rewrite.locations.reading import FEWEST, LocationRun, RegexLocation
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.patterns import check_compiles
 from nginxopt.text import Span, encode
@@ -99,14 +99,14 @@ class LocationsPlan:
         return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.run, "unproved")))
 
 
-def plan(config: Config, subject: Collection[File], changing: Mapping[File, Sequence[int]]) -> LocationsPlan:
-    """Divide the runs in files of `subject`. Linear in their locations, but for the native search for patterns.
+def plan(runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]) -> LocationsPlan:
+    """Divide runs. Linear in their locations, but for the native search for patterns.
 
     `changing`: the places, in ascending order, of statements that change by themselves.
     """
     compiled: list[CompiledRun] = []
     kept: list[KeptLocation] = []
-    for run, reason in _runs(config, subject, changing):
+    for run, reason in _parts(runs, changing):
         members = () if reason else tuple(divided(run.locations))
         if len(members) < len(run.locations) and members:
             compiled.append(CompiledRun(run, members))
@@ -115,11 +115,11 @@ def plan(config: Config, subject: Collection[File], changing: Mapping[File, Sequ
     return LocationsPlan(tuple(compiled), tuple(kept))
 
 
-def _runs(
-    config: Config, subject: Collection[File], changing: Mapping[File, Sequence[int]]
+def _parts(
+    runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]
 ) -> Iterator[tuple[LocationRun, str | None]]:
     """Yield the parts of runs, with the reason for which they stay."""
-    for run in read(config, subject):
+    for run in runs:
         places = changing.get(run.file, ())
         reasons = [
             "compiled-inside" if _has(location.directive.span, places) else _reason(location, run.around)

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt._native import captures
+from nginxopt.request.verify.branches import branches
 from nginxopt.request.verify.index import ProgramIndex
 from nginxopt.request.verify.patterns import beginnings, equal_to, escaped, group, only_value, starts_with, without
 from nginxopt.request.verify.program import Operation
-from nginxopt.request.verify.region import beginning, may_begin
+from nginxopt.request.verify.region import beginning, is_empty, may_begin
 
 SUBJECTS = st.text("/ab-.\n", max_size=7).map(str.encode)
 
@@ -136,3 +137,43 @@ def test_nothing_is_passed_over_that_matches(tests: list[bytes | None], subject:
     for text in tests[at:behind]:
         assert text is not None
         assert captures(text, subject) is None
+
+
+_LOOKS = (*_PIECES, "^", "$", "(?!a)", "(?<=/)", "((?!b)a|b)", r"\b", "(?:a|(?!/)b)*")
+
+
+@given(st.lists(st.sampled_from(_LOOKS), min_size=1, max_size=7).map("".join), SUBJECTS)
+def test_branches(pattern: str, subject: bytes) -> None:
+    """A subject matches a pattern just if it matches one of its branches."""
+    text = (pattern if pattern.count("?<k>") < 2 else "a|b").encode()
+    found = branches(text)
+    assert len(found) > 1 or "|" not in _outside_groups(text.decode())
+    assert (captures(text, subject) is not None) is any(captures(branch, subject) is not None for branch in found)
+
+
+def _outside_groups(pattern: str) -> str:
+    depth, outside = 0, ""
+    for byte in pattern:
+        depth += {"(": 1, ")": -1}.get(byte, 0)
+        outside += byte if depth == 0 else ""
+    return outside
+
+
+def test_patterns_that_are_not_divided() -> None:
+    """What reaches from one branch to another keeps a pattern whole."""
+    for pattern in (
+        *(b"(?i)a|b", rb"(a)|\1b", rb"a\|b", b"[|]a", b"(?|a|b)|c", rb"a\Q|\Eb", b"(*COMMIT)a|b", b"a|(?>b)c"),
+        *(rb"a|b\Kc", b"(?i:a)|b", b"a|(?R)b", b"(a)|(?1)b", b"a|(b", b"a|b)", rb"a|\xAB", rb"(?<n>a)|\k<n>"),
+    ):
+        assert branches(pattern) == (pattern,)
+
+
+def test_regions_of_patterns_with_look_arounds() -> None:
+    """A pattern for several, of which some have a look-around, and none of these have no value in common."""
+    inner = (b"^/a/(.*)$", rb"^/x(/((?!(7\.6|6\.2)).*))?$", b"^/b(?<!c)")
+    union = rb"^/a/.*$|^/x(?:/(?:(?!(?:7\.6|6\.2)).*))?$|^/b(?<!c)"
+    assert is_empty((union,), inner)
+    assert all(is_empty((pattern,), (union,)) for pattern in inner)
+    for at in range(3):
+        assert not is_empty((union,), inner[:at] + inner[at + 1 :])
+        assert not is_empty((inner[at],), (union.replace(b"/" + b"axb"[at : at + 1], b"/q"),))

@@ -1,0 +1,51 @@
+"""The branches of a pattern, and patterns that differ only by what they capture.
+
+A subject matches `A|B` just if it matches `A` or `B`. So what is asked of a pattern can be asked of its branches, of
+which some are known exactly, and others, such as those with a look-around, are those of another pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_PART = re.compile(
+    rb"""
+      \[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]   # a class
+    | \\[^0-9A-Za-z]                                   # a byte that stands for itself
+    | \\[AbBdDfnrsStwWzZ]                              # what means the same in each branch
+    | \((?:\?(?::|!|=|<!|<=|P?<[A-Za-z_]\w*>))?(?![?*])  # a group, or a look-around
+    | [^(\\\[]
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_LOOK = (b"(?!", b"(?=", b"(?<!", b"(?<=")
+
+
+@lru_cache(maxsize=1 << 12)
+def branches(pattern: bytes) -> tuple[bytes, ...]:
+    """Return the branches of a pattern, without captures: a subject matches it just if it matches one of them.
+
+    The pattern itself, if it has flags, back references, or anything else that reaches from one branch to another.
+    """
+    found, depth, at = [b""], 0, 0
+    while at < len(pattern):
+        match = _PART.match(pattern, at)
+        if match is None:
+            return (pattern,)
+        part, at = match[0], match.end()
+        depth += part.startswith(b"(") - (part == b")")
+        if depth < 0:
+            return (pattern,)
+        if part == b"|" and not depth:
+            found.append(b"")
+        elif part.startswith(b"("):
+            found[-1] += part if part in _LOOK else b"(?:"
+        else:
+            found[-1] += part
+    return (pattern,) if depth else tuple(found)
+
+
+def has_look(pattern: bytes) -> bool:
+    """Return whether a pattern has a look-around, so that its language is not known exactly."""
+    return any(look in pattern for look in _LOOK)

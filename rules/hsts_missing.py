@@ -1,0 +1,89 @@
+"""A site over TLS does not ask browsers to stay with TLS
+
+Flags servers that answer over TLS and send `Strict-Transport-Security` nowhere.
+
+Does not flag servers that only redirect, that pass requests on (the application may send the header), or of which a
+part was not read.
+
+## Why it matters
+Whoever types a name begins with http://, and the redirect to https:// can be caught on the way. A browser that has seen
+the header once asks over TLS from then on.
+
+## Bad
+```nginx server
+listen 443 ssl;
+ssl_certificate shop.pem;
+ssl_certificate_key shop.key;
+root /srv/www;
+```
+
+## Good
+```nginx server
+listen 443 ssl;
+ssl_certificate shop.pem;
+ssl_certificate_key shop.key;
+root /srv/www;
+add_header Strict-Transport-Security "max-age=63072000" always;
+```
+
+## Silent
+```nginx server
+listen 443 ssl;
+ssl_certificate shop.pem;
+ssl_certificate_key shop.key;
+location / {
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+```nginx server
+listen 443 ssl;
+ssl_certificate shop.pem;
+ssl_certificate_key shop.key;
+return 301 https://www.example.com$request_uri;
+```
+
+## When to ignore it
+If a part of the site, or a name below it, has to be reached without TLS: browsers do not go back for as long as the
+header says.
+
+## References
+- https://www.rfc-editor.org/rfc/rfc6797
+- https://infosec.mozilla.org/guidelines/web_security#http-strict-transport-security
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.lint import Finding, Model, Severity, inheritance, rule, tls
+from nginxopt.semantics import PROTOCOLS, Level
+
+_HEADER = "strict-transport-security"
+_ELSEWHERE = frozenset(["more_set_headers", *(f"{protocol}_pass" for protocol in PROTOCOLS)])
+"""Directives with which something else may write the header."""
+
+
+@rule(severity=Severity.INFO, category="hardening", default=False)
+def check(model: Model) -> Iterator[Finding]:
+    """Find servers over TLS without the header."""
+    servers = dict.fromkeys(server for endpoint in tls.endpoints(model) for server in endpoint.servers)
+    for server in servers:
+        if server.source is not None and not _may_send_it(server) and not _answers_at_once(server):
+            yield Finding(
+                server.source,
+                server.span,
+                "no response asks browsers to stay with TLS",
+                help='add_header Strict-Transport-Security "max-age=63072000" always; first with a small max-age',
+            )
+
+
+def _may_send_it(server: Level) -> bool:
+    """Return whether a response has the header, or comes from elsewhere."""
+    levels = list(server.walk())
+    has_header = any(_HEADER in inheritance.effective(level, "add_header") for level in levels)
+    return has_header or any(not _ELSEWHERE.isdisjoint(level.names) for level in levels)
+
+
+def _answers_at_once(server: Level) -> bool:
+    """Return whether a server answers all requests by itself: it redirects, or refuses them."""
+    return bool(server.own("return") or server.own("ssl_reject_handshake"))
