@@ -323,3 +323,17 @@ def test_settings_may_be_forgotten_while_they_are_read(editor: Editor, monkeypat
     assert reading is not None
     assert not reading.is_alone
     assert "passthrough-hop" not in editor.codes(document)
+
+
+def test_folders_of_the_workspace_come_and_go(editor: Editor) -> None:
+    """A main file beside the folder of a file is found as long as the editor has its folder open."""
+    editor.write("main/edge.conf", MAIN.replace("conf.d/*", "../sites/a"))
+    site = editor.open("sites/a.conf", SITE)
+    editor.workspace.change_folders([str(editor.folder / "sites")], [str(editor.folder)])
+    alone = editor.workspace.judged(site)
+    editor.workspace.change_folders([str(editor.folder / "main")], [])
+    within = editor.workspace.judged(site)
+    assert alone is not None
+    assert alone.is_alone
+    assert within is not None
+    assert not within.is_alone

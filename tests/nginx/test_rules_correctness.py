@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from nginxopt.lint import Severity
 from nginxopt.lint.examples import wrapped
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
@@ -138,6 +139,39 @@ def test_the_empty_pattern_takes_all(each_binary: nginx.Binary) -> None:
     (diagnostic,) = diagnose("location-never-chosen", server, context="server")
     assert "the empty pattern takes them all" in diagnostic.message
     assert ask(each_binary, server, "/.git/config").endswith(b"open")
+
+
+def test_a_zone_alone_limits_nothing(each_binary: nginx.Binary) -> None:
+    """All requests get a response with a zone that `zone-unused` flags, and one of them with `limit_req`."""
+    zone = "limit_req_zone $server_port zone=each:1m rate=1r/m;"
+    whole = f"events {{ }} http {{ {zone} server {{ root /srv; }} }}"
+    (diagnostic,) = diagnose("zone-unused", whole)
+    assert 'no limit_req names the zone "each"' in diagnostic.message
+    assert not diagnose("zone-unused", whole.replace("root", "limit_req zone=each; root"))
+    head = Request(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)
+    for limit, served in (("", 20), ("limit_req zone=each; ", 1)):
+        server = f"{limit}location / {{ try_files /50x.html =404; }}".encode()
+        with (
+            nginx.Instance(
+                each_binary, servers=[server], http=zone.encode(), files={"html/50x.html": b"ok"}
+            ) as instance,
+            instance.client() as client,
+        ):
+            answers = client.ask([head] * 20)
+        assert sum(b" 200 " in answer for answer in answers) == served
+
+
+@pytest.mark.parametrize("place", ["location", "server"])
+def test_a_named_location_inherits_from_its_server(each_binary: nginx.Binary, place: str) -> None:
+    """A header that is set beside `try_files` is not sent from the location it names, and that of the server is."""
+    http = 'server { listen unix:temp/s; return 200 "[$http_x_a]"; }'
+    header = "proxy_set_header X-A seen;"
+    inside, outside = (header, "") if place == "location" else ("", header)
+    passing = "location @app { proxy_pass http://unix:temp/s:; }"
+    server = f"{outside}\nlocation / {{ {inside} try_files /none @app; }}\n{passing}\n"
+    found = diagnose("foreign-setting", server, context="server")
+    assert [diagnostic.severity for diagnostic in found] == ([Severity.WARNING] if inside else [])
+    assert ask(each_binary, server, "/", http).endswith(b"[]" if inside else b"[seen]")
 
 
 def test_local_servers_are_known_to_be_down(each_binary: nginx.Binary) -> None:
