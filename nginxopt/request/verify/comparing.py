@@ -75,9 +75,19 @@ class _Verifier:
             result = self._comparison.servers(mine, theirs)
             for difference in result.differences:
                 self._doubt(self._reason(difference), difference.old.node, difference.new.node)
-            for reason, before, after in result.reasons:
+            hosts = [Hosts(mine, theirs, ("", "", 0), None, each) for each in self._patterns(mine, theirs)]
+            captures = (reason for each in hosts for reason in self._comparison.unlike_captures(each))
+            for reason, before, after in (*result.reasons, *captures):
                 self._doubt(reason, before, after)
         return others
+
+    def _patterns(self, old: int, new: int) -> list[tuple[str | None, str | None]]:
+        """Return the patterns by which one of two servers alone may be chosen."""
+        mine, theirs = (
+            {name["text"] for name in side.server(number)["names"] if name["text"].startswith("~")}
+            for side, number in zip(self._sides, (old, new), strict=True)
+        )
+        return [*((each, None) for each in mine - theirs), *((None, each) for each in theirs - mine)]
 
     def _compare(self, hosts: Hosts) -> Witness | None:
         """Return a request that two servers answer differently; add what is in doubt."""
@@ -90,7 +100,7 @@ class _Verifier:
                 if witness is not None:
                     return witness
             self._doubt(self._reason(difference), difference.old.node, difference.new.node)
-        for reason, mine, theirs in result.reasons:
+        for reason, mine, theirs in (*result.reasons, *self._comparison.unlike_captures(hosts)):
             self._doubt(reason, mine, theirs)
         return None
 

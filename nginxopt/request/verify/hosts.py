@@ -16,12 +16,19 @@ _HOST = "a-host."
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """Hosts that one server of each side answers at an address; `example` is one of them, None for no host at all."""
+    """Hosts that one server of each side answers at an address.
+
+    Attributes:
+        example: One of them; None for no host at all.
+        patterns: The pattern of the `server_name` by which each side chooses its server, which sets captures; None for
+            a name without a pattern, and for the default server.
+    """
 
     old: int
     new: int
     address: Address
     example: str | None
+    patterns: tuple[str | None, str | None] = (None, None)
 
 
 def addresses(side: Side) -> dict[Address, SocketForm]:
@@ -76,14 +83,14 @@ def _chosen(old: Names, new: Names, address: Address, example: str | None) -> It
         yield Hosts(mine, theirs, address, example)
     elif mine is None and theirs is None and list(old.patterns) == list(new.patterns):
         for pattern, server in old.patterns.items():
-            yield Hosts(server, new.patterns[pattern], address, host_of([pattern]))
+            yield Hosts(server, new.patterns[pattern], address, host_of([pattern]), (pattern, pattern))
         yield Hosts(old.default, new.default, address, example)
     else:
         for first, before in old.possible(mine):
             for second, after in new.possible(theirs):
                 given = (before, after, _class(example))
                 host = host_of([text for text in given if text is not None])
-                yield Hosts(first, second, address, host or example)
+                yield Hosts(first, second, address, host or example, (before, after))
 
 
 def _class(example: str | None) -> str | None:

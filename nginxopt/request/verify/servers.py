@@ -4,9 +4,12 @@ named location, whatever the state of the request there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from nginxopt.request.verify.definitions import groups_of
 from nginxopt.request.verify.explore import Difference, Explorer, Runner
+from nginxopt.request.verify.hosts import Hosts
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.live import Live
 from nginxopt.request.verify.program import Compiler, Program
@@ -65,6 +68,18 @@ class Comparison:
         if (old, new) not in self._known:
             self._known[old, new] = self._compare(old, new)
         return self._known[old, new]
+
+    def unlike_captures(self, hosts: Hosts) -> Iterator[tuple[str, int, int]]:
+        """Yield what is in doubt where the names by which two servers are chosen set captures that are read."""
+        before, after = hosts.patterns
+        if before == after:
+            return
+        patterns = [pattern for pattern in hosts.patterns if pattern is not None]
+        names = {name for pattern in patterns for name in groups_of(pattern)}
+        is_read = any(self._live.reads(name, is_over=False) for name in names)
+        if is_read or (self._live.captures and any("(" in pattern for pattern in patterns)):
+            nodes = self._sides[0].server(hosts.old)["node"], self._sides[1].server(hosts.new)["node"]
+            yield ("the patterns of server_name that set captures differ", *nodes)
 
     def _compare(self, old: int, new: int) -> Compared:
         mine, theirs = self._compiled(0, old), self._compiled(1, new)

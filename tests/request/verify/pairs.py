@@ -344,6 +344,17 @@ HARMLESS = (
 
 UNKNOWN = (
     Pair(
+        "a pattern of a name that sets a variable is gone",
+        'server { listen 127.0.0.1:{P}; server_name "~^(?<n>.+)[.]re$" x; location /a { return 200 "[$n]"; } }',
+        'server { listen 127.0.0.1:{P}; server_name y x; location /a { return 200 "[$n]"; }'
+        ' location = /never { if ($uri ~ "^/x(?<n>.)$") { } } }',
+    ),
+    Pair(
+        "another pattern of a name sets a capture",
+        "server { listen 127.0.0.1:{P}; server_name ~^(.)h; location /a { return 200 $1; } }",
+        "server { listen 127.0.0.1:{P}; server_name ~^.(h); location /a { return 200 $1; } }",
+    ),
+    Pair(
         "HTTP/2 without TLS, where nothing else may be spoken",
         "server { listen 127.0.0.1:{P}; return 200 a; }",
         "server { listen 127.0.0.1:{P} http2; return 200 a; }",
