@@ -76,7 +76,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule, static
+from nginxopt.lint import Finding, Model, Severity, rule, static, whole
 from nginxopt.semantics import Level, read_listens
 
 COMPRESSING = (
@@ -92,7 +92,7 @@ def check(model: Model) -> Iterator[Finding]:
     http = next(model.levels("http"), None)
     if http is None or http.source is None or any(True for _ in model.each(*COMPRESSING)):
         return
-    if model.root.kind != "main" or any(level.is_open for level in model.root.walk()):
+    if not whole.is_known(model):
         return
     if any(map(_sends_text, static.senders(model))):
         message = "text is sent uncompressed, in three to ten times the bytes: nothing here turns gzip on"

@@ -36,11 +36,12 @@ as the input does (nothing is written).
 
 @dataclass(slots=True)
 class _Formatted:
-    """The files that were read, those that change with their edits, and the errors of the others."""
+    """The files that were read, those that change with their edits, the errors of others, and files not nginx's."""
 
     read: dict[str, bytes] = field(default_factory=dict)
     changed: list[tuple[Source, tuple[Edit, ...]]] = field(default_factory=list)
     errors: list[InputError] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
 
 
 @click.command("format", epilog=_EXAMPLES)
@@ -107,6 +108,9 @@ def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_na
     for name in names:
         try:
             source = _source(name, stdin_name)
+            if name not in paths and _is_foreign(source.data):
+                files.foreign.append(name)
+                continue
             changes = edits(source, style)
         except InputError as error:
             files.errors.append(error)
@@ -115,6 +119,14 @@ def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_na
         if changes:
             files.changed.append((source, changes))
     return files
+
+
+def _is_foreign(data: bytes) -> bool:
+    """Return whether a text is another program's; one of blanks and comments is nobody's."""
+    from nginxopt.semantics.recognition import looks_like_nginx
+
+    lines = (line.strip() for line in data.splitlines())
+    return not looks_like_nginx(data) and any(line and not line.startswith(b"#") for line in lines)
 
 
 def _source(name: str, stdin_name: str | None) -> Source:
@@ -151,7 +163,9 @@ def _write(files: _Formatted, *, is_piped: bool) -> None:
 
 
 def _summarize(files: _Formatted, *, writes: bool) -> None:
-    """Print the changed files and the number of all."""
+    """Print the files that were left out, the changed files, and the number of all."""
+    for name in files.foreign:
+        click.echo(f"skipped {name}: it does not look like an nginx configuration; name it to format it", err=True)
     for source, _ in files.changed:
         click.echo(f"{'reformatted' if writes else 'would reformat'} {source.path}", err=True)
     click.echo(", ".join(_counts(files, writes=writes)), err=True)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         traversal,
         unmatched,
         variables,
+        whole,
         zones,
     )
     from nginxopt.lint.declare import Check, Page, Rule, rule
@@ -121,6 +122,7 @@ __all__ = [
     "traversal",
     "unmatched",
     "variables",
+    "whole",
     "without_captures",
     "zones",
 ]

@@ -62,7 +62,7 @@ def cache_fix(model: Model, server: Level) -> Fix | None:
     if argument is None or safety is None:
         return None
     line = f"ssl_session_cache {argument};"
-    stated = next(iter(server.own("ssl_session_cache")), None)
+    stated = next(reversed(server.own("ssl_session_cache")), None)
     if stated:
         return Fix(f"set `{line}`", (rewrite(stated, line),), safety)
     return Fix(f"add `{line}`", _added(server, line), safety)

@@ -55,6 +55,7 @@ class Checking:
     def close(self, uri: str) -> None:
         """Remove the diagnostics of a document, and check the others."""
         self._published.pop(uri, None)
+        self.judges.latest.pop(uri, None)
         self._publish(uri, None, [])
         self.request_all()
 

@@ -65,10 +65,10 @@ class Preferences:
 
         Raises `NginxoptError` if the main file that the settings name cannot be read.
         """
-        folder = _folder(path)
-        if folder not in self._judges:
-            self._judges[folder] = self._judge(path)
-        return self._judges[folder]
+        judges, folder = self._judges, _folder(path)  # another thread may forget them
+        if folder not in judges:
+            judges[folder] = self._judge(path)
+        return judges[folder]
 
     def _judge(self, path: str) -> Judge:
         settings, all_rules = self.settings(path), self.catalogue(path)
@@ -77,14 +77,15 @@ class Preferences:
         return Judge(rules, self.target(path), settings, assumed=settings.assume, around=main, catalogue=all_rules)
 
     def _read(self, folder: str) -> tuple[Settings, Catalogue] | InputError:
-        if folder not in self._settings:
+        read = self._settings
+        if folder not in read:
             try:
-                self._settings[folder] = sources.load(
+                read[folder] = sources.load(
                     config=self.config, isolated=self.isolated, folder=Path(folder), loaded=self._loaded
                 )
             except InputError as error:
-                self._settings[folder] = error
-        return self._settings[folder]
+                read[folder] = error
+        return read[folder]
 
     @cached_property
     def _installed(self) -> TargetVersion:

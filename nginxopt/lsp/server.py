@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -39,10 +39,10 @@ class Server(LanguageServer):
 
     def start(self, params: types.InitializeParams) -> None:
         """Make the workspace of the folders that the editor has open."""
-        folders = [path_of(folder.uri) for folder in params.workspace_folders or ()]
-        if not folders and params.root_uri:
-            folders = [path_of(params.root_uri)]
-        self.files = Workspace(self._preferences, filter(None, folders), self.workspace.position_encoding or "utf-16")
+        folders = _paths(params.workspace_folders or ())
+        root = path_of(params.root_uri) if params.root_uri else None
+        encoding = self.workspace.position_encoding or "utf-16"
+        self.files = Workspace(self._preferences, folders or filter(None, [root]), encoding)
         self.checking = Checking(self.files, self._publish, self._log)
 
     async def ask(self, question: Callable[..., _Answer], *values: Any) -> _Answer:
@@ -57,6 +57,11 @@ class Server(LanguageServer):
 
     def _log(self, message: str) -> None:
         self.window_log_message(types.LogMessageParams(types.MessageType.Warning, message))
+
+
+def _paths(folders: Iterable[types.WorkspaceFolder]) -> list[str]:
+    """Return the paths of folders that are on this machine."""
+    return [path for folder in folders if (path := path_of(folder.uri)) is not None]
 
 
 def make(preferences: Preferences) -> Server:
@@ -97,6 +102,12 @@ def _follow_documents(server: Server) -> None:
     def did_close(params: types.DidCloseTextDocumentParams) -> None:
         server.files.close(params.text_document.uri)
         server.checking.close(params.text_document.uri)
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def did_change_workspace_folders(params: types.DidChangeWorkspaceFoldersParams) -> None:
+        event = params.event
+        server.files.change_folders(_paths(event.added), _paths(event.removed))
+        server.checking.request_all()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def did_change_watched_files(_params: types.DidChangeWatchedFilesParams) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,7 @@ from nginxopt.lsp.document import Document, opened
 from nginxopt.lsp.lines import Lines
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.reading import Nothing, Parser
-from nginxopt.lsp.recognition import looks_like_nginx
+from nginxopt.semantics.recognition import looks_like_nginx
 
 _NOWHERE = "/nonexistent"
 """The folder of relative includes of a text that is in no file."""
@@ -73,6 +73,11 @@ class Workspace:
         self.documents.pop(uri, None)
         self.forget()
 
+    def change_folders(self, added: Iterable[str], removed: Collection[str]) -> None:
+        """Add folders that the editor has opened, and remove those that it has closed."""
+        self.folders = tuple(dict.fromkeys([*(path for path in self.folders if path not in removed), *added]))
+        self.forget()
+
     def forget(self) -> None:
         """Forget which main files there are, as files may have been saved, created or deleted."""
         self._mains = None
@@ -125,9 +130,10 @@ class Workspace:
         return Reading(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
 
     def _main_files(self, settings: Settings) -> list[str]:
-        if self._mains is None:
-            self._mains = roots.mains(self.folders, settings.excludes)
-        return self._mains
+        mains = self._mains
+        if mains is None:  # another thread may forget them
+            mains = self._mains = roots.mains(self.folders, settings.excludes)
+        return mains
 
 
 _Text = Callable[[Document], File | None]

@@ -11,6 +11,7 @@ import pytest
 
 from nginxopt.format import formatting
 from nginxopt.text import Edit, Span
+from tests.lsp.foreign import FOREIGN
 
 UGLY = b"server {\nlisten  80;\n}\n"
 PRETTY = b"server {\n    listen 80;\n}\n"
@@ -35,6 +36,30 @@ def test_files_and_folders_are_written(run: Any, tmp_path: Path) -> None:
     assert paths[0].stat().st_mode & 0o777 == 0o600
     assert run("format", "-q", ".").err == ""
     assert run("format").err == "3 files left unchanged\n"
+
+
+@pytest.mark.parametrize("program", FOREIGN)
+def test_files_of_other_programs_are_left_alone(run: Any, tmp_path: Path, program: str) -> None:
+    """A file in a folder that is another program's is skipped with a note; one that is named is not."""
+    (tmp_path / "other.conf").write_text(FOREIGN[program])
+    (tmp_path / "site.conf").write_bytes(UGLY)
+    ran = run("format", ".")
+    assert (ran.status, (tmp_path / "other.conf").read_text()) == (0, FOREIGN[program])
+    assert ran.err == (
+        "skipped other.conf: it does not look like an nginx configuration; name it to format it\n"
+        "reformatted site.conf\n1 file reformatted\n"
+    )
+    (tmp_path / "empty.conf").write_text("")
+    (tmp_path / "comments.conf").write_text("  # server {}\n")
+    rows = tmp_path / "rows.conf"
+    rows.write_text("/a   /b;\n")
+    ran = run("format", ".")
+    assert [line for line in ran.err.splitlines() if line.startswith("skipped")] == [
+        f"skipped {name}.conf: it does not look like an nginx configuration; name it to format it"
+        for name in ("other", "rows")
+    ]
+    assert (tmp_path / "comments.conf").read_text() == "# server {}\n"
+    assert run("format", "rows.conf").err == "reformatted rows.conf\n1 file reformatted\n"
 
 
 def test_includes_are_not_followed(run: Any, tmp_path: Path) -> None:

@@ -283,3 +283,11 @@ def test_how_safe_a_session_cache_is(rule: str, case: str) -> None:
     (finding,) = diagnose(rule, SSL + off + text, context="http")[:1]
     assert (finding.fix and finding.fix.safety) == safety
     assert bool(finding.finding.help) == (safety is None)
+
+
+def test_the_last_of_two_caches_counts() -> None:
+    """nginx refuses a cache that is stated twice; the fix changes the one that is judged, and comes to an end."""
+    text = f"server {{\nlisten 443 ssl;\n{OFF}ssl_session_cache shared:A:1m;\nssl_session_cache none;\n}}\n"
+    after = fixed("ssl-session-cache", text, context="http").decode()
+    assert after.count("shared:") == 2
+    assert not diagnose("ssl-session-cache", after, context="http")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from lsprotocol.types import Diagnostic, DiagnosticSeverity, DiagnosticTag
 
 from nginxopt.errors import UsageError
+from nginxopt.lint import sources
+from nginxopt.lsp import roots
 from nginxopt.lsp.diagnostics import SupersededError
 from tests.lsp.editing import MAIN, SITE, Editor, at, over
 from tests.lsp.foreign import FOREIGN
@@ -297,3 +301,39 @@ def test_rules_of_ones_own_are_run(editor: Editor) -> None:
     broken, failing = sorted(diagnostic.message for diagnostic in diagnostics if diagnostic.code == "rules")
     assert "checks/acme_broken.py:1:1: rule acme-broken of " in broken
     assert "checks/acme_failing.py:9:5: rule acme-failing failed: AttributeError" in failing
+
+
+def test_settings_may_be_forgotten_while_they_are_read(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is saved during a check makes the server read settings and main files anew, and ends no check."""
+    document = editor.open("conf.d/site.conf", SITE)
+    editor.write("nginx.conf", MAIN)
+    load, mains = sources.load, roots.mains
+
+    def forgetting_load(**options: Any) -> Any:
+        editor.workspace.forget()
+        return load(**options)
+
+    def forgetting_mains(*folders: Any) -> list[str]:
+        editor.workspace.forget()
+        return mains(*folders)
+
+    monkeypatch.setattr(sources, "load", forgetting_load)
+    monkeypatch.setattr(roots, "mains", forgetting_mains)
+    reading = editor.workspace.judged(document)
+    assert reading is not None
+    assert not reading.is_alone
+    assert "passthrough-hop" not in editor.codes(document)
+
+
+def test_folders_of_the_workspace_come_and_go(editor: Editor) -> None:
+    """A main file beside the folder of a file is found as long as the editor has its folder open."""
+    editor.write("main/edge.conf", MAIN.replace("conf.d/*", "../sites/a"))
+    site = editor.open("sites/a.conf", SITE)
+    editor.workspace.change_folders([str(editor.folder / "sites")], [str(editor.folder)])
+    alone = editor.workspace.judged(site)
+    editor.workspace.change_folders([str(editor.folder / "main")], [])
+    within = editor.workspace.judged(site)
+    assert alone is not None
+    assert alone.is_alone
+    assert within is not None
+    assert not within.is_alone

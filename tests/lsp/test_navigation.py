@@ -178,3 +178,24 @@ def test_names_in_folded_runs_are_found(editor: Editor) -> None:
     text = f"events {{}}\nhttp {{\n map $uri $kind {{ default a; }}\n server {{\n{rules} }}\n}}\n"
     document = editor.open("nginx.conf", text)
     assert len(used(editor, document, "$kind", 1)) == 101
+
+
+def test_names_of_files_are_escaped_in_uris(editor: Editor) -> None:
+    """Folders with blanks, percent signs and letters of any alphabet are found, open or not."""
+    folder = "a b/100% é/ü"
+    editor.write(f"{folder}/nginx.conf", MAIN)
+    site = editor.open(f"{folder}/sites/a.conf", SITE)
+    ((uri, _),) = defined(editor, site, "http://app", 8)
+    assert uri == (editor.folder / folder / "nginx.conf").as_uri()
+    main = editor.open(f"{folder}/nginx.conf", MAIN)
+    assert main.uri == uri
+    assert (site.uri, 9) in used(editor, main, "App")
+
+
+def test_a_file_under_another_name_keeps_the_uri_of_the_editor(editor: Editor) -> None:
+    """A file that is included through a link is shown under the name by which the editor has it open."""
+    editor.write("nginx.conf", MAIN.replace("sites/*.conf", "enabled/*"))
+    site = editor.open("available/site", SITE)
+    (editor.folder / "enabled").mkdir()
+    (editor.folder / "enabled/site").symlink_to("../available/site")
+    assert defined(editor, site, "$later;", 1)[0][0] == site.uri

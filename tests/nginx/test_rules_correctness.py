@@ -140,6 +140,26 @@ def test_the_empty_pattern_takes_all(each_binary: nginx.Binary) -> None:
     assert ask(each_binary, server, "/.git/config").endswith(b"open")
 
 
+def test_a_zone_alone_limits_nothing(each_binary: nginx.Binary) -> None:
+    """All requests get a response with a zone that `zone-unused` flags, and one of them with `limit_req`."""
+    zone = "limit_req_zone $server_port zone=each:1m rate=1r/m;"
+    whole = f"events {{ }} http {{ {zone} server {{ root /srv; }} }}"
+    (diagnostic,) = diagnose("zone-unused", whole)
+    assert 'no limit_req names the zone "each"' in diagnostic.message
+    assert not diagnose("zone-unused", whole.replace("root", "limit_req zone=each; root"))
+    head = Request(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)
+    for limit, served in (("", 20), ("limit_req zone=each; ", 1)):
+        server = f"{limit}location / {{ try_files /50x.html =404; }}".encode()
+        with (
+            nginx.Instance(
+                each_binary, servers=[server], http=zone.encode(), files={"html/50x.html": b"ok"}
+            ) as instance,
+            instance.client() as client,
+        ):
+            answers = client.ask([head] * 20)
+        assert sum(b" 200 " in answer for answer in answers) == served
+
+
 def test_local_servers_are_known_to_be_down(each_binary: nginx.Binary) -> None:
     """A connect time-out of hours does not matter for loopback and sockets: nginx answers at once."""
     server = (

@@ -312,6 +312,24 @@ def test_old_protocols_are_spoken(each_binary: nginx.Binary, version: str) -> No
     assert spoken == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("settings", "taken", "severity"),
+    [
+        ("set_real_ip_from 0.0.0.0/0; real_ip_recursive on;", b"192.0.2.7", Severity.WARNING),
+        ("set_real_ip_from 0.0.0.0/0;", b"198.51.100.1", Severity.INFO),
+        ("set_real_ip_from 127.0.0.0/8; real_ip_recursive on;", b"198.51.100.1", None),
+    ],
+)
+def test_clients_that_state_their_address(
+    each_binary: nginx.Binary, settings: str, taken: bytes, severity: Severity | None
+) -> None:
+    """nginx takes the address that a client wrote before that of its proxy where `real-ip-from-all` warns."""
+    server = f"{settings} real_ip_header X-Forwarded-For;\nlocation / {{ return 200 $remote_addr; }}"
+    assert [diagnostic.severity for diagnostic in found("real-ip-from-all", server)] == ([severity] if severity else [])
+    witness = Witness("http://localhost/", headers=("X-Forwarded-For: 192.0.2.7, 198.51.100.1",), shows="an address")
+    assert answered(each_binary, server, witness, http=b"").endswith(taken)
+
+
 @pytest.mark.parametrize("ciphers", ["RC4-SHA", "DES-CBC3-SHA", "RSA+3DES", "EXPORT", "LOW"])
 def test_listed_ciphers_that_the_library_lacks(each_binary: nginx.Binary, ciphers: str) -> None:
     """`weak-tls` says of ciphers that this library has none of them only that they are listed."""

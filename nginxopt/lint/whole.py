@@ -1,0 +1,32 @@
+"""Whether all of `http` was read, so that a rule may say what is nowhere."""
+
+from __future__ import annotations
+
+import os
+
+from nginxopt.config import Config, Directive
+from nginxopt.config.dump import Dump
+from nginxopt.config.includes import has_folder, is_pattern
+from nginxopt.lint.model import Model
+
+
+def is_known(model: Model) -> bool:
+    """Return whether nothing of `http` can be in a file that was not read.
+
+    Files that come with nginx, such as `mime.types`, have only their own directives. A wildcard that finds nothing is
+    taken for an empty folder only if that is there, and below that of the main file: what names `/etc/nginx/conf.d/*`
+    may be a file for another machine.
+    """
+    if model.root.kind != "main" or any(level.is_open for level in model.root.walk()):
+        return False
+    includes = (include for include, level in model.each("include") if level.kind != "main" and include.args)
+    return not any(_may_be_elsewhere(model.config, include) for include in includes)
+
+
+def _may_be_elsewhere(config: Config, include: Directive) -> bool:
+    name = str(include.args[0])
+    if not is_pattern(name) or config.included(include) or isinstance(config.origin, Dump):
+        return False
+    folder = os.path.dirname(os.path.abspath(config.main.path))  # noqa: PTH100, PTH120 - a path is text here
+    is_inside = not name.startswith("/") or os.path.normpath(name).startswith(folder.rstrip("/") + "/")
+    return not (is_inside and has_folder(config.prefix, name))

