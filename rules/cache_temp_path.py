@@ -59,7 +59,9 @@ def check(model: Model) -> Iterator[Finding]:
     """Find caches to which responses may be copied from another file system."""
     for protocol in PROTOCOLS:
         temporary = [directive for directive, _ in model.each(f"{protocol}_temp_path") if directive.args]
-        for directive, _ in model.each(f"{protocol}_cache_path"):
+        for directive, level in model.each(f"{protocol}_cache_path"):
+            if not temporary and not level.setting(f"{protocol}_temp_path").known:
+                continue
             stated = any(word.startswith("use_temp_path=") for word in directive.args)
             near = bool(temporary) and all(_is_near(other, directive) for other in temporary)
             if directive.args and not stated and not near:

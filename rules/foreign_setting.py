@@ -1,12 +1,15 @@
 """Directive of another module: it has no effect on this location's requests
 
 Flags a directive such as `proxy_read_timeout` or `proxy_intercept_errors` in a location whose requests are passed on by
-another module, as by `fastcgi_pass`, if nothing inside the location uses the directive's own module.
+another module, as by `fastcgi_pass`, if nothing inside the location uses the directive's own module. Flags it also in a
+location that passes nothing on, such as one with `try_files $uri @app`: `@app` is not inside, and inherits nothing. It
+is an info where no such location is named.
 
 ## Why it matters
 Each module has its own directives. The time-out, buffer, header or error page that was configured is not in effect:
-with `proxy_intercept_errors on` beside `fastcgi_pass`, clients get the error page of the application. Seen on nginx
-1.22.1 and 1.31.3.
+with `proxy_intercept_errors on` beside `fastcgi_pass`, clients get the error page of the application, and with
+`proxy_set_header Host $host` beside `try_files`, the application gets nginx's own `Host`. Seen on nginx 1.22.1 and
+1.31.3.
 
 ## Bad
 ```nginx server
@@ -14,6 +17,16 @@ location ~ \\.php$ {
     fastcgi_pass 127.0.0.1:9000;
     proxy_intercept_errors on;
     proxy_read_timeout 300s;
+}
+```
+
+```nginx server
+location / {
+    proxy_set_header Host $host;
+    try_files $uri @app;
+}
+location @app {
+    proxy_pass http://127.0.0.1:8080;
 }
 ```
 
@@ -27,13 +40,20 @@ location ~ \\.php$ {
 ```
 
 ## Silent
-A block within the location uses the other module, and a server has settings for all its locations:
+A block within the location uses the other module, and a server has settings for all its locations. What is read from a
+file that is not there may pass requests on:
 ```nginx server
 proxy_read_timeout 300s;
 location / {
     fastcgi_pass 127.0.0.1:9000;
     proxy_set_header Host $host;
     if ($arg_new) {
+        proxy_pass http://10.0.0.1:8080;
+    }
+}
+location /files/ {
+    proxy_read_timeout 600s;
+    location /files/new/ {
         proxy_pass http://10.0.0.1:8080;
     }
 }
@@ -52,29 +72,63 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.semantics import Pass, directives
+from nginxopt.semantics import Level, Pass, directives
 
 MODULES = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc")
 
 
-@rule(severity=Severity.WARNING, category="correctness")
+@rule(severity=Severity.INFO, highest=Severity.WARNING, category="correctness")
 def check(model: Model) -> Iterator[Finding]:
     """Find settings of modules that a location does not use."""
     for level, passes in model.passes_at.items():
-        if level.kind != "location" or level.is_open or len(passes) != 1:
+        if level.kind != "location" or len(passes) != 1:
             continue
         used = {pass_.protocol for inner in level.walk() for pass_ in model.passes_at.get(inner, ())}
-        has_unread = any(inner.is_open for inner in level.walk())
-        written = (directive for directive in level.directives if directive.source is level.source)
-        foreign = [directive for directive in written if _module(directive) not in (None, *used)]
-        if foreign and not has_unread:
+        foreign = [directive for directive in _written(level) if _module(directive) not in (None, *used)]
+        if foreign and not _has_unread(level):
             yield _finding(passes[0], foreign)
+    for level in model.levels("location"):
+        useless = [] if _passes_on(level) else [directive for directive in _written(level) if _module(directive)]
+        if useless and not _has_unread(level):
+            yield _useless(useless, Severity.WARNING if _goes_elsewhere(level) else Severity.INFO)
+
+
+def _written(level: Level) -> Iterator[Directive]:
+    return (directive for directive in level.directives if directive.source is level.source)
+
+
+def _has_unread(level: Level) -> bool:
+    return any(inner.is_open for inner in level.walk())
+
+
+def _passes_on(level: Level) -> bool:
+    """Return whether something in a location may pass requests on, as modules that are not nginx's may."""
+    names = {str(directive.name) for inner in level.walk() for directive in inner.directives}
+    return any(name.endswith("_pass") or name not in directives.NAMES for name in names)
 
 
 def _module(directive: Directive) -> str | None:
     """Return the module that passes requests on and has a directive; None for all other directives."""
     module, _, rest = directive.name.partition("_")
     return module if module in MODULES and rest and directive.name in directives.NAMES else None
+
+
+def _goes_elsewhere(level: Level) -> bool:
+    """Return whether a location hands requests to one with a name."""
+    handing = (*level.own("try_files"), *level.own("error_page"))
+    return any(directive.args[-1:] and directive.args[-1].startswith("@") for directive in handing)
+
+
+def _useless(settings: list[Directive], severity: Severity) -> Finding:
+    first, *others = settings
+    return Finding(
+        first.source,
+        first.name.span,
+        f"{first.name} has no effect here: this location passes no requests on, and others do not inherit it",
+        help="state it where requests are passed on, or in the server, or delete it",
+        related=tuple(Related(other.source, other.name.span, "without effect as well") for other in others),
+        severity=severity,
+    )
 
 
 def _finding(pass_: Pass, foreign: list[Directive]) -> Finding:
@@ -86,4 +140,5 @@ def _finding(pass_: Pass, foreign: list[Directive]) -> Finding:
         f"{first.name} has no effect here: {pass_.directive.name} passes on the requests of this location",
         help=f"write `{own}`, or delete it" if own in directives.NAMES else "delete it",
         related=tuple(Related(other.source, other.name.span, "without effect as well") for other in others),
+        severity=Severity.WARNING,
     )

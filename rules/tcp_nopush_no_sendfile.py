@@ -73,7 +73,8 @@ def check(model: Model) -> Iterator[Finding]:
     sending = set(static.senders(model))
     for directive, level in model.each("tcp_nopush"):
         held = [inner for inner in level.walk() if inner.setting("tcp_nopush").directive is directive]
-        if not _is_on(directive) or not all(_is_without_sendfile(inner) for inner in held):
+        is_known = all(inner.setting("tcp_nopush").known for inner in level.walk())
+        if not (is_known and _is_on(directive)) or not all(_is_without_sendfile(inner) for inner in held):
             continue
         fix = Fix("take it away", (layout.delete(directive),)) if sending.isdisjoint(held) else None
         message = "tcp_nopush has no effect with sendfile off"

@@ -16,15 +16,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from nginxopt.config import Config, Directive, load_text
+from nginxopt.config import Config, Directive, load_text, reread
+from nginxopt.config.declarations import PLACES, declarations
 from nginxopt.config.filesystem import DISK
-from nginxopt.config.templates import Templates
+from nginxopt.config.templates import Reread, Templates
 from nginxopt.errors import InputError
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.conformance import HOST
 from nginxopt.lint.examples import examples, wrapped
+from nginxopt.lint.fix import fix
 from nginxopt.lint.run import Selected
 from nginxopt.lint.settings import Settings
 from nginxopt.version import Version
@@ -34,6 +36,10 @@ NAME = "nginx.conf"
 
 _MOST_VALUES = 40
 _MOST_OTHERS = 3
+_LONG = 4
+"""The length from which on words are taken apart."""
+_PAIRS = ((b"gzip off;", b"gzip_types text/css;"), (b"proxy_http_version 1.1;", b'proxy_set_header Connection "";'))
+"""Directives that a line may stand for, too."""
 _REFUSED = "pattern-refused"
 """The rule that says that nginx refuses a value."""
 
@@ -59,7 +65,12 @@ def cases() -> Iterator[Case]:
             text = wrapped(example.text, example.context)
             title = f"{rule.id} {example.kind} {number}"
             target = example.target or TARGET
-            for kind, template, files in [*_with_words(text), *_with_blocks(text)]:
+            for kind, template, files in [
+                *_with_words(text),
+                *_with_parts(text),
+                *_with_lines(text),
+                *_with_blocks(text),
+            ]:
                 yield Case(f"{title} {kind}", template, files, target, rule.id)
 
 
@@ -75,6 +86,46 @@ def _with_words(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
                 _put(text, word.start, word.end, b"{{ x }}"),
                 tuple(_put(text, word.start, word.end, value) for value in values),
             )
+
+
+def _with_parts(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
+    """Yield an example with a tag in the place of the end of each word, and of its beginning."""
+    for directive in _directives(text):
+        for index, word in enumerate(directive.args):
+            written = text[word.start : word.end]
+            if "_by_lua" in directive.name or len(written) < _LONG or word.quoted:
+                continue
+            middle = (word.start + word.end) // 2
+            words = [
+                other for other in _words()[str(directive.name), index, len(directive.args)] if other[:1] not in b"\"'"
+            ]
+            for start, end in ((middle, word.end), (word.start, middle)):
+                before, after = text[word.start : start], text[end : word.end]
+                parts = [
+                    other[len(before) : len(other) - len(after)]
+                    for other in words
+                    if other.startswith(before) and other.endswith(after) and len(other) >= len(written) - (end - start)
+                ]
+                yield (
+                    f"{directive.line}: {directive.name} part of {index}",
+                    _put(text, start, end, b"{{ x }}"),
+                    tuple(_put(text, start, end, part) for part in [*parts, b"x", b"1"]),
+                )
+
+
+def _with_lines(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
+    """Yield an example with a line of a tag in the place of each directive."""
+    for directive in _directives(text):
+        start, end = directive.span.start, directive.span.end
+        gap = b"\n" * text[start:end].count(b"\n")
+        others = [other for other in _like(str(directive.name)) if b"\n" not in other][:_MOST_OTHERS]
+        pairs = [b" ".join(pair) for pair in _PAIRS] if _is_inherited(str(directive.name)) else []
+        files = [gap + b"\n", *(gap + b"\n" + other for other in (*others, *pairs))]
+        yield (
+            f"{directive.line}: {directive.name} line",
+            _put(text, start, end, gap + b"\n{{ x }}\n"),
+            tuple(_put(text, start, end, file + b"\n") for file in files),
+        )
 
 
 def _with_blocks(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
@@ -98,6 +149,12 @@ def _with_blocks(text: bytes) -> Iterator[tuple[str, bytes, tuple[bytes, ...]]]:
                     put(b"{% if x %}" + own + b"\n{% else %}" + other + b"{% endif %}"),
                     (put(own + b"\n"), put(gap + b"\n" + other)),
                 )
+
+
+def _is_inherited(name: str) -> bool:
+    """Whether a directive stands in blocks of http, servers and locations."""
+    inherited = PLACES["http"] | PLACES["http/server"] | PLACES["http/location"]
+    return any(declaration.places & inherited == inherited for declaration in declarations(name))
 
 
 @cache
@@ -187,13 +244,52 @@ def broken(case: Case, rules: Iterable[str]) -> Iterator[str]:
                 in_template.discard((rule, line, message))
 
 
+def wrongly_fixed(case: Case, rule: str) -> Iterator[str]:
+    """Yield what the fixes of a rule do to a template that they should not: to its tags, or to a reading.
+
+    A reading changes only if the rule offers a fix for it, and has no finding afterwards that it did not have.
+    """
+    try:
+        config = read_template(case.template)
+    except InputError:
+        return
+    judge = Judge((Selected(catalogue()[rule], None),), case.target, Settings(), HOST)
+    drafts = fix(lambda texts: reread(config, texts) if texts else config, judge, unsafe=True).drafts
+    if not drafts:
+        return
+    fixed = drafts[NAME].text
+    if _tags(fixed) != _tags(case.template):
+        yield f"{case.title}: other tags\n{fixed.decode()}"
+    again = read_template(fixed)
+    assert config.templates is not None
+    assert again.templates is not None
+    for before in config.templates.readings:
+        if before.reading.is_veiled or before.reading.lines:
+            continue
+        after = again.templates.read(before.reading)
+        old, new = (_texts_of(reading)[NAME].split() for reading in (before, after))
+        offered = [found for found in judge(before.config).diagnostics if found.fix]
+        messages = {found.message for found in judge(before.config).diagnostics}
+        added = [found.message for found in judge(after.config).diagnostics if found.message not in messages]
+        if old != new and (not offered or added):
+            yield f"{case.title}: {added}\n{b' '.join(old).decode()}\n{b' '.join(new).decode()}"
+
+
+def _tags(data: bytes) -> list[bytes]:
+    return re.findall(rb"\{[{%].*?[%}]\}", data)
+
+
+def _texts_of(reread: Reread) -> dict[str, bytes]:
+    return {path: file.data for path, file in reread.files.items()}
+
+
 def main(arguments: list[str]) -> None:
     """Try the law on the examples."""
     number, of = (*map(int, arguments), 0, 1)[:2] if len(arguments) == 2 else (0, *map(int, arguments), 1)[:2]
     tried = faults = 0
     for case in list(cases())[number::of]:
         tried += 1
-        for fault in broken(case, [case.rule]):
+        for fault in (*broken(case, [case.rule]), *wrongly_fixed(case, case.rule)):
             print(fault)
             faults += 1
     print(f"{tried} templates, {faults} faults")

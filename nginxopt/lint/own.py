@@ -12,7 +12,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -68,7 +68,8 @@ def load(folders: Sequence[str], points: Sequence[EntryPoint] = ()) -> Catalogue
 def guarded(rule: Rule, model: Model) -> list[Finding]:
     """Return the findings of a rule. Raises `RuleError` if it raises, or if one of them is none."""
     try:
-        findings = list(rule.check(model))
+        with redirect_stdout(sys.stderr):  # standard output has the report, or the messages of an editor
+            findings = list(rule.check(model))
         for finding in findings:
             _refuse_invalid(finding)
         return findings
@@ -98,7 +99,7 @@ def _installed(points: Iterable[EntryPoint]) -> Iterator[_Module]:
     for point in points:
         owner = f"the package {point.package}"
         try:
-            with _without_bytecode():
+            with _importing():
                 module = importlib.import_module(point.module)
         except (Exception, SystemExit):
             yield _Module(point.module, owner, None)  # raises again where it is loaded
@@ -111,7 +112,7 @@ def _installed(points: Iterable[EntryPoint]) -> Iterator[_Module]:
 
 def _load(module: _Module) -> Rule:
     try:
-        with _without_bytecode():
+        with _importing():
             imported = importlib.import_module(module.name)
         rule = rule_of(imported)
     except (Exception, SystemExit) as error:
@@ -120,11 +121,12 @@ def _load(module: _Module) -> Rule:
 
 
 @contextmanager
-def _without_bytecode() -> Iterator[None]:
-    """Import without leaving files beside the modules."""
+def _importing() -> Iterator[None]:
+    """Import without files beside the modules, and without text on standard output."""
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     finally:
         sys.dont_write_bytecode = before
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
-from nginxopt.config import Config, Directive
+from nginxopt.config import Config, Directive, Source
 from nginxopt.errors import UsageError
 from nginxopt.lsp.edits import workspace_edit
 from nginxopt.lsp.navigation import placed, same, symbol_at
 from nginxopt.lsp.symbols import Kind, Occurrence, Symbol, occurrences
+from nginxopt.lsp.variables import HTTP, STREAM
 from nginxopt.lsp.workspace import Reading, Workspace
 from nginxopt.semantics import inherit
 from nginxopt.text import Change, Edit
@@ -68,6 +69,8 @@ def _refuse_name(reading: Reading, symbol: Symbol, name: str) -> None:
         raise UsageError(f'"{name}" is not a name of {_article(symbol.kind)}')
     if symbol.kind is Kind.VARIABLE and name.lower().startswith(_PREFIXES):
         raise UsageError(f"nginx itself defines variables that begin as ${name} does")
+    if symbol.kind is Kind.VARIABLE and name.lower() in HTTP | STREAM:
+        raise UsageError(f"nginx itself defines ${name}")
     new = Symbol(symbol.kind, name.lower(), symbol.owner)
     if new != symbol and any(one.symbol == new for config in reading.configs for one in occurrences(config)):
         raise UsageError(f'"{name}" is used already')
@@ -87,7 +90,7 @@ def _doubts(config: Config, symbol: Symbol) -> Iterator[str]:
         yield from _code(directives, symbol)
         yield from _groups(config, symbol)
     else:
-        yield from _computed(directives, symbol)
+        yield from _computed(config, directives, symbol)
 
 
 def _code(directives: list[Directive], symbol: Symbol) -> Iterator[str]:
@@ -113,14 +116,25 @@ def _refers_back(occurrence: Occurrence) -> bool:
     )
 
 
-def _computed(directives: list[Directive], symbol: Symbol) -> Iterator[str]:
+def _computed(config: Config, directives: list[Directive], symbol: Symbol) -> Iterator[str]:
     """Yield the words equal to the name of an upstream that may reach a pass whose target is computed."""
-    passes = [one for one in directives if _PASSES.fullmatch(one.name) and any("$" in arg for arg in one.args)]
-    others = (one for one in directives if one.name != "upstream" and not _PASSES.fullmatch(one.name))
+    upstreams = [one for one in occurrences(config) if one.symbol.kind is Kind.UPSTREAM]
+    places = {(one.source, one.span.start) for one in upstreams}
+    computed = [one for one in directives if _PASSES.fullmatch(one.name) and _is_computed(one, places)]
     word = re.compile(rf"(?<![\w.-]){re.escape(symbol.name)}(?![\w.-])", re.IGNORECASE)
-    for directive in others if passes else ():
-        if any(map(word.search, directive.args)):
-            yield f"a variable may name {symbol.name}: {_place(directive)} and {_place(passes[0])}"
+    for directive in directives if computed else ():
+        is_known = directive.name == "upstream" or (_PASSES.fullmatch(directive.name) and directive not in computed)
+        if not is_known and any(map(word.search, directive.args)):
+            yield f"a variable may name {symbol.name}: {_place(directive)} and {_place(computed[0])}"
+
+
+def _is_computed(directive: Directive, places: set[tuple[Source, int]]) -> bool:
+    """Return whether the target of a pass has variables and none of the upstreams at `places`."""
+    source = directive.source.original or directive.source
+    return any(
+        "$" in word and not any((source, start) in places for start in range(word.start, word.end))
+        for word in directive.args[:1]
+    )
 
 
 def _place(directive: Directive) -> str:

@@ -49,7 +49,7 @@ class Occurrence:
 
 _VARIABLE = re.compile(rb"\$(?:\{(\w+)\}|(\w+))")
 _GROUP = re.compile(rb"\(\?P?[<'](\w+)[>']")
-_PASS = re.compile(rb"""['"]?(?:\w+://)?([^/:$\s'"]+)(?=[/'"]|\Z)""")
+_PASS = re.compile(rb"""['"]?(?:\w+://)?([^/:$\s'"]+)(?=[/'"]|\$(?:request_uri|(?:document_)?uri)\b|\Z)""")
 _ZONE = re.compile(rb"""(?:\A['"]?|:)(?:keys_)?zone=([^:\s'"]+)""")
 _SHARED = re.compile(rb"shared:([^:\s'\"]+)")
 _WHOLE = re.compile(rb"""\A['"]?([^\s'"]+)""")
@@ -157,6 +157,8 @@ def _variables(directive: Directive, context: tuple[str, ...]) -> Iterator[Occur
                 yield _occurrence(match, 1, directive, word, Kind.VARIABLE, None, directive)
             continue
         for match in _VARIABLE.finditer(written):
+            if (match[1] or match[2]).isdigit():
+                continue  # a capture of the last pattern that matched
             definition = directive if word is defined else None
             yield _occurrence(match, 1 if match[1] else 2, directive, word, Kind.VARIABLE, None, definition)
 

@@ -86,6 +86,16 @@ def test_every_report_has_their_errors(run: Any, own: Path, format_: str) -> Non
     assert "gzip_comp_level 9" in out or "gzip\\_comp\\_level" in out or format_ == "json"
 
 
+def test_what_a_rule_prints_is_not_in_the_report(run: Any, own: Path) -> None:
+    """What a module prints when it is imported or run goes to standard error."""
+    module = own / "acme_no_autoindex.py"
+    text = module.read_text().replace("    for directive, _", '    print("checking")\n    for directive, _')
+    module.write_text(f"{text}\nprint('importing')\n")
+    ran = run(*LINT, "--format", "json")
+    assert len(json.loads(ran.out)["diagnostics"]) == 2
+    assert ran.err.split() == ["importing", "checking"]
+
+
 def test_a_fix_that_breaks_the_file(run: Any, own: Path) -> None:
     """A fix of one's own that makes the file unreadable is an error of the rule; nothing is written."""
     module = own / "acme_no_autoindex.py"

@@ -32,6 +32,11 @@ SEVERITIES = {
         Severity.INFO,
     ),
     "a cipher that few libraries have": ("weak-tls", "events { } http { ssl_ciphers HIGH:DH+3DES; }", Severity.INFO),
+    "a setting of a location that sends files": (
+        "foreign-setting",
+        "events { } http { server { location / { root /srv; proxy_set_header A b; } } }",
+        Severity.INFO,
+    ),
     "anonymous clients": ("weak-tls", "events { } http { ssl_ciphers ALL@SECLEVEL=0; }", Severity.WARNING),
     "a prohibited protocol": ("weak-tls", "events { } http { ssl_protocols TLSv1 TLSv1.2; }", Severity.WARNING),
 }

@@ -61,6 +61,7 @@ SILENT = {
             "sendfile on;\ntcp_nopush on;\nserver {\n    sendfile off;\n}\n"
         ),
         "an include may turn it on": "include a.conf;\ntcp_nopush on;\n",
+        "an include of a server may turn it on": "tcp_nopush on;\nserver {\n    include a.conf;\n}\n",
     },
     "gzip-types-default": {
         "types that an include may name": "include mime.conf;\ngzip on;\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -11,8 +12,8 @@ from nginxopt.lint.catalogue import catalogue
 from tests.lintcheck import TARGET
 from tests.template_law import broken, cases, found, judged, read_template
 
-EVERY = 401
-"""Of the cases of the law, every 401st is tried here; `python -m tests.template_law` tries all."""
+PARTS = 401
+"""Of the cases of the law, some of so many parts are tried here; `python -m tests.template_law` tries all."""
 
 
 def lines(text: str, *rules: str) -> dict[str, list[int]]:
@@ -31,7 +32,7 @@ def written(text: str) -> list[str]:
     texts = [
         reread.files["nginx.conf"].data.decode()
         for reread in templates.readings
-        if reread.reading.scheme == 0 and not reread.reading.is_veiled
+        if (reread.reading.scheme, reread.reading.lines) == (0, 0) and not reread.reading.is_veiled
     ]
     return list(dict.fromkeys(" ".join(text.replace(";", "; ").split()) for text in texts))
 
@@ -213,9 +214,9 @@ def test_a_witness_at_a_host_that_nobody_knows() -> None:
 # --- the law
 
 
-@pytest.mark.parametrize("number", range(0, EVERY, EVERY // 4))
+@pytest.mark.parametrize("number", range(3))
 def test_what_is_found_holds_in_every_file(number: int) -> None:
     """What is found in a template is found in every file that it may become, for examples of all rules."""
-    tried = list(cases())[number::EVERY]
+    tried = [case for case in cases() if crc32(case.title.encode()) % PARTS == number]
     assert len(tried) > 25
     assert [fault for case in tried for fault in broken(case, [case.rule])] == []

@@ -59,6 +59,7 @@ def test_a_group_is_renamed_with_its_variable(editor: Editor) -> None:
         ("$later;", 2, "1st-one", "is not a name of a variable"),
         ("$later;", 2, "http_later", "nginx itself defines"),
         ("$later;", 2, "kind", "is used already"),
+        ("$later;", 2, "Server_Name", "nginx itself defines"),
         ("$http_x", 2, "other", "only upstreams and variables"),
         ("timed;", 1, "other", "only upstreams and variables"),
     ],
@@ -79,6 +80,7 @@ def test_invalid_names_are_refused(editor: Editor, words: str, within: int, name
         ("ssi on;", "$kind {", 2, "code may use"),
         ("server { location ~ (?<kind>a)\\k<kind> { } }", "$kind {", 2, "refers to its group"),
         ("map $uri $to { /a App; } server { location / { proxy_pass http://$to; } }", "App", 1, "may name app"),
+        ("server { location / { proxy_pass http://app$host; } }", "App", 1, "may name app"),
     ],
 )
 def test_a_name_whose_places_are_not_all_known_stays(
@@ -119,3 +121,14 @@ def test_only_what_can_be_renamed_is_offered(editor: Editor) -> None:
     assert asked("$http_x", 2) is None
     assert asked("timed;", 1) is None
     assert asked("return", 1) is None
+
+
+def test_an_upstream_before_a_variable_is_renamed(editor: Editor) -> None:
+    """A target that goes on with the URI of the request names the upstream, and a path may have variables."""
+    text = SITE.replace("http://app/path", "http://app$request_uri").replace("grpc://app", "grpc://app/$tail")
+    editor.open("nginx.conf", MAIN.replace("server 192.0.2.1;", "server app.example;"))
+    site = editor.open("sites/a.conf", text.replace("return 204;", "return 200 app;"))
+    texts = renamed(editor, site, "http://app", 8, "other")
+    assert "http://other$request_uri" in texts[site.uri]
+    assert "grpc://other/$tail" in texts[site.uri]
+    assert "return 200 app;" in texts[site.uri]

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from nginxopt.lint import Severity
 from nginxopt.lint.examples import wrapped
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
@@ -158,6 +159,19 @@ def test_a_zone_alone_limits_nothing(each_binary: nginx.Binary) -> None:
         ):
             answers = client.ask([head] * 20)
         assert sum(b" 200 " in answer for answer in answers) == served
+
+
+@pytest.mark.parametrize("place", ["location", "server"])
+def test_a_named_location_inherits_from_its_server(each_binary: nginx.Binary, place: str) -> None:
+    """A header that is set beside `try_files` is not sent from the location it names, and that of the server is."""
+    http = 'server { listen unix:temp/s; return 200 "[$http_x_a]"; }'
+    header = "proxy_set_header X-A seen;"
+    inside, outside = (header, "") if place == "location" else ("", header)
+    passing = "location @app { proxy_pass http://unix:temp/s:; }"
+    server = f"{outside}\nlocation / {{ {inside} try_files /none @app; }}\n{passing}\n"
+    found = diagnose("foreign-setting", server, context="server")
+    assert [diagnostic.severity for diagnostic in found] == ([Severity.WARNING] if inside else [])
+    assert ask(each_binary, server, "/", http).endswith(b"[]" if inside else b"[seen]")
 
 
 def test_local_servers_are_known_to_be_down(each_binary: nginx.Binary) -> None:

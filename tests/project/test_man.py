@@ -17,7 +17,7 @@ from nginxopt.cli import nginxopt
 from tests.cli.test_options import commands
 from tests.support import ROOT
 
-pytestmark = pytest.mark.no_cover
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 MAN = ROOT / "docs" / "man"
 COMPLETIONS = ROOT / "docs" / "completions"

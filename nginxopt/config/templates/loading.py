@@ -12,7 +12,8 @@ from nginxopt.config.configuration import Config
 from nginxopt.config.declarations import declarations
 from nginxopt.config.filesystem import Files
 from nginxopt.config.reader import File
-from nginxopt.config.templates.placing import Header, Placed, placed
+from nginxopt.config.templates import lines
+from nginxopt.config.templates.placing import Header, Placed, Unread, placed
 from nginxopt.config.templates.readings import Reading, structures
 from nginxopt.config.templates.rendering import Rendered
 from nginxopt.config.templates.structure import Template, Unreadable, Value, read_template
@@ -68,6 +69,8 @@ class Templates:
         self._data = data
         self._templates: dict[str, Template | None] = {}
         self._candidates = 0
+        self._has_lines = False
+        self._marked: dict[tuple[str, tuple[int, ...], bool], Placed] = {}
         self._sources: dict[str, Source] = {}
         self.paths: list[str] = []
         self.headers: dict[str, set[Span]] = {}
@@ -95,14 +98,14 @@ class Templates:
 
     def _with_values(self, rereads: list[Reread]) -> Iterator[Reading]:
         """Yield some of the readings with further schemes of values, until each value was read with each scheme."""
-        if not self._candidates:
-            return
         schemes = self._candidates + MIXED
         written = [(reread.reading, reread.values) for reread in rereads if not reread.reading.drops_newlines]
         chosen = list(_covering(written))
         for scheme in range(1, schemes):
             yield from (replace(reading, scheme=scheme, schemes=schemes) for reading in chosen)
         yield from (replace(reading, is_veiled=True) for reading in chosen)
+        for number in range(lines.TEXTS if self._has_lines else 0):
+            yield from (replace(reading, lines=number + 1) for reading in chosen)
 
     def _further(self, reading: Reading) -> Reread | None:
         """Return a reading; None for one with dropped line ends that is no configuration, as its engine keeps them."""
@@ -151,11 +154,12 @@ class Templates:
 
     def rendered(self, template: Template, reading: Reading) -> Rendered:
         """Return what a template writes in a reading; add its directives with values to `headers`."""
-        marked = _placed(template, reading)
+        marked = self._placed(template, reading)
         headers = self.headers.setdefault(template.source.path, set())
         parts: list[tuple[int, int, bytes, Value | None]] = [
-            (start, end, unread(), value_) for start, end, value_ in marked.unread
+            (place.start, place.end, _lines(place, reading.lines), place.value) for place in marked.unread
         ]
+        self._has_lines |= bool(marked.unread)
         number = 0
         for header in marked.headers:
             headers.add(header.span)
@@ -168,6 +172,14 @@ class Templates:
                 text = value(word.place, reading.scheme, number, reading.schemes)
                 parts.append((word.start, word.end, text.encode(), word.value))
         return marked.rendered.replaced(sorted(parts, key=lambda part: part[0]))
+
+    def _placed(self, template: Template, reading: Reading) -> Placed:
+        """Return a template with its values in their places, which no scheme of values changes."""
+        options = tuple(reading.option(template.source.path, block) for block in template.blocks)
+        key = template.source.path, options, reading.drops_newlines
+        if key not in self._marked:
+            self._marked[key] = _placed(template, reading)
+        return self._marked[key]
 
     def template(self, path: str, data: bytes) -> Template | None:
         """Return a file as a template, None if it is none. Raises `InputError` for a tag that is not understood."""
@@ -213,6 +225,11 @@ class _Written:
 
     def identity(self, path: str) -> str:
         return self._templates._files.identity(path)
+
+
+def _lines(place: Unread, number: int) -> bytes:
+    """Return what stands in the place of directives."""
+    return lines.text(place.kind, number - 1, place.present, place.passes) if number else unread()
 
 
 def _placed(template: Template, reading: Reading) -> Placed:

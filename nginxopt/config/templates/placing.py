@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from nginxopt.config.templates.lines import kind_of_file
 from nginxopt.config.templates.rendering import Rendered, Writer, render
 from nginxopt.config.templates.structure import Block, Template, Unreadable, Value
 from nginxopt.config.tokens import Statement, statements
@@ -61,18 +62,31 @@ class Header(NamedTuple):
     opens: bool
 
 
+class Unread(NamedTuple):
+    """A place of any directives: the kind of its block, the names of the directives that are there, and where the file
+    passes requests.
+    """
+
+    start: int
+    end: int
+    value: Value
+    kind: str
+    present: frozenset[str]
+    passes: tuple[str, ...]
+
+
 class Placed(NamedTuple):
     """A template with marks in the places of its values.
 
     Attributes:
         rendered: The text, with a mark for each value that is in a word or in a comment.
         headers: The directives with values in their words.
-        unread: The statements that may be any directives, each with its first value.
+        unread: The statements that may be any directives.
     """
 
     rendered: Rendered
     headers: tuple[Header, ...]
-    unread: tuple[tuple[int, int, Value], ...]
+    unread: tuple[Unread, ...]
 
 
 _ROUNDS = 4
@@ -88,7 +102,7 @@ def placed(template: Template, choose: Callable[[Block], int], *, drops_newlines
     for _ in range(_ROUNDS):
         rendered = _marked(template, choose, mark, words, drops_newlines=drops_newlines)
         source = Source(template.source.path, rendered.data)
-        read = [statement for statement in statements(source) if statement.kind in (";", "{")]
+        read = [statement for statement in statements(source) if statement.kind != "#"]
         starts = {statement.start for statement in read}
         wrong = {
             value.number
@@ -149,17 +163,21 @@ class _Placing:
     def placed(self) -> Placed:
         """Return the text with the places of its values."""
         headers: list[Header] = []
-        unread: list[tuple[int, int, Value]] = []
-        for statement in self._read:
+        unread: list[Unread] = []
+        alone = {written.start: written.value for written in self._rendered.values}
+        for statement, around in _with_blocks(self._read):
             words = tuple(self._words(statement))
-            if not words:
+            value = words[0].value if words else alone.get(statement.start)
+            if value is None:
                 continue
             name = statement.words[0]
-            is_unread = words[0].start < name.end or name == "include"
+            is_unread = not words or words[0].start < name.end or name == "include"
             if is_unread and statement.kind == "{":
-                raise Unreadable(words[0].value.span, "it names a block")
+                raise Unreadable(value.span, "it names a block")
             if is_unread:
-                unread.append((statement.start, statement.end, words[0].value))
+                kind = around.name or kind_of_file(around.names)
+                passes = tuple(self._known.get(("proxy_pass", 1), ()))
+                unread.append(Unread(statement.start, statement.end, value, kind, frozenset(around.names), passes))
             else:
                 headers.append(self._header(statement, words))
         return Placed(self._rendered, tuple(headers), tuple(unread))
@@ -196,7 +214,32 @@ class _Placing:
         return Header(statement.start, statement.end, name, span, words, statement.kind == "{")
 
 
+@dataclass(slots=True)
+class _Around:
+    """A block: its name, and the names of the directives in it; the file itself has no name."""
+
+    name: str = ""
+    names: set[str] = field(default_factory=set)
+
+
+def _with_blocks(read: Iterable[Statement]) -> list[tuple[Statement, _Around]]:
+    """Return the statements with the blocks that they are in."""
+    opened = [_Around()]
+    pairs: list[tuple[Statement, _Around]] = []
+    for statement in read:
+        if statement.kind == "}":
+            opened.pop()
+            continue
+        name = str(statement.words[0])
+        opened[-1].names.add(name)
+        pairs.append((statement, opened[-1]))
+        if statement.kind == "{":
+            opened.append(_Around(name))
+    return pairs
+
+
 _HOST = re.compile(r"(?:https?|grpcs?)://([\w.-]+)")
+_AUTHORITY = re.compile(r"(?:\w+://)?[^/]*")
 _SERVERS = ("upstream", 1)
 _MOST_OTHERS = 4
 
@@ -207,9 +250,11 @@ def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Ki
     """Return the words without values by the place where they stand; hosts that are passed to may be upstreams."""
     known: dict[_Kind, dict[str, None]] = {}
     for statement in read:
+        if statement.kind == "}":
+            continue
         name = str(statement.words[0])
-        for index, word in enumerate(statement.words):
-            if index and not mark.search(encode(word)):
+        for index, word in enumerate(statement.words[1:], 1):
+            if not mark.search(encode(word)):
                 known.setdefault((name, index), {})[str(word)] = None
                 if name.endswith("_pass"):
                     known.setdefault(_SERVERS, {}).update(dict.fromkeys(_HOST.findall(word)))
@@ -222,7 +267,8 @@ def _others(
     """Return what words of the same place have between two texts."""
     words = [*known.get((name, index), ())]
     if name == "location":
-        words += [f"{word}." for word in words]
+        paths = [word for kind in ((name, 1), (name, 2)) for word in known.get(kind, ()) if word[0] in "/^\\"]
+        words = [*paths, *(f"{path}." for path in paths[:_MOST_OTHERS]), *words]
     if name.endswith("_pass"):
         servers = known.get(_SERVERS, ())
         words += servers if around[0].endswith("//") else [f"http://{server}" for server in servers]
@@ -230,4 +276,6 @@ def _others(
     fitting = (word for word in words if word.startswith(before) and word.endswith(after))
     parts = [word[len(before) : len(word) - len(after)] for word in fitting]
     parts += words if before.endswith("//") else []
-    return tuple(part for part in parts if part and not re.search(r"[\s;{}\"']", part))[:_MOST_OTHERS]
+    if name.endswith("_pass"):
+        parts += [found[0] for found in map(_AUTHORITY.match, parts) if found]
+    return tuple(part for part in parts if part and not re.search(r"[\s;{}\"']", part))[: 2 * _MOST_OTHERS]

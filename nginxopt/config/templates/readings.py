@@ -30,6 +30,7 @@ class Reading:
         options: The options of blocks, by the path of their file and their number.
         scheme: The scheme of values.
         schemes: The number of schemes.
+        lines: What stands in the place of directives: 0 for what is not read, or the number of a text.
         is_veiled: Whether directives that have values are taken to be unread.
         drops_newlines: Whether line ends behind control tags are dropped, as some engines do.
     """
@@ -38,6 +39,7 @@ class Reading:
     options: Mapping[tuple[str, int], int] = field(default_factory=dict)
     scheme: int = 0
     schemes: int = 1
+    lines: int = 0
     is_veiled: bool = False
     drops_newlines: bool = False
 

@@ -72,12 +72,15 @@ class Rendered:
 
     def _copy(self, writer: Writer, start: int, end: int) -> None:
         """Write a part of this as it is."""
-        for run in self.runs:
+        number = max(0, bisect_right(self.runs, start, key=lambda run: run.start) - 1)
+        while number < len(self.runs) and self.runs[number].start < end:
+            run = self.runs[number]
             first, last = max(run.start, start), min(run.start + run.length, end)
             if first < last:
                 writer.fill(self.data[start:first])
                 writer.copy(self.data[first:last], run.source + first - run.start)
                 start = last
+            number += 1
         writer.fill(self.data[start:end])
 
 

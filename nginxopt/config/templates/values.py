@@ -7,6 +7,8 @@ first value of a name or path is a mark that no other text has, so that it can b
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 
 from nginxopt.config.declarations import declarations
@@ -29,7 +31,7 @@ _HOSTS = ("", "beta.example.com", "10.0.0.1", "127.0.0.1", "localhost", "gamma",
 _PORTS = ("8080", "80", "443", "9000", "3000", "8443")
 _AMOUNTS = ("10", "0", "1", "2", "32", "100", "1000", "60")
 _NAMES = ("", "beta", "/srv/beta", "1", "0", "on", "off", "x.y", "$http_x_beta")
-_PARTS = ("", "beta", "1", "a.b", "0", "gamma-2", "b/c", "$beta", "(.*)")
+_PARTS = ("", "beta", "1", "a.b", "0", "b/c", "$beta", "(.*)", ".*")
 _OPTIONS = (" ", "ssl", "default_server", "http2", "ssl http2", "quic", "reuseport", "proxy_protocol", "backlog=8192")
 _SERVER_OPTIONS = (" ", "backup", "down", "weight=2", "max_fails=0", "resolve")
 _FLAGS = (" ", "permanent", "redirect", "last", "break")
@@ -48,7 +50,7 @@ _WHOLE = {
     "listen": _LISTENS,
     "server_name": ("", "_", "beta.example.com", "*.example.com", "localhost", "~^(www)\\.beta\\.example$", '""'),
     "server": ("", "127.0.0.1:8080", "beta.example.com", "10.0.0.1:80", "unix:/run/beta.sock", "backend", "localhost"),
-    "proxy_pass": ("http://127.0.0.1:8080", "http://beta.example.com", "https://beta.example.com/x", "$beta"),
+    "proxy_pass": ("http://127.0.0.1:8080", "http://beta.example.com", "https://beta.example.com/x", "$beta", "http://$beta:8080"),
     "return": ("404", "200", "204", "301", "444", "403", "500"),
     "proxy_http_version": ("1.1", "1.0", "2"),
     "worker_processes": ("auto", "1", "2", "4", "64"),
@@ -118,7 +120,8 @@ def _usual(place: Place) -> tuple[str, ...]:
     if is_port and not place.after:
         return _PORTS
     if place.before or place.after:
-        return _parts(place)
+        whole = _usual(replace(place, before="", after=""))
+        return (*_parts(place), *_between(whole, place.before, place.after), *_of_patterns(place))
     if place.directive == "location" and place.count > 1 and place.index == 0:
         return _MODIFIERS
     if (place.directive, place.index) in _AT:
@@ -126,6 +129,21 @@ def _usual(place: Place) -> tuple[str, ...]:
     if place.index == 0 or place.directive in ("server_name", "allow", "deny"):
         return _first(place.directive)
     return _further(place)
+
+
+def _between(words: Iterable[str], before: str, after: str) -> Iterator[str]:
+    """Yield what words have between two texts."""
+    fitting = (word for word in words if word.startswith(before) and word.endswith(after))
+    return (word[len(before) : len(word) - len(after)] for word in fitting if len(word) > len(before) + len(after))
+
+
+def _of_patterns(place: Place) -> Iterator[str]:
+    """Yield parts of a pattern that leave no parenthesis open."""
+    if place.directive in ("location", "rewrite", "if", "server_name"):
+        opened = place.before.count("(") - place.before.count(")")
+        closed = place.after.count(")") - place.after.count("(")
+        if opened > 0 or closed > 0:
+            yield from (f"{start}{'(?:' * closed}beta{')' * opened}" for start in ("", "^/", "\\."))
 
 
 def _parts(place: Place) -> tuple[str, ...]:

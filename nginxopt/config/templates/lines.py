@@ -1,0 +1,99 @@
+"""Directives that a tag in the place of directives may stand for, besides those that are not known.
+
+What was not read is unknown to the rules; these are for what they conclude from the directives that they see. There are
+several texts for a kind of block, with what makes a difference to nginx, and with the opposite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+TEXTS = 3
+"""The number of texts for each kind of block; the first one is empty."""
+
+_COMMON = (
+    "sendfile on;gzip on;gzip_types text/css application/javascript;gzip_vary on;proxy_http_version 1.1;"
+    'proxy_set_header Connection "";proxy_buffering on;open_file_cache max=1000;keepalive_timeout 65;access_log off;'
+    "add_header X-Frame-Options DENY;resolver 10.0.0.2;proxy_temp_path /var/beta;proxy_read_timeout 30s;"
+    "limit_rate 1m;proxy_set_header Host $host;proxy_connect_timeout 5s;fastcgi_keep_conn on;root /srv/beta;expires 1h",
+    "sendfile off;gzip off;proxy_http_version 1.0;proxy_buffering off;open_file_cache off;"
+    "access_log /var/log/beta.log combined buffer=64k;keepalive_timeout 0;proxy_intercept_errors on;"
+    "error_page 404 /beta.html;proxy_request_buffering off;proxy_cache beta;proxy_ssl_session_reuse off;"
+    "add_header Strict-Transport-Security max-age=1;deny all;proxy_set_header Upgrade $http_upgrade;expires off",
+)
+_OF_SERVERS = (
+    "merge_slashes on;ssl_session_cache shared:beta:10m;ssl_protocols TLSv1.2 TLSv1.3;ssl_session_tickets off;"
+    "ssl_buffer_size 4k;ssl_stapling on;http2 on",
+    "merge_slashes off;ssl_session_cache none;ssl_protocols TLSv1;ssl_stapling off;http2 off;ssl_session_tickets on",
+)
+_TEXTS = {
+    "main": (
+        "worker_processes auto;worker_rlimit_nofile 65535;pcre_jit on;error_log /var/log/beta.log warn",
+        "worker_processes 4;worker_rlimit_nofile 512;pcre_jit off;error_log /dev/stderr",
+    ),
+    "events": ("worker_connections 4096;accept_mutex off;multi_accept on", "worker_connections 64;accept_mutex on"),
+    "http": tuple(
+        f"{common};{of_servers};{own}"
+        for common, of_servers, own in zip(
+            _COMMON,
+            _OF_SERVERS,
+            ("map_hash_max_size 4096;map_hash_bucket_size 256", "limit_req_status 429"),
+            strict=True,
+        )
+    ),
+    "server": tuple(
+        f"{common};{of_servers};{own}"
+        for common, of_servers, own in zip(
+            _COMMON,
+            _OF_SERVERS,
+            ("rewrite ^/nginxopt-beta/(.*)$ $1 last;set $beta 1", "return 403;server_name ~^(www)\\.beta$"),
+            strict=True,
+        )
+    ),
+    "location": (_COMMON[0] + ";internal", _COMMON[1] + ";return 403"),
+    "if": ("return 403", "rewrite ^/nginxopt-beta/(.*)$ /$1 break;set $beta 1"),
+    "upstream": ("keepalive 32;server 10.0.0.9:8080;zone beta 64k", "server 10.0.0.9:8080 backup;ip_hash"),
+    "map": ("/nginxopt-beta 1", "default beta;~*^/beta 1"),
+}
+_LOCAL = "http://127.0.0.1:8080"
+_LISTS = {
+    "add_header",
+    "proxy_set_header",
+    "rewrite",
+    "server",
+    "error_page",
+    "set",
+    "server_name",
+    "access_log",
+    "deny",
+}
+"""Directives that a block may have more than once."""
+
+
+def text(kind: str, number: int, present: Collection[str], passes: Sequence[str]) -> bytes:
+    """Return a text for the place of directives, without what a block of that kind has already and may have once.
+
+    A location that passes no requests does so: to this machine, or as the first of `passes`, which the file has.
+    """
+    texts = _TEXTS.get(kind, ())
+    if not 0 < number <= len(texts):
+        return b""
+    statements = [f"{statement};" for statement in texts[number - 1].split(";")]
+    if kind == "location" and not any(name.endswith("_pass") for name in present):
+        targets = (_LOCAL, *passes[:1], "http://beta.example.com")
+        statements.append(f"proxy_pass {targets[number - 1]};")
+    return " ".join(item for item in statements if _name(item) in _LISTS or _name(item) not in present).encode()
+
+
+def _name(statement: str) -> str:
+    return statement.rstrip(";").split(" ")[0]
+
+
+def kind_of_file(names: Iterable[str]) -> str:
+    """Return the kind of block that a file with these directives is; empty if they do not show it."""
+    names = set(names)
+    if names & {"http", "events"}:
+        return "main"
+    if names & {"server", "upstream", "map"}:
+        return "http"
+    return "server" if names & {"location", "listen", "server_name"} else ""
