@@ -103,5 +103,5 @@ def _sends_text(level: Level) -> bool:
     """Return whether a sender of files has clients elsewhere, and more than images, fonts or archives."""
     server = level.around("server")
     listens = read_listens([server]) if server is not None else iter(())
-    is_public = any(not (listen.directive and _LOCAL.match(listen.directive.args[0])) for listen in listens)
+    is_public = any(not (listen.directive and any(map(_LOCAL.match, listen.directive.args[:1]))) for listen in listens)
     return is_public and not any(_BINARY.search(word) for word in level.args)

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
 from tests.dealing import Dealing
+from tests.measuring import UNMEASURED
 from tests.support import IN_CI, NO_NGINX, ROOT
 
 # A busy machine makes an example slow; that is no failure. In CI, each run has the same examples.
@@ -41,9 +42,9 @@ _call.__code__ = _call.__code__.replace(co_stacksize=_WIDE_FRAME)
 def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
     """Mark what asks nginx, and leave out of the measure of coverage what covers hardly anything and takes long.
 
-    The measure doubles the time of a test. Laws are left out: a line that only a random example reaches is not covered.
-    So are, of the tests that ask nginx, all cases but the first: they ask it the same of another text. Other tests with
-    random examples, and those of commands that are measured elsewhere, are marked where they stand.
+    Laws are left out: a line that only a random example reaches is not covered. So are the files of `UNMEASURED`, and,
+    of the tests that ask nginx, all cases but the first: they ask it the same of another text. Other tests with random
+    examples, and those of commands that are measured elsewhere, are marked where they stand.
     """
     measured: set[str] = set()
     for item in items:
@@ -52,7 +53,8 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
             item.add_marker(pytest.mark.nginx)
         function = item.nodeid.partition("[")[0]
         is_law = isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
-        if is_law or (asks_nginx and function in measured):
+        is_slow = function.partition("::")[0] in UNMEASURED
+        if is_law or is_slow or (asks_nginx and function in measured):
             item.add_marker(pytest.mark.no_cover)
         measured.add(function)
 

@@ -59,7 +59,7 @@ def refuses_all(level: Level) -> bool:
 
 def names_everybody(rule: Directive) -> bool:
     """Return whether an `allow` or `deny` is for all addresses."""
-    return rule.args[0] in _EVERYBODY
+    return any(word in _EVERYBODY for word in rule.args[:1])
 
 
 def is_public(level: Level) -> bool:

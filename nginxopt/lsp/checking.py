@@ -13,6 +13,7 @@ from time import perf_counter
 
 from lsprotocol.types import Diagnostic
 
+from nginxopt.config.tree import collector_paused
 from nginxopt.errors import NginxoptError
 from nginxopt.lsp.diagnostics import Judges, SupersededError
 from nginxopt.lsp.document import Document
@@ -70,7 +71,8 @@ class Checking:
         others = [other for other in tuple(self._workspace.documents) if other != uri]
         try:
             for other in (uri, *others):
-                self._check(loop, other, lambda: number == self._requests)
+                with collector_paused():  # garbage is collected once the diagnostics are on their way
+                    self._check(loop, other, lambda: number == self._requests)
         except SupersededError:
             return
         self._delay = min(max((perf_counter() - start) / 2, _SHORTEST), _LONGEST)
