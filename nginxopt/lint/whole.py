@@ -13,9 +13,9 @@ from nginxopt.lint.model import Model
 def is_known(model: Model) -> bool:
     """Return whether nothing of `http` can be in a file that was not read.
 
-    Files that come with nginx, such as `mime.types`, have only their own directives. A wildcard that finds nothing is
-    taken for an empty folder only if that is there, and below that of the main file: what names `/etc/nginx/conf.d/*`
-    may be a file for another machine.
+    Files that come with nginx, such as `mime.types`, have only their own directives. A wildcard is believed only if its
+    folder is there, and below that of the main file: what names `/etc/nginx/conf.d/*` may be for another machine, whose
+    folder has other files than that of this one.
     """
     if model.root.kind != "main" or any(level.is_open for level in model.root.walk()):
         return False
@@ -25,8 +25,8 @@ def is_known(model: Model) -> bool:
 
 def _may_be_elsewhere(config: Config, include: Directive) -> bool:
     name = str(include.args[0])
-    if not is_pattern(name) or config.included(include) or isinstance(config.origin, Dump):
+    if not is_pattern(name) or isinstance(config.origin, Dump):
         return False
     folder = os.path.dirname(os.path.abspath(config.main.path))  # noqa: PTH100, PTH120 - a path is text here
     is_inside = not name.startswith("/") or os.path.normpath(name).startswith(folder.rstrip("/") + "/")
-    return not (is_inside and has_folder(config.prefix, name))
+    return not (is_inside and (config.included(include) or has_folder(config.prefix, name)))

@@ -110,6 +110,7 @@ def test_what_is_written(text: str, readings: list[str] | None) -> None:
         ("{{ a }} b {\n}", 1, "it names a block"),
         ("user a;\n<% break %>", 2, "it belongs to no loop"),
         ("http {\n{{ if a }}\n}\n{{ end }}\n", 2, "this block is not closed"),
+        ("{# a #}\nhttp {", 1, "this block is not closed"),
     ],
 )
 def test_other_templates_are_refused(text: str, line: int, reason: str, tmp_path: Path) -> None:

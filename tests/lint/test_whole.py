@@ -19,6 +19,7 @@ PARTS = {
     "a folder with files": ("include there/*.conf;", True),
     "an empty folder": ("include empty/*.conf;", True),
     "a folder that is not there": ("include gone/*.conf;", False),
+    "a folder beside that of the main file": ("include PARENT/elsewhere/*.conf;", False),
     "a folder of another machine": ("include /etc/nginx/conf.d/*.none;", False),
 }
 
@@ -30,7 +31,11 @@ def test_what_was_read(tmp_path: Path, part: str, *, expected: bool) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there/a.conf").write_text("gzip on;\n")
     main = tmp_path / "nginx.conf"
-    main.write_text(f"include modules/*.conf;\nevents {{ }}\nhttp {{\n{part}\n}}\n")
+    (tmp_path.parent / "elsewhere").mkdir(exist_ok=True)
+    (tmp_path.parent / "elsewhere/a.conf").write_text("gzip on;\n")
+    main.write_text(
+        f"include modules/*.conf;\nevents {{ }}\nhttp {{\n{part.replace('PARENT', str(tmp_path.parent))}\n}}\n"
+    )
     assert whole.is_known(Model(load(main, missing_ok=True), Version(1, 28, 0))) is expected
 
 

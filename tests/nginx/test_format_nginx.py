@@ -15,7 +15,8 @@ from tests.config.test_corpus import CORPUS, rows
 from tests.format.test_format import CASES
 from tests.format.test_laws import contents
 
-_DUMP = re.compile(rb"^# configuration file [^\n]*/nginx\.conf:\n(.*)\n\Z", re.DOTALL)
+_DUMP = re.compile(rb"^# configuration file [^\n]*/nginx\.conf:\n(.*?)\n(?=# configuration file /|\Z)", re.DOTALL)
+"""Matches the main file in the output of `nginx -T`, which its includes follow."""
 
 
 def verdict(binary: Binary, folder: Path, text: bytes) -> tuple[int, list[str], bytes]:

@@ -17,6 +17,7 @@ from nginxopt.config.templates.placing import Header, Placed, Unread, placed
 from nginxopt.config.templates.readings import Reading, structures
 from nginxopt.config.templates.rendering import Rendered
 from nginxopt.config.templates.structure import Template, Unreadable, Value, read_template
+from nginxopt.config.templates.tags import tags
 from nginxopt.config.templates.values import MIXED, candidates, value
 from nginxopt.config.templating import TemplateError, is_template, refusal
 from nginxopt.config.unread import is_unread, unread
@@ -256,7 +257,9 @@ def _is_setting(header: Header) -> bool:
 def _broken(template: Template, error: InputError) -> InputError:
     """Return the error for a reading of a template that is no configuration, at the last tag before the fault."""
     line = error.source.position(error.span.start).line if error.source and error.span else 1
-    spans = sorted([value.span for value in template.values] + [block.span for block in template.blocks])
-    before = [span for span in spans if template.source.position(span.start).line <= line]
-    start = (before or spans)[-1 if before else 0].start
-    return refusal(template.source, Span(start, start + 2), f"without its tags: {error.message}")
+    spans = [value.span for value in template.values] + [block.span for block in template.blocks]
+    starts = sorted(span.start for span in spans)
+    starts = starts or [tag.start for tag in tags(template.source.data)]
+    before = [start for start in starts if template.source.position(start).line <= line]
+    start = before[-1] if before else starts[0]
+    return refusal(template.source, Span(start, start + 2), f"one of its readings is no configuration: {error.message}")

@@ -187,10 +187,13 @@ def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
 
 def _is_empty_by_branches(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
     """The same, of patterns with look-arounds: judged by their branches, each known exactly, or the same in another."""
-    if not any(map(has_look, (*inside, *outside))):
+    looking = [pattern for pattern in (*inside, *outside) if has_look(pattern)]
+    if not looking:
         return False
     apart = tuple(dict.fromkeys(branch for pattern in outside for branch in branches(pattern)))
     ways = [branches(pattern) for pattern in inside]
+    if all(len(branches(pattern)) == 1 for pattern in looking):  # the language of none of them becomes known
+        return any(len(way) == 1 and way[0] in apart for way in ways)
     if prod(map(len, ways)) > _MOST_WAYS:
         return False
     return all(_is_way_empty(way, apart) for way in product(*ways))
