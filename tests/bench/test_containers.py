@@ -23,7 +23,7 @@ from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.load.wrk import Wrk
 from nginxopt.bench.runner import engine as engines
 from nginxopt.bench.scenario import Asks, Expected, Experiment, ScenarioSettings, Target
-from nginxopt.cli import bench
+from nginxopt.cli import nginxopt
 from nginxopt.errors import MissingError, NginxoptError
 
 SCENARIOS = sorted(catalogue())
@@ -212,7 +212,7 @@ def test_compose_is_a_plugin_or_a_command(compose: str, only: Path) -> None:
 )
 def test_options_that_cannot_be(words: list[str], status: int, message: str, only: Path) -> None:
     """Options that contradict each other, and what is not there, end the call before anything is made."""
-    result = CliRunner().invoke(bench.command, ["hop", *words])
+    result = CliRunner().invoke(nginxopt, ["bench", "hop", *words])
     assert isinstance(result.exception, NginxoptError)
     assert result.exception.exit_code == status
     assert message in result.exception.message
@@ -222,8 +222,8 @@ def test_options_that_cannot_be(words: list[str], status: int, message: str, onl
 def test_emit_writes_a_folder(tmp_path: Path) -> None:
     """`--emit` writes the folder, with what is run executable, and runs nothing."""
     (tmp_path / "vegeta").write_bytes(b"\x7fELF")
-    words = ["hop", "--emit", str(tmp_path / "made"), "--vegeta-binary", str(tmp_path / "vegeta")]
-    result = CliRunner().invoke(bench.command, words, standalone_mode=False)
+    words = ["bench", "hop", "--emit", str(tmp_path / "made"), "--vegeta-binary", str(tmp_path / "vegeta")]
+    result = CliRunner().invoke(nginxopt, words, standalone_mode=False)
     assert (result.exception, result.return_value) == (None, 0)
     folder = tmp_path / "made"
     assert all(path.stat().st_mode & 0o100 for path in (folder / "run", folder / "images" / "load" / "vegeta"))

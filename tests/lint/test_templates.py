@@ -127,6 +127,14 @@ def test_other_templates_are_refused(text: str, line: int, reason: str, tmp_path
     assert reason in str(error.hint)
 
 
+def test_what_only_begins_like_a_tag_is_no_crash(tmp_path: Path) -> None:
+    """A text that does not parse and has no tag but the beginning of one is refused at its place."""
+    path = tmp_path / "a.conf"
+    path.write_text("server{# x\ngzip_d")
+    read = inputs.read([str(path)], inputs.InputOptions(templates=True))
+    assert [error.message for error in read.errors] == ["this is a Jinja template: check the rendered file"]
+
+
 # --- values
 
 

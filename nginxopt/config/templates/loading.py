@@ -260,6 +260,8 @@ def _broken(template: Template, error: InputError) -> InputError:
     spans = [value.span for value in template.values] + [block.span for block in template.blocks]
     starts = sorted(span.start for span in spans)
     starts = starts or [tag.start for tag in tags(template.source.data)]
+    if not starts:
+        return error
     before = [start for start in starts if template.source.position(start).line <= line]
     start = before[-1] if before else starts[0]
     return refusal(template.source, Span(start, start + 2), f"one of its readings is no configuration: {error.message}")

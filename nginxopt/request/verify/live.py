@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nginxopt.request.verify.definitions import Definitions, groups_of
-from nginxopt.request.verify.side import Side
+from nginxopt.request.verify.side import Side, statement_words
 from nginxopt.request.verify.symbols import variables
 from nginxopt.semantics.site.form import StatementForm
 
@@ -44,6 +44,19 @@ class Live:
         has_captures = everything or any(name.isdigit() for name in digits)
         kept = set().union(*(_kept(side, defined) for side, defined in zip(sides, definitions, strict=True)))
         return cls(frozenset(names), everything, has_captures, frozenset(kept))
+
+
+_SPLIT = {"fastcgi_script_name", "fastcgi_path_info"}
+"""Variables that keep the URI of their first use, until nginx begins again (`ngx_http_fastcgi_split`)."""
+
+
+def splitting(side: Side, definitions: Definitions) -> tuple[tuple[str, ...], ...]:
+    """Return the statements of all scripts if one of them reads a URI that stays as it was then; none otherwise."""
+    reading = _Reading(side, definitions)
+    statements = list(_statements(side))
+    if not any(_SPLIT & reading.variables(word) for statement in statements for word in _read(statement)):
+        return ()
+    return tuple((statement["kind"], *_read(statement), *statement_words(statement)) for statement in statements)
 
 
 def _kept(side: Side, definitions: Definitions) -> set[str]:

@@ -11,7 +11,7 @@ from nginxopt.request.verify.definitions import groups_of
 from nginxopt.request.verify.explore import Difference, Explorer, Runner
 from nginxopt.request.verify.hosts import Hosts
 from nginxopt.request.verify.keys import Keys
-from nginxopt.request.verify.live import Live
+from nginxopt.request.verify.live import Live, splitting
 from nginxopt.request.verify.program import Compiler, Program
 from nginxopt.request.verify.region import Region
 from nginxopt.request.verify.side import Side
@@ -61,6 +61,7 @@ class Comparison:
         self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
         definitions = (self._compilers[0].definitions, self._compilers[1].definitions)
         self._live = Live.of(self._sides, definitions)
+        self._splits_alike = splitting(old, definitions[0]) == splitting(new, definitions[1])
         self._known: dict[tuple[int, int], Compared] = {}
 
     def servers(self, old: int, new: int) -> Compared:
@@ -120,6 +121,8 @@ class Comparison:
         named = {side.server_name(server) for side, server in zip(self._sides, (old, new), strict=True)}
         if len(named) > 1 and any(side.states("server_name_in_redirect") for side in self._sides):
             reasons.append(("the first server_name differs, and redirects may have it", *nodes))
+        if not self._splits_alike:
+            reasons.append(("$fastcgi_script_name stays as a script used it first, and scripts differ", *nodes))
         return reasons
 
 

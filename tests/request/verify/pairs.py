@@ -344,6 +344,12 @@ HARMLESS = (
 
 UNKNOWN = (
     Pair(
+        "a name that FastCGI keeps from before the URI changed",
+        "rewrite ^/f.txt$ /a; set $args $fastcgi_script_name; location /a { return 200 $args; }",
+        "set $args $fastcgi_script_name; rewrite ^/f.txt$ /a; set $args $fastcgi_script_name;"
+        " location /a { return 200 $args; }",
+    ),
+    Pair(
         "a pattern of a name that sets a variable is gone",
         'server { listen 127.0.0.1:{P}; server_name "~^(?<n>.+)[.]re$" x; location /a { return 200 "[$n]"; } }',
         'server { listen 127.0.0.1:{P}; server_name y x; location /a { return 200 "[$n]"; }'
