@@ -166,6 +166,8 @@ REWRITES = (
 )  # fmt: skip
 SETS = (b"1", b"2", b"3", b'""', b'"$uri $args"', b"$host", b"$arg_x", b"$mapped", b"$sv", b'"$1"')
 SET = (b"$seen", b"$seen", b"$seen", b"$seen", b"$SEEN", b"$sv", b"$args", b"$limit_rate")
+RATES = (b"0", b"900k", b"1m", b"2m", b"3m", b'""')
+"""What `$limit_rate` is set to: with less, a response takes as long as a test may wait for it."""
 
 
 def statements(scope: Scope) -> list[bytes]:
@@ -174,7 +176,8 @@ def statements(scope: Scope) -> list[bytes]:
     kind = draw.choices(("return", "rewrite", "set"), (5, 3, 4))[0]
     scope.features.add(f"chain of ifs that {kind} ({scope.level})")
     if kind == "set":
-        name, values = draw.choice(SET), draw.sample(SETS, draw.choice((1, 2, 3, 6)))
+        name = draw.choice(SET)
+        values = draw.sample(RATES if name == b"$limit_rate" else SETS, draw.choice((1, 2, 3, 6)))
         return [b"set %s %s" % (name, value) for value in values]
     returns = [b"return " + answer for answer in draw.sample(RETURNS, draw.choice((1, 3, 8, 15)))]
     rewrites = [b"rewrite " + rule for rule in draw.sample(REWRITES, draw.choice((1, 2, 5)))]
