@@ -69,8 +69,8 @@ def built(sdist: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(built: Path) -> set[str]:
-    """The names in the wheel."""
-    return set(zipfile.ZipFile(built).namelist())
+    """The names of the files in the wheel."""
+    return {name for name in zipfile.ZipFile(built).namelist() if not name.endswith("/")}
 
 
 @pytest.fixture(scope="module")
