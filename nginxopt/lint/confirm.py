@@ -1,7 +1,7 @@
 """Asks a real nginx about the witnesses of findings: whether it answers them as the model of requests says.
 
-It runs on 127.0.0.1 for a moment, once for all witnesses that assume the same files. A finding whose witness it answers
-otherwise is left out, with a note: a request that does not show what is said is no witness.
+It runs on 127.0.0.1 for a moment, once for all witnesses whose files can be there together. A finding whose witness it
+answers otherwise is left out, with a note: a request that does not show what is said is no witness.
 """
 
 from __future__ import annotations
@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import PurePosixPath
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config
@@ -26,6 +29,14 @@ from nginxopt.text.plural import be, count
 
 if TYPE_CHECKING:
     from nginxopt.system.nginx import Binary
+
+_MOST = 500
+"""The number of witnesses of a configuration that are asked."""
+
+_MOST_DISKS = 8
+"""The number of times that nginx is started for a configuration: witnesses that assume files which exclude each other
+cannot be asked of one.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +75,75 @@ def _answers(
 
 def _asked(config: Config, witnesses: Mapping[int, Witness], binary: Binary) -> Iterator[tuple[int, Comparison]]:
     """Yield what nginx answers to the witnesses of one configuration."""
-    if config.templates is not None:
-        yield from _none_asked(witnesses, binary, UsageError(f"{config.main.path} is a template"))
-        return
     try:
         model = Model(config, probe(binary), ignores_missing=True)
     except NginxoptError as error:
         yield from _none_asked(witnesses, binary, error)
         return
-    by_world: dict[tuple[str, ...], dict[int, Expected]] = {}
-    for number, witness in witnesses.items():
+    yield from _none_asked([*witnesses][_MOST:], binary, UsageError(f"{_MOST} of its configuration are asked"))
+    gate, disks = model.gate(), [Disk() for _ in range(_MOST_DISKS)]
+    on_disks: list[dict[int, Expected]] = [{} for _ in disks]
+    for number, witness in islice(witnesses.items(), _MOST):
+        try:
+            world = World.assume(witness.assume)
+            traced = trace(model, _request(witness), Circumstances(world, gate, "nginx"))
+        except (NginxoptError, UrlError) as error:
+            yield from _none_asked([number], binary, error)
+            continue
         if witness.sign.unasked:
             yield number, Comparison(str(binary), reason=witness.sign.unasked)
             continue
-        try:
-            known = Circumstances(World.assume(witness.assume), model.gate(), "nginx")
-            expected = _expected(trace(model, _request(witness), known), witness.sign)
-        except (NginxoptError, UrlError) as error:
-            yield from _none_asked([number], binary, error)
+        place = next((place for place, disk in enumerate(disks) if disk.takes(world)), None)
+        if place is None:
+            yield number, Comparison(str(binary), reason="too many assume files that exclude each other")
         else:
-            by_world.setdefault(witness.assume, {})[number] = expected
-    for assume, asked in by_world.items():
-        try:
-            compared = list(compare_all(config, [*asked.values()], World.assume(assume), binary))
-            yield from zip(asked, compared, strict=True)
-        except (NginxoptError, OSError) as error:
-            yield from _none_asked(asked, binary, error)
+            on_disks[place][number] = _expected(traced, witness.sign)
+    for disk, asked in zip(disks, on_disks, strict=True):
+        if asked:
+            yield from _on_disk(config, disk.world(), asked, binary)
+
+
+def _on_disk(
+    config: Config, world: World, asked: Mapping[int, Expected], binary: Binary
+) -> Iterator[tuple[int, Comparison]]:
+    """Yield what one nginx answers to all witnesses whose files can be there together."""
+    expected = [replace(each, is_alone=len(asked) == 1) for each in asked.values()]
+    try:
+        yield from zip(asked, list(compare_all(config, expected, world, binary)), strict=True)
+    except (NginxoptError, OSError) as error:
+        yield from _none_asked(asked, binary, error)
+
+
+class Disk:
+    """Files that can be there, or be missing, together."""
+
+    def __init__(self) -> None:
+        self._existing: dict[str, None] = {}  # as they are written, and so made
+        self._missing: dict[str, None] = {}
+        self._files: set[str] = set()
+        self._folders: set[str] = set()
+        self._gone: set[str] = set()
+
+    def world(self) -> World:
+        """Return all of them."""
+        return World(tuple(self._existing), tuple(self._missing))
+
+    def takes(self, world: World) -> bool:
+        """Add the files of a world if they contradict none so far; return whether they do not."""
+        files = {normpath(path) for path in world.existing if not path.endswith("/")}
+        folders = {normpath(path) for path in world.existing if path.endswith("/")}
+        folders |= {normpath(parent) for path in world.existing for parent in PurePosixPath(path).parents}
+        gone = {normpath(path) for path in world.missing}
+        is_both = not files.isdisjoint(self._folders) or not folders.isdisjoint(self._files)
+        there, were_there = files | folders, self._files | self._folders if gone else set()
+        if is_both or not there.isdisjoint(self._gone) or not gone.isdisjoint(were_there):
+            return False
+        self._existing |= dict.fromkeys(world.existing)
+        self._missing |= dict.fromkeys(world.missing)
+        self._files |= files
+        self._folders |= folders
+        self._gone |= gone
+        return True
 
 
 def _expected(traced: Trace, sign: Sign) -> Expected:

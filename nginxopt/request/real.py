@@ -37,12 +37,14 @@ class Expected:
         status: The status of the response if that is known although the outcome is not.
         lacks: Headers that the response does not have.
         passes: A header that the upstream gets, name and value.
+        is_alone: Whether no file is there that another request assumes.
     """
 
     trace: Trace
     status: int | None = None
     lacks: tuple[str, ...] = ()
     passes: tuple[str, str] | None = None
+    is_alone: bool = True
 
     def differences(self, response: Response | None, asked: Sequence[Asked]) -> Iterator[str]:
         """Yield what differs besides the outcome of the model."""
@@ -85,6 +87,8 @@ def _compare(asked: Expected, nginx: PrivateNginx, name: str) -> Comparison:
     client = trace.sent["connection"]["client"]
     if client not in (None, LOCAL) and _kind(expected) != _kind(trace.outcome):
         return Comparison(name, reason=f"its client is {LOCAL}, which gets another answer than {client}")
+    if not asked.is_alone and _kind(expected) != _kind(trace.outcome):
+        return Comparison(name, reason="files that others assume change its answer")
     exchanged = nginx.ask(sent)
     return Comparison(name, (*differences(expected, *exchanged), *asked.differences(*exchanged)))
 

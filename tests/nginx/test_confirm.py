@@ -12,8 +12,9 @@ from _pytest.mark import ParameterSet
 from nginxopt import cli
 from nginxopt.lint import Diagnostic, Rule, Sign, Witness
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.confirm import Confirmed, confirm
+from nginxopt.lint.confirm import Confirmed, Disk, confirm
 from nginxopt.lint.examples import Example, examples, wrapped
+from nginxopt.request.world import World
 from nginxopt.system import nginx
 from tests.lintcheck import TARGET, judge, read
 from tests.nginx.test_rule_examples import nginx_for
@@ -112,6 +113,27 @@ def test_what_cannot_be_asked_stays(binary: nginx.Binary, witness: Witness | Non
     (note,) = confirmed.notes
     assert note.message.startswith("1 witness is not asked of nginx: ")
     assert why in note.message
+
+
+def test_one_nginx_is_asked_for_many_files(binary: nginx.Binary) -> None:
+    """Witnesses whose files can be there together are asked of one nginx; of very many, 500 are asked."""
+    locations = "".join(f"location /f{number} {{ alias /srv/f{number}/; }}\n" for number in range(510))
+    config = read(locations, "server")
+    found = judge("alias-traversal", config).diagnostics
+    confirmed = confirm([config], found, binary)
+    assert sum(_name(each) is not None for each in confirmed.diagnostics) == 500
+    assert [note.message for note in confirmed.notes] == [
+        "10 witnesses are not asked of nginx: 500 of its configuration are asked"
+    ]
+
+
+def test_files_that_exclude_each_other() -> None:
+    """A path is a file, a folder or missing, however it is written."""
+    disk = Disk()
+    assert disk.takes(World(("/srv/a", "/srv/b/c"), ("/srv/gone",)))
+    assert disk.takes(World(("/srv/d/../a",)))
+    for world in (World(("/srv/a/x",)), World(("/srv/b",)), World(("/srv/gone",)), World((), ("/srv/b/../a",))):
+        assert not disk.takes(world)
 
 
 def test_lint_asks_nginx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
