@@ -14,7 +14,7 @@ def unread(name: str | None = None) -> bytes:
 
 
 def is_unread(path: str) -> bool:
-    """Return whether a path is that of such an include, at which there is no file."""
+    """Return whether a path belongs to such an include, which has no file."""
     return path.startswith(_FOLDER)
 
 

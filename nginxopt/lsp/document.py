@@ -14,8 +14,8 @@ from nginxopt.config.reader import File
 from nginxopt.config.templating import refused
 from nginxopt.errors import InputError
 from nginxopt.lsp.lines import Lines
-from nginxopt.lsp.mending import mended
 from nginxopt.lsp.reading import Parser
+from nginxopt.lsp.recovery import recovered
 from nginxopt.text import Span
 
 _MARK = "\ufeff".encode()
@@ -58,7 +58,7 @@ class Document:
     @cached_property
     def shape(self) -> File | None:
         """The text as a file, without what cannot be read; places in it are places in the text."""
-        return mended(self.path, self.data) if isinstance(self._parsed, InputError) else self._parsed
+        return recovered(self.path, self.data) if isinstance(self._parsed, InputError) else self._parsed
 
     @property
     def file(self) -> File | None:

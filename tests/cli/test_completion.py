@@ -1,4 +1,4 @@
-"""What a shell is told to complete, by the kind of a parameter; `tests/project/test_man.py` asks the shells."""
+"""The completions that a shell gets for each kind of parameter; `tests/project/test_man.py` asks the shells."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def pipe(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
 
 
 def test_files_and_folders_are_written(run: Any, tmp_path: Path) -> None:
-    """Files named and those in a folder are formatted in place, with their mode; what was done is told."""
+    """Named files and those in a folder are formatted in place and keep their mode; a summary is printed."""
     (tmp_path / "conf.d").mkdir()
     paths = [tmp_path / "a.conf", tmp_path / "conf.d" / "b.conf", tmp_path / "conf.d" / "c.conf"]
     for path, text in zip(paths, (UGLY, UGLY, PRETTY), strict=True):

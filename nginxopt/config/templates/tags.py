@@ -1,6 +1,6 @@
 """Finds the tags of a template, and what each does: stands for a value, opens or closes a block, or nothing.
 
-The languages are told apart by the delimiters and by the words in them: Jinja (and Twig, Nunjucks, Liquid), Go (and
+The delimiters and the words in them identify the language: Jinja (and Twig, Nunjucks, Liquid), Go (and
 Helm), Handlebars and Mustache, ERB (and EJS, esh), `@NAME@`, `%%NAME%%`, and a line `${NAME}` for envsubst. What a tag
 does is only said where the language leaves no choice; any other tag is `Action.UNKNOWN`.
 """

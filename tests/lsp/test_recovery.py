@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.config.reader import parsed
-from nginxopt.lsp.mending import mended
+from nginxopt.lsp.recovery import recovered
 from tests.lsp.editing import MAIN, SITE
 
 _LONG = f"{MAIN}# a comment\n{SITE}map $uri $to {{ default 0; '~^/(a|b){{2}}$' \"$1\"; }}\n"
 
 
 def names(data: bytes) -> list[tuple[str, int]]:
-    """Return the directives of a text that is mended, with their offsets."""
-    file = mended("nginx.conf", data)
+    """Return the directives of a text that is recovered, with their offsets."""
+    file = recovered("nginx.conf", data)
     assert file is not None
     return [(str(directive.name), directive.name.start) for directive in file.block.walk()]
 
@@ -42,19 +42,19 @@ def test_only_what_cannot_be_read_is_lost(before: str, typed: str, after: list[s
 
 
 @given(cut=st.integers(0, len(_LONG)), glue=st.sampled_from(["", "}", "{", ";", '"', "'", "a b\n", "\\"]))
-def test_any_beginning_can_be_mended(cut: int, glue: str) -> None:
-    """What was typed so far parses once it is mended, and each directive in it is one of the text."""
+def test_any_beginning_can_be_recovered(cut: int, glue: str) -> None:
+    """What was typed so far parses once it is recovered, and each directive in it is one of the text."""
     text = (_LONG[:cut] + glue).encode()
     assert all(text[start:].startswith(name.encode()) for name, start in names(text) if not name.startswith("~"))
 
 
 def test_a_text_that_parses_stays() -> None:
     """Nothing is taken from a text without faults."""
-    file = mended("x", _LONG.encode())
+    file = recovered("x", _LONG.encode())
     assert file is not None
     assert file.source.data == parsed("x", _LONG.encode()).source.data
 
 
 def test_a_text_with_too_many_faults_is_given_up() -> None:
     """A text that is nothing like a configuration has no directives."""
-    assert mended("x", b"; \n" * 1000) is None
+    assert recovered("x", b"; \n" * 1000) is None

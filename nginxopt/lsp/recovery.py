@@ -13,14 +13,14 @@ from nginxopt.config.reader import File, parsed
 from nginxopt.errors import InputError
 
 _MOST = 50
-"""After this many places the text is given up."""
+"""The number of unreadable statements after which a text is given up."""
 
 _VISIBLE = re.compile(rb"\S")
 _MARK = "\ufeff".encode()
 
 
-def mended(path: str, data: bytes) -> File | None:
-    """Return a text as a file, without the statements that cannot be read; None if that are too many."""
+def recovered(path: str, data: bytes) -> File | None:
+    """Return a text as a file, without the statements that cannot be read; None if there are too many."""
     data = data.replace(b"\0", b" ")
     if data.startswith(_MARK):
         data = b" " * len(_MARK) + data[len(_MARK) :]
