@@ -10,7 +10,6 @@ import gc
 import signal
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -18,6 +17,7 @@ import click
 
 from nginxopt import __version__
 from nginxopt.cli import stdout
+from nginxopt.cli.modules import ModuleGroup
 from nginxopt.cli.stdout import ClosedPipeError
 from nginxopt.errors import DefectError, NginxoptError, OutputError
 
@@ -40,29 +40,9 @@ _INTERRUPTED = 130
 _COLLECT_AFTER = 100_000  # new objects; imports alone would be searched for garbage dozens of times, in vain
 
 
-class _Commands(click.Group):
-    """The commands, imported one by one."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_COMMANDS)
-
-    def get_command(
-        self,
-        ctx: click.Context,
-        cmd_name: str,
-    ) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = import_module(_COMMANDS[cmd_name]).command
-        if ctx.resilient_parsing:  # a shell completes a command line
-            from nginxopt.cli.completion import completed
-
-            return completed(command, ctx)
-        return command
-
-
 @click.command(
-    cls=_Commands,
+    cls=ModuleGroup,
+    modules=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 success, 1 findings or changes, 2 usage error, 3 unreadable input, 4 missing program or"
     " version, 5 failed benchmark or no answer from a server, 6 output error, 7 failed rule of your own, 70 bug in"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
 from nginxopt.cli import options, stdout
+from nginxopt.cli.modules import ModuleGroup
 
 if TYPE_CHECKING:
     from nginxopt.lint.catalogue import Catalogue
@@ -29,25 +29,7 @@ Exit status: 0 success, 7 a rule of your own cannot be loaded.
 _COMMANDS = {"new": "nginxopt.cli.rules_new", "test": "nginxopt.cli.rules_test"}
 
 
-class _Commands(click.Group):
-    """The commands, imported one by one."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_COMMANDS)
-
-    def get_command(
-        self,
-        ctx: click.Context,
-        cmd_name: str,
-    ) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        from nginxopt.cli.completion import completed
-
-        return completed(import_module(_COMMANDS[cmd_name]).command, ctx)
-
-
-@click.command("rules", cls=_Commands, epilog=_EXAMPLES, invoke_without_command=True)
+@click.command("rules", cls=ModuleGroup, modules=_COMMANDS, epilog=_EXAMPLES, invoke_without_command=True)
 @options.format_of(["table", "json", "markdown"], "table")
 @options.CONFIG
 @options.ISOLATED
