@@ -10,14 +10,14 @@ badly indented.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.child import MEGABYTE, ChildError, Usage, medians, run
+from benchmarks.report import report
 
 # Seconds and megabytes at most, by the number of lines.
 LIMITS = {10_000: (0.8, 100), 100_000: (4.5, 500)}
@@ -90,11 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ChildError as error:
             print(f"format: {error}", file=sys.stderr)
             return 70
-    if options.json:
-        print(json.dumps([asdict(result) for result in results], indent=2))
-    else:
-        print(*rows(results), sep="\n")
-    return int(not all(result.within for result in results))
+    return report(results, rows, as_json=options.json)
 
 
 if __name__ == "__main__":

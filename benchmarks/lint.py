@@ -12,18 +12,18 @@ count.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from benchmarks.child import MEGABYTE, ChildError, Usage, medians, run
 from benchmarks.mixes import MIXES, write
+from benchmarks.report import report
 
 START = "--version"
 SMALL = "a small site"
@@ -128,11 +128,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except ChildError as error:
             print(f"lint: {error}", file=sys.stderr)
             return 70
-    if options.json:
-        print(json.dumps([asdict(result) for result in results], indent=2))
-    else:
-        print(*rows(results), sep="\n")
-    return int(not all(result.within for result in results))
+    return report(results, rows, as_json=options.json)
 
 
 if __name__ == "__main__":

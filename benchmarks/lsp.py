@@ -17,10 +17,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from benchmarks.report import report
 
 # Seconds at most, by the number of lines.
 LIMITS = {1_000: 0.1, 10_000: 0.5}
@@ -171,8 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="nginxopt-") as name:
         results = [measure(int(lines), options.rounds, Path(name)) for lines in options.lines.split(",")]
-    print(json.dumps([asdict(result) for result in results], indent=2) if options.json else "\n".join(rows(results)))
-    return int(not all(result.within for result in results))
+    return report(results, rows, as_json=options.json)
 
 
 if __name__ == "__main__":
