@@ -1,0 +1,12 @@
+"""Pairs of configurations: mistakes as people make them, edits that keep the meaning, and what is not known.
+
+Each is what stands in `http`; a text without a server stands in one. `{P}` is the port that nginx listens at, `{U}`
+that of an upstream, and `{T}` a folder with the files of `FILES`.
+"""
+
+from tests.request.verify.pairs.harmless import HARMLESS
+from tests.request.verify.pairs.mistakes import MISTAKES
+from tests.request.verify.pairs.pair import FILES, Pair, whole
+from tests.request.verify.pairs.unknown import UNKNOWN
+
+__all__ = ["FILES", "HARMLESS", "MISTAKES", "UNKNOWN", "Pair", "whole"]

@@ -1,0 +1,93 @@
+"""Edits that keep the meaning."""
+
+from __future__ import annotations
+
+from tests.request.verify.pairs.pair import Pair
+
+HARMLESS = (
+    Pair(
+        "locations in another order",
+        "location /a { return 200 a; } location = /b { return 200 b; } location /a/b { return 200 ab; }",
+        "location /a/b { return 200 ab; } location /a { return 200 a; } location = /b { return 200 b; }",
+    ),
+    Pair(
+        "a pattern behind the prefixes",
+        "location ~ \\.php$ { return 200 p; } location /x { root {T}/r; }",
+        "location /x { root {T}/r; } location ~ \\.php$ { return 200 p; }",
+    ),
+    Pair(
+        "disjoint rules swapped",
+        "rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent;",
+        "rewrite ^/c$ /d permanent; rewrite ^/a$ /b permanent;",
+    ),
+    Pair(
+        "a dead rule removed",
+        "rewrite ^/a /b permanent; rewrite ^/ab$ /d permanent;",
+        "rewrite ^/a /b permanent;",
+    ),
+    Pair("a constant condition", "set $x 1; if ($x) { return 301 /a; }", "return 301 /a;"),
+    Pair(
+        "a variable with another name",
+        "set $v 1; location / { return 200 $v; }",
+        "set $w 1; location / { return 200 $w; }",
+    ),
+    Pair(
+        "a map with another name",
+        "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
+        "map $uri $y { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($y) { return 403; } }",
+    ),
+    Pair("another name of $uri", "location / { return 200 $uri; }", "location / { return 200 $document_uri; }"),
+    Pair(
+        "servers in another order",
+        "server { listen 127.0.0.1:{P} default_server; server_name a; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name b; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name b; return 200 b; }"
+        " server { listen 127.0.0.1:{P} default_server; server_name a; return 200 a; }",
+    ),
+    Pair(
+        "a setting inherited",
+        "server { listen 127.0.0.1:{P}; root {T}/r; }",
+        "root {T}/r; server { listen 127.0.0.1:{P}; }",
+    ),
+    Pair("a log", "access_log off; return 200 a;", "return 200 a;"),
+    Pair("a variable that nothing reads", "set $x 1; return 200 a;", "return 200 a;"),
+    Pair(
+        "last in a server",
+        "rewrite ^/x/(.*)$ /y/$1 last; location /y/ { root {T}/r; }",
+        "rewrite ^/x/(.*)$ /y/$1; location /y/ { root {T}/r; }",
+    ),
+    Pair(
+        "a condition for a map",
+        "map $host $x { a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
+        r"server { listen 127.0.0.1:{P}; if ($host ~* ^a\z) { return 403; } }",
+    ),
+    Pair(
+        "keys of a map in another order",
+        "map $request_uri $x { /a 1; ~^/ 9; /b 2; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $request_uri $x { /b 2; /a 1; ~^/ 9; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a row that no value reaches",
+        "map $uri $x { volatile; ~^/a 1; ~^/ab 2; /ac 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $uri $x { volatile; ~^/a 1; /ac 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "patterns of a map by their prefix",
+        "map $request_uri $x { ~^/a/b 2; ~^/a 1; ~^/c 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $request_uri $p { ~^(?<k>/a/b|/a|/c) $k; } map $p $x { /a 1; /a/b 2; /c 3; }"
+        " server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "rewrites as a map",
+        r"rewrite ^/a\z /x permanent; rewrite ^/b\z /y permanent; rewrite ^/a\z /z permanent; return 404;",
+        'map $uri $k { volatile; /a /a; /b /b; "" -; } map $uri $to { volatile; /a /x; /b /y; }'
+        " server { listen 127.0.0.1:{P}; server_name h; root {T}/none;"
+        " if ($k = $uri) { rewrite ^ $to permanent; } return 404; }",
+    ),
+    Pair(
+        "a variable that a script has set before it reads it",
+        "if ($uri ~ ^/a) { return 403; } location / { root {T}/r; }",
+        "set $x $uri; if ($x ~ ^/a) { return 403; } location / { root {T}/r; }",
+    ),
+)  # fmt: skip
+"""What is equivalent."""

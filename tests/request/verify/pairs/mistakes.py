@@ -1,0 +1,240 @@
+"""Mistakes as people make them."""
+
+from __future__ import annotations
+
+from tests.request.verify.pairs.pair import Pair
+
+MISTAKES = (
+    Pair("a lost ^", "rewrite ^/old$ /new permanent;", "rewrite /old$ /new permanent;"),
+    Pair("a lost $", "rewrite ^/old$ /new permanent;", "rewrite ^/old /new permanent;"),
+    Pair("another code", "rewrite ^/old$ /new permanent;", "rewrite ^/old$ /new redirect;"),
+    Pair("arguments dropped", "rewrite ^/old$ /new permanent;", "rewrite ^/old$ /new? permanent;"),
+    Pair("another target", "rewrite ^/old/(.*)$ /new/$1 permanent;", "rewrite ^/old/(.*)$ /new$1 permanent;"),
+    Pair(
+        "break for last",
+        "location /a/ { rewrite ^/a/(.*)$ /b/$1 last; } location /b/ { return 200 b; }",
+        "location /a/ { rewrite ^/a/(.*)$ /b/$1 break; } location /b/ { return 200 b; }",
+    ),
+    Pair(
+        "rules swapped",
+        "rewrite ^/a /b permanent; rewrite ^/ab$ /d permanent;",
+        "rewrite ^/ab$ /d permanent; rewrite ^/a /b permanent;",
+    ),
+    Pair("a rule removed", "rewrite ^/a$ /b permanent; rewrite ^/c$ /d permanent;", "rewrite ^/a$ /b permanent;"),
+    Pair("an exact location no longer exact", "location = /x { return 403; }", "location /x { return 403; }"),
+    Pair("a location in another case", "location /Docs/ { return 200 d; }", "location /docs/ { return 200 d; }"),
+    Pair("a location without its slash", "location /a/ { return 200 a; }", "location /a { return 200 a; }"),
+    Pair(
+        "a pass without the slash of its location",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}; }",
+        "location /a { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "proxy_pass with a URI",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}; }",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}/; }",
+    ),
+    Pair(
+        "proxy_pass with a URI without its slash",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}/b/; }",
+        "location /a/ { proxy_pass http://127.0.0.1:{U}/b; }",
+    ),
+    Pair(
+        "proxy_pass with a URI behind a rewrite that ends the script",
+        "set $u 127.0.0.1:{U}; location /a { rewrite ^/a(.*)$ /b$1 break; proxy_pass http://$u/; }",
+        "set $u 127.0.0.1:{U}; location /a { rewrite ^/a(.*)$ /b$1 break; proxy_pass http://$u; }",
+    ),
+    Pair(
+        "a header of a redirect to the name of a nested location",
+        "location /a { location /a/ { add_header X-A 1; proxy_pass http://127.0.0.1:{U}; return 200 a; } }",
+        "location /a { location /a/ { add_header X-A 2; proxy_pass http://127.0.0.1:{U}; return 200 a; } }",
+    ),
+    Pair(
+        "another root, behind a break and what is dead",
+        "root {T}/none; location /a { break; root {T}/r; return 503; }",
+        "root {T}/none; location /a { break; root {T}/s; return 503; }",
+    ),
+    Pair(
+        "another name of an upstream, in Host",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+        "upstream api { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://api; } }",
+    ),
+    Pair(
+        "a test of arguments that a condition may have set",
+        "if ($http_x_a) { set $args x=1; } if ($arg_x = 1) { return 403; } return 200 a;",
+        "if ($http_x_a) { set $args x=1; } return 200 a;",
+    ),
+    Pair(
+        "arguments that are set to themselves, so that the URI is not passed on as it was sent",
+        "location / { set $args $args; proxy_pass http://127.0.0.1:{U}; }",
+        "location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "a URI that is rewritten to itself, behind a rule that may not match",
+        "rewrite ^/a /b; rewrite ^ $uri; location / { proxy_pass http://127.0.0.1:{U}; }",
+        "rewrite ^/a /b; location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "limit_except lost, where a script leads elsewhere",
+        "location /a { limit_except GET { deny all; } rewrite ^ /b last; } location /b { return 200 b; }",
+        "location /a { rewrite ^ /b last; } location /b { return 200 b; }",
+    ),
+    Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
+    Pair(
+        "an alias that is inherited",
+        "location /a/ { alias {T}/s; location /a/b/ { } }",
+        "location /a { alias {T}/s; location /a/b/ { } }",
+    ),
+    Pair("another root", "root {T}/r;", "root {T}/s;"),
+    Pair(
+        "a pattern that ignores case", "location ~ \\.php$ { return 200 p; }", "location ~* \\.php$ { return 200 p; }"
+    ),
+    Pair("a dot not escaped", "location ~ \\.php$ { return 200 p; }", "location ~ .php$ { return 200 p; }"),
+    Pair(
+        "^~ before a pattern",
+        "location ~ \\.php$ { return 200 p; } location /x { return 200 x; }",
+        "location ~ \\.php$ { return 200 p; } location ^~ /x { return 200 x; }",
+    ),
+    Pair(
+        "patterns swapped",
+        "location ~ ^/a { return 200 a; } location ~ b$ { return 200 b; }",
+        "location ~ b$ { return 200 b; } location ~ ^/a { return 200 a; }",
+    ),
+    Pair(
+        "headers lost by inheritance",
+        "add_header X-A 1; location / { return 200 x; }",
+        "add_header X-A 1; location / { add_header X-B 2; return 200 x; }",
+    ),
+    Pair(
+        "a header of a condition that a later one drops",
+        "location / { if ($arg_a) { add_header X-A 1; } return 200 x; }",
+        "location / { if ($arg_a) { add_header X-A 1; } if ($arg_b) { set $c 1; } return 200 x; }",
+    ),
+    Pair("always lost", "add_header X-A 1 always; return 404;", "add_header X-A 1; return 404;"),
+    Pair("access turned round", "root {T}/r; location / { deny all; }", "root {T}/r; location / { allow all; }"),
+    Pair(
+        "access rules swapped",
+        "root {T}/r; location / { deny 127.0.0.1; allow all; }",
+        "root {T}/r; location / { allow all; deny 127.0.0.1; }",
+    ),
+    Pair("internal lost", "location / { internal; return 200 x; }", "location / { return 200 x; }"),
+    Pair(
+        "limit_except lost",
+        "location / { limit_except GET { deny all; } return 200 x; }",
+        "location / { return 200 x; }",
+    ),
+    Pair(
+        "try_files without its fallback",
+        "root {T}/r; location / { try_files $uri /x.html; }",
+        "root {T}/r; location / { try_files $uri =404; }",
+    ),
+    Pair(
+        "a named location changed",
+        "root {T}/r; location / { try_files $uri @app; } location @app { return 200 a; }",
+        "root {T}/r; location / { try_files $uri @app; } location @app { return 200 b; }",
+    ),
+    Pair(
+        "an error page lost",
+        "root {T}/r; error_page 404 /x.html;",
+        "root {T}/r;",
+    ),
+    Pair(
+        "a condition turned round",
+        "if ($request_method = POST) { return 405; }",
+        "if ($request_method != POST) { return 405; }",
+    ),
+    Pair("another variable", "if ($arg_x = 1) { return 405; }", "if ($arg_y = 1) { return 405; }"),
+    Pair(
+        "a condition that ignores case",
+        "if ($http_user_agent ~ bot) { return 403; }",
+        "if ($http_user_agent ~* bot) { return 403; }",
+    ),
+    Pair("$uri for $request_uri", "return 301 https://h$request_uri;", "return 301 https://h$uri;"),
+    Pair(
+        "a row of a map more",
+        "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } return 200 x; }",
+        "map $uri $x { /a 1; /b 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } return 200 x; }",
+    ),
+    Pair(
+        "a server_name moved",
+        "server { listen 127.0.0.1:{P}; server_name a c; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name b; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name a; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name b c; return 200 b; }",
+    ),
+    Pair(
+        "a wildcard before a pattern",
+        "server { listen 127.0.0.1:{P}; server_name _; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name ~^www; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name *.test; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name ~^www; return 200 b; }",
+    ),
+    Pair(
+        "patterns of names swapped",
+        "server { listen 127.0.0.1:{P}; server_name ~^a; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name ~b$; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name ~b$; return 200 b; }"
+        " server { listen 127.0.0.1:{P} default_server; server_name ~^a; return 200 a; }",
+    ),
+    Pair(
+        "another default server",
+        "server { listen 127.0.0.1:{P}; server_name a; return 200 a; }"
+        " server { listen 127.0.0.1:{P}; server_name b; return 200 b; }",
+        "server { listen 127.0.0.1:{P}; server_name b; return 200 b; }"
+        " server { listen 127.0.0.1:{P}; server_name a; return 200 a; }",
+    ),
+    Pair(
+        "redirects no longer absolute",
+        "rewrite ^/x$ /y permanent;",
+        "absolute_redirect off; rewrite ^/x$ /y permanent;",
+    ),
+    Pair(
+        "a condition for a map, whose keys ignore case",
+        "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
+        "server { listen 127.0.0.1:{P}; if ($uri = /a) { return 403; } }",
+    ),
+    Pair(
+        "a value in a map",
+        "map $uri $x { /a 1; /b 2; /c 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $uri $x { /a 1; /b 4; /c 3; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "patterns of a map in another order",
+        "map $uri $x { ~^/a 1; ~b$ 2; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $uri $x { ~b$ 2; ~^/a 1; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a map of a prefix that is found too early",
+        "map $uri $p { ~^(?<k>/a/b|/a) $k; } map $p $x { /a 1; /a/b 2; }"
+        " server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $uri $p { ~^(?<k>/a|/a/b) $k; } map $p $x { /a 1; /a/b 2; }"
+        " server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a value that an outer map has kept",
+        "map $uri $i { /a 1; default 2; } map $arg_x $o { 1 $i; default 0; }"
+        " server { listen 127.0.0.1:{P}; set $y $o; rewrite ^ /a; return 200 $i; }",
+        "map $uri $i { /a 1; default 2; } map $arg_x $o { 1 $i; default 0; }"
+        " server { listen 127.0.0.1:{P}; set $y $i; rewrite ^ /a; return 200 $i; }",
+    ),
+    Pair(
+        "a copy of a map, which is looked up by itself",
+        'map $uri $m { ~^/(a|b) 1; } map $uri $n { default $m; } server { listen 127.0.0.1:{P};'
+        ' set $x $n; rewrite "^a(?!)" /; set $y $m; return 200 "$1"; }',
+        'map $uri $m { ~^/(a|b) 1; } map $uri $n { default $m; } map $uri $o { ~^/(a|b) 1; }'
+        ' server { listen 127.0.0.1:{P}; set $x $n; rewrite "^a(?!)" /; set $y $o; return 200 "$1"; }',
+    ),
+    Pair(
+        "the first name of a server, for a request without Host",
+        "server { listen 127.0.0.1:{P}; server_name a; location / { return 301 https://$host$uri; } }",
+        "server { listen 127.0.0.1:{P}; server_name b; location / { return 301 https://$host$uri; } }",
+    ),
+    Pair(
+        "the first name of a server, in a map",
+        'map $host/$uri $x { ~^a/ 1; default 2; } server { listen 127.0.0.1:{P}; server_name a _;'
+        " location / { return 200 $x; } }",
+        'map $host/$uri $x { ~^a/ 1; default 2; } server { listen 127.0.0.1:{P}; server_name b _;'
+        " location / { return 200 $x; } }",
+    ),
+)  # fmt: skip
+"""What is different."""

@@ -1,0 +1,146 @@
+"""Edits of which it is not known whether they change an answer."""
+
+from __future__ import annotations
+
+from tests.request.verify.pairs.pair import Pair
+
+UNKNOWN = (
+    Pair(
+        "a name that FastCGI keeps from before the URI changed",
+        "rewrite ^/f.txt$ /a; set $args $fastcgi_script_name; location /a { return 200 $args; }",
+        "set $args $fastcgi_script_name; rewrite ^/f.txt$ /a; set $args $fastcgi_script_name;"
+        " location /a { return 200 $args; }",
+    ),
+    Pair(
+        "a pattern of a name that sets a variable is gone",
+        'server { listen 127.0.0.1:{P}; server_name "~^(?<n>.+)[.]re$" x; location /a { return 200 "[$n]"; } }',
+        'server { listen 127.0.0.1:{P}; server_name y x; location /a { return 200 "[$n]"; }'
+        ' location = /never { if ($uri ~ "^/x(?<n>.)$") { } } }',
+    ),
+    Pair(
+        "another pattern of a name sets a capture",
+        "server { listen 127.0.0.1:{P}; server_name ~^(.)h; location /a { return 200 $1; } }",
+        "server { listen 127.0.0.1:{P}; server_name ~^.(h); location /a { return 200 $1; } }",
+    ),
+    Pair(
+        "HTTP/2 without TLS, where nothing else may be spoken",
+        "server { listen 127.0.0.1:{P}; return 200 a; }",
+        "server { listen 127.0.0.1:{P} http2; return 200 a; }",
+    ),
+    Pair(
+        "another server of an upstream",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+        "upstream app { server 127.0.0.1:1; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "an upstream with another name, which nothing shows",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://app; proxy_set_header Host $host; } }",
+        "upstream api { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://api; proxy_set_header Host $host; } }",
+    ),
+    Pair(
+        "an upstream for its address, by FastCGI",
+        "upstream app { server localhost:{U}; } server { listen 127.0.0.1:{P}; location / { fastcgi_pass app; } }",
+        "server { listen 127.0.0.1:{P}; location / { fastcgi_pass 127.0.0.1:{U}; } }",
+    ),
+    Pair(
+        "the port of http",
+        "location / { proxy_pass http://127.0.0.1; }",
+        "location / { proxy_pass http://127.0.0.1:80; }",
+    ),
+    Pair(
+        "a server of an upstream more",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+        "upstream app { server 127.0.0.2; server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "the name of a header in small letters",
+        "location / { add_header X-A a; return 200 x; }",
+        "location / { add_header x-a a; return 200 x; }",
+    ),
+    Pair(
+        "a condition behind one that passes requests on, whose handler stays",
+        "location / { if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } if ($arg_b ~ x$) { set $c 1; } }",
+        "location / { if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } if ($arg_b ~ x) { set $c 1; } }",
+    ),
+    Pair(
+        "a condition with break before one that passes requests on",
+        "location / { if ($arg_a) { proxy_pass http://127.0.0.1:{U}; } if ($arg_b) { rewrite ^ /x break; } }",
+        "location / { if ($arg_b) { rewrite ^ /x break; } if ($arg_a) { proxy_pass http://127.0.0.1:{U}; }"
+        " if ($arg_b) { rewrite ^ /x break; } }",
+    ),
+    Pair("a return for a refusal", "location / { deny all; }", "location / { return 403; }"),
+    Pair(
+        "an alias for a root, with a slash less in the path of a file",
+        "root {T}/none; location = / { root {T}/r; try_files $uri/x.html =404; }",
+        "root {T}/none; location = / { alias {T}/r; try_files $uri/x.html =404; }",
+    ),
+    Pair(
+        "an empty if, in which try_files is not in force",
+        "location /g { try_files $uri =404; root {T}/r; }",
+        "location /g { try_files $uri =404; root {T}/r; if ($uri ~ ^/g/c) { } }",
+    ),
+    Pair(
+        "a row beside a missing include in a map",
+        "map $host $x { include {T}/nx.map; a 1; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "map $host $x { include {T}/nx.map; a 2; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a variable of a script",
+        "js_set $x main.old; server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "js_set $x main.new; server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a variable of a database",
+        "geoip2 a.mmdb { $x source=$remote_addr city; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+        "geoip2 b.mmdb { $x source=$remote_addr city; } server { listen 127.0.0.1:{P}; return 200 $x; }",
+    ),
+    Pair(
+        "a rule behind a missing include that may say where the server listens",
+        "server { return 403; include {T}/nx.conf; }",
+        "server { include {T}/nx.conf; return 403; }",
+    ),
+    Pair(
+        "a server less, of those that may listen on what is missing",
+        "server { include {T}/a.conf; } server { include {T}/nx.conf; }",
+        "server { include {T}/nx.conf; }",
+    ),
+    Pair("a missing include", "include {T}/nx.conf; rewrite ^/a /b;", "rewrite ^/a /b; include {T}/nx.conf;"),
+    Pair(
+        "Lua before a rule",
+        "rewrite_by_lua_file a.lua; location /a { return 200 a; }",
+        "rewrite_by_lua_file a.lua; location /b { return 200 a; }",
+    ),
+    Pair("ranges", "max_ranges 0;", "max_ranges 1;"),
+    Pair(
+        "a condition for a map that keeps its value",
+        "map $uri $x { /a 1; default 0; } server { listen 127.0.0.1:{P}; if ($x) { return 403; } }",
+        r"server { listen 127.0.0.1:{P}; if ($uri ~* ^/a\z) { return 403; } }",
+    ),
+    Pair(
+        "another time-out",
+        "location / { proxy_pass http://127.0.0.1:{U}; }",
+        "location / { proxy_pass http://127.0.0.1:{U}; proxy_read_timeout 5s; }",
+    ),
+    Pair(
+        "an upstream",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass "
+        "http://app; } }",
+        "upstream app { server 127.0.0.1:{U}; server 127.0.0.2:{U}; } server { listen 127.0.0.1:{P}; location"
+        " / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "a password file",
+        "location / { auth_basic a; auth_basic_user_file {T}/a; }",
+        "location / { auth_basic a; auth_basic_user_file {T}/b; }",
+    ),
+    Pair(
+        "a rate",
+        "limit_req_zone $uri zone=z:1m rate=1r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }",
+        "limit_req_zone $uri zone=z:1m rate=9r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }",
+    ),
+    Pair("an address", "server { listen 127.0.0.1:{P}; }", "server { listen 127.0.0.1:{U}; }"),
+)  # fmt: skip
+"""What no request of the model shows."""
