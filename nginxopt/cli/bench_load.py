@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.cli import options
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ OPTIONS = (
         metavar="N",
         help="Divide the load among N processes, or N workers of --scheduler (default: all).",
     ),
-    click.option("--scheduler", metavar="URL", help="Run on the workers of this Dask scheduler (tcp://HOST:PORT)."),
+    options.SCHEDULER,
 )
 
 
