@@ -124,6 +124,39 @@ class GateResult:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadWorker:
+    """A worker that made a share of the load: its address and host, its CPUs, and the version of its vegeta."""
+
+    address: str
+    host: str
+    cpus: int
+    vegeta: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStart:
+    """How one worker started, in seconds: its clock is ahead by `clock_offset`, known to `clock_error`, and its first
+    request was `late`, on the clock of the command. `share` is its part of the load."""
+
+    address: str
+    share: str
+    clock_offset: float
+    clock_error: float
+    late: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStart:
+    """How the workers started one attack: `skew` is between the one least and the one most late, in seconds."""
+
+    variant: str
+    case: str
+    round: int | str
+    skew: float
+    workers: tuple[WorkerStart, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """All of a run. `test_seconds` is how long `nginx -t` takes, by variant; `rates` the requests a second of the open
     loops, by case, and `capacities` what they are a share of, where that was found first."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import bench_site, options, stdout
+from nginxopt.cli import bench_load, bench_site, options, stdout
+from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.cli.bench_site import SiteOptions
 from nginxopt.errors import UsageError
 
@@ -41,6 +42,7 @@ class _Call:
     """The options of all scenarios."""
 
     site: SiteOptions
+    load: LoadOptions
     emit: str | None
     rounds: int
     rate: str | None
@@ -54,7 +56,8 @@ class _Call:
     def of(cls, values: dict[str, Any]) -> _Call:
         """Return the call with the values of `_OPTIONS`."""
         of_site = {field.name: values.pop(field.name) for field in fields(SiteOptions)}
-        return cls(SiteOptions(**of_site), **values)
+        of_load = {field.name: values.pop(field.name) for field in fields(LoadOptions)}
+        return cls(SiteOptions(**of_site), LoadOptions(**of_load), **values)
 
 
 class _Scenarios(click.Group):
@@ -85,7 +88,7 @@ def command() -> None:
 
 def _common(function: Callable[..., int]) -> Callable[..., int]:
     """Give a command the options of all scenarios."""
-    for option in reversed((*_OPTIONS, *bench_site.OPTIONS)):
+    for option in reversed((*_OPTIONS, *bench_site.OPTIONS, *bench_load.OPTIONS)):
         function = option(function)
     return function
 
@@ -197,6 +200,9 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     gates = [parse(text) for text in call.gates]
     if call.metric is None and any(gate.figure == "instructions" for gate in gates):
         call = replace(call, metric="instructions")
+    bench_load.refuse(
+        call.load, runner=call.site.runner, generator=call.site.generator, metric=call.metric, emit=call.emit
+    )
     experiment = _with_loads(experiment, call)
     if call.emit is not None:
         return _emit(experiment, call, call.emit)
@@ -258,13 +264,16 @@ def _rate(text: str | None) -> float | None:
 
 def _run(experiment: Experiment, call: _Call, gates: list[Gate]) -> Result:
     from nginxopt.bench.benchmark import Benchmark
+    from nginxopt.bench.site import LostWorkerError
 
-    with _folder(call.output) as run_folder:
-        runner, generator = bench_site.choose(call.site, counts_instructions=call.metric == "instructions")
-        benchmark = Benchmark(experiment, runner, generator, run_folder, call.rounds, gates)
+    runner, generator = bench_site.choose(
+        call.site, counts_instructions=call.metric == "instructions", is_spread=call.load.is_spread
+    )
+    with _folder(call.output) as run_folder, bench_load.source(call.load, generator) as source:
+        benchmark = Benchmark(experiment, runner, source, run_folder, call.rounds, gates)
         try:
             _with_progress(benchmark)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, LostWorkerError):
             if benchmark.samples:
                 _tell(benchmark.result(), call.format_, call.output)
             raise

@@ -38,11 +38,21 @@ class Vegeta:
 
     def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - in the targets
         """Return the command of an attack; it keeps no bodies and follows no redirects."""
+        return self._attack(load, f"-targets={name}.targets", f"-output={output}.bin")
+
+    def piped(self, load: Load, output: str) -> list[str]:
+        """Return the command of an attack that gets its targets from standard input, and writes to a file."""
+        return self._attack(load, "-targets=stdin", f"-output={output}")
+
+    def encode(self, path: str) -> list[str]:
+        """Return the command that prints the results in a file as CSV, a line for each request."""
+        return [self._binary, "encode", "-to=csv", path]
+
+    def _attack(self, load: Load, *files: str) -> list[str]:
         return [
             self._binary,
             "attack",
-            f"-targets={name}.targets",
-            f"-output={output}.bin",
+            *files,
             "-redirects=-1",
             "-max-body=0",
             f"-timeout={TIMEOUT_SECONDS}s",
@@ -54,7 +64,7 @@ class Vegeta:
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - nothing is printed
         """Return the outcome of an attack with every request, from `vegeta encode`."""
         raw = f"{output}.bin"
-        rows = site.execute([self._binary, "encode", "-to=csv", raw], seconds=_ENCODE_SECONDS)
+        rows = site.execute(self.encode(raw), seconds=_ENCODE_SECONDS)
         return parse(rows, raw)
 
     def version(self, site: Site) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from nginxopt.bench.report import numbers
 from nginxopt.bench.result import Result
 from nginxopt.bench.scenario import Experiment, Metric
+from nginxopt.text.plural import count
 
 COLUMNS: dict[Metric, tuple[str, ...]] = {
     "latency": ("p50", "p99", "mean", "cpu", "throughput", "errors"),
@@ -46,3 +48,23 @@ def busy(result: Result, case: str) -> Iterator[str]:
             if summary.case == case and figure.startswith("cpu.") and share > _BUSY:
                 role = figure.removeprefix("cpu.")
                 yield f"{summary.variant}: {role} took {share:.0%} of a CPU; {_QUEUE}"
+
+
+def load_workers(result: Result) -> Iterator[str]:
+    """Say how several workers made the load, and which of them were lost."""
+    about = result.provenance
+    starts = about.get("load_starts", ())
+    if starts:
+        workers = [worker for start in starts for worker in start["workers"]]
+        skew = max(start["skew"] for start in starts)
+        error = max(worker["clock_error"] for worker in workers)
+        offset = max(abs(worker["clock_offset"]) for worker in workers)
+        yield (
+            f"{count(len(about.get('load_workers', ())), 'worker')} made the load, and started at most {_seconds(skew)}"
+            f" apart. Their clocks differ by at most {_seconds(offset)}, measured to {_seconds(error)}."
+        )
+    yield from (f"Lost: {text}." for text in about.get("lost_workers", ()))
+
+
+def _seconds(seconds: float) -> str:
+    return numbers.quantity("p50", seconds)

@@ -90,6 +90,7 @@ def _page(result: Result) -> dict[str, Any]:
         "variants": list(_variants(result)),
         "loads": list(_loads(result)),
         "provenance": list(_provenance(result)),
+        "lost_workers": result.provenance.get("lost_workers", ()),
         "commands": dict(result.provenance.get("commands", {})),
     }
 
@@ -266,6 +267,7 @@ def _provenance(result: Result) -> Iterator[tuple[str, str]]:
         ("nginxopt", about.get("nginxopt")),
         ("nginx", " ".join(str(about[key]) for key in ("nginx", "path") if key in about)),
         ("Load generator", about.get("generator")),
+        ("Load workers", " ".join(content.load_workers(result))),
         ("Runner", about.get("runner")),
         ("Kernel", " ".join(str(about[key]) for key in ("kernel", "architecture") if key in about)),
         ("CPU", " x ".join(str(about[key]) for key in ("cpus", "cpu") if key in about)),

@@ -25,6 +25,8 @@ def lines(result: Result) -> Iterator[str]:
     yield from _resources(result)
     yield from _published(result)
     yield from _gates(result.gates)
+    workers = list(content.load_workers(result))
+    yield from ["", *workers] if workers else []
     if not result.complete:
         yield ""
         yield f"The run ended early: these figures include {count(len(result.samples), 'load run')}."

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import re
 import resource
-import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -179,7 +178,7 @@ def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
         ) from None
     if completed.status:
         last = (completed.errors or completed.output).decode(errors="replace").strip()[-500:]
-        raise RunError(": ".join(filter(None, [f"{command[0]} {_how_it_ended(completed.status)}", last])))
+        raise RunError(": ".join(filter(None, [f"{command[0]} {process.how_it_ended(completed.status)}", last])))
     return completed.output
 
 
@@ -263,7 +262,3 @@ def counters(answer: bytes, whose: str) -> Status:
     if numbers is None:
         raise RunError(f"{whose} serves no status")
     return Status(int(numbers[1]), int(numbers[2]))
-
-
-def _how_it_ended(status: int) -> str:
-    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
