@@ -53,7 +53,7 @@ is lost; the result then has what was done, and --resume goes on.
 @click.option(
     "--workers", type=click.IntRange(min=1), metavar="N", help="Processes of this machine.  [default: one a processor]"
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Use the workers of the Dask cluster at ADDRESS instead.")
+@options.SCHEDULER
 @click.option("--trace", "table", metavar="TABLE", help="Test each host with a table of nginxopt test.")
 @click.option("--base", metavar="URL", help="Site of paths, and of log lines without a host.")
 @click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")

@@ -33,6 +33,9 @@ CONFIG = click.option("--config", metavar="FILE", help="Read settings from FILE 
 ISOLATED = click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 CHECK = "Exit with status 1 if anything would change; write nothing."
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no summary and no notes.")
+SCHEDULER = click.option(
+    "--scheduler", metavar="ADDRESS", help="Use the workers of the Dask cluster at ADDRESS instead."
+)
 BINARY = click.option("--nginx", metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
 
 
