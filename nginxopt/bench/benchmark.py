@@ -87,7 +87,7 @@ class Benchmark:
         )
 
     def _test(self, site: Site) -> None:
-        for variant in self.experiment.variants:
+        for variant in filter(lambda variant: variant.nodes, self.experiment.variants):
             self._tests[variant.name] = sum(site.test_seconds(variant, node.role) for node in variant.nodes)
 
     def _commands(self, site: Site) -> dict[str, str]:

@@ -46,6 +46,7 @@ class Outcome:
         errors: How often each kind of error came: `connection refused`, `timeout`, `connection reset` ...
         raw: The file it wrote, relative to the folder of the run; None if it keeps none.
         unfinished: How many requests it may have begun beside those, and given up when its time was over.
+        busiest_second: The most requests that began within any second; 0 where the generator keeps no times (wrk).
     """
 
     requests: int = 0
@@ -56,6 +57,7 @@ class Outcome:
     errors: Mapping[str, int] = field(default_factory=dict)
     raw: str | None = None
     unfinished: int = 0
+    busiest_second: int = 0
 
 
 OUTCOME_FIELDS = ("requests", "seconds", "percentiles", "histogram", "statuses", "errors", "raw")

@@ -52,6 +52,8 @@ _PROVENANCE: dict[str, type] = {
     "load_workers": list,
     "load_starts": list,
     "lost_workers": list,
+    "max_rate": int,
+    "busiest_second": int,
 }
 """What of it is no text; whatever else it holds may be anything."""
 

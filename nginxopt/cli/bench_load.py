@@ -63,26 +63,38 @@ def refuse(load: LoadOptions, *, runner: str, generator: str | None, metric: str
 
 
 @contextlib.contextmanager
-def source(load: LoadOptions, generator: Generator) -> Iterator[LoadSource]:
-    """Yield where the load comes from. Workers that are started for it end with the block.
+def source(
+    load: LoadOptions, generator: Generator, *, cap: int | None = None, is_here: bool = True
+) -> Iterator[LoadSource]:
+    """Yield where the load comes from; `cap` is the most requests a second that it may make, and `is_here`
+    whether nginx listens on 127.0.0.1. Workers that are started for it end with the block.
 
     `MissingError`, `RunError` and `UsageError` as from the connection to the workers, and for workers that cannot reach
     the nginx of this machine.
     """
-    from nginxopt.bench.load.single import Single
+    from nginxopt.bench.load.capped import Capped
 
-    if not load.is_spread:
+    with _source(load, generator, is_here=is_here) as one:
+        yield one if cap is None else Capped(one, cap)
+
+
+@contextlib.contextmanager
+def _source(load: LoadOptions, generator: Generator, *, is_here: bool) -> Iterator[LoadSource]:
+    from nginxopt.bench.load.single import Single
+    from nginxopt.bench.load.vegeta import Vegeta
+
+    if not load.is_spread or not isinstance(generator, Vegeta):
         yield Single(generator)
         return
-    from nginxopt.bench.load.vegeta import Vegeta
     from nginxopt.bench.load_workers.attack import LoadWorkers
     from nginxopt.bench.load_workers.team import Team
     from nginxopt.system.cluster import connected
 
     with connected(workers=load.load_workers, scheduler=load.scheduler) as client:
         team = Team(client, load.load_workers)
-        _refuse_strangers(team)
-        yield LoadWorkers(team, Vegeta())
+        if is_here:
+            _refuse_strangers(team)
+        yield LoadWorkers(team, generator)
 
 
 def _refuse_strangers(team: Team) -> None:
@@ -94,4 +106,5 @@ def _refuse_strangers(team: Team) -> None:
         raise UsageError(
             f"load worker {strangers[0]} on {team.machines[strangers[0]].host} cannot reach 127.0.0.1 of this machine,"
             " where nginx listens",
+            hint="run the workers on this machine, or give them a host that runs already: nginxopt bench load",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import cycle, islice
@@ -17,7 +18,7 @@ from nginxopt.errors import RunError
 TIMEOUT_SECONDS = 10
 _ENCODE_SECONDS = 300.0
 _VERSION_SECONDS = 30.0
-_NANO = 1e9
+_NANO = 1_000_000_000
 _NO_MORE_TARGETS = "no targets to attack"  # how an attack ends whose targets are read lazily: no request
 
 
@@ -26,12 +27,19 @@ class Vegeta:
 
     name = "vegeta"
 
-    def __init__(self, binary: str = "vegeta") -> None:
+    def __init__(
+        self, binary: str = "vegeta", *, scheme: str = "http", connect_to: str | None = None, direct: bool = False
+    ) -> None:
+        """Take how it attacks: with TLS; at `connect_to` instead of the host of URLs (`host:port:address:port`);
+        `direct`, through no proxy of the environment (Go takes none for 127.0.0.1 anyway)."""
         self._binary = binary
+        self._scheme = scheme
+        self._connect_to = connect_to
+        self._prefix = ["env", "NO_PROXY=*", "no_proxy=*"] if direct else []
 
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
         """Return the targets in vegeta's http format, as many as there are requests if that is how the load ends."""
-        texts = [_target(target, address) for target in targets]
+        texts = [_target(target, f"{self._scheme}://{address}") for target in targets]
         if isinstance(load, ClosedLoop) and load.requests is not None:
             texts = list(islice(cycle(texts), load.requests))
         return {f"{name}.targets": "\n".join(texts).encode()}
@@ -50,6 +58,7 @@ class Vegeta:
 
     def _attack(self, load: Load, *files: str) -> list[str]:
         return [
+            *self._prefix,
             self._binary,
             "attack",
             *files,
@@ -58,6 +67,7 @@ class Vegeta:
             f"-timeout={TIMEOUT_SECONDS}s",
             f"-keepalive={str(load.keepalive).lower()}",
             f"-duration={load.seconds:g}s",
+            *([] if self._connect_to is None else [f"-connect-to={self._connect_to}"]),
             *_pace(load),
         ]
 
@@ -102,6 +112,7 @@ def parse(rows: bytes, raw: str) -> Outcome:
         dict(sorted(statuses.items())),
         dict(errors.most_common()),
         raw,
+        busiest_second=_busiest_second(starts),
     )
 
 
@@ -112,8 +123,14 @@ def kind(error: str) -> str:
     return error.rsplit(": ", 1)[-1] or "unknown"
 
 
-def _target(target: Target, address: str) -> str:
-    lines = [f"{target.method} http://{address}{target.path}", *(f"{name}: {value}" for name, value in target.headers)]
+def _busiest_second(starts: Sequence[int]) -> int:
+    """The most requests that began within a second, of those that began at these nanoseconds."""
+    ordered = sorted(starts)
+    return max(place - bisect_right(ordered, at - _NANO, hi=place + 1) + 1 for place, at in enumerate(ordered))
+
+
+def _target(target: Target, host: str) -> str:
+    lines = [f"{target.method} {host}{target.path}", *(f"{name}: {value}" for name, value in target.headers)]
     return "\n".join([*lines, ""])
 
 

@@ -50,9 +50,24 @@ def busy(result: Result, case: str) -> Iterator[str]:
                 yield f"{summary.variant}: {role} took {share:.0%} of a CPU; {_QUEUE}"
 
 
-def load_workers(result: Result) -> Iterator[str]:
-    """Say how several workers made the load, and which of them were lost."""
+def redirected(result: Result, case: str) -> Iterator[str]:
+    """Say which statuses below 500, but 200, a host gave that runs already: whether they are right, no probe knows."""
+    for variant in result.experiment.variants:
+        statuses = Counter[str]()
+        for sample in result.samples if not variant.nodes else ():
+            if (sample.variant, sample.case) == (variant.name, case):
+                statuses.update(sample.outcome.statuses)
+        for status, number in statuses.items():
+            if "200" < status < "500":
+                yield f"{variant.name} answered {number:,} of {statuses.total():,} requests with {status}"
+
+
+def load_notes(result: Result) -> Iterator[str]:
+    """Say how the load kept to its limit, how several workers made it, and which of them were lost."""
     about = result.provenance
+    if "max_rate" in about:
+        busiest = about.get("busiest_second", 0)
+        yield f"At most {count(busiest, 'request')} began within a second; the limit is {about['max_rate']:,}."
     starts = about.get("load_starts", ())
     if starts:
         workers = [worker for start in starts for worker in start["workers"]]
