@@ -8,6 +8,7 @@ from nginxopt.cli.modules import ModuleGroup
 
 _COMMANDS = {
     "lint": "nginxopt.cli.fleet_lint",
+    "report": "nginxopt.cli.fleet_report",
     "query": "nginxopt.cli.fleet_query",
 }
 

@@ -235,8 +235,10 @@ def _tell(found: Summary, output: Path, seconds: float) -> None:
         f" in {seconds:,.1f} s ({rate})",
         err=True,
     )
-    findings = ", ".join(f"{found.findings.get(severity, 0):,} {severity}" for severity in options.SEVERITIES)
-    click.echo(f"findings on all hosts: {findings}", err=True)
+    errors, warnings, infos = (found.findings.get(severity, 0) for severity in options.SEVERITIES)
+    click.echo(
+        f"findings on all hosts: {count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info", err=True
+    )
     if found.with_errors:
         click.echo(f"{count(found.with_errors, 'host')} cannot be read or parsed", err=True)
     if found.failed:

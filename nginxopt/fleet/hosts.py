@@ -31,7 +31,7 @@ class Host:
     recipe: Recipe
 
 
-def named_by(pattern: str) -> Callable[[str], str | None]:
+def named_by(pattern: str, option: str = "--host-from") -> Callable[[str], str | None]:
     """Return what finds the host in a path, by `--host-from`; None for a path that is not of a host.
 
     A pattern is a path whose end is compared, with `{host}` and the wildcards `*` and `?` inside of a part and `**`
@@ -39,11 +39,11 @@ def named_by(pattern: str) -> Callable[[str], str | None]:
     that names no host.
     """
     if "(?P<host>" in pattern:
-        compiled = _compiled(pattern)
+        compiled = _compiled(pattern, option)
     elif pattern.count("{host}") == 1:
-        compiled = _compiled(rf"(?:\A|/){_translated(pattern)}\Z")
+        compiled = _compiled(rf"(?:\A|/){_translated(pattern)}\Z", option)
     else:
-        raise UsageError(f'--host-from "{pattern}" names no host', hint="such as {host}/nginx.conf, or (?P<host>...)")
+        raise UsageError(f'{option} "{pattern}" names no host', hint="such as {host}/nginx.conf, or (?P<host>...)")
 
     def host(path: str) -> str | None:
         found = compiled.search(path)
@@ -60,11 +60,11 @@ def default_name(path: str) -> str:
     return _SUFFIXES.sub("", name) or name
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str, option: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise UsageError(f'--host-from "{pattern}": {error}') from None
+        raise UsageError(f'{option} "{pattern}": {error}') from None
 
 
 def _translated(pattern: str) -> str:

@@ -28,37 +28,40 @@ def opened(path: str) -> Iterator[DuckDBPyConnection]:
     if not Path(path).exists():
         raise InputError("no such file", path=path, hint="nginxopt fleet lint writes one")
     try:
-        with _database(Path(path)) as database:
-            _refuse_other_format(database, path)
-            yield database
-    except duckdb.CatalogException as error:
-        raise InputError(f"not the result of nginxopt fleet lint: {first_line(error)}", path=path) from None
-    except (duckdb.IOException, duckdb.SerializationException, duckdb.InvalidInputException) as error:
+        database = _database(Path(path))
+    except duckdb.Error as error:
         raise InputError(f"cannot be read: {first_line(error)}", path=path) from None
+    with database:
+        _refuse_other_format(database, path)
+        yield database
 
 
 def _database(path: Path) -> DuckDBPyConnection:
     import duckdb
 
     if not path.is_dir():
-        database = duckdb.connect(str(path), read_only=True, config=CLOSED)  # type: ignore[arg-type]
-        database.execute("SET enable_external_access = false")
-    else:
-        database = duckdb.connect(config=CLOSED)  # type: ignore[arg-type]
-        for table in tables.TABLES:
-            file = str(path.absolute() / f"{table}.parquet").replace("'", "''")
-            database.execute(f"CREATE VIEW {table} AS FROM read_parquet('{file}')")
-        for view in tables.view_declarations():
-            database.execute(view)
-        folder = str(path.absolute()).replace("'", "''")
-        database.execute(f"SET allowed_directories = ['{folder}/']")
-        database.execute("SET enable_external_access = false")
+        closed = {**CLOSED, "enable_external_access": "false", "lock_configuration": "true"}
+        return duckdb.connect(str(path), read_only=True, config=closed)  # type: ignore[arg-type]
+    database = duckdb.connect(config=CLOSED)  # type: ignore[arg-type]
+    for table in tables.TABLES:
+        file = str(path.absolute() / f"{table}.parquet").replace("'", "''")
+        database.execute(f"CREATE VIEW {table} AS FROM read_parquet('{file}')")
+    for view in tables.view_declarations():
+        database.execute(view)
+    folder = str(path.absolute()).replace("'", "''")
+    database.execute(f"SET allowed_directories = ['{folder}/']")
+    database.execute("SET enable_external_access = false")
     database.execute("SET lock_configuration = true")
     return database
 
 
 def _refuse_other_format(database: DuckDBPyConnection, path: str) -> None:
-    found = database.execute("SELECT version FROM versions WHERE name = 'format'").fetchone()
+    import duckdb
+
+    try:
+        found = database.execute("SELECT version FROM versions WHERE name = 'format'").fetchone()
+    except duckdb.Error as error:
+        raise InputError(f"not the result of nginxopt fleet lint: {first_line(error)}", path=path) from None
     if found is None or found[0] != tables.FORMAT:
         raise InputError(f"a result of format {found and found[0]}; this nginxopt reads {tables.FORMAT}", path=path)
 
