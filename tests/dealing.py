@@ -13,6 +13,7 @@ TOGETHER = {
     "tests/project/test_make.py": "dry runs of make",
     "tests/project/test_packaging.py": "a build",
     "tests/project/test_pre_commit.py": "a build",
+    "tests/project/test_site.py": "the site, which takes long to build and to read",
 }
 """What the tests of a file share, and so are dealt to one process for."""
 
