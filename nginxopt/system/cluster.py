@@ -87,12 +87,12 @@ def _local(workers: int) -> Iterator[LocalCluster]:
     no_pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
     with dask.config.set(no_pages):
         with _without_interrupts():
-            cluster = LocalCluster(  # type: ignore[no-untyped-call]
+            cluster = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
                 processes=True,
                 host=_LOOPBACK,
-                security=Security.temporary(),  # type: ignore[no-untyped-call]
+                security=Security.temporary(),
                 silence_logs=logging.CRITICAL,
                 dashboard_address=f"{_LOOPBACK}:0",
                 worker_dashboard_address=f"{_LOOPBACK}:0",
@@ -126,7 +126,7 @@ def _client_at(scheduler: str) -> Client:
     try:
         client.wait_for_workers(1, timeout=_SECONDS)
     except TimeoutError:
-        client.close()  # type: ignore[no-untyped-call]
+        client.close()
         raise RunError(f"the scheduler at {scheduler} has no workers after {_SECONDS} s") from None
     return client
 
@@ -136,8 +136,8 @@ async def _identity(address: str) -> str:
     from distributed.core import rpc
     from distributed.security import Security
 
-    certificates = Security().get_connection_args("client")  # type: ignore[no-untyped-call]
-    remote = rpc(address, timeout=_SECONDS, connection_args=certificates)  # type: ignore[no-untyped-call]
+    certificates = Security().get_connection_args("client")
+    remote = rpc(address, timeout=_SECONDS, connection_args=certificates)
     async with asyncio.timeout(_SECONDS), remote:
         return str((await remote.identity())["type"])
 
@@ -145,7 +145,7 @@ async def _identity(address: str) -> str:
 def _client(of: LocalCluster | str) -> Client:
     from distributed import Client
 
-    return Client(of, set_as_default=False)  # type: ignore[no-untyped-call]
+    return Client(of, set_as_default=False)
 
 
 def _reason(error: BaseException) -> str:
