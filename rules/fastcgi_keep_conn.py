@@ -75,7 +75,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Change, layout
-from nginxopt.lint import Finding, Fix, Model, Severity, capacity, headers, pooling, rule, sharing
+from nginxopt.lint import Finding, Fix, Model, Saving, Severity, capacity, headers, pooling, rule, sharing
 from nginxopt.semantics import Pass
 
 ON = "fastcgi_keep_conn on;"
@@ -100,6 +100,7 @@ def check(model: Model) -> Iterator[Finding]:
                 f'fastcgi_keep_conn is off: the keepalive connections of upstream "{pass_.host}" are not used',
                 None if why_not else Fix(f"add `{ON}`", (_change(pass_),), pooling.needed(model, pooling.POOLED)),
                 why_not or CHILDREN,
+                saves=Saving(connections=1),
             )
 
 

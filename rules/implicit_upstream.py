@@ -98,7 +98,20 @@ from collections.abc import Iterator
 from itertools import chain, count
 
 from nginxopt.config import Change, Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, capacity, headers, pools, rule, sharing
+from nginxopt.lint import (
+    Finding,
+    Fix,
+    Model,
+    Related,
+    Safety,
+    Saving,
+    Severity,
+    capacity,
+    headers,
+    pools,
+    rule,
+    sharing,
+)
 from nginxopt.semantics import FRAGMENT, Level, Pass, locations
 
 Target = tuple[str, str, str, str | None]
@@ -167,6 +180,7 @@ def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
         fix,
         "" if fix else _help(first),
         tuple(Related(pass_.directive.source, pass_.directive.name.span, "also passed to here") for pass_ in others),
+        saves=Saving(connections=1),
     )
 
 

@@ -61,7 +61,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, cost, rule
+from nginxopt.lint import Finding, Model, Saving, Severity, cost, rule
 from nginxopt.semantics import MANY_REGEXES, Level
 
 _LITERAL = re.compile(r"~\*?\^(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*(?:/\?)?\$")
@@ -82,20 +82,24 @@ def _finding(model: Model, level: Level, keys: list[str]) -> Finding:
     literals = sum(_LITERAL.fullmatch(key) is not None for key in keys)
     some = f"; {literals:,} are fixed strings" if literals else ""
     instructions = len(keys) * cost.REGEX
+    saved = _saved(model, level)
     return Finding(
         level.source,
         level.span,
         f"{name} tries {len(keys):,} regular expressions, about {instructions:,} instructions if none matches{some}",
-        help=_help(model, level),
+        help=_help(model, saved),
         severity=cost.severity(instructions),
+        saves=Saving(instructions=saved) if saved else None,
     )
 
 
-def _help(model: Model, level: Level) -> str:
-    """Return the command that replaces the patterns, and what it saves; nothing if the map stays."""
+def _saved(model: Model, level: Level) -> int:
+    """Return the instructions that a request saves if the map is compiled; 0 if it stays."""
+    maps = (compiled for compiled in model.plan.maps.compiled if compiled.map.directive is level.opener)
+    return next((cost.saved(compiled.before.far, compiled.after.far) for compiled in maps), 0)
+
+
+def _help(model: Model, saved: int) -> str:
+    """Return the command that replaces the patterns, and what it saves; nothing if it saves nothing."""
     command = f"nginxopt rewrite-to-map {model.config.main.path}"
-    for compiled in model.plan.maps.compiled:
-        if compiled.map.directive is level.opener:
-            saved = cost.saved(compiled.before.far, compiled.after.far)
-            return f"{command} makes them a tree of lookups, which saves about {saved:,} instructions" if saved else ""
-    return ""
+    return f"{command} makes them a tree of lookups, which saves about {saved:,} instructions" if saved else ""

@@ -101,7 +101,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, pooling, pools, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, headers, pooling, pools, rule
 from nginxopt.semantics import PIVOT, Pass, Upstream
 
 
@@ -131,6 +131,7 @@ def _missing(pass_: Pass, offer: pooling.Offer) -> Finding:
         f'nginx sends "Connection: close" to upstream "{pass_.host}": every request opens a new connection',
         offer.fix,
         offer.why_not,
+        saves=Saving(connections=1),
     )
 
 

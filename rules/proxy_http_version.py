@@ -89,7 +89,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, pooling, pools, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, headers, pooling, pools, rule
 from nginxopt.semantics import Pass
 
 _OTHERWISE = (pools.Connection.CLOSE, pools.Connection.UPGRADE, pools.Connection.KEEP_ALIVE, pools.Connection.UNKNOWN)
@@ -115,6 +115,7 @@ def _finding(pass_: Pass, offer: pooling.Offer) -> Finding:
         f'HTTP/1.0 to upstream "{pass_.host}": every request opens a new connection',
         offer.fix,
         offer.why_not,
+        saves=Saving(connections=1),
     )
 
 

@@ -1,11 +1,11 @@
 """A short request makes PCRE2 give up: nginx answers 500 after ten million steps
 
-Flags patterns of locations, rewrites and conditions that a request of less than 300 bytes drives into the match limit
-of PCRE2. The subject was tried with PCRE2 itself, and the request is one that gets to the pattern, as the model of
-`nginxopt trace` says.
+Flags patterns of locations, rewrites, conditions and maps that a request of less than 300 bytes drives into the match
+limit of PCRE2. The subject was tried with PCRE2 itself, and the request is one that gets to the pattern, as the model
+of `nginxopt trace` says. A map answers with its default then, without an error.
 
-Does not flag patterns whose backtracking is bounded: possessive, atomic, or with choices that exclude each other. Maps
-take their default then, without an error.
+Does not flag patterns whose backtracking is bounded: possessive, atomic, or with choices that exclude each other; and
+maps that only a header to the upstream or a log reads.
 
 ## Why it matters
 A worker does nothing else for 10,000,000 steps, some tenths of a second, and a client that sends some requests in a
@@ -21,6 +21,18 @@ location ~ ^/(?:[a-z]+-?)+\\.html$ {
 ```nginx server
 location / {
     rewrite ^/(\\w+\\s?)*$ /index.php last;
+}
+```
+```nginx http
+map $http_user_agent $is_bot {
+    default 0;
+    "~*^(?:[a-z]+[ /]?)+bot$" 1;
+}
+server {
+    listen 80;
+    if ($is_bot) {
+        return 403;
+    }
 }
 ```
 
@@ -54,8 +66,10 @@ Never.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from urllib.parse import quote
 
 from nginxopt.config import Directive, Span, decode
@@ -65,6 +79,11 @@ from nginxopt.semantics import FRAGMENT, Level, locations
 _SAFE = "/:~!$&'()*+,;=@"
 _HEADERS = "$http_"
 _PATHS = ("$uri", "$document_uri", "$request_uri")
+_ARGUMENTS = ("$args", "$query_string")
+_MOST_READERS = 6
+
+_GIVES_UP = r"failed: (?:-47|-8) on "
+"""What nginx logs at the match limit of PCRE2, and of PCRE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +99,7 @@ class _Pattern:
 @rule(severity=Severity.WARNING, category="security", witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns on which PCRE2 gives up."""
-    for pattern in (*_locations(model), *_conditions(model), *_rewrites(model)):
+    for pattern in (*_locations(model), *_conditions(model), *_rewrites(model), *_maps(model)):
         subject = backtracking.exploding(pattern.text)
         answer = _answer(model, pattern, subject) if subject is not None else None
         if answer is not None:
@@ -106,6 +125,28 @@ def _rewrites(model: Model) -> Iterator[_Pattern]:
         yield from (_Pattern(str(own.args[0]), "$uri", own, level) for own in level.own("rewrite") if own.args)
 
 
+def _maps(model: Model) -> Iterator[_Pattern]:
+    """Yield the rows of maps that explode, at some of the levels that read the variable."""
+    for name, level in model.maps.items():
+        rows = [(row, _of_row(str(row.name))) for row in level.directives if row.name.startswith("~")]
+        exploding = [(row, text) for row, text in rows if backtracking.exploding(text) is not None]
+        for reader in islice(_readers(model, name), _MOST_READERS if exploding else 0):
+            yield from (_Pattern(text, level.args[0].lower(), row, reader) for row, text in exploding)
+
+
+def _of_row(key: str) -> str:
+    return f"(?i){key[2:]}" if key.startswith("~*") else key[1:]
+
+
+def _readers(model: Model, name: str) -> Iterator[Level]:
+    """Yield the servers and locations that read a variable, or whose conditions do."""
+    reads = re.compile(rf"\$(?:\{{{name}\}}|{name}(?!\w))", re.IGNORECASE)
+    for level in model.levels("server", "location", "if"):
+        words = (word for directive in level.directives for word in directive.args)
+        if any(reads.search(word) for word in (*level.args, *words)):
+            yield level.parent if level.kind == "if" and level.parent is not None else level
+
+
 def _answer(model: Model, pattern: _Pattern, subject: bytes) -> Answer | None:
     """Return an answer that depends on a pattern which gives up."""
     for asked in _requests(pattern, subject):
@@ -120,6 +161,9 @@ def _requests(pattern: _Pattern, subject: bytes) -> Iterator[Asked]:
         yield Asked(quote(subject, safe=_SAFE).encode())
     elif pattern.subject in _PATHS:
         yield Asked(b"/" + quote(subject, safe=_SAFE).encode())
+    elif pattern.subject in _ARGUMENTS and quote(subject, safe=_SAFE).encode() == subject:
+        for asked in reaching.reaching(pattern.level):
+            yield Asked(asked.target.partition(b"?")[0] + b"?" + subject, asked.method, asked.headers)
     elif pattern.subject.startswith(_HEADERS):
         name = pattern.subject.removeprefix(_HEADERS).replace("_", "-").title()
         for asked in reaching.reaching(pattern.level):
@@ -129,10 +173,14 @@ def _requests(pattern: _Pattern, subject: bytes) -> Iterator[Asked]:
 def _finding(pattern: _Pattern, answer: Answer) -> Finding:
     words = (word for word in pattern.directive.args if word and str(word) in pattern.text)
     span: Span = next((word.span for word in words), pattern.directive.name.span)
+    is_row = pattern.directive.name.startswith("~")
+    answers, status = ("takes the default", None) if is_row else ("answers 500", 500)
     return Finding(
         pattern.directive.source,
         span,
         f"PCRE2 gives up on this pattern after 10,000,000 steps: {pattern.text}",
         help="let each text match in one way only, or make the repetition possessive: (...)++",
-        witness=answer.witness("nginx answers 500 after 10,000,000 steps: tenths of a second", Sign(status=500)),
+        witness=answer.witness(
+            f"nginx {answers} after 10,000,000 steps: tenths of a second", Sign(status=status, logs=_GIVES_UP)
+        ),
     )

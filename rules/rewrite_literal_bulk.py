@@ -76,7 +76,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Span
-from nginxopt.lint import Finding, Model, Severity, cost, rule
+from nginxopt.lint import Finding, Model, Saving, Severity, cost, rule
 
 if TYPE_CHECKING:
     from nginxopt.lint import Part, PlannedRun
@@ -105,6 +105,7 @@ def _finding(model: Model, part: Part, run: PlannedRun) -> Finding:
         f"{moved:,} of {rules:,} rewrites cost {least:,} to {most:,} instructions, though a lookup could replace them",
         help=f"nginxopt rewrite-to-map {model.config.main.path} saves about {saved:,} instructions" if saved else "",
         severity=cost.severity(least),
+        saves=Saving(instructions=saved) if saved else None,
     )
 
 

@@ -133,7 +133,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, pooling, pools, rule
+from nginxopt.lint import Finding, Model, Saving, Severity, pooling, pools, rule
 
 
 @rule(
@@ -152,4 +152,5 @@ def check(model: Model) -> Iterator[Finding]:
             f'upstream "{upstream.name}" has no keepalive: every request opens a new connection',
             offered[upstream].fix,
             offered[upstream].why_not,
+            saves=Saving(connections=1),
         )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nginxopt.bench import measure, probe, provenance, rounds, run_folder
 from nginxopt.bench.gate import Gate, check
+from nginxopt.bench.probe import Statuses
 from nginxopt.bench.result import Result, Sample
 from nginxopt.bench.rounds import Progress
 from nginxopt.bench.scenario import Experiment, OpenLoop
-from nginxopt.bench.site import Generator, Runner, Site
+from nginxopt.bench.site import LoadSource, Runner, Site
 
 
 @dataclass(slots=True)
@@ -24,7 +25,7 @@ class Benchmark:
 
     experiment: Experiment
     runner: Runner
-    generator: Generator
+    source: LoadSource
     folder: Path
     rounds: int
     gates: Sequence[Gate] = ()
@@ -48,12 +49,18 @@ class Benchmark:
                 started(rounds.COUNT_SECONDS * len(self.experiment.attacks))
                 rounds.count(site, self.experiment, progress, self.samples.append)
                 return
-            self._about["generator"] = self.generator.version(site)
-            started(rounds.seconds(self.experiment, self.rounds))
-            self.capacities = rounds.find_capacities(site, self.experiment, self.generator, progress)
-            self.experiment = rounds.at_rates(self.experiment, self.capacities)
-            self._about["commands"] = self._commands(site)
-            rounds.run(site, self.experiment, self.generator, statuses, self.rounds, progress, self.samples.append)
+            self.source.start(site)
+            try:
+                self._attack(site, statuses, progress, started)
+            finally:
+                self._about |= self.source.provenance()
+
+    def _attack(self, site: Site, statuses: Statuses, progress: Progress, started: Callable[[float], None]) -> None:
+        started(rounds.seconds(self.experiment, self.rounds))
+        self.capacities = rounds.find_capacities(site, self.experiment, self.source, progress)
+        self.experiment = rounds.at_rates(self.experiment, self.capacities)
+        self._about["commands"] = self._commands(site)
+        rounds.run(site, self.experiment, self.source, statuses, self.rounds, progress, self.samples.append)
 
     def result(self) -> Result:
         """Return the result so far."""
@@ -80,16 +87,14 @@ class Benchmark:
         )
 
     def _test(self, site: Site) -> None:
-        for variant in self.experiment.variants:
+        for variant in filter(lambda variant: variant.nodes, self.experiment.variants):
             self._tests[variant.name] = sum(site.test_seconds(variant, node.role) for node in variant.nodes)
 
     def _commands(self, site: Site) -> dict[str, str]:
         """The command of each attack, to be run in the folder."""
-        commands = {}
+        commands: dict[str, str] = {}
         for attack in self.experiment.attacks:
-            variant = self.experiment.variant(attack.variant)
             name = run_folder.attack_name(attack)
-            address = site.address(variant, variant.entry)
-            command = self.generator.command(f"targets/{name}", address, attack.load, f"results/ROUND/{name}")
-            commands[f"{attack.variant}, {attack.case}"] = " ".join(command)
+            run = rounds.load_run(site, self.experiment, attack, 1)
+            commands |= self.source.commands(replace(run, name=f"targets/{name}", output=f"results/ROUND/{name}"))
         return commands

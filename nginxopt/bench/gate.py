@@ -105,6 +105,7 @@ def _values(
 ) -> Iterator[tuple[float, str]]:
     """Yield each value that a gate covers, and its place."""
     after = {pair.after for pair in experiment.comparisons if pair.before != experiment.baseline}
+    after = after if experiment.comparisons else {variant.name for variant in experiment.variants}
     if gate.of is None:
         for summary in summaries:
             if summary.variant in after and gate.figure in summary.figures:

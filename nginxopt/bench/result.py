@@ -46,6 +46,7 @@ class Outcome:
         errors: How often each kind of error came: `connection refused`, `timeout`, `connection reset` ...
         raw: The file it wrote, relative to the folder of the run; None if it keeps none.
         unfinished: How many requests it may have begun beside those, and given up when its time was over.
+        busiest_second: The most requests that began within any second; 0 where the generator keeps no times (wrk).
     """
 
     requests: int = 0
@@ -56,6 +57,7 @@ class Outcome:
     errors: Mapping[str, int] = field(default_factory=dict)
     raw: str | None = None
     unfinished: int = 0
+    busiest_second: int = 0
 
 
 OUTCOME_FIELDS = ("requests", "seconds", "percentiles", "histogram", "statuses", "errors", "raw")
@@ -121,6 +123,39 @@ class GateResult:
     limit: float
     margin: float
     where: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadWorker:
+    """A worker that made a share of the load: its address and host, its CPUs, and the version of its vegeta."""
+
+    address: str
+    host: str
+    cpus: int
+    vegeta: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStart:
+    """How one worker started, in seconds: its clock is ahead by `clock_offset`, known to `clock_error`, and its first
+    request was `late`, on the clock of the command. `share` is its part of the load."""
+
+    address: str
+    share: str
+    clock_offset: float
+    clock_error: float
+    late: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStart:
+    """How the workers started one attack: `skew` is between the one least and the one most late, in seconds."""
+
+    variant: str
+    case: str
+    round: int | str
+    skew: float
+    workers: tuple[WorkerStart, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from nginxopt.bench import run_folder
 from nginxopt.bench.probe import ROUND, Statuses, in_round
 from nginxopt.bench.result import NodeUse, Outcome, Sample
 from nginxopt.bench.scenario import Attack, Count, Experiment, Load, OpenLoop, Variant
-from nginxopt.bench.site import Generator, Site, Status
+from nginxopt.bench.site import LoadRun, LoadSource, Site, Status
 from nginxopt.errors import RunError
 
 CAPACITY_SECONDS = 1.0
@@ -20,9 +20,6 @@ MOST_COUNTED = 32
 Progress = Callable[[float, str], None]
 """Called after each attack with its approximate duration in seconds, and the next attack."""
 
-_PATIENCE_SECONDS = 120.0
-_PATIENCE_TIMES = 3.0
-
 
 def seconds(experiment: Experiment, rounds: int) -> float:
     """Return the approximate minimum duration of all attacks, in seconds."""
@@ -30,9 +27,7 @@ def seconds(experiment: Experiment, rounds: int) -> float:
     return attacks + CAPACITY_SECONDS * len(_without_rate(experiment))
 
 
-def find_capacities(
-    site: Site, experiment: Experiment, generator: Generator, progress: Progress
-) -> Mapping[str, float]:
+def find_capacities(site: Site, experiment: Experiment, source: LoadSource, progress: Progress) -> Mapping[str, float]:
     """Return the requests a second that the slowest variant of a case answers, for cases whose rate is a share of it.
 
     It is measured with a few connections, each of which sends its next request after a response.
@@ -40,7 +35,7 @@ def find_capacities(
     capacities: dict[str, float] = {}
     for attack, open_loop in _without_rate(experiment):
         load = replace(open_loop.closed(), seconds=CAPACITY_SECONDS)
-        outcome = _attack(site, experiment, replace(attack, load=load), generator, "capacity")
+        outcome = _attack(site, experiment, replace(attack, load=load), source, "capacity")
         rate = outcome.requests / outcome.seconds
         capacities[attack.case] = min(rate, capacities.get(attack.case, rate))
         progress(CAPACITY_SECONDS, "capacity")
@@ -62,7 +57,7 @@ def at_rates(experiment: Experiment, capacities: Mapping[str, float]) -> Experim
 def run(
     site: Site,
     experiment: Experiment,
-    generator: Generator,
+    source: LoadSource,
     statuses: Statuses,
     rounds: int,
     progress: Progress,
@@ -75,7 +70,7 @@ def run(
     """
     for number in range(1, rounds + 1):
         for attack in experiment.attacks:
-            keep(_sample(site, experiment, attack, generator, statuses, number))
+            keep(_sample(site, experiment, attack, source, statuses, number))
             progress(attack.load.seconds, f"round {number} of {rounds}: {attack.variant}, {attack.case}")
 
 
@@ -89,11 +84,11 @@ def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable
 
 
 def _sample(
-    site: Site, experiment: Experiment, attack: Attack, generator: Generator, statuses: Statuses, number: int
+    site: Site, experiment: Experiment, attack: Attack, source: LoadSource, statuses: Statuses, number: int
 ) -> Sample:
     variant = experiment.variant(attack.variant)
     before = _counters(site, variant)
-    outcome = _attack(site, experiment, attack, generator, number)
+    outcome = _attack(site, experiment, attack, source, number)
     nodes = _uses(site, variant, before)
     _check_answers(attack, outcome, statuses)
     for count in attack.counts:
@@ -101,17 +96,25 @@ def _sample(
     return Sample(attack.variant, attack.case, number, outcome, nodes, site.time_wait(variant))
 
 
-def _attack(site: Site, experiment: Experiment, attack: Attack, generator: Generator, number: int | str) -> Outcome:
+def _attack(site: Site, experiment: Experiment, attack: Attack, source: LoadSource, number: int | str) -> Outcome:
+    run = load_run(site, experiment, attack, number)
+    run_folder.write(site.folder, {f"results/{number}/.keep": b""})
+    return source.attack(site, run)
+
+
+def load_run(site: Site, experiment: Experiment, attack: Attack, number: int | str) -> LoadRun:
+    """Return an attack with its addresses and names, in a round or for the `capacity`."""
     variant = experiment.variant(attack.variant)
-    address = site.address(variant, variant.entry)
+    name = run_folder.attack_name(attack)
     changes = any(ROUND in target.path for target in attack.targets)
-    name = f"targets/{run_folder.attack_name(attack)}" + (f".{number}" if changes or number == "capacity" else "")
-    output = f"results/{number}/{run_folder.attack_name(attack)}"
-    files = generator.files(name, in_round(attack.targets, number), address, attack.load)
-    run_folder.write(site.folder, {**files, f"results/{number}/.keep": b""})
-    patience = _PATIENCE_SECONDS + _PATIENCE_TIMES * attack.load.seconds
-    printed = site.execute(generator.command(name, address, attack.load, output), seconds=patience)
-    return generator.outcome(site, output, printed)
+    return LoadRun(
+        attack,
+        in_round(attack.targets, number),
+        number,
+        site.address(variant, variant.entry),
+        f"targets/{name}" + (f".{number}" if changes or number == "capacity" else ""),
+        f"results/{number}/{name}",
+    )
 
 
 Counters = Mapping[str, tuple[float, Status | None]]

@@ -13,7 +13,20 @@ from itertools import repeat
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from nginxopt.bench.result import FORMAT, OUTCOME_FIELDS, GateResult, NodeUse, Outcome, Ratio, Result, Sample, Summary
+from nginxopt.bench.result import (
+    FORMAT,
+    OUTCOME_FIELDS,
+    GateResult,
+    LoadStart,
+    LoadWorker,
+    NodeUse,
+    Outcome,
+    Ratio,
+    Result,
+    Sample,
+    Summary,
+    WorkerStart,
+)
 from nginxopt.bench.scenario import (
     Attack,
     ClosedLoop,
@@ -31,7 +44,17 @@ from nginxopt.errors import InputError
 _Json = Mapping[str, Any]
 _Kind = TypeVar("_Kind")
 
-_PROVENANCE: dict[str, type] = {"command": list, "load": list, "memory": int, "commands": dict}
+_PROVENANCE: dict[str, type] = {
+    "command": list,
+    "load": list,
+    "memory": int,
+    "commands": dict,
+    "load_workers": list,
+    "load_starts": list,
+    "lost_workers": list,
+    "max_rate": int,
+    "busiest_second": int,
+}
 """What of it is no text; whatever else it holds may be anything."""
 
 
@@ -77,6 +100,10 @@ def _provenance(data: _Json) -> _Json:
     for name, kind in _PROVENANCE.items():
         if not isinstance(data.get(name, kind()), kind):
             raise TypeError(f"provenance: {name}")
+    for item in data.get("load_workers", ()):
+        _checked(LoadWorker, item)
+    for item in data.get("load_starts", ()):
+        _checked(LoadStart, {**item, "workers": tuple(_checked(WorkerStart, worker) for worker in item["workers"])})
     return data
 
 

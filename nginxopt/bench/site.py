@@ -1,4 +1,4 @@
-"""Protocols for side effects: the site where the nginx of an experiment run, and the load generator."""
+"""Protocols for side effects: the site where the nginx of an experiment run, the load generator, and where it runs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from nginxopt.bench.result import Outcome
-from nginxopt.bench.scenario import Experiment, Load, Target, Variant
+from nginxopt.bench.scenario import Attack, Experiment, Load, Target, Variant
+from nginxopt.errors import RunError
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +111,43 @@ class Generator(Protocol):
 
     def version(self, site: Site) -> str:
         """Return its version."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRun:
+    """One attack to be made.
+
+    Attributes:
+        attack: Its case and load; an `OpenLoop` has its rate by now.
+        targets: Those of this round.
+        round: From 1, or `capacity`.
+        address: host:port of the entry.
+        name: How the names of its files begin, and `output` those of its results. Both are relative to the folder.
+    """
+
+    attack: Attack
+    targets: tuple[Target, ...]
+    round: int | str
+    address: str
+    name: str
+    output: str
+
+
+class LostWorkerError(RunError):
+    """A load worker is gone, and its share with it."""
+
+
+class LoadSource(Protocol):
+    """Where load comes from: one generator at the site, or several workers."""
+
+    def start(self, site: Site) -> None:
+        """Find the versions, before the first attack. Raises `MissingError` if there is no generator."""
+
+    def attack(self, site: Site, run: LoadRun) -> Outcome:
+        """Make an attack and return its outcome. Raises `RunError` if it fails, or `LostWorkerError`."""
+
+    def commands(self, run: LoadRun) -> Mapping[str, str]:
+        """Return the commands of an attack by the name of the attack, to be run in the folder."""
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Return what is known of it by now: `generator`, its name and version, and what else was measured of it."""

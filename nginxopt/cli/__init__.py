@@ -32,6 +32,7 @@ _COMMANDS = {
     "verify": "nginxopt.cli.verify",
     "probe": "nginxopt.cli.probe",
     "bench": "nginxopt.cli.bench",
+    "fleet": "nginxopt.cli.fleet",
     "lsp": "nginxopt.cli.lsp",
 }
 """Each command is a module with a `command`, imported on first use."""

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import bench_site, options, stdout
+from nginxopt.cli import bench_load, bench_site, bench_target, options, stdout
+from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.cli.bench_site import SiteOptions
+from nginxopt.cli.bench_target import TargetOptions
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from nginxopt.bench.gate import Gate
     from nginxopt.bench.result import Result
     from nginxopt.bench.scenario import Experiment, Load, Metric, ScenarioSettings
+    from nginxopt.bench.site import Generator, Runner
 
 _EPILOG = """\b
 Examples:
@@ -28,6 +31,7 @@ Examples:
   nginxopt bench rewrites maps.conf --metric instructions
   nginxopt bench rewrites rules.conf --rate auto --format json --output result.json
   nginxopt bench compare old/nginx.conf new/nginx.conf --targets paths.txt --gate 'p50<=1.05x'
+  nginxopt bench load --target https://www.example.com/ --i-own-this-host --max-rate 200
   nginxopt bench report result.json --output result.html
 
 \b
@@ -41,20 +45,23 @@ class _Call:
     """The options of all scenarios."""
 
     site: SiteOptions
-    emit: str | None
+    load: LoadOptions
     rounds: int
     rate: str | None
     duration: float | None
-    metric: Metric | None
     gates: tuple[str, ...]
     format_: str
     output: str | None
+    emit: str | None = None
+    metric: Metric | None = None
+    target: TargetOptions | None = None
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> _Call:
         """Return the call with the values of `_OPTIONS`."""
-        of_site = {field.name: values.pop(field.name) for field in fields(SiteOptions)}
-        return cls(SiteOptions(**of_site), **values)
+        of_site = {field.name: values.pop(field.name) for field in fields(SiteOptions) if field.name in values}
+        of_load = {field.name: values.pop(field.name) for field in fields(LoadOptions)}
+        return cls(SiteOptions(**of_site), LoadOptions(**of_load), **values)
 
 
 class _Scenarios(click.Group):
@@ -85,26 +92,32 @@ def command() -> None:
 
 def _common(function: Callable[..., int]) -> Callable[..., int]:
     """Give a command the options of all scenarios."""
-    for option in reversed((*_OPTIONS, *bench_site.OPTIONS)):
+    for option in reversed((*_OPTIONS, *bench_site.OPTIONS, *bench_load.OPTIONS)):
         function = option(function)
     return function
 
 
-_OPTIONS = (
-    click.option("--emit", metavar="DIR", help="Write the benchmark to DIR; run nothing."),
+_MEASURED = (
     click.option(
         "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Number of measurement rounds."
     ),
     click.option("--rate", metavar="R|auto", help="Requests per second; auto is half the capacity of the slowest."),
     click.option("--duration", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Duration of each load run."),
-    click.option(
-        "--metric", type=click.Choice(["latency", "throughput", "cpu", "instructions"]), help="Metric to compare."
-    ),
+)
+_TOLD = (
     click.option(
         "--gate", "gates", multiple=True, metavar="EXPR", help="Exit with status 1 unless EXPR holds (p50<=1.05x)."
     ),
     options.format_of(["table", "json", "html"], "table"),
     options.OUTPUT,
+)
+_OPTIONS = (
+    click.option("--emit", metavar="DIR", help="Write the benchmark to DIR; run nothing."),
+    *_MEASURED,
+    click.option(
+        "--metric", type=click.Choice(["latency", "throughput", "cpu", "instructions"]), help="Metric to compare."
+    ),
+    *_TOLD,
 )
 
 
@@ -150,6 +163,27 @@ def compare(before: str, after: str, targets: str, **values: Any) -> int:
     return _bench(comparison.build(load(before), load(after), requests), _Call.of(values))
 
 
+def _of_target(function: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of a load on a host that runs already."""
+    for option in reversed((*bench_target.OPTIONS, *_MEASURED, *bench_load.OPTIONS, *_TOLD)):
+        function = option(function)
+    return function
+
+
+@click.command("load", epilog=bench_target.EPILOG)
+@_of_target
+def load(**values: Any) -> int:
+    """Load a host of your own that runs already, and measure it.
+
+    Nothing is requested without --i-own-this-host and a limit of the rate.
+    """
+    target = TargetOptions(**{field.name: values.pop(field.name) for field in fields(TargetOptions)})
+    bench_target.refuse(target, _rate(values["rate"]), is_auto=values["rate"] == "auto")
+    call = _Call.of({**values, "target": target})
+    bench_target.refuse_ratios(call.gates)
+    return _bench(bench_target.experiment(target), call)
+
+
 @click.command("report")
 @click.argument("path", metavar="RESULT.json")
 @options.format_of(["table", "html"], "html")
@@ -164,7 +198,7 @@ def report(path: str, format_: str, output: str | None) -> int:
     return 0
 
 
-_OTHERS = {"compare": compare, "report": report}
+_OTHERS = {"compare": compare, "load": load, "report": report}
 """The commands that are not scenarios."""
 
 
@@ -197,6 +231,9 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     gates = [parse(text) for text in call.gates]
     if call.metric is None and any(gate.figure == "instructions" for gate in gates):
         call = replace(call, metric="instructions")
+    bench_load.refuse(
+        call.load, runner=call.site.runner, generator=call.site.generator, metric=call.metric, emit=call.emit
+    )
     experiment = _with_loads(experiment, call)
     if call.emit is not None:
         return _emit(experiment, call, call.emit)
@@ -258,17 +295,33 @@ def _rate(text: str | None) -> float | None:
 
 def _run(experiment: Experiment, call: _Call, gates: list[Gate]) -> Result:
     from nginxopt.bench.benchmark import Benchmark
+    from nginxopt.bench.runner.remote import Remote
+    from nginxopt.bench.site import LostWorkerError
 
-    with _folder(call.output) as run_folder:
-        runner, generator = bench_site.choose(call.site, counts_instructions=call.metric == "instructions")
-        benchmark = Benchmark(experiment, runner, generator, run_folder, call.rounds, gates)
+    cap = None if call.target is None else call.target.max_rate
+    runner, generator = _choose(call)
+    is_here = not isinstance(runner, Remote) or runner.is_here
+    with (
+        _folder(call.output) as run_folder,
+        bench_load.source(call.load, generator, cap=cap, is_here=is_here) as source,
+    ):
+        benchmark = Benchmark(experiment, runner, source, run_folder, call.rounds, gates)
         try:
             _with_progress(benchmark)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, LostWorkerError):
             if benchmark.samples:
                 _tell(benchmark.result(), call.format_, call.output)
             raise
         return benchmark.result()
+
+
+def _choose(call: _Call) -> tuple[Runner, Generator]:
+    """Return the runner and the load generator."""
+    if call.target is not None:
+        return bench_target.choose(call.target, is_spread=call.load.is_spread)
+    return bench_site.choose(
+        call.site, counts_instructions=call.metric == "instructions", is_spread=call.load.is_spread
+    )
 
 
 def _with_progress(benchmark: Benchmark) -> None:

@@ -53,12 +53,12 @@ OPTIONS = (
 )
 
 
-def choose(site: SiteOptions, *, counts_instructions: bool) -> tuple[Runner, Generator]:
+def choose(site: SiteOptions, *, counts_instructions: bool, is_spread: bool = False) -> tuple[Runner, Generator]:
     """Return the runner and the load generator.
 
-    `auto` chooses containers if an engine responds, unless a binary of nginx was named or instructions are counted:
-    callgrind runs on this machine. Raises `MissingError` if something outside is needed and not there, `UsageError`
-    for options that contradict each other.
+    `auto` chooses containers if an engine responds, unless a binary of nginx was named, instructions are counted
+    (callgrind runs on this machine), or the load `is_spread` over workers, which have a vegeta of their own. Raises
+    `MissingError` if something outside is needed and not there, `UsageError` for options that contradict each other.
     """
     from nginxopt.bench.runner import engine
     from nginxopt.bench.runner.compose import Compose
@@ -66,10 +66,10 @@ def choose(site: SiteOptions, *, counts_instructions: bool) -> tuple[Runner, Gen
     from nginxopt.system import nginx
 
     sources = images(site)
-    may_be_contained = site.nginx is None and not counts_instructions
+    may_be_contained = site.nginx is None and not counts_instructions and not is_spread
     if site.runner == "compose" or (site.runner == "auto" and may_be_contained and engine.answers()):
         return Compose(engine.find(), sources), generator(sources.generator)
-    return Local(nginx.find(site.nginx)), generator(_installed(site.generator))
+    return Local(nginx.find(site.nginx)), generator("vegeta" if is_spread else _installed(site.generator))
 
 
 def files(experiment: Experiment, site: SiteOptions, rounds: int) -> dict[str, bytes]:

@@ -47,12 +47,6 @@ Exit status: 0 no findings at the --fail-on severity or above, 1 findings, or ch
 written).
 """
 
-_SEVERITIES = ("error", "warning", "info")
-
-
-def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
-
 
 @click.command("lint", epilog=_EXAMPLES)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -60,7 +54,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 @click.option(
     "--assume",
     multiple=True,
-    callback=_names,
+    callback=options.names,
     metavar="NAMES",
     help="Treat fixes that need only these premises as safe (comma-separated). See nginxopt explain PREMISE. A path is "
     "that of the main file that includes the fragments; stock is the one that comes with nginx.",
@@ -69,14 +63,10 @@ def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[s
 @click.option("--diff", is_flag=True, help="Show the changes of --fix; write nothing.")
 @options.check_with_nginx("Ask nginx: send it the witnesses of findings, and check fixes with nginx -t.")
 @click.option("--host", "with_host", is_flag=True, help="Also check the limits of this machine (Linux only).")
-@click.option("--select", multiple=True, callback=_names, metavar="NAMES", help="Run only these rules or categories.")
-@click.option("--ignore", multiple=True, callback=_names, metavar="NAMES", help="Skip these rules or categories.")
+@options.SELECT
+@options.IGNORE
 @options.TARGET_VERSION
-@click.option(
-    "--fail-on",
-    type=click.Choice(_SEVERITIES),
-    help="Lowest severity that makes the exit status 1.  [default: warning]",
-)
+@options.FAIL_ON
 @options.format_of(list(FORMATS), "text")
 @options.OUTPUT
 @click.option("--statistics", is_flag=True, help="Count findings by rule (text and json).")

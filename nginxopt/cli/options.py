@@ -33,7 +33,29 @@ CONFIG = click.option("--config", metavar="FILE", help="Read settings from FILE 
 ISOLATED = click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 CHECK = "Exit with status 1 if anything would change; write nothing."
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no summary and no notes.")
+SCHEDULER = click.option(
+    "--scheduler", metavar="ADDRESS", help="Use the workers of the Dask cluster at ADDRESS instead."
+)
 BINARY = click.option("--nginx", metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
+
+
+def names(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of an option, which may be given several times, or once with commas."""
+    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+
+
+SEVERITIES = ("error", "warning", "info")
+SELECT = click.option(
+    "--select", multiple=True, callback=names, metavar="NAMES", help="Run only these rules or categories."
+)
+IGNORE = click.option(
+    "--ignore", multiple=True, callback=names, metavar="NAMES", help="Skip these rules or categories."
+)
+FAIL_ON = click.option(
+    "--fail-on",
+    type=click.Choice(SEVERITIES),
+    help="Lowest severity that makes the exit status 1.  [default: warning]",
+)
 
 
 def format_of(names: Sequence[str], default: str) -> Option[Any]:

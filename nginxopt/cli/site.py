@@ -95,7 +95,7 @@ def load(
     from nginxopt.request.model import Model
     from nginxopt.request.world import World
 
-    to, site, world = _address(connect), _base(base), World.assume(assume, root)
+    to, site, world = _address(connect), base_url(base), World.assume(assume, root)
     if binary is not None and (target_version or fixes):
         raise UsageError("--nginx is the target, so --target-version and --build-fix do not apply")
     target = choose(target_version, None, None if binary is None else binary.path)
@@ -116,8 +116,8 @@ def refused_url(text: str, message: str, column: int) -> UsageError:
     return UsageError(f"{message}\n    {text}\n    {' ' * (column - 1)}^")
 
 
-def _base(text: str | None) -> Url | None:
-    """Return the site of `--base`."""
+def base_url(text: str | None) -> Url | None:
+    """Return the site of `--base`. Raises `UsageError` for another text."""
     from nginxopt.request import UrlError, read_url
 
     if text is None:

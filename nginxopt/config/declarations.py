@@ -60,11 +60,16 @@ class Declaration:
 
     def takes(self, count: int) -> bool:
         """Return whether the directive takes so many arguments."""
-        if self.arguments == "flag":
-            return count == 1
-        if self.arguments.endswith("+"):
-            return count >= int(self.arguments[:-1])
-        return str(count) in self.arguments.split(",")
+        return _takes(self.arguments, count)
+
+
+@cache
+def _takes(arguments: str, count: int) -> bool:
+    if arguments == "flag":
+        return count == 1
+    if arguments.endswith("+"):
+        return count >= int(arguments[:-1])
+    return str(count) in arguments.split(",")
 
 
 @cache

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         zones,
     )
     from nginxopt.lint.declare import Check, Page, Rule, rule
-    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Severity
+    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Saving, Severity
     from nginxopt.lint.model import Model
     from nginxopt.lint.premises import (
         ENOUGH_DESCRIPTORS,
@@ -95,6 +95,7 @@ __all__ = [
     "Related",
     "Rule",
     "Safety",
+    "Saving",
     "Severity",
     "Sign",
     "Version",
@@ -131,7 +132,7 @@ __getattr__ = attributes(
     __name__,
     {
         "declare": ("Check", "Page", "Rule", "rule"),
-        "diagnostic": ("Diagnostic", "Finding", "Fix", "Related", "Safety", "Severity"),
+        "diagnostic": ("Diagnostic", "Finding", "Fix", "Related", "Safety", "Saving", "Severity"),
         "model": ("Model",),
         "premises": (
             "HTTP11_BACKENDS",

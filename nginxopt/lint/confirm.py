@@ -147,7 +147,7 @@ class Disk:
 
 
 def _expected(traced: Trace, sign: Sign) -> Expected:
-    return Expected(traced, sign.status, sign.lacks, sign.passes)
+    return Expected(traced, sign.status, sign.lacks, sign.passes, sign.logs)
 
 
 def _request(witness: Witness) -> Request:
@@ -165,7 +165,7 @@ def _confirmed(diagnostic: Diagnostic, answer: Comparison | None) -> Diagnostic:
     witness = diagnostic.finding.witness
     if answer is None or answer.reason is not None or witness is None:
         return diagnostic
-    finding = replace(diagnostic.finding, witness=replace(witness, confirmed_by=answer.nginx))
+    finding = replace(diagnostic.finding, witness=replace(witness, confirmed_by=answer.nginx, seconds=answer.seconds))
     return replace(diagnostic, finding=finding)
 
 

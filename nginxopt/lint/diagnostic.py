@@ -121,6 +121,19 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
+class Saving:
+    """What a request that the finding concerns would save, where that is known.
+
+    Attributes:
+        instructions: User-space instructions; see `nginxopt.lint.cost`.
+        connections: Connections to upstreams that nginx would not open.
+    """
+
+    instructions: int = 0
+    connections: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A finding of a rule at one place.
 
@@ -130,6 +143,7 @@ class Finding:
         help: What to do by hand if there is no fix, or additional advice; may be empty.
         severity: That of the finding, where it is not that of the rule; None if it is.
         witness: A request that shows it; None for rules that declare none.
+        saves: What a request saves without what is found; None if that is not known.
     """
 
     source: Source
@@ -140,6 +154,7 @@ class Finding:
     related: tuple[Related, ...] = ()
     severity: Severity | None = None
     witness: Witness | None = None
+    saves: Saving | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", fit(self.message, LONGEST_MESSAGE))

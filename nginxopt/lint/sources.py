@@ -33,7 +33,12 @@ def load(
     there.
     """
     source = settings_.find(config=config, isolated=isolated, folder=folder)
-    catalogue = _catalogue(source, {} if loaded is None else loaded, is_named=config is not None)
+    return load_from(source, {} if loaded is None else loaded, is_named=config is not None)
+
+
+def load_from(source: Source | None, loaded: Loaded | None = None, *, is_named: bool) -> tuple[Settings, Catalogue]:
+    """Return the settings in a text, and all rules, as `load` does; `is_named` if the user named its file."""
+    catalogue = _catalogue(source, {} if loaded is None else loaded, is_named=is_named)
     return Settings() if source is None else settings_.read(source, catalogue.ids), catalogue
 
 

@@ -18,12 +18,14 @@ class Sign:
         status: The status of the response where the model knows no outcome; None where it does.
         lacks: Headers that the response does not have.
         passes: A header that the upstream gets, name and value.
+        logs: A regular expression for a line of the error log; the time of the response is then part of the witness.
         unasked: Why no private nginx can show it, as a clause; empty if one can.
     """
 
     status: int | None = None
     lacks: tuple[str, ...] = ()
     passes: tuple[str, str] | None = None
+    logs: str = ""
     unasked: str = ""
 
 
@@ -43,6 +45,7 @@ class Witness:
         assume: What has to hold besides, as `nginxopt trace --assume` takes it: `exists=/srv/files/a.txt`.
         sign: What a real nginx has to show.
         confirmed_by: The nginx that answers so; None if none was asked.
+        seconds: The time in which it answered, if that is what the witness shows.
     """
 
     url: str
@@ -53,6 +56,7 @@ class Witness:
     assume: tuple[str, ...] = ()
     sign: Sign = OUTCOME
     confirmed_by: str | None = None
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         if not self.shows:
@@ -63,5 +67,6 @@ class Witness:
         headers = [f"with {header}" for header in self.headers]
         client = [] if self.client is None else [f"from {self.client}"]
         request = ", ".join([f"{self.method} {fit(self.url, LONGEST_URL)}", *headers, *client])
-        confirmed = f" (confirmed by {self.confirmed_by})" if self.confirmed_by else ""
+        seconds = "" if self.seconds is None else f" in {self.seconds:.2f} s"
+        confirmed = f" (confirmed by {self.confirmed_by}{seconds})" if self.confirmed_by else ""
         return f"{request}: {self.shows}{confirmed}"

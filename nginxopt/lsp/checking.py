@@ -1,6 +1,7 @@
-"""When documents are checked: shortly after the last change, in a thread, the newest text first.
+"""When documents are checked: at once after a change, in a thread, the newest text first.
 
-One check runs at a time. It ends before its next rule if a newer text of its document has come.
+One check runs at a time. It ends before its next rule if a newer text of its document has come, which is then checked
+shortly after the last change.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from time import perf_counter
 
 from lsprotocol.types import Diagnostic
 
-from nginxopt.config.tree import collector_paused
 from nginxopt.errors import NginxoptError
+from nginxopt.lsp.collector import Collector
 from nginxopt.lsp.diagnostics import Judges, SupersededError
 from nginxopt.lsp.document import Document
 from nginxopt.lsp.workspace import Workspace
 
 _SHORTEST, _LONGEST = 0.01, 0.05
-"""The delay of a check in seconds: half of what the last one took, within these bounds."""
+"""The delay in seconds of a check that follows a running one: half of what the last took, within these bounds."""
 
 Publish = Callable[[str, int | None, list[Diagnostic]], None]
 
@@ -37,15 +38,19 @@ class Checking:
         self._requests = 0
         self._delay = _SHORTEST
         self._timer: asyncio.TimerHandle | None = None
+        self._running = 0
+        self._collector = Collector()
         self._published: dict[str, tuple[int | None, list[Diagnostic]]] = {}
         self._messages: set[str] = set()
 
     def request(self, uri: str) -> None:
         """Check a document soon, and then the others, whose findings it may change."""
         self._requests += 1
+        self._collector.pause()
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(self._delay, self._start, uri, self._requests)
+        delay = self._delay if self._running else 0
+        self._timer = asyncio.get_running_loop().call_later(delay, self._start, uri, self._requests)
 
     def request_all(self) -> None:
         """Check all documents soon."""
@@ -62,8 +67,14 @@ class Checking:
 
     def _start(self, uri: str, number: int) -> None:
         self._timer = None
+        self._running += 1
         loop = asyncio.get_running_loop()
         loop.run_in_executor(self._thread, self._check_all, loop, uri, number)
+
+    def _end(self) -> None:
+        self._running -= 1
+        if not self._running and self._timer is None:
+            self._collector.resume()
 
     def _check_all(self, loop: asyncio.AbstractEventLoop, uri: str, number: int) -> None:
         """Check a document, then the others; runs in the thread."""
@@ -71,10 +82,11 @@ class Checking:
         others = [other for other in tuple(self._workspace.documents) if other != uri]
         try:
             for other in (uri, *others):
-                with collector_paused():  # garbage is collected once the diagnostics are on their way
-                    self._check(loop, other, lambda: number == self._requests)
+                self._check(loop, other, lambda: number == self._requests)
         except SupersededError:
             return
+        finally:
+            loop.call_soon_threadsafe(self._end)
         self._delay = min(max((perf_counter() - start) / 2, _SHORTEST), _LONGEST)
 
     def _check(self, loop: asyncio.AbstractEventLoop, uri: str, is_current: Callable[[], bool]) -> None:

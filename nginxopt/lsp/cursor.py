@@ -31,7 +31,7 @@ class Cursor:
 
 
 def cursor(data: bytes, offset: int) -> Cursor | None:
-    """Return the place at an offset; None in a comment, behind a quoted word, or in what cannot be read."""
+    """Return the place at an offset; None in comments, escapes, behind a quoted word, or if it is not readable."""
     end = 0
     opened: list[tuple[str, int]] = []
     try:
@@ -58,6 +58,8 @@ def _words(rest: bytes) -> list[str] | None:
     """Return the words of a statement in the making, the last one up to the end; None if they cannot be read."""
     if not rest.strip():
         return [""]
+    if (len(rest) - len(rest.rstrip(b"\\"))) % 2:
+        return None  # the quote of an end would be escaped
     for end in _ENDS:
         try:
             (*comments, statement) = statements(Source("", rest + end))

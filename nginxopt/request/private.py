@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -35,10 +36,19 @@ LOCAL = "127.0.0.1"
 
 
 class Exchange(NamedTuple):
-    """The response of nginx, None if it closes the connection without one, and what upstreams were asked for it."""
+    """What nginx did with a request.
+
+    Attributes:
+        response: None if it closed the connection without one.
+        asked: What upstreams were asked for it.
+        logged: What it wrote to the error log before it answered.
+        seconds: The time from the request to the end of the response.
+    """
 
     response: Response | None
     asked: Sequence[Asked]
+    logged: bytes
+    seconds: float
 
 
 class PrivateNginx:
@@ -94,10 +104,12 @@ class PrivateNginx:
 
     def ask(self, moved: RequestForm) -> Exchange:
         """Send a request that was `moved`."""
-        before = len(self._echo.asked)
-        connection = moved["connection"]
+        before, log = len(self._echo.asked), self._prefix / "error.log"
+        logged, connection = log.stat().st_size, moved["connection"]
+        start = perf_counter()
         response = exchange(_bytes(moved), connection["port"], tls=connection["tls"], sni=connection["sni"])
-        return Exchange(response, self._echo.asked[before:])
+        seconds = perf_counter() - start
+        return Exchange(response, self._echo.asked[before:], log.read_bytes()[logged:], seconds)
 
     def expected(self, moved: RequestForm) -> OutcomeForm:
         """Return what the model says of this nginx."""

@@ -5,6 +5,7 @@ The model is asked about the same text as the private nginx, so that both know t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from nginxopt.config import Config
 from nginxopt.request.client import Request
 from nginxopt.request.connection import Gate, NobodyListensError, RequestForm
 from nginxopt.request.outcomes import OutcomeForm, shown
-from nginxopt.request.private import LOCAL, PrivateNginx
+from nginxopt.request.private import LOCAL, Exchange, PrivateNginx
 from nginxopt.request.trace import Comparison, Trace
 from nginxopt.request.world import World
 from nginxopt.semantics.upstreams import PROTOCOLS
@@ -37,6 +38,7 @@ class Expected:
         status: The status of the response if that is known although the outcome is not.
         lacks: Headers that the response does not have.
         passes: A header that the upstream gets, name and value.
+        logs: A regular expression for a line of the error log; the time is then measured.
         is_alone: Whether no file is there that another request assumes.
     """
 
@@ -44,17 +46,26 @@ class Expected:
     status: int | None = None
     lacks: tuple[str, ...] = ()
     passes: tuple[str, str] | None = None
+    logs: str = ""
     is_alone: bool = True
 
-    def differences(self, response: Response | None, asked: Sequence[Asked]) -> Iterator[str]:
+    @property
+    def is_of_signs(self) -> bool:
+        """Whether nginx has to show signs, whatever the outcome."""
+        return self.status is not None or bool(self.logs)
+
+    def differences(self, exchange: Exchange) -> Iterator[str]:
         """Yield what differs besides the outcome of the model."""
+        response = exchange.response
         status = None if response is None else response.status
         if self.status not in (None, status):
             yield f"nginx answers {status}, not {self.status}"
         if response is not None:
             yield from (f"nginx sends {name}" for name in self.lacks if response.header(name) is not None)
-        if self.passes is not None and not any(self._got(each) for each in asked):
+        if self.passes is not None and not any(self._got(each) for each in exchange.asked):
             yield "nginx passes on no {}: {}".format(*self.passes)
+        if self.logs and not re.search(self.logs.encode(), exchange.logged):
+            yield "nginx logs no such error"
 
     def _got(self, asked: Asked) -> bool:
         return self.passes is not None and self.passes[1].encode() in asked.values(self.passes[0])
@@ -73,13 +84,14 @@ def compare_all(config: Config, asked: Sequence[Expected], world: World, binary:
 
 
 def _is_unknown(expected: Expected) -> bool:
-    return expected.status is None and expected.trace.outcome["kind"] == "unknown"
+    return not expected.is_of_signs and expected.trace.outcome["kind"] == "unknown"
 
 
 def _compare(asked: Expected, nginx: PrivateNginx, name: str) -> Comparison:
     trace, sent = asked.trace, nginx.moved(asked.trace.sent)
-    if asked.status is not None:
-        return Comparison(name, tuple(asked.differences(*nginx.ask(sent))))
+    if asked.is_of_signs:
+        exchange = nginx.ask(sent)
+        return Comparison(name, tuple(asked.differences(exchange)), seconds=exchange.seconds if asked.logs else None)
     expected = nginx.expected(sent)
     if expected["kind"] == "unknown":
         unknown = expected["unknown"]
@@ -89,8 +101,8 @@ def _compare(asked: Expected, nginx: PrivateNginx, name: str) -> Comparison:
         return Comparison(name, reason=f"its client is {LOCAL}, which gets another answer than {client}")
     if not asked.is_alone and _kind(expected) != _kind(trace.outcome):
         return Comparison(name, reason="files that others assume change its answer")
-    exchanged = nginx.ask(sent)
-    return Comparison(name, (*differences(expected, *exchanged), *asked.differences(*exchanged)))
+    exchange = nginx.ask(sent)
+    return Comparison(name, (*differences(expected, exchange), *asked.differences(exchange)))
 
 
 def _kind(outcome: OutcomeForm) -> tuple[str, int | None]:
@@ -125,7 +137,7 @@ def compare_sample(
             expected = nginx.expected(moved)
             if expected["kind"] != "unknown":
                 compared += 1
-                found.append((name, tuple(differences(expected, *nginx.ask(moved)))))
+                found.append((name, tuple(differences(expected, nginx.ask(moved)))))
     return SampleComparison(str(binary), compared, tuple(each for each in found if each[1]))
 
 
@@ -137,14 +149,15 @@ def _form(gate: Gate, request: Request) -> RequestForm | None:
         return None
 
 
-def differences(outcome: OutcomeForm, response: Response | None, asked: Sequence[Asked]) -> Iterator[str]:
+def differences(outcome: OutcomeForm, exchange: Exchange) -> Iterator[str]:
     """Yield what differs between an outcome and the response of nginx, or the request that the echo got."""
+    response = exchange.response
     if response is None or outcome["kind"] == "closed":
         if (response is None) != (outcome["kind"] == "closed"):
             yield f"nginx {'closes the connection' if response is None else f'answers {response.status}'}"
         return
     if outcome["kind"] in PROTOCOLS:
-        yield from _passed(outcome, response, asked)
+        yield from _passed(outcome, response, exchange.asked)
     elif outcome["status"] is not None and outcome["status"] != response.status:
         yield f"nginx answers {response.status}, not {outcome['status']}"
     if outcome["unknown"] is not None:

@@ -54,7 +54,7 @@ class RealAnswers:
 
     def _read(self, exchange: Exchange, of_model: Answer) -> Answer:
         """Return the answer of nginx: that of the model, which knows more, if both are the same."""
-        response, asked = exchange
+        response, asked = exchange.response, exchange.asked
         if response is None:
             return of_model if of_model.kind == "closed" else Answer("closed", None)
         if asked:

@@ -30,11 +30,13 @@ class Comparison:
         nginx: Its name and version.
         differences: A clause each.
         reason: Why nothing was compared; None if the answers were.
+        seconds: The time of the response, where it was measured.
     """
 
     nginx: str
     differences: tuple[str, ...] = ()
     reason: str | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

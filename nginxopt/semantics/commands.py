@@ -88,17 +88,10 @@ def fault(directive: Directive, place: str | None, target: Version, extra: froze
     `extra` are directives that the build has besides those of its version. Values other than `on` and `off` are not
     looked at. As `ngx_conf_handler` does.
     """
-    bit = PLACES.get(place or "", 0)
-    if not bit or directive.name in _NOT_OURS or not declarations(str(directive.name)):
-        return None
     name = str(directive.name)
-    known = _known(name, target, extra)
-    if not known:
-        return Fault(Kind.UNKNOWN, f'unknown directive "{name}"', declarations(name)[-1])
-    here = [declaration for declaration in known if declaration.places & bit]
-    if not here:
-        return Fault(Kind.PLACE, f'"{name}" directive is not allowed here', known[0])
-    declaration = here[0]
+    declaration = _declared(name, place, target, extra)
+    if declaration is None:
+        return _absent(name, place, target, extra)
     if declaration.has_block != (directive.block is not None):
         return Fault(Kind.BLOCK, _without_end(directive), declaration)
     if not declaration.takes(len(directive.args)):
@@ -109,11 +102,20 @@ def fault(directive: Directive, place: str | None, target: Version, extra: froze
     return None
 
 
+def _absent(name: str, place: str | None, target: Version, extra: frozenset[str]) -> Fault | None:
+    """Return why nginx refuses a name in a place where it declares none; None if that is not nginx's to say."""
+    if place not in PLACES or name in _NOT_OURS or not declarations(name):
+        return None
+    known = _known(name, target, extra)
+    if not known:
+        return Fault(Kind.UNKNOWN, f'unknown directive "{name}"', declarations(name)[-1])
+    return Fault(Kind.PLACE, f'"{name}" directive is not allowed here', known[0])
+
+
 def is_once(name: str, place: str | None, target: Version, extra: frozenset[str] = frozenset()) -> bool:
     """Return whether nginx refuses a second directive of that name in one block, whatever it says."""
-    bit = PLACES.get(place or "", 0)
-    known = [declaration for declaration in _known(name, target, extra) if declaration.places & bit]
-    return bool(known) and known[0].is_once
+    declaration = _declared(name, place, target, extra)
+    return declaration is not None and declaration.is_once
 
 
 def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, Fault]]:
@@ -167,6 +169,13 @@ def is_of_rows(config: Config) -> bool:
     """Return whether most top-level names are unknown: rows of a `map`, or the file of another program."""
     names = [directive.name for directive in config.main.block.unfolded()]
     return sum(name in directives.NAMES for name in names) * 2 < len(names)
+
+
+@cache
+def _declared(name: str, place: str | None, target: Version, extra: frozenset[str]) -> Declaration | None:
+    """Return what a build declares of a directive in a place; None if nothing, or if others may say more of it."""
+    bit = 0 if name in _NOT_OURS else PLACES.get(place or "", 0)
+    return next((declaration for declaration in _known(name, target, extra) if declaration.places & bit), None)
 
 
 @cache

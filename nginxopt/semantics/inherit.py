@@ -148,11 +148,12 @@ class Level:
     def _stated(self, name: str) -> Setting | None:
         """Return the own setting of a directive at this level; None if it certainly has none."""
         directives = self.own(name)
-        if not directives and any(rival in self._own for rival in RIVALS.get(name, ())):
-            return Setting(name, (), self, True, None)
         is_open = self.is_open or name in self.unread
-        if not directives and not is_open:
-            return None
+        if not directives:
+            if name in RIVALS and any(rival in self._own for rival in RIVALS[name]):
+                return Setting(name, (), self, True, None)
+            if not is_open:
+                return None
         known = bool(directives) and not (is_open and name in _LISTS)
         return Setting(name, directives, self, known, default(name, self.target))
 

@@ -14,6 +14,8 @@ def modifier(location: Level) -> str:
     first = location.args[0] if location.args else ""
     if len(location.args) > 1 and first in MODIFIERS:
         return first
+    if first[:1] not in ("~", "^", "="):
+        return ""
     return next((sign for sign in ("~*", "^~", "=", "~") if first.startswith(sign)), "")
 
 

@@ -26,18 +26,19 @@ def start(
     cwd: Path,
     output: IO[bytes] | int,
     errors: IO[bytes] | int | None = None,
+    source: IO[bytes] | int = subprocess.DEVNULL,
     open_files: int | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a command in a separate session, so that Ctrl-C at the terminal reaches only this process.
 
     It gets SIGTERM when the thread that starts it is gone, however that ended, `kill -9` included (PR_SET_PDEATHSIG
-    in prctl(2)). `open_files` is its soft limit of open files, at most the hard one, which RLIM_INFINITY means.
-    Raises `OSError` if it cannot be run.
+    in prctl(2)). `source` is its standard input, and `open_files` its soft limit of open files, at most the hard one,
+    which RLIM_INFINITY means. Raises `OSError` if it cannot be run.
     """
     return subprocess.Popen(
         command,
         cwd=cwd,
-        stdin=subprocess.DEVNULL,
+        stdin=source,
         stdout=output,
         stderr=output if errors is None else errors,
         start_new_session=True,
@@ -71,6 +72,11 @@ def run(command: Sequence[str], *, cwd: Path, seconds: float, open_files: int | 
             if running.poll() is None:
                 end(running)
     return Completed(running.returncode, output, errors)
+
+
+def how_it_ended(status: int) -> str:
+    """Return a status, negative for a signal, as the end of a sentence."""
+    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -9,8 +9,10 @@ from importlib import resources
 import jsonschema
 import pytest
 
-from nginxopt.bench.report import numbers, table
+from nginxopt.bench.report import html, numbers, table
 from nginxopt.bench.result import Ratio, to_json
+from nginxopt.bench.saved import from_json
+from nginxopt.errors import InputError
 from tests.bench.samples import result
 
 SCHEMA = json.loads((resources.files("nginxopt") / "schemas" / "bench-result.json").read_text())
@@ -35,6 +37,50 @@ def test_table() -> None:
     assert "before -> after: p50 0.50 x" in text
     assert "case at 100 req/s" in text
     assert "FAILED  p50<=0.4x: 0.5 (after over before, case), 25.0% beyond the limit" in text
+
+
+WORKERS = {
+    "load_workers": [
+        {"address": f"tcp://10.0.0.{number}:1", "host": "a", "cpus": 2, "vegeta": "vegeta 1"} for number in (1, 2)
+    ],
+    "load_starts": [
+        {
+            "variant": "none",
+            "case": "case",
+            "round": 1,
+            "skew": 0.0021,
+            "workers": [
+                {"address": "tcp://10.0.0.1:1", "share": "5 req/s", "clock_offset": -3, "clock_error": 0.1, "late": 0.0}
+            ],
+        }
+    ],
+    "lost_workers": ["none, case, round 2: load worker tcp://10.0.0.2:1 is gone"],
+}
+
+
+def test_load_workers_are_told() -> None:
+    """All reports say how far apart workers and their clocks were, and which were lost; a saved result keeps it."""
+    measured = replace(result(), provenance=WORKERS)
+    read = from_json(to_json(measured).encode(), "result.json")
+    text = "\n".join(table.lines(read))
+    assert "2 workers made the load, and started at most 2.1 ms apart." in text
+    assert "Their clocks differ by at most 3 s, measured to 100 ms." in text
+    assert "Lost: none, case, round 2: load worker tcp://10.0.0.2:1 is gone." in text
+    page = html.render(read)
+    assert '<p class="bad">Lost: none, case, round 2' in page
+    schema = SCHEMA["properties"]["provenance"]["properties"]
+    for name, value in WORKERS.items():
+        jsonschema.validate(value, schema[name])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"load_workers": [{}]}, {"load_starts": [{"workers": []}]}, {"load_starts": [1]}, {"lost_workers": "a"}],
+)
+def test_damaged_load_workers_are_refused(damage: dict[str, object]) -> None:
+    """What is no worker or no start is no result."""
+    with pytest.raises(InputError, match="not a benchmark result"):
+        from_json(to_json(replace(result(), provenance={**WORKERS, **damage})).encode(), "result.json")
 
 
 def test_the_table_tells_of_a_queue() -> None:

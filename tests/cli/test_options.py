@@ -11,7 +11,7 @@ import pytest
 from nginxopt.cli import nginxopt, options
 from nginxopt.errors import UsageError
 
-_PURPOSES = {"--nginx", "--diff", "--assume", "--verbose"}
+_PURPOSES = {"--nginx", "--diff", "--assume", "--output", "--verbose"}
 """What each command does with it is another thing, which its help says."""
 
 

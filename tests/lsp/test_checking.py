@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
 from threading import Event
 
+import pytest
 from lsprotocol.types import Diagnostic
 
+from nginxopt.lsp import collector
 from nginxopt.lsp.checking import Checking
 from nginxopt.lsp.diagnostics import SupersededError
 from nginxopt.lsp.document import Document
@@ -52,6 +55,13 @@ class Scene:
         """Wait until something is published or logged."""
         await asyncio.wait_for(self.news.wait(), PATIENCE)
         self.news.clear()
+
+
+@pytest.fixture(autouse=True)
+def collecting() -> Iterator[None]:
+    """Collect garbage again after a test that ends before its server rests."""
+    yield
+    gc.enable()
 
 
 def test_a_check_holds_nothing_up_and_an_old_text_is_not_reported(editor: Editor) -> None:
@@ -124,5 +134,41 @@ def test_a_superseded_check_says_nothing(editor: Editor) -> None:
         scene.checking.request(document.uri)
         await scene.heard()
         assert (scene.published, scene.messages) == ([(document.uri, 1)], [])
+
+    asyncio.run(play())
+
+
+def test_a_change_is_checked_at_once_if_no_check_runs(editor: Editor) -> None:
+    """Only a check that follows a running one is delayed."""
+    document = editor.open("nginx.conf", MAIN)
+
+    async def play() -> None:
+        scene = Scene(editor)
+        scene.checking._delay = 10 * PATIENCE
+        scene.go.set()
+        scene.checking.request(document.uri)
+        await scene.heard()
+        assert scene.published == [(document.uri, 1)]
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize("name", ["_REST", "_CHECKS"])
+def test_garbage_is_collected_after_a_check(name: str, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No garbage is collected during a check; it is once nothing was typed for a while, and after some checks."""
+    document = editor.open("nginx.conf", MAIN)
+    monkeypatch.setattr(collector, "_REST", 10 * PATIENCE)
+    monkeypatch.setattr(collector, name, 0)
+
+    async def play() -> None:
+        scene = Scene(editor)
+        scene.checking.request(document.uri)
+        await scene.started_one()
+        assert not gc.isenabled()
+        scene.go.set()
+        await scene.heard()
+        async with asyncio.timeout(PATIENCE):
+            while not gc.isenabled():
+                await asyncio.sleep(0.001)
 
     asyncio.run(play())

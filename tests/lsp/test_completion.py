@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lsprotocol import types
 
@@ -140,6 +140,7 @@ def test_each_directive_has_its_default_and_purpose(editor: Editor) -> None:
 
 
 @given(st.integers(0, len(MAIN + SITE)))
+@example((MAIN + SITE).index("\\") + 1)  # in an escape
 def test_the_cursor_is_found_in_any_beginning(offset: int) -> None:
     """At each offset the word before the cursor is the text there, and blocks are those that are open."""
     data = (MAIN + SITE).encode()

@@ -19,6 +19,7 @@ import pytest
 from nginxopt.bench import compare, probe, rounds, run_folder
 from nginxopt.bench.benchmark import Benchmark
 from nginxopt.bench.catalogue import catalogue
+from nginxopt.bench.load.single import Single
 from nginxopt.bench.load.vegeta import Vegeta
 from nginxopt.bench.load.wrk import Wrk
 from nginxopt.bench.nodes import node
@@ -80,7 +81,7 @@ def made(name: str, generator: Generator, *cases: str) -> Experiment:
 def run(experiment: Experiment, generator: Generator, folder: Path, rounds: int = 1) -> Result:
     """Run an experiment to its end; each of its nodes counts requests with `stub_status`."""
     require_directive(the_nginx(), "stub_status")
-    benchmark = Benchmark(experiment, Local(the_nginx()), generator, folder, rounds)
+    benchmark = Benchmark(experiment, Local(the_nginx()), Single(generator), folder, rounds)
 
     benchmark.run(lambda *_: None, lambda _: None)
     result = benchmark.result()

@@ -98,7 +98,7 @@ def status_after_revocation(binary: nginx.Binary, data: bytes, authority: Author
             return asked(second)
 
 
-def reload(server: Running) -> None:
+def reload(server: Running | nginx.Running) -> None:
     """Have nginx read its files again, and wait until none of its former workers is left."""
     before = set(server.workers)
     os.kill(server.pid, signal.SIGHUP)

@@ -14,7 +14,7 @@ from nginxopt.request import read_request
 from nginxopt.request.build import probe
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.private import PrivateNginx
+from nginxopt.request.private import Exchange, PrivateNginx
 from nginxopt.request.real import compare, differences
 from nginxopt.request.trace import Circumstances, Trace, trace
 from nginxopt.request.world import World
@@ -249,4 +249,4 @@ PASSED = {"server": "app", "scheme": "http", "method": "GET", "target": "/x"}
 )
 def test_differences(said: OutcomeForm, response: Response | None, asked: list[Asked], expected: list[str]) -> None:
     """Each part of an outcome is compared with the response, or with what the echo got."""
-    assert list(differences(said, response, asked)) == expected
+    assert list(differences(said, Exchange(response, asked, b"", 0.0))) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from itertools import cycle, islice
@@ -17,7 +18,7 @@ from nginxopt.errors import RunError
 TIMEOUT_SECONDS = 10
 _ENCODE_SECONDS = 300.0
 _VERSION_SECONDS = 30.0
-_NANO = 1e9
+_NANO = 1_000_000_000
 _NO_MORE_TARGETS = "no targets to attack"  # how an attack ends whose targets are read lazily: no request
 
 
@@ -26,35 +27,54 @@ class Vegeta:
 
     name = "vegeta"
 
-    def __init__(self, binary: str = "vegeta") -> None:
+    def __init__(
+        self, binary: str = "vegeta", *, scheme: str = "http", connect_to: str | None = None, direct: bool = False
+    ) -> None:
+        """Take how it attacks: with TLS; at `connect_to` instead of the host of URLs (`host:port:address:port`);
+        `direct`, through no proxy of the environment (Go takes none for 127.0.0.1 anyway)."""
         self._binary = binary
+        self._scheme = scheme
+        self._connect_to = connect_to
+        self._prefix = ["env", "NO_PROXY=*", "no_proxy=*"] if direct else []
 
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
         """Return the targets in vegeta's http format, as many as there are requests if that is how the load ends."""
-        texts = [_target(target, address) for target in targets]
+        texts = [_target(target, f"{self._scheme}://{address}") for target in targets]
         if isinstance(load, ClosedLoop) and load.requests is not None:
             texts = list(islice(cycle(texts), load.requests))
         return {f"{name}.targets": "\n".join(texts).encode()}
 
     def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - in the targets
         """Return the command of an attack; it keeps no bodies and follows no redirects."""
+        return self._attack(load, f"-targets={name}.targets", f"-output={output}.bin")
+
+    def piped(self, load: Load, output: str) -> list[str]:
+        """Return the command of an attack that gets its targets from standard input, and writes to a file."""
+        return self._attack(load, "-targets=stdin", f"-output={output}")
+
+    def encode(self, path: str) -> list[str]:
+        """Return the command that prints the results in a file as CSV, a line for each request."""
+        return [self._binary, "encode", "-to=csv", path]
+
+    def _attack(self, load: Load, *files: str) -> list[str]:
         return [
+            *self._prefix,
             self._binary,
             "attack",
-            f"-targets={name}.targets",
-            f"-output={output}.bin",
+            *files,
             "-redirects=-1",
             "-max-body=0",
             f"-timeout={TIMEOUT_SECONDS}s",
             f"-keepalive={str(load.keepalive).lower()}",
             f"-duration={load.seconds:g}s",
+            *([] if self._connect_to is None else [f"-connect-to={self._connect_to}"]),
             *_pace(load),
         ]
 
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - nothing is printed
         """Return the outcome of an attack with every request, from `vegeta encode`."""
         raw = f"{output}.bin"
-        rows = site.execute([self._binary, "encode", "-to=csv", raw], seconds=_ENCODE_SECONDS)
+        rows = site.execute(self.encode(raw), seconds=_ENCODE_SECONDS)
         return parse(rows, raw)
 
     def version(self, site: Site) -> str:
@@ -92,6 +112,7 @@ def parse(rows: bytes, raw: str) -> Outcome:
         dict(sorted(statuses.items())),
         dict(errors.most_common()),
         raw,
+        busiest_second=_busiest_second(starts),
     )
 
 
@@ -102,8 +123,14 @@ def kind(error: str) -> str:
     return error.rsplit(": ", 1)[-1] or "unknown"
 
 
-def _target(target: Target, address: str) -> str:
-    lines = [f"{target.method} http://{address}{target.path}", *(f"{name}: {value}" for name, value in target.headers)]
+def _busiest_second(starts: Sequence[int]) -> int:
+    """The most requests that began within a second, of those that began at these nanoseconds."""
+    ordered = sorted(starts)
+    return max(place - bisect_right(ordered, at - _NANO, hi=place + 1) + 1 for place, at in enumerate(ordered))
+
+
+def _target(target: Target, host: str) -> str:
+    lines = [f"{target.method} {host}{target.path}", *(f"{name}: {value}" for name, value in target.headers)]
     return "\n".join([*lines, ""])
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from nginxopt.bench.report import numbers
 from nginxopt.bench.result import Result
 from nginxopt.bench.scenario import Experiment, Metric
+from nginxopt.text.plural import count
 
 COLUMNS: dict[Metric, tuple[str, ...]] = {
     "latency": ("p50", "p99", "mean", "cpu", "throughput", "errors"),
@@ -46,3 +48,38 @@ def busy(result: Result, case: str) -> Iterator[str]:
             if summary.case == case and figure.startswith("cpu.") and share > _BUSY:
                 role = figure.removeprefix("cpu.")
                 yield f"{summary.variant}: {role} took {share:.0%} of a CPU; {_QUEUE}"
+
+
+def redirected(result: Result, case: str) -> Iterator[str]:
+    """Say which statuses below 500, but 200, a host gave that runs already: whether they are right, no probe knows."""
+    for variant in result.experiment.variants:
+        statuses = Counter[str]()
+        for sample in result.samples if not variant.nodes else ():
+            if (sample.variant, sample.case) == (variant.name, case):
+                statuses.update(sample.outcome.statuses)
+        for status, number in statuses.items():
+            if "200" < status < "500":
+                yield f"{variant.name} answered {number:,} of {statuses.total():,} requests with {status}"
+
+
+def load_notes(result: Result) -> Iterator[str]:
+    """Say how the load kept to its limit, how several workers made it, and which of them were lost."""
+    about = result.provenance
+    if "max_rate" in about:
+        busiest = about.get("busiest_second", 0)
+        yield f"At most {count(busiest, 'request')} began within a second; the limit is {about['max_rate']:,}."
+    starts = about.get("load_starts", ())
+    if starts:
+        workers = [worker for start in starts for worker in start["workers"]]
+        skew = max(start["skew"] for start in starts)
+        error = max(worker["clock_error"] for worker in workers)
+        offset = max(abs(worker["clock_offset"]) for worker in workers)
+        yield (
+            f"{count(len(about.get('load_workers', ())), 'worker')} made the load, and started at most {_seconds(skew)}"
+            f" apart. Their clocks differ by at most {_seconds(offset)}, measured to {_seconds(error)}."
+        )
+    yield from (f"Lost: {text}." for text in about.get("lost_workers", ()))
+
+
+def _seconds(seconds: float) -> str:
+    return numbers.quantity("p50", seconds)

@@ -90,6 +90,7 @@ def _page(result: Result) -> dict[str, Any]:
         "variants": list(_variants(result)),
         "loads": list(_loads(result)),
         "provenance": list(_provenance(result)),
+        "lost_workers": result.provenance.get("lost_workers", ()),
         "commands": dict(result.provenance.get("commands", {})),
     }
 
@@ -114,7 +115,8 @@ def _date(text: str) -> str:
 
 def _busy(result: Result) -> Iterator[str]:
     for case in result.experiment.cases if result.experiment.metric != "instructions" else ():
-        yield from (f"{case}, {line}." for line in content.busy(result, case))
+        lines = (*content.busy(result, case), *content.redirected(result, case))
+        yield from (f"{case}, {line}." for line in lines)
 
 
 def _conclusions(result: Result, figures: Sequence[str]) -> Iterator[Conclusion]:
@@ -266,7 +268,11 @@ def _provenance(result: Result) -> Iterator[tuple[str, str]]:
         ("nginxopt", about.get("nginxopt")),
         ("nginx", " ".join(str(about[key]) for key in ("nginx", "path") if key in about)),
         ("Load generator", about.get("generator")),
+        ("Load", " ".join(content.load_notes(result))),
         ("Runner", about.get("runner")),
+        ("Target", about.get("target")),
+        ("Addresses", about.get("addresses")),
+        ("Address used", about.get("address")),
         ("Kernel", " ".join(str(about[key]) for key in ("kernel", "architecture") if key in about)),
         ("CPU", " x ".join(str(about[key]) for key in ("cpus", "cpu") if key in about)),
         ("Memory", numbers.quantity("rss", about["memory"]) if isinstance(about.get("memory"), int) else None),

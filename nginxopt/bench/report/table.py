@@ -25,6 +25,8 @@ def lines(result: Result) -> Iterator[str]:
     yield from _resources(result)
     yield from _published(result)
     yield from _gates(result.gates)
+    notes = list(content.load_notes(result))
+    yield from ["", *notes] if notes else []
     if not result.complete:
         yield ""
         yield f"The run ended early: these figures include {count(len(result.samples), 'load run')}."
@@ -41,7 +43,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
             rows.append([f"  {summary.variant}", *cells])
     yield from _aligned(rows)
     yield from _failed(result, case)
-    yield from (f"  {line}" for line in content.busy(result, case))
+    yield from (f"  {line}" for line in (*content.busy(result, case), *content.redirected(result, case)))
     yield from _compared(result, case, content.compared(result.experiment))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import re
 import resource
-import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -132,7 +131,7 @@ class LocalSite:
                 client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS))
                 for number in range(requests):  # one after the other: each is read from the socket by itself
                     target = targets[number % len(targets)]
-                    if not client.ask([_request(address, target)])[0]:
+                    if not client.ask([request(address, target)])[0]:
                         raise RunError(f"{variant.name}: nginx under callgrind did not answer {target.path}")
 
         return callgrind.per_request(ask, turn=len(targets))
@@ -179,7 +178,7 @@ def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
         ) from None
     if completed.status:
         last = (completed.errors or completed.output).decode(errors="replace").strip()[-500:]
-        raise RunError(": ".join(filter(None, [f"{command[0]} {_how_it_ended(completed.status)}", last])))
+        raise RunError(": ".join(filter(None, [f"{command[0]} {process.how_it_ended(completed.status)}", last])))
     return completed.output
 
 
@@ -241,7 +240,7 @@ def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
     """
     with _client(address if port is None else f"127.0.0.1:{port}", PROBE_SECONDS) as client:
         try:
-            return client.ask([_request(address, target, alone=True)])[0]
+            return client.ask([request(address, target, alone=True)])[0]
         except OSError:
             return b""
 
@@ -250,8 +249,8 @@ def _client(address: str, seconds: float) -> Client:
     return Client(int(address.rpartition(":")[2]), timeout=seconds)
 
 
-def _request(address: str, target: Target, *, alone: bool = False) -> Request:
-    """The request of a target; `alone` on a connection of its own."""
+def request(address: str, target: Target, *, alone: bool = False) -> Request:
+    """Return the request of a target; `alone` on a connection of its own."""
     headers = {"Host": address, **dict(target.headers), **({"Connection": "close"} if alone else {})}
     lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return Request("\r\n".join([*lines, "", ""]).encode(), head=target.method == "HEAD", alone=alone)
@@ -263,7 +262,3 @@ def counters(answer: bytes, whose: str) -> Status:
     if numbers is None:
         raise RunError(f"{whose} serves no status")
     return Status(int(numbers[1]), int(numbers[2]))
-
-
-def _how_it_ended(status: int) -> str:
-    return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"

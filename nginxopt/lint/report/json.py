@@ -76,6 +76,7 @@ def _witness(witness: Witness) -> dict[str, Any]:
         "assume": list(map(unicode, witness.assume)),
         "shows": unicode(witness.shows),
         "confirmed_by": witness.confirmed_by,
+        "seconds": None if witness.seconds is None else round(witness.seconds, 3),
     }
 
 

@@ -8,9 +8,9 @@ from itertools import islice
 from nginxopt.request.model import Model
 from nginxopt.request.verify.asking import Asking, request_of
 from nginxopt.request.verify.explore import Difference
-from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike
+from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike, unlike_hosts
 from nginxopt.request.verify.part import Part
-from nginxopt.request.verify.probes import probes
+from nginxopt.request.verify.probes import of_locations, probes
 from nginxopt.request.verify.region import Region
 from nginxopt.request.verify.renaming import renamed
 from nginxopt.request.verify.servers import Comparison
@@ -100,8 +100,23 @@ class _Verifier:
                 if witness is not None:
                     return witness
             self._doubt(self._reason(difference), difference.old.node, difference.new.node)
-        for reason, mine, theirs in (*result.reasons, *self._comparison.unlike_captures(hosts)):
+        captures = list(self._comparison.unlike_captures(hosts))
+        if captures and (witness := self._probe_captures(hosts)) is not None:
+            return witness
+        for reason, mine, theirs in (*result.reasons, *captures):
             self._doubt(reason, mine, theirs)
+        return None
+
+    def _probe_captures(self, hosts: Hosts) -> Witness | None:
+        """Return a request whose host sets other captures on both sides, and is answered differently."""
+        is_tls = addresses(self._old)[hosts.address]["tls"]
+        for host in unlike_hosts([pattern for pattern in hosts.patterns if pattern is not None]):
+            for probe in of_locations(self._old, self._new):
+                candidate = replace(probe, host=host)
+                if self._is_asked(candidate):
+                    witness = self._asking.witness(request_of(candidate, hosts.address, is_tls=is_tls))
+                    if witness is not None:
+                        return witness
         return None
 
     def _probe(self, hosts: Hosts) -> Witness | None:

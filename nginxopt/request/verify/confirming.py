@@ -22,4 +22,4 @@ def _ask(witness: Witness, side: tuple[Config, Model], world: World, binary: Bin
     prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]
     with PrivateNginx(config, prefix, world, binary, tls=tls) as nginx:
         moved = nginx.moved(witness.request)
-        return tuple(differences(nginx.expected(moved), *nginx.ask(moved)))
+        return tuple(differences(nginx.expected(moved), nginx.ask(moved)))

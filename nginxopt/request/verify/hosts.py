@@ -12,6 +12,7 @@ from nginxopt.request.verify.side import Side
 from nginxopt.semantics.site.form import SocketForm
 
 _HOST = "a-host."
+_SHAPES = (b"", rb"^www\.", rb"^[^.]+\.[^.]+\.[^.]+\.", rb"^[^.]+-", rb"^[^.]*[0-9]", rb"^[a-z]{4}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +101,17 @@ def _class(example: str | None) -> str | None:
     return r"~\." + re.escape(example.removeprefix(_HOST)) + "$"
 
 
-def host_of(patterns: Sequence[str]) -> str | None:
-    """Return a host that all patterns match; None if none is found that a client can send."""
-    inside = [pattern.removeprefix("~").encode("latin-1") for pattern in patterns]
+def host_of(patterns: Sequence[str], shape: bytes = b"") -> str | None:
+    """Return a host that all patterns match, and `shape` as well; None if none is found that a client can send."""
+    inside = [shape, *(pattern.removeprefix("~").encode("latin-1") for pattern in patterns)]
     host = common_subject([*inside, rb"^[a-z0-9.-]+\z"], [rb"^\.|\.\.|\.\z"], False)[1]
     return None if host is None else host.decode()
+
+
+def unlike_hosts(patterns: Sequence[str]) -> Iterator[str]:
+    """Yield hosts that all patterns match, of which patterns may capture different parts."""
+    hosts = (host_of(patterns, shape) for shape in _SHAPES)
+    yield from dict.fromkeys(host for host in hosts if host is not None)
 
 
 def _names(side: Side, socket: SocketForm) -> list[str]:

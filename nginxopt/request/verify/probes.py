@@ -23,6 +23,14 @@ def probes(old: Side, new: Side) -> Iterator[Candidate]:
     return islice((probe for thing in dict.fromkeys(only) for probe in _of(thing)), MOST)
 
 
+def of_locations(old: Side, new: Side) -> Iterator[Candidate]:
+    """Yield a request for `/`, and one for each location of a side, without a host."""
+    yield Candidate()
+    things = (thing for side in (old, new) for thing in _things(side) if thing[0] == "location")
+    for thing in islice(dict.fromkeys(things), MOST):
+        yield from islice(_of(thing), 1)
+
+
 def _things(side: Side) -> Iterator[_Thing]:
     """Yield the locations, rules and rows of a side."""
     for number, level in enumerate(side.form["levels"]):

@@ -29,9 +29,11 @@ impl Build {
         self.version >= (1, 31, 3)
     }
 
-    /// Whether `proxy_pass` works if the URI is shorter than the name of the location: since 1.29.4.
+    /// Whether `proxy_pass` works if the URI is shorter than the name of the location: since 1.28.1 and 1.29.4. Before,
+    /// nginx reads beyond the URI, and mostly crashes.
     pub fn cuts_short_uris(&self) -> bool {
-        self.version >= (1, 29, 4)
+        let is_stable = self.version >= (1, 28, 1) && self.version < (1, 29, 0);
+        is_stable || self.version >= (1, 29, 4)
     }
 
     /// Whether nginx escapes the name of the location to which it redirects: since 1.21.0.

@@ -39,6 +39,8 @@ def test_a_witness_reads_as_a_sentence() -> None:
     assert str(WITNESS) == SENTENCE
     assert str(Witness("http://a/", "it is answered", "POST")) == "POST http://a/: it is answered"
     assert str(replace(WITNESS, confirmed_by="nginx 1.28.0")) == f"{SENTENCE} (confirmed by nginx 1.28.0)"
+    slow = replace(WITNESS, confirmed_by="nginx 1.28.0", seconds=0.519)
+    assert str(slow) == f"{SENTENCE} (confirmed by nginx 1.28.0 in 0.52 s)"
 
 
 def test_a_witness_shows_something() -> None:
@@ -65,6 +67,7 @@ def test_json_has_the_parts() -> None:
         "assume": ["exists=/b"],
         "shows": "nginx sends /b",
         "confirmed_by": None,
+        "seconds": None,
     }
 
 

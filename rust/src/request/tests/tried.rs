@@ -58,8 +58,16 @@ fn try_files_before_a_proxy() {
     assert_eq!(ask("location /o1 { try_files /f.txt =404; proxy_pass http://u; }", "/o1/x"), "up u GET /o1/x");
     let short = "location /longlong { try_files /f.txt =404; proxy_pass http://u/v; }";
     assert_eq!(ask(short, "/longlong"), "up u GET /v");
-    let old = super::Asked { line: "/longlong", version: (1, 22, 1), ..super::Asked::default() };
-    assert_eq!(old.of(short), "?nginx cuts more of the URI than it has");
+    for (version, target) in [
+        ((1, 22, 1), "?nginx cuts more of the URI than it has"),
+        ((1, 28, 0), "?nginx cuts more of the URI than it has"),
+        ((1, 28, 1), "up u GET /v"),
+        ((1, 29, 3), "?nginx cuts more of the URI than it has"),
+        ((1, 29, 4), "up u GET /v"),
+    ] {
+        let asked = super::Asked { line: "/longlong", version, ..super::Asked::default() };
+        assert_eq!(asked.of(short), target, "{version:?}");
+    }
 }
 
 /// The first index that exists, found anew with the arguments.

@@ -236,5 +236,16 @@ MISTAKES = (
         'map $host/$uri $x { ~^a/ 1; default 2; } server { listen 127.0.0.1:{P}; server_name b _;'
         " location / { return 200 $x; } }",
     ),
+    Pair(
+        "a pattern of a name that sets a variable is gone",
+        'server { listen 127.0.0.1:{P}; server_name "~^(?<n>.+)[.]re$" x; location /a { return 200 "[$n]"; } }',
+        'server { listen 127.0.0.1:{P}; server_name y x; location /a { return 200 "[$n]"; }'
+        ' location = /never { if ($uri ~ "^/x(?<n>.)$") { } } }',
+    ),
+    Pair(
+        "another pattern of a name sets a capture",
+        "server { listen 127.0.0.1:{P}; server_name ~^(.)h; location /a { return 200 $1; } }",
+        "server { listen 127.0.0.1:{P}; server_name ~^.(h); location /a { return 200 $1; } }",
+    ),
 )  # fmt: skip
 """What is different."""

@@ -12,15 +12,9 @@ UNKNOWN = (
         " location /a { return 200 $args; }",
     ),
     Pair(
-        "a pattern of a name that sets a variable is gone",
-        'server { listen 127.0.0.1:{P}; server_name "~^(?<n>.+)[.]re$" x; location /a { return 200 "[$n]"; } }',
-        'server { listen 127.0.0.1:{P}; server_name y x; location /a { return 200 "[$n]"; }'
-        ' location = /never { if ($uri ~ "^/x(?<n>.)$") { } } }',
-    ),
-    Pair(
-        "another pattern of a name sets a capture",
-        "server { listen 127.0.0.1:{P}; server_name ~^(.)h; location /a { return 200 $1; } }",
-        "server { listen 127.0.0.1:{P}; server_name ~^.(h); location /a { return 200 $1; } }",
+        "a group of the pattern of a name with another name",
+        "server { listen 127.0.0.1:{P}; server_name ~^(?<n>.)h; location /a { return 200 $n; } }",
+        "server { listen 127.0.0.1:{P}; server_name ~^(?<m>.)h; location /a { return 200 $m; } }",
     ),
     Pair(
         "HTTP/2 without TLS, where nothing else may be spoken",

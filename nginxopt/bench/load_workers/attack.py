@@ -1,0 +1,180 @@
+"""Makes an attack from several workers: the shares start together, and the results become one."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from nginxopt.bench import run_folder
+from nginxopt.bench.load import vegeta
+from nginxopt.bench.load.single import patience
+from nginxopt.bench.load_workers import merge, worker
+from nginxopt.bench.load_workers.clock import Clock
+from nginxopt.bench.load_workers.shares import Share, shares
+from nginxopt.bench.load_workers.team import Team, version
+from nginxopt.bench.load_workers.worker import Order, Report
+from nginxopt.bench.result import LoadStart, LoadWorker, Outcome, WorkerStart
+from nginxopt.bench.scenario import OpenLoop
+from nginxopt.bench.site import LoadRun, LostWorkerError, Site
+from nginxopt.errors import RunError
+from nginxopt.text.plural import count
+
+LEASE_SECONDS = 20.0
+"""How long vegeta runs on a worker that hears nothing from this command."""
+
+_LEADS = (0.3, 1.0, 4.0, 16.0)  # seconds until the instant that is agreed, longer if a worker hears of it too late
+_LOOK_SECONDS = 0.5
+_RESULTS = "results.bin"
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a worker did: its share, its clock, its results as CSV, and how late its first request was (seconds)."""
+
+    address: str
+    share: Share
+    clock: Clock
+    rows: bytes
+    late: float
+
+
+class LoadWorkers:
+    """vegeta on the workers of a team; a `LoadSource`."""
+
+    def __init__(self, team: Team, generator: vegeta.Vegeta, lease: float = LEASE_SECONDS) -> None:
+        self._team = team
+        self._vegeta = generator
+        self._lease = lease
+        self._starts: list[LoadStart] = []
+        self._lost: list[str] = []
+
+    def start(self, site: Site) -> None:
+        """Nothing to find: the team knows its versions."""
+
+    def attack(self, site: Site, run: LoadRun) -> Outcome:
+        """Make an attack; see `nginxopt.bench.site.LoadSource.attack`."""
+        parts = shares(run.attack.load, run.targets, len(self._team.addresses))
+        at = f"{run.attack.variant}, {run.attack.case}, {_when(run.round)}"
+        run_folder.write(site.folder, self._vegeta.files(run.name, run.targets, run.address, run.attack.load))
+        try:
+            done = self._attack(run, dict(zip(self._team.addresses, parts, strict=False)))
+        except LostWorkerError as error:
+            lost = f"{at}: {error.message}; its share is missing, so this load run does not count"
+            self._lost.append(lost)
+            raise LostWorkerError(lost, hint="run the benchmark again") from None
+        except RunError as error:
+            raise RunError(f"{at}: {error.message}", hint=error.hint) from None
+        rows = merge.merged((part.rows, part.clock.correction) for part in done)
+        raw = f"{run.output}.csv"
+        run_folder.write(site.folder, {raw: rows})
+        self._starts.append(_started(run, done))
+        return vegeta.parse(rows, raw)
+
+    def commands(self, run: LoadRun) -> Mapping[str, str]:
+        """Return the command of each worker; targets are interleaved."""
+        parts = shares(run.attack.load, run.targets, len(self._team.addresses))
+        attacked = f"{run.attack.variant}, {run.attack.case}"
+        return {
+            f"{attacked}, worker {number}": " ".join(
+                self._vegeta.command(run.name, run.address, part.load, f"{run.output}.worker-{number}")
+            )
+            for number, part in enumerate(parts, start=1)
+        }
+
+    def provenance(self) -> Mapping[str, Any]:
+        """Return the generator, the workers, how each attack started, and which workers were lost."""
+        machines = self._team.machines
+        return {
+            "generator": f"{self._team.vegeta} on {count(len(machines), 'worker')}",
+            "load_workers": [
+                asdict(LoadWorker(address, machine.host, machine.cpus, version(machine)))
+                for address, machine in machines.items()
+            ],
+            "load_starts": [asdict(start) for start in self._starts],
+            "lost_workers": list(self._lost),
+        }
+
+    def _attack(self, run: LoadRun, parts: Mapping[str, Share]) -> list[_Part]:
+        addresses = list(parts)
+        orders = {address: self._order(run, share) for address, share in parts.items()}
+        for lead in _LEADS:
+            clocks = self._team.clocks(addresses)
+            with self._begun(orders) as name:
+                agreed = time.time() + lead
+                instants = {
+                    address: agreed + parts[address].delay + clocks[address].correction for address in addresses
+                }
+                away = self._team.ask(worker.fire, name, instants, of=addresses)
+                if min(away.values()) >= 0:
+                    sizes = self._wait(name, addresses, agreed, run.attack.load.seconds)
+                    packed = self._team.pieces(name, sizes)
+                    return [
+                        _part(address, parts[address], clocks[address], packed[address], agreed)
+                        for address in addresses
+                    ]
+        raise RunError(f"load workers get a message later than {_LEADS[-1]:g} seconds after it is sent")
+
+    @contextlib.contextmanager
+    def _begun(self, orders: Mapping[str, Order]) -> Iterator[str]:
+        """Start vegeta on the workers and yield the name of the attack; leave none running."""
+        name = secrets.token_hex(8)
+        try:
+            self._team.ask(worker.begin, name, orders, of=list(orders))
+            yield name
+        finally:
+            with contextlib.suppress(RunError):  # its lease ends it
+                self._team.drop(name)
+
+    def _order(self, run: LoadRun, share: Share) -> Order:
+        (targets,) = self._vegeta.files("", share.targets, run.address, share.load).values()
+        return Order(
+            tuple(self._vegeta.piped(share.load, _RESULTS)), tuple(self._vegeta.encode(_RESULTS)), targets, self._lease
+        )
+
+    def _wait(self, name: str, addresses: Sequence[str], agreed: float, seconds: float) -> dict[str, int]:
+        """Wait until all workers are done, and return the sizes of their results."""
+        ends = time.monotonic() + agreed - time.time() + patience(seconds)
+        while True:
+            reports: dict[str, Report] = self._team.ask(worker.look, name, of=addresses)
+            for address, report in reports.items():
+                if report.stage == "failed":
+                    raise RunError(f"load worker {address}: {report.error}")
+            if all(report.stage == "done" for report in reports.values()):
+                return {address: report.size for address, report in reports.items()}
+            if time.monotonic() > ends:
+                raise RunError(f"load workers did not end within {patience(seconds):.0f} seconds")
+            time.sleep(min(_LOOK_SECONDS, max(0.05, agreed + seconds - time.time())))
+
+
+def _part(address: str, share: Share, clock: Clock, packed: bytes, agreed: float) -> _Part:
+    """Unpack what a worker returned. Raises `RunError` if that is not what vegeta writes, or no request."""
+    try:
+        rows = zlib.decompress(packed)
+        first = merge.first_start(rows)
+    except (zlib.error, ValueError) as error:
+        raise RunError(f"load worker {address} returned no results of vegeta: {error}") from None
+    if first is None:
+        raise RunError(f"load worker {address} made no request")
+    return _Part(address, share, clock, rows, first - clock.correction - agreed - share.first)
+
+
+def _started(run: LoadRun, parts: Sequence[_Part]) -> LoadStart:
+    late = [part.late for part in parts]
+    starts = tuple(
+        WorkerStart(part.address, _share(part.share), part.clock.offset, part.clock.error, part.late) for part in parts
+    )
+    return LoadStart(run.attack.variant, run.attack.case, run.round, max(late) - min(late), starts)
+
+
+def _share(share: Share) -> str:
+    load = share.load
+    return f"{load.rate:.0f} req/s" if isinstance(load, OpenLoop) else count(load.connections, "connection")
+
+
+def _when(number: int | str) -> str:
+    return f"round {number}" if isinstance(number, int) else number

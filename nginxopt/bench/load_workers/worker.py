@@ -1,0 +1,272 @@
+"""What runs on a worker: functions that the command asks it to run, and the attacks between them.
+
+`begin` starts vegeta, which waits for its targets; at the agreed instant it gets them (`fire`), so that its start costs
+no time then. `look` returns how far it is and renews its lease: a worker that hears nothing from the command ends
+vegeta, so that a command that is killed leaves no load behind. `piece` hands over the results, and `drop` removes
+everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import threading
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from nginxopt.bench.temporary import private_folder
+from nginxopt.system import process
+
+PIECE_BYTES = 4 << 20
+"""How much of the results is sent at once."""
+
+_POLL_SECONDS = 0.05
+_VERSION_SECONDS = 30.0
+_LAST_BYTES = 500
+
+Stage = Literal["ready", "running", "done", "failed"]
+
+
+class UnknownAttackError(Exception):
+    """This worker knows nothing of an attack: it was restarted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where a worker runs: what distinguishes its machine and network from those of others, and its vegeta.
+
+    `vegeta` is what `vegeta -version` prints, or None without one on the worker's PATH; `digest` is that of its binary.
+    """
+
+    host: str
+    network: str
+    cpus: int
+    vegeta: str | None
+    digest: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The attack of one worker.
+
+    Attributes:
+        command: vegeta, which reads `targets` from its standard input and writes its results to `results`.
+        encode: The command that prints these as CSV.
+        lease: How long it goes on without a word from the command, in seconds.
+    """
+
+    command: tuple[str, ...]
+    encode: tuple[str, ...]
+    targets: bytes
+    lease: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How far an attack is; `size` is that of its compressed results once it is done, `error` why it failed."""
+
+    stage: Stage
+    size: int = 0
+    error: str = ""
+
+
+def machine() -> Machine:
+    """Return where this worker runs."""
+    vegeta = shutil.which("vegeta")
+    return Machine(
+        host=platform.node(),
+        network=network(),
+        cpus=len(os.sched_getaffinity(0)),
+        vegeta=None if vegeta is None else _version(vegeta),
+        digest=None if vegeta is None else hashlib.sha256(Path(vegeta).read_bytes()).hexdigest(),
+    )
+
+
+def network() -> str:
+    """Return what two processes have in common if 127.0.0.1 is the same to them: the boot of the machine, and the
+    network namespace (namespaces(7))."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot} {Path('/proc/self/ns/net').readlink()}"
+
+
+def now() -> float:
+    """Return the time on this machine, in seconds since the epoch."""
+    return time.time()
+
+
+async def begin(name: str, orders: Mapping[str, Order], dask_worker: Any) -> None:
+    """Start the vegeta of an attack by the order of this worker's address. Raises `OSError` if it cannot be run."""
+    for old in [known for known, attack in _ATTACKS.items() if attack.is_forgotten()]:
+        del _ATTACKS[old]
+    _ATTACKS[name] = _Attack(orders[dask_worker.address])
+
+
+async def fire(name: str, instants: Mapping[str, float], dask_worker: Any) -> float:
+    """Have an attack start at its instant, on the clock of this worker, and return how far away that is, in seconds; if
+    it has passed (negative), nothing starts."""
+    return _attack(name).fire_at(instants[dask_worker.address])
+
+
+async def look(name: str) -> Report:
+    """Return how far an attack is, and renew its lease."""
+    return _attack(name).look()
+
+
+async def piece(name: str, offset: int) -> bytes:
+    """Return a piece of the compressed results of an attack that is done."""
+    return _attack(name).packed[offset : offset + PIECE_BYTES]
+
+
+async def drop(name: str) -> None:
+    """End an attack if it still runs, and forget it."""
+    attack = _ATTACKS.pop(name, None)
+    if attack is not None:
+        await asyncio.to_thread(attack.end)
+
+
+class _FailedError(Exception):
+    """Why an attack failed."""
+
+
+class _Attack:
+    """An attack, from the start of vegeta to its results, in a thread: the event loop of the worker stays free."""
+
+    def __init__(self, order: Order) -> None:
+        self.packed = b""
+        self._order = order
+        self._stage: Stage = "ready"
+        self._error = ""
+        self._heard = time.monotonic()
+        self._instant = 0.0
+        self._fired, self._dropped = threading.Event(), threading.Event()
+        with contextlib.ExitStack() as cleanup:
+            self._folder = cleanup.enter_context(private_folder())
+            self._log = cleanup.enter_context((self._folder / "log").open("wb"))
+            self._vegeta = self._start(order.command, self._log, source=subprocess.PIPE)
+            self._cleanup = cleanup.pop_all()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def fire_at(self, instant: float) -> float:
+        away = instant - time.time()
+        if away >= 0:
+            self._instant = time.monotonic() + away
+            self._fired.set()
+        return away
+
+    def look(self) -> Report:
+        self._heard = time.monotonic()
+        return Report(self._stage, len(self.packed), self._error)
+
+    def is_forgotten(self) -> bool:
+        """Whether the command has died without dropping it."""
+        return time.monotonic() - self._heard > self._order.lease
+
+    def end(self) -> None:
+        self._dropped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            with self._cleanup:
+                self._attack()
+                self.packed = self._encode()
+            self._stage = "done"
+        except (_FailedError, OSError) as error:
+            self._stage, self._error = "failed", str(error)
+
+    def _attack(self) -> None:
+        try:
+            while not self._fired.wait(_POLL_SECONDS):
+                self._check()
+                if self._vegeta.poll() is not None:
+                    break
+            self._stage = "running"
+            self._dropped.wait(max(0.0, self._instant - time.monotonic()))
+            # In a thread, for vegeta may read its targets while it attacks (-lazy).
+            threading.Thread(target=self._feed, daemon=True).start()
+            self._wait_for(self._vegeta)
+        finally:
+            if self._vegeta.poll() is None:
+                process.end(self._vegeta)
+            self._close()
+
+    def _feed(self) -> None:
+        assert self._vegeta.stdin is not None
+        with contextlib.suppress(OSError), self._vegeta.stdin as targets:  # it may have ended: its status says so
+            targets.write(self._order.targets)
+
+    def _close(self) -> None:
+        """Close the pipe of the targets, which vegeta may never have got."""
+        assert self._vegeta.stdin is not None
+        with contextlib.suppress(OSError):
+            self._vegeta.stdin.close()
+
+    def _encode(self) -> bytes:
+        """The results as compressed CSV."""
+        with (self._folder / "rows").open("w+b") as rows:
+            encode = self._start(self._order.encode, rows, errors=self._log)
+            try:
+                self._wait_for(encode)
+            finally:
+                if encode.poll() is None:
+                    process.end(encode)
+            rows.seek(0)
+            packer = zlib.compressobj(level=1)
+            return b"".join([*map(packer.compress, iter(lambda: rows.read(PIECE_BYTES), b"")), packer.flush()])
+
+    def _start(
+        self,
+        command: Sequence[str],
+        output: IO[bytes],
+        *,
+        errors: IO[bytes] | None = None,
+        source: int = subprocess.DEVNULL,
+    ) -> subprocess.Popen[bytes]:
+        unlimited = resource.RLIM_INFINITY
+        return process.start(
+            command, cwd=self._folder, output=output, errors=errors, source=source, open_files=unlimited
+        )
+
+    def _wait_for(self, command: subprocess.Popen[bytes]) -> None:
+        """Wait until a command has ended. Raises `_FailedError` if it failed, or must not go on."""
+        while True:
+            self._check()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                status = command.wait(_POLL_SECONDS)
+                break
+        if status:
+            said = (self._folder / "log").read_bytes()[-_LAST_BYTES:].decode(errors="replace").strip()
+            raise _FailedError(": ".join(filter(None, [f"vegeta {process.how_it_ended(status)}", said])))
+
+    def _check(self) -> None:
+        """Raise `_FailedError` if the attack must not go on."""
+        if self._dropped.is_set():
+            raise _FailedError("ended by the command")
+        if self.is_forgotten():
+            raise _FailedError(f"heard nothing from the command for {self._order.lease:g} seconds")
+
+
+_ATTACKS: dict[str, _Attack] = {}
+
+
+def _attack(name: str) -> _Attack:
+    if name not in _ATTACKS:
+        raise UnknownAttackError("was restarted")
+    return _ATTACKS[name]
+
+
+def _version(vegeta: str) -> str:
+    """Return what it prints for its version."""
+    completed = process.run([vegeta, "-version"], cwd=Path("/"), seconds=_VERSION_SECONDS)
+    return completed.output.decode(errors="replace")

@@ -1,0 +1,246 @@
+"""`nginxopt fleet lint`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nginxopt.cli import options
+from nginxopt.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from nginxopt.fleet.plan import Plan, Text
+    from nginxopt.fleet.result import Part, Summary
+    from nginxopt.fleet.sources import Fleet
+    from nginxopt.lint.settings import Settings
+    from nginxopt.version import Version
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt fleet lint dumps/                     check the output of nginx -T of each host, one file a host
+  nginxopt fleet lint backups.tar.gz --host-from '{host}/etc/nginx/nginx.conf'
+  nginxopt fleet lint s3://configs/prod --output prod.duckdb
+  nginxopt fleet lint dumps/ --trace redirects.csv --base https://www.example.com
+                                                 ... and ask each host the table of redirects
+  nginxopt fleet lint dumps/ --scheduler tcp://10.0.0.1:8786
+  nginxopt fleet lint dumps/ --resume            go on where a run was interrupted
+
+\b
+Exit status: 0 no findings at the --fail-on severity or above, 1 findings, or a row of the table that failed,
+2 usage error, 3 a host cannot be read or parsed, 4 the packages of nginxopt[fleet] are missing, 5 the cluster
+is lost; the result then has what was done, and --resume goes on.
+"""
+
+
+@click.command("lint", epilog=_EXAMPLES)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@click.option("--host-from", metavar="PATTERN", help="Path of each host, such as {host}/nginx.conf, or a regex.")
+@click.option(
+    "--output",
+    metavar="FILE",
+    default="fleet.duckdb",
+    show_default=True,
+    help="Write the result to FILE; to Parquet files if it ends with a slash.",
+)
+@click.option("--resume", is_flag=True, help="Go on with a run that did not end.")
+@click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Processes of this machine.  [default: one a processor]"
+)
+@options.SCHEDULER
+@click.option("--trace", "table", metavar="TABLE", help="Test each host with a table of nginxopt test.")
+@click.option("--base", metavar="URL", help="Site of paths, and of log lines without a host.")
+@click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
+@click.option(
+    "--installed",
+    default="/etc/nginx",
+    show_default=True,
+    metavar="DIR",
+    help="Folder of the main file on each host, where a tree does not show it.",
+)
+@options.SELECT
+@options.IGNORE
+@click.option(
+    "--assume",
+    multiple=True,
+    callback=options.names,
+    metavar="NAMES",
+    help="Treat fixes that need only these premises as safe (comma-separated). stock: check fragments as part of the "
+    "nginx.conf that comes with nginx.",
+)
+@options.TARGET_VERSION
+@options.FAIL_ON
+@options.CONTEXT
+@options.CONFIG
+@options.ISOLATED
+@options.QUIET
+def command(
+    sources: tuple[str, ...],
+    host_from: str | None,
+    output: str,
+    resume: bool,
+    workers: int | None,
+    scheduler: str | None,
+    table: str | None,
+    base: str | None,
+    follows: bool,
+    installed: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    assume: tuple[str, ...],
+    target_version: Version | None,
+    fail_on: str | None,
+    context: str | None,
+    config: str | None,
+    isolated: bool,
+    quiet: bool,
+) -> int:
+    """Check the configurations of many hosts.
+
+    SOURCE is a folder, whose children are hosts, a glob pattern, a tar or zip file, or a URL that fsspec opens, such as
+    s3://bucket/folder. A host is a folder with an nginx.conf, or a file such as the output of nginx -T. The result is a
+    database for nginxopt fleet report and nginxopt fleet query.
+    """
+    from nginxopt.fleet.plan import Plan
+    from nginxopt.fleet.sources import find
+    from nginxopt.lint.target import choose
+    from nginxopt.system import cluster
+
+    cluster.require()
+    if workers is not None and scheduler is not None:
+        raise UsageError("--workers is for processes of this machine, --scheduler for a cluster")
+    if table is None and (base is not None or follows):
+        raise UsageError("--base and --follow need --trace")
+    settings, text = _settings(config, isolated)
+    target = choose(target_version, next(iter(settings.target_version), None))
+    plan = Plan(
+        settings=text,
+        select=select,
+        ignore=ignore,
+        assume=assume,
+        target=target.version,
+        context=context,
+        installed=installed.rstrip("/") or "/",
+        table=None if table is None else _table(table, base, follows),
+        base=base,
+        follows=follows,
+    )
+    fleet = find(sources, host_from)
+    part = _part(plan, Path(output), resume, {"sources": json.dumps(sources), "host_from": json.dumps(host_from)})
+    started = time.monotonic()
+    try:
+        with (
+            cluster.connected(workers=workers, scheduler=scheduler) as client,
+            _progress(fleet, quiet) as progress,
+        ):
+            from nginxopt.fleet.running import Run
+
+            Run(client, plan, fleet, part, progress)()
+    except BaseException:
+        _keep(part, len(fleet))
+        raise
+    return _end(part, Path(output), output.endswith("/"), fail_on, settings, None if quiet else started)
+
+
+def _settings(config: str | None, isolated: bool) -> tuple[Settings, Text | None]:
+    """Return the settings, and their text for the workers."""
+    from nginxopt.fleet.plan import Text
+    from nginxopt.lint import settings as settings_
+    from nginxopt.lint.sources import load_from
+
+    source = settings_.find(config=config, isolated=isolated)
+    settings, _ = load_from(source, is_named=config is not None)
+    return settings, None if source is None else Text(str(Path(source.path).absolute()), source.data)
+
+
+def _table(path: str, base: str | None, follows: bool) -> Text:
+    """Return the table, whose rows are right; without --base, each host has a site of paths of its own."""
+    from nginxopt.cli.site import base_url
+    from nginxopt.config.filesystem import DISK
+    from nginxopt.config.reader import contents
+    from nginxopt.fleet.plan import Text
+    from nginxopt.request.table import read_table
+
+    text = Text(path, contents(path, DISK))
+    read_table(text.source, base_url(base or "http://localhost"), follow=follows)
+    return text
+
+
+def _part(plan: Plan, output: Path, resume: bool, sources: Mapping[str, str]) -> Part:
+    """Return the file that is written until the result is complete."""
+    from nginxopt.fleet import result
+    from nginxopt.fleet.plan import versions
+
+    path = output.with_name(output.name + result.PART)
+    options = {**plan.options(), **sources}
+    if resume:
+        return result.resumed(path, options, versions())
+    return result.begin(path, options, versions(), [selected.rule for selected in plan.judge.rules])
+
+
+@contextlib.contextmanager
+def _progress(fleet: Fleet, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Yield what shows how many more hosts are done: a bar with a rate and the time left, on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    started = time.monotonic()
+    with click.progressbar(length=len(fleet), label="checking hosts", file=sys.stderr, show_pos=True) as bar:
+
+        def progress(more: int) -> None:
+            bar.label = f"checking hosts, {(bar.pos + more) / max(time.monotonic() - started, 0.001):,.0f}/s"
+            bar.update(more)
+
+        yield progress
+
+
+def _keep(part: Part, hosts: int) -> None:
+    """Say what an interrupted run leaves behind."""
+    from nginxopt.text.plural import count
+
+    done = len(part.done())
+    part.close()
+    click.echo(f"{part.path} has {done:,} of {count(hosts, 'host')}; --resume goes on", err=True)
+
+
+def _end(
+    part: Part, output: Path, parquet: bool, fail_on: str | None, settings: Settings, started: float | None
+) -> int:
+    """Give the result its name, print what it has, and return the exit status."""
+    from nginxopt.fleet import result
+    from nginxopt.lint import Severity
+
+    found = part.summary()
+    result.finish(part, output, parquet=parquet)
+    if started is not None:
+        _tell(found, output, time.monotonic() - started)
+    if found.with_errors:
+        return InputError.exit_code
+    least = Severity(fail_on) if fail_on else settings.fail_on
+    return int(found.failed > 0 or any(Severity(severity) >= least for severity in found.findings))
+
+
+def _tell(found: Summary, output: Path, seconds: float) -> None:
+    from nginxopt.text.plural import count
+
+    rate = f"{found.hosts / seconds:,.0f} a second" if seconds else ""
+    click.echo(
+        f"{count(found.hosts, 'host')} with {count(found.configurations, 'different configuration')}"
+        f" in {seconds:,.1f} s ({rate})",
+        err=True,
+    )
+    errors, warnings, infos = (found.findings.get(severity, 0) for severity in options.SEVERITIES)
+    click.echo(
+        f"findings on all hosts: {count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info", err=True
+    )
+    if found.with_errors:
+        click.echo(f"{count(found.with_errors, 'host')} cannot be read or parsed", err=True)
+    if found.failed:
+        click.echo(f"{count(found.failed, 'host')} failed the table", err=True)
+    click.echo(f"{output}: nginxopt fleet report {output}", err=True)

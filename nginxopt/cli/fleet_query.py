@@ -1,0 +1,81 @@
+"""`nginxopt fleet query`."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+import click
+
+from nginxopt.cli import options, stdout
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt fleet query 'SELECT rule, count(DISTINCT host) FROM host_findings GROUP BY ALL ORDER BY 2 DESC'
+  nginxopt fleet query "SELECT host, args FROM host_directives WHERE name = 'worker_connections'"
+  nginxopt fleet query 'SELECT * FROM host_errors' --format csv
+  nginxopt fleet query 'SHOW TABLES' --result prod.duckdb
+
+\b
+Tables: hosts, configurations, files, texts, directives, findings, errors, notes, tests, answers, rules, versions,
+options; and of each host: host_files, host_directives, host_findings, host_errors.
+
+\b
+Exit status: 0 success, 2 usage error or a wrong query, 3 unreadable result, 4 the packages of nginxopt[fleet]
+are missing.
+"""
+
+_WIDEST = 60  # characters of a cell of the text table
+
+
+@click.command("query", epilog=_EXAMPLES)
+@click.argument("sql", metavar="SELECT")
+@click.option(
+    "--result", metavar="FILE", default="fleet.duckdb", show_default=True, help="Result of nginxopt fleet lint."
+)
+@options.format_of(["text", "csv", "json"], "text")
+def command(sql: str, result: str, format_: str) -> None:
+    """Ask the result of nginxopt fleet lint in SQL, as DuckDB reads it. Nothing is written."""
+    from nginxopt.fleet import reading
+    from nginxopt.system import cluster
+
+    cluster.require()
+    with reading.opened(result) as database:
+        columns, rows = reading.query(database, sql)
+        pieces = {"text": _text, "csv": _csv, "json": _json}[format_](columns, rows)
+        stdout.write(piece.encode() for piece in pieces)
+
+
+def _text(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+    from nginxopt.text import fit
+    from nginxopt.text.escape import printable
+
+    cells = [columns, *([fit(printable(_shown(value)), _WIDEST) for value in row] for row in rows)]
+    widths = [max(len(row[number]) for row in cells) for number in range(len(columns))]
+    for row in cells:
+        yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
+
+
+def _csv(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    for row in (columns, *(map(_shown, row) for row in rows)):
+        writer.writerow(row)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()
+
+
+def _json(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+    for row in rows:
+        yield json.dumps(dict(zip(columns, row, strict=True)), default=_shown) + "\n"
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)

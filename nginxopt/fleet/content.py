@@ -1,0 +1,128 @@
+"""The configuration of one host: the files of a tree, or the output of `nginx -T` that has them all."""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from nginxopt.config.dump import Dump
+from nginxopt.errors import InputError
+from nginxopt.text import Source, Span, encode
+
+MAIN = "nginx.conf"
+INSTALLED = "/etc/nginx"
+"""The folder of the main file on its host, where a tree does not show it."""
+
+_DEEPEST = 40  # links to links, as of the kernel (MAXSYMLINKS)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A symbolic link, by what it names."""
+
+    target: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """The files of a host as they were read.
+
+    Attributes:
+        files: Bytes and links by their names in the tree, or one text without a name: a dump, or a file by itself.
+        unread: Why a file of the tree could not be read, by name.
+    """
+
+    files: Mapping[str, bytes | Link]
+    unread: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of all files with their names: contents with the same one have the same findings."""
+        digest = hashlib.sha256()
+        parts = {
+            name: ("link", encode(part.target)) if isinstance(part, Link) else ("file", part)
+            for name, part in self.files.items()
+        }
+        parts |= {name: ("unread", encode(reason)) for name, reason in self.unread.items()}
+        for name, (kind, data) in sorted(parts.items()):
+            digest.update(f"{kind} {len(encode(name))} {len(data)}\n".encode() + encode(name) + data)
+        return digest.hexdigest()
+
+    def dump(self, installed: str = INSTALLED) -> Dump:
+        """Return the files by their names on the host, as nginx would print them.
+
+        `installed` is the folder of the main file there. Raises `InputError` if there is no main file.
+        """
+        if list(self.files) == [""]:
+            data = _bytes(self.files[""])
+            return Dump.of("nginx -T", data) or _joined({f"{installed}/{MAIN}": data})
+        main = self._main()
+        whole = _resolved({_on_host(name, main, installed): part for name, part in self.files.items()})
+        first = _on_host(main, main, installed)
+        if first not in whole:
+            raise InputError(f"{main} is a link to a file that the tree does not have")
+        return _joined({first: whole.pop(first)} | whole)
+
+    @property
+    def is_dump(self) -> bool:
+        """Whether this is the output of `nginx -T`, of which every file is one that nginx reads."""
+        return list(self.files) == [""] and Dump.of("", _bytes(self.files[""])) is not None
+
+    def _main(self) -> str:
+        """Return the name of the main file: the `nginx.conf` that is nearest to the top."""
+        mains = [name for name in self.files if posixpath.basename(name) == MAIN]
+        if not mains:
+            unread = next((f": {name}: {why}" for name, why in self.unread.items() if name.endswith(MAIN)), "")
+            raise InputError(f"no {MAIN} in the tree{unread}")
+        return min(mains, key=lambda name: (name.count("/"), name))
+
+
+def _bytes(part: bytes | Link) -> bytes:
+    if isinstance(part, Link):
+        raise InputError(f"a link to {part.target}, which is not there")
+    return part
+
+
+def _on_host(name: str, main: str, installed: str) -> str:
+    """Return the path on its host of a file in a tree, which is a root file system if its main file is in `etc/`."""
+    if main.startswith("etc/"):
+        return f"/{name}"
+    return posixpath.normpath(posixpath.join(installed, posixpath.relpath(name, posixpath.dirname(main) or ".")))
+
+
+def _resolved(parts: Mapping[str, bytes | Link]) -> dict[str, bytes]:
+    """Return the files by every name that they have, links to files and to folders included."""
+    files = {name: part for name, part in parts.items() if isinstance(part, bytes)}
+    links = {name: part for name, part in parts.items() if isinstance(part, Link)}
+    for _ in range(_DEEPEST):
+        new = {name: data for link, part in links.items() for name, data in _behind(link, part, files)}
+        if new.keys() <= files.keys():
+            break
+        files |= new
+    return dict(sorted(files.items(), key=lambda item: encode(item[0])))
+
+
+def _behind(link: str, part: Link, files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that a link leads to, by the names that they have through it."""
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(link), part.target))
+    if target in files:
+        yield link, files[target]
+        return
+    if link.startswith(f"{target}/"):  # a link to a folder above, in which everything would be once more
+        return
+    for name, data in files.items():
+        if name.startswith(f"{target}/"):
+            yield link + name.removeprefix(target), data
+
+
+def _joined(files: Mapping[str, bytes]) -> Dump:
+    """Return files as a dump that was printed without headers: their places are known."""
+    spans: dict[str, Span] = {}
+    start = 0
+    for name, data in files.items():
+        spans[name] = Span(start, start + len(data))
+        start += len(data)
+    return Dump(Source("tree", b"".join(files.values())), spans)

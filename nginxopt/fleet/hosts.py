@@ -1,0 +1,74 @@
+"""Hosts: their names, and where their configurations are, which says nothing of what is in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from nginxopt.errors import UsageError
+from nginxopt.fleet.content import Content
+
+_SUFFIXES = re.compile(r"(?:\.(?:conf|dump|nginx|out|txt))+\Z")
+
+
+class Recipe(Protocol):
+    """How the configuration of a host is read, on whatever machine."""
+
+    def read(self) -> Content:
+        """Return the configuration. Raises `OSError` or `InputError` if it cannot be read."""
+
+    def __str__(self) -> str:
+        """Return the place, for messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host, by its name and the place of its configuration."""
+
+    name: str
+    recipe: Recipe
+
+
+def named_by(pattern: str, option: str = "--host-from") -> Callable[[str], str | None]:
+    """Return what finds the host in a path, by `--host-from`; None for a path that is not of a host.
+
+    A pattern is a path whose end is compared, with `{host}` and the wildcards `*` and `?` inside of a part and `**`
+    for parts; with a group `(?P<host>...)` it is a regular expression that is searched. Raises `UsageError` for one
+    that names no host.
+    """
+    if "(?P<host>" in pattern:
+        compiled = _compiled(pattern, option)
+    elif pattern.count("{host}") == 1:
+        compiled = _compiled(rf"(?:\A|/){_translated(pattern)}\Z", option)
+    else:
+        raise UsageError(f'{option} "{pattern}" names no host', hint="such as {host}/nginx.conf, or (?P<host>...)")
+
+    def host(path: str) -> str | None:
+        found = compiled.search(path)
+        return found["host"] if found else None
+
+    return host
+
+
+def default_name(path: str) -> str:
+    """Return the name of the host at a path: that of its folder for a `nginx.conf`, else its own without a suffix."""
+    folder, _, name = path.rstrip("/").rpartition("/")
+    if name == "nginx.conf" and folder:
+        return default_name(folder)
+    return _SUFFIXES.sub("", name) or name
+
+
+def _compiled(pattern: str, option: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f'{option} "{pattern}": {error}') from None
+
+
+def _translated(pattern: str) -> str:
+    """Return the regular expression of a path pattern."""
+    tokens = {"{host}": "(?P<host>[^/]+)", "**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\{host\}|\*\*/|\*\*|\*|\?)", pattern.strip("/"))
+    return "".join(tokens.get(part, re.escape(part)) for part in parts)

@@ -1,0 +1,201 @@
+"""What workers do: read configurations, and find what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from nginxopt.config import Config, File, load_text
+from nginxopt.config.dump import Dump
+from nginxopt.config.templating import refuse_tags
+from nginxopt.config.tree import Block
+from nginxopt.errors import InputError, MissingError
+from nginxopt.fleet.content import Content
+from nginxopt.fleet.hosts import Recipe
+from nginxopt.fleet.plan import Plan
+from nginxopt.fleet.tables import row
+from nginxopt.lint.check import check
+
+if TYPE_CHECKING:
+    from nginxopt.lint import Diagnostic
+
+Rows = dict[str, list[str]]
+"""Rows as JSON, by table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The digest and the size of a configuration in bytes, or why it cannot be read."""
+
+    digest: str = ""
+    size: int = 0
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedText:
+    """A file: its digest, its bytes, and its directives as rows."""
+
+    digest: str
+    data: bytes
+    directives: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is found in a configuration; `digest` is of the bytes that were read, empty if `error` says why not."""
+
+    digest: str
+    rows: Rows = field(default_factory=dict)
+    texts: list[JudgedText] = field(default_factory=list)
+    error: str | None = None
+
+
+def read(recipe: Recipe) -> Read:
+    """Return the digest of the configuration of a host."""
+    content = _content(recipe)
+    if isinstance(content, str):
+        return Read(error=content)
+    return Read(content.digest, sum(len(part) for part in content.files.values() if isinstance(part, bytes)))
+
+
+def judge(recipe: Recipe, plan: Plan) -> Judged:
+    """Return what is found in the configuration of a host."""
+    content = _content(recipe)
+    if isinstance(content, str):
+        return Judged("", error=content)
+    found = _Findings(content, plan)
+    found.collect()
+    return Judged(content.digest, found.rows, found.texts)
+
+
+def _content(recipe: Recipe) -> Content | str:
+    """Return the configuration of a host, or why it cannot be read: storage has errors of any kind."""
+    try:
+        return recipe.read()
+    except (InputError, MissingError) as error:
+        return error.message
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    except Exception as error:  # of a package for fsspec
+        return f"cannot be read: {type(error).__name__}: {error}"
+
+
+class _Findings:
+    """The rows of one configuration."""
+
+    def __init__(self, content: Content, plan: Plan) -> None:
+        self._content = content
+        self._plan = plan
+        self._digest = content.digest
+        self.rows: Rows = {}
+        self.texts: list[JudgedText] = []
+
+    def collect(self) -> None:
+        """Read the configuration and ask everything; what fails is a row."""
+        files: tuple[File, ...] = ()
+        try:
+            dump = self._content.dump(self._plan.installed)
+            config = self._config(dump)
+            files = config.files
+            self._lint(config)
+            if self._plan.table is not None:
+                self._test(config)
+        except InputError as error:
+            self._error(error)
+        except Exception as error:  # a bug, which is to be known, and is no reason to know nothing of other hosts
+            self._error(InputError(f"nginxopt failed, which is a bug: {type(error).__name__}: {error}"))
+        digests = [self._text(file) for file in files]
+        for number, (file, digest) in enumerate(zip(files, digests, strict=True)):
+            self._add("files", self._digest, number, file.path, digest)
+        sizes = sum(len(file.source.data) for file in files), sum(file.source.data.count(b"\n") for file in files)
+        self._add("configurations", self._digest, self._content.is_dump, len(files), *sizes)
+
+    def _config(self, dump: Dump) -> Config:
+        config = load_text(dump.read(dump.main), dump.main, context=self._plan.context, missing_ok=True, files=dump)
+        for file in config.files:
+            refuse_tags(file.block)
+        if self._content.is_dump:
+            for error in dump.left_over({file.path for file in config.files}):
+                self._error(error)
+        for include in config.missing:
+            self._add("notes", self._digest, include.source.path, include.line, f"{include.args[0]} cannot be read")
+        return config
+
+    def _lint(self, config: Config) -> None:
+        checked = check([config], replace(self._plan.judge, is_complete="errors" not in self.rows))
+        for error in checked.errors:
+            self._error(error)
+        for number, diagnostic in enumerate(checked.diagnostics):
+            self._finding(number, diagnostic)
+
+    def _finding(self, number: int, diagnostic: Diagnostic) -> None:
+        finding = diagnostic.finding
+        source = finding.source.original or finding.source
+        fix, saves = finding.fix, finding.saves
+        self._add(
+            "findings",
+            self._digest,
+            number,
+            diagnostic.rule,
+            str(diagnostic.severity),
+            diagnostic.path,
+            _digest_of(source.data),
+            finding.span.start,
+            finding.span.end,
+            diagnostic.start.line,
+            diagnostic.start.column,
+            finding.message,
+            finding.help or None,
+            None if finding.witness is None else str(finding.witness),
+            None if fix is None else str(fix.safety),
+            None if fix is None else fix.title,
+            None if saves is None else saves.instructions,
+            None if saves is None else saves.connections,
+        )
+
+    def _test(self, config: Config) -> None:
+        """Ask the table of expectations."""
+        from nginxopt.fleet.testing import test
+
+        results = test(config, self._plan)
+        counts = [len(results.of(verdict)) for verdict in ("passed", "failed", "unknown")]
+        self._add("tests", self._digest, *counts)
+        for result in results.rows:
+            if result.verdict != "passed":
+                request = str(result.row.request)
+                self._add("answers", self._digest, result.row.line, request, result.verdict, result.problem)
+
+    def _text(self, file: File) -> str:
+        digest = _digest_of(file.source.data)
+        directives = [
+            row("directives", digest, number, *directive) for number, directive in enumerate(_directives(file.block))
+        ]
+        self.texts.append(JudgedText(digest, file.source.data, directives))
+        return digest
+
+    def _error(self, error: InputError) -> None:
+        line = column = None
+        if error.source is not None and error.span is not None:
+            position = error.source.position(error.span.start)
+            line, column = position.line, position.column
+        self._add("errors", None, self._digest, error.path, line, column, error.message)
+
+    def _add(self, table: str, *values: str | float | None) -> None:
+        self.rows.setdefault(table, []).append(row(table, *values))
+
+
+def _digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _directives(block: Block, context: str = "") -> Iterator[tuple[int, str, str, list[str]]]:
+    """Yield line, context, name and parameters of each directive, in the order of the file."""
+    for directive in block.directives():
+        args = list(map(str, directive.args))
+        yield directive.line, context, str(directive.name), args
+        if directive.block is not None:
+            opener = " ".join([str(directive.name), *args])
+            yield from _directives(directive.block, f"{context}/{opener}" if context else opener)

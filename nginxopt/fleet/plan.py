@@ -1,0 +1,107 @@
+"""What is asked of each configuration, in a form that travels to workers: texts and names, no rules."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from nginxopt.fleet.content import INSTALLED
+from nginxopt.fleet.tables import FORMAT
+from nginxopt.lint import around, premises
+from nginxopt.lint.check import Judge
+from nginxopt.lint.selection import selection
+from nginxopt.lint.sources import load_from
+from nginxopt.text import Source
+from nginxopt.version import Version
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file of the command line: its path, and what is in it."""
+
+    path: str
+    data: bytes
+
+    @property
+    def source(self) -> Source:
+        """The text as a source."""
+        return Source(self.path, self.data)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The options of a run.
+
+    Attributes:
+        settings: The settings file; None if there is none.
+        select: The names of the rules to run, as of `nginxopt lint --select`.
+        ignore: The names of rules to skip.
+        assume: The names of premises, or `stock`.
+        target: The target nginx version.
+        context: The context of fragments; None to infer it.
+        installed: The folder of trees on their hosts.
+        table: A table of expectations that each host is to fulfil; None if there is none.
+        base: The site of paths in the table.
+        follows: Whether redirects are followed.
+    """
+
+    settings: Text | None = None
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
+    target: Version = Version(1, 28, 0)  # noqa: RUF009 - it cannot be changed
+    context: str | None = None
+    installed: str = INSTALLED
+    table: Text | None = None
+    base: str | None = None
+    follows: bool = False
+
+    @cached_property
+    def judge(self) -> Judge:
+        """What checks a configuration. Raises the errors of the settings and of the names of rules."""
+        return _judge(self)
+
+    def options(self) -> Mapping[str, str]:
+        """Return the options by name, as text: runs with the same ones find the same."""
+        values = {name: value for name, value in asdict(self).items() if name not in ("settings", "table")}
+        texts = {"settings": self.settings, "table": self.table}
+        digests = {name: None if text is None else _digest(text.data) for name, text in texts.items()}
+        own = {
+            rule.id: _digest(Path(rule.origin).read_bytes())
+            for rule in self.judge.catalogue.rules.values()
+            if rule.origin is not None
+        }
+        whole = {**values, **digests, "target": str(self.target), "rules": own}
+        return {name: json.dumps(value, sort_keys=True) for name, value in sorted(whole.items())}
+
+
+@lru_cache(maxsize=2)
+def _judge(plan: Plan) -> Judge:
+    settings, catalogue = load_from(None if plan.settings is None else plan.settings.source, is_named=True)
+    rules = selection(
+        catalogue.rules.values(), settings, select=plan.select, ignore=plan.ignore, known=catalogue.errors
+    )
+    mains = [name for name in plan.assume if around.is_main(name)]
+    return Judge(
+        rules,
+        plan.target,
+        settings,
+        assumed=settings.assume | premises.named(name for name in plan.assume if name not in mains),
+        around=around.main(mains[0]) if mains else None,
+        catalogue=catalogue,
+    )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that decide what is found, and what a result looks like."""
+    from nginxopt import __version__
+
+    return {"nginxopt": __version__, "format": FORMAT}

@@ -1,0 +1,215 @@
+"""The result of a run, a DuckDB file that is written by the command alone, one batch after another.
+
+Until it is complete it has the name of the result and `.part`: a batch is in it or not. What is under the final name is
+always complete.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nginxopt.errors import InputError, RunError, UsageError
+from nginxopt.fleet import tables
+from nginxopt.fleet.judging import JudgedText
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from nginxopt.lint.declare import Rule
+
+PART = ".part"
+CLOSED = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+"""DuckDB asks no server for extensions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a result has: the number of hosts, of different configurations, of hosts with errors and with failed rows
+    of a table, and of findings on all hosts by severity.
+    """
+
+    hosts: int
+    configurations: int
+    with_errors: int
+    failed: int
+    findings: Mapping[str, int]
+
+
+class Part:
+    """A result that is being written.
+
+    A batch is kept in memory until `commit`, and then written in one transaction.
+    """
+
+    def __init__(self, path: Path, database: DuckDBPyConnection) -> None:
+        self.path = path
+        self._database = database
+        self._rows: dict[str, list[str]] = {}
+        self._texts: dict[str, JudgedText] = {}
+
+    def done(self) -> list[tuple[str, str | None]]:
+        """Return the hosts in the file with the digests of their configurations; None for those with an error."""
+        return self._database.execute("SELECT host, configuration FROM hosts").fetchall()
+
+    def add(self, rows: Mapping[str, Sequence[str]], texts: Sequence[JudgedText] = ()) -> None:
+        """Add rows and texts to the batch."""
+        for table, values in rows.items():
+            self._rows.setdefault(table, []).extend(values)
+        self._texts |= {text.digest: text for text in texts}
+
+    def commit(self) -> None:
+        """Write the batch. Raises `RunError` if that fails, such as for a full disk."""
+        import duckdb
+
+        try:
+            with self._transaction():
+                self._write_texts()
+                for table, values in self._rows.items():
+                    self._insert(table, values)
+        except duckdb.Error as error:
+            raise _unwritable(self.path, error) from None
+        self._rows, self._texts = {}, {}
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            self._database.execute("ROLLBACK")
+            raise
+        self._database.execute("COMMIT")
+
+    def _write_texts(self) -> None:
+        """Write the texts that no earlier configuration has."""
+        if not self._texts:
+            return
+        query = "SELECT text FROM texts WHERE text IN (SELECT unnest(?))"
+        known = {digest for (digest,) in self._database.execute(query, [list(self._texts)]).fetchall()}
+        new = [text for digest, text in self._texts.items() if digest not in known]
+        columns = [
+            [text.digest for text in new],
+            [len(text.data) for text in new],
+            [text.data.count(b"\n") for text in new],
+            [text.data for text in new],
+        ]
+        self._database.execute("INSERT INTO texts SELECT unnest(?), unnest(?), unnest(?), unnest(?)", columns)
+        self._insert("directives", [row for text in new for row in text.directives])
+
+    def _insert(self, table: str, rows: Sequence[str]) -> None:
+        if rows:
+            self._database.execute(tables.insertion(table), [f"[{','.join(rows)}]"])
+
+    def summary(self) -> Summary:
+        """Return what is in the file."""
+        hosts, configurations = self._one("SELECT count(*), count(DISTINCT configuration) FROM hosts")
+        (unread,) = self._one("SELECT count(DISTINCT host) FROM host_errors")
+        (failed,) = self._one("SELECT count(*) FROM hosts JOIN tests USING (configuration) WHERE failed + unknown > 0")
+        query = "SELECT severity, count(*) FROM host_findings GROUP BY ALL"
+        return Summary(hosts, configurations, unread, failed, dict(self._database.execute(query).fetchall()))
+
+    def _one(self, query: str) -> tuple[Any, ...]:
+        row = self._database.execute(query).fetchone()
+        assert row is not None
+        return row
+
+    def close(self) -> None:
+        """Close the file, so that everything is in it."""
+        self._database.close()
+
+
+def begin(path: Path, options: Mapping[str, str], versions: Mapping[str, str], rules: Sequence[Rule]) -> Part:
+    """Return a new file. Raises `UsageError` if there is one that is not complete, `RunError` if it cannot be made."""
+    if os.path.lexists(path):
+        raise UsageError(
+            f"{path} is there already, from a run that did not end",
+            hint="--resume goes on with it; remove it to begin again",
+        )
+    part = Part(path, _connected(path))
+    with part._transaction():
+        for statement in tables.declarations():
+            part._database.execute(statement)
+        part._insert("options", [tables.row("options", *item) for item in options.items()])
+        part._insert("versions", [tables.row("versions", *item) for item in versions.items()])
+        rows = [(rule.id, rule.title, rule.category, str(rule.severity), rule.url) for rule in rules]
+        part._insert("rules", [tables.row("rules", *row) for row in rows])
+    return part
+
+
+def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str]) -> Part:
+    """Return a file that is not complete. Raises `UsageError` for one of other options or versions."""
+    import duckdb
+
+    if not path.exists():
+        raise UsageError(f"--resume: there is no {path}", hint="nothing was begun, or the result is complete")
+    part = Part(path, _connected(path))
+    try:
+        before = dict(part._database.execute("SELECT name, value FROM options").fetchall())
+        with_versions = dict(part._database.execute("SELECT name, version FROM versions").fetchall())
+    except duckdb.Error as error:
+        raise InputError(f"not the result of nginxopt fleet lint: {_first_line(error)}", path=str(path)) from None
+    for kind, now, then in (("the options", options, before), ("the versions", versions, with_versions)):
+        other = sorted(name for name in {*now, *then} if now.get(name) != then.get(name))
+        if other:
+            part.close()
+            name = other[0]
+            raise UsageError(
+                f"--resume: {kind} are others than those of {path}: {name} was {then.get(name)}, is {now.get(name)}",
+                hint="run it as before, or remove the file to begin again",
+            )
+    return part
+
+
+def finish(part: Part, output: Path, *, parquet: bool) -> None:
+    """Give a complete result its name: a file, or a folder with a Parquet file for each table."""
+    if parquet:
+        folder = part.path.with_name(part.path.name + ".parquet")
+        if folder.exists():  # of a run that was ended right here
+            _remove_result(folder)
+        folder.mkdir(parents=True)
+        for table in tables.TABLES:
+            part._database.execute(f"COPY {table} TO '{_quoted(folder / table)}.parquet' (FORMAT parquet)")
+    part.close()
+    try:
+        if parquet:
+            if output.exists():
+                _remove_result(output)
+            folder.rename(output)
+            part.path.unlink()
+        else:
+            part.path.replace(output)
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}; the result is {part.path}", path=str(output)) from None
+
+
+def _remove_result(folder: Path) -> None:
+    """Remove an earlier result; what else is in its folder stays, and is an error."""
+    for table in tables.TABLES:
+        (folder / f"{table}.parquet").unlink(missing_ok=True)
+    folder.rmdir()
+
+
+def _connected(path: Path) -> DuckDBPyConnection:
+    import duckdb
+
+    try:
+        return duckdb.connect(str(path), config=CLOSED)  # type: ignore[arg-type]
+    except duckdb.Error as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: Exception) -> RunError:
+    return RunError(f"{path} cannot be written: {_first_line(error)}")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")

@@ -1,0 +1,228 @@
+"""Asks workers about all hosts: first for digests, then about each configuration once.
+
+A few tasks for each worker are under way at any time, so memory is that of the workers' tasks and of one batch, however
+many hosts there are; of each host only its name and place are kept, of each configuration its digest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from uuid import uuid4
+
+from nginxopt.errors import NginxoptError, RunError
+from nginxopt.fleet.archives import Carried
+from nginxopt.fleet.hosts import Host
+from nginxopt.fleet.judging import Judged, Read, read
+from nginxopt.fleet.plan import Plan
+from nginxopt.fleet.result import Part
+from nginxopt.fleet.sources import Fleet
+from nginxopt.fleet.tables import row
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_TASKS = 2  # a worker: one that runs, and one that waits for it
+_HOSTS = 32  # hosts whose digests are one task
+_CONFIGURATIONS = 8  # configurations that are one task, unless they are large
+_BYTES = 1_000_000  # of configurations in one task
+_BATCH = 256  # hosts that are written at once
+_SECONDS = 1.0  # between looks at the cluster while nothing is done
+_WITHOUT_WORKERS = 60.0  # seconds after which a cluster without workers is given up
+
+
+class _Item(NamedTuple):
+    """A host to ask about; its digest and size are known before its configuration is checked."""
+
+    host: Host
+    digest: str = ""
+    size: int = 0
+
+
+class _Task(NamedTuple):
+    """What a future is about; `alone` if nothing else was under way with it."""
+
+    kind: Literal["read", "judge"]
+    items: Sequence[_Item]
+    alone: bool = False
+
+
+@dataclass
+class Run:
+    """A run over a fleet. `progress` is told how many more hosts are done."""
+
+    client: Client
+    plan: Plan
+    fleet: Fleet
+    part: Part
+    progress: Callable[[int], None] = lambda _: None
+    _name: str = field(default_factory=lambda: f"nginxopt-fleet-{uuid4().hex}")
+    _tasks: dict[Future[Any], _Task] = field(default_factory=dict)
+    _done: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
+    _unjudged: deque[_Item] = field(default_factory=deque)
+    _suspects: deque[_Task] = field(default_factory=deque)
+    _waiting: dict[str, list[Host]] = field(default_factory=dict)
+    _judged: set[bytes] = field(default_factory=set)
+    _batch: int = 0
+
+    def __call__(self) -> None:
+        """Ask about all hosts that the result does not have, and write what is found, batch by batch.
+
+        However it ends, what is known by then is written. Raises `RunError` without a scheduler or workers.
+        """
+        from nginxopt.fleet.worker import Planned
+
+        done = self.part.done()
+        names = {host for host, _ in done}
+        self._judged = {bytes.fromhex(digest) for _, digest in done if digest is not None}
+        self.progress(len(names))
+        try:
+            self.client.register_plugin(Planned(self._name, self.plan))
+            self._ask(iter(self.fleet.hosts(names.__contains__)))
+        except NginxoptError:
+            raise
+        except (OSError, TimeoutError) as error:
+            raise self._lost() from error
+        finally:
+            self.part.commit()
+
+    def _ask(self, hosts: Iterator[Host]) -> None:
+        more = True
+        while True:
+            while more and self._has_room():
+                more = self._take(hosts)
+            self._judge_some(last=not more)
+            if not self._tasks and self._suspects:
+                self._submit(self._suspects.popleft())
+            elif not self._tasks and not more:
+                return
+            if self._tasks:
+                self._finish(self._next())
+            if self._batch >= _BATCH:
+                self.part.commit()
+                self._batch = 0
+
+    def _limit(self) -> int:
+        """Return how many tasks may be under way."""
+        return _TASKS * max(1, len(self.client.nthreads()))
+
+    def _has_room(self) -> bool:
+        reading = sum(task.kind == "read" for task in self._tasks.values())
+        return reading < self._limit() and len(self._unjudged) < _CONFIGURATIONS * self._limit()
+
+    def _take(self, hosts: Iterator[Host]) -> bool:
+        """Ask for the digests of the next hosts; return whether there were any."""
+        items = [_Item(host) for host in islice(hosts, _HOSTS)]
+        for item in items:
+            if isinstance(item.host.recipe, Carried):
+                self._has_read(item.host, read(item.host.recipe))
+        elsewhere = [item for item in items if not isinstance(item.host.recipe, Carried)]
+        if elsewhere:
+            self._submit(_Task("read", elsewhere))
+        return bool(items)
+
+    def _judge_some(self, *, last: bool) -> None:
+        """Let workers check configurations: as many as they have room for."""
+        while self._unjudged and sum(task.kind == "judge" for task in self._tasks.values()) < self._limit():
+            reading = any(task.kind == "read" for task in self._tasks.values())
+            if len(self._unjudged) < _CONFIGURATIONS and (reading or not last) and self._tasks:
+                return
+            items: list[_Item] = []
+            while self._unjudged and len(items) < _CONFIGURATIONS and sum(item.size for item in items) < _BYTES:
+                items.append(self._unjudged.popleft())
+            self._submit(_Task("judge", items))
+
+    def _submit(self, task: _Task) -> None:
+        from nginxopt.fleet import worker
+
+        recipes = [item.host.recipe for item in task.items]
+        future: Future[Any] = (
+            self.client.submit(worker.read_all, recipes, pure=False)
+            if task.kind == "read"
+            else self.client.submit(worker.judge_all, recipes, self._name, pure=False)
+        )
+        self._tasks[future] = task
+        future.add_done_callback(self._done.put)
+
+    def _next(self) -> Future[Any]:
+        """Return a future that is done. Raises `RunError` if there will be none."""
+        without = time.monotonic()
+        while True:
+            try:
+                return self._done.get(timeout=_SECONDS)
+            except Empty:
+                if self.client.status != "running":
+                    raise self._lost() from None
+                if self.client.nthreads():
+                    without = time.monotonic()
+                elif time.monotonic() - without > _WITHOUT_WORKERS:
+                    raise RunError(f"the cluster has no workers for {_WITHOUT_WORKERS:.0f} s") from None
+
+    def _finish(self, future: Future[Any]) -> None:
+        """Take what a task has found, or see why it has not."""
+        from distributed import KilledWorker
+
+        task = self._tasks.pop(future)
+        if future.status == "finished":
+            results: list[Any] = future.result()
+            for item, result in zip(task.items, results, strict=True):
+                if task.kind == "read":
+                    self._has_read(item.host, result)
+                else:
+                    self._has_judged(item, result)
+            return
+        if future.status != "error":
+            raise self._lost()
+        error = future.exception()
+        if not isinstance(error, KilledWorker):
+            raise RunError(f"a worker failed: {type(error).__name__}: {error}") from error
+        if task.alone:
+            self._has_killed(task.items[0])
+        else:  # of all that was with these workers, one may have ended them
+            self._suspects.extend(_Task(task.kind, [item], alone=True) for item in task.items)
+
+    def _has_read(self, host: Host, found: Read) -> None:
+        if found.error is not None:
+            self._failed(host, found.error)
+        elif bytes.fromhex(found.digest) in self._judged:
+            self._found([host], found.digest)
+        elif found.digest in self._waiting:
+            self._waiting[found.digest].append(host)
+        else:
+            self._waiting[found.digest] = [host]
+            self._unjudged.append(_Item(host, found.digest, found.size))
+
+    def _has_judged(self, item: _Item, found: Judged) -> None:
+        hosts = self._waiting.pop(item.digest)
+        if found.digest != item.digest:  # other hosts may still have what was there
+            hosts.remove(item.host)
+            self._failed(item.host, found.error or "changed while it was read")
+            if hosts:
+                self._waiting[item.digest] = hosts
+                self._unjudged.append(item._replace(host=hosts[0]))
+            return
+        self.part.add(found.rows, found.texts)
+        self._judged.add(bytes.fromhex(found.digest))
+        self._found(hosts, found.digest)
+
+    def _has_killed(self, item: _Item) -> None:
+        """Note what ended one worker after another, without anything else being asked of them."""
+        for host in self._waiting.pop(item.digest, [item.host]):
+            self._failed(host, "each worker that was asked about it died (KilledWorker)")
+
+    def _found(self, hosts: Sequence[Host], digest: str | None) -> None:
+        self.part.add({"hosts": [row("hosts", host.name, digest, str(host.recipe)) for host in hosts]})
+        self._batch += len(hosts)
+        self.progress(len(hosts))
+
+    def _failed(self, host: Host, error: str) -> None:
+        self.part.add({"errors": [row("errors", host.name, None, str(host.recipe), None, None, error)]})
+        self._found([host], None)
+
+    def _lost(self) -> RunError:
+        return RunError("the connection to the scheduler was lost")

@@ -1,0 +1,122 @@
+"""The tables of a result: what each has of hosts and of the configurations that they share.
+
+A configuration is all bytes of a host: hosts with the same bytes share one, and what is found in it. So do files share
+their texts. The views `host_...` say it of each host.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nginxopt.text.escape import unicode
+
+FORMAT = "1"
+"""Incremented by changes after which an older nginxopt cannot read a result."""
+
+TABLES: Mapping[str, Mapping[str, str]] = {
+    "hosts": {"host": "VARCHAR", "configuration": "VARCHAR", "place": "VARCHAR"},
+    "configurations": {
+        "configuration": "VARCHAR",
+        "is_dump": "BOOLEAN",
+        "files": "INTEGER",
+        "bytes": "BIGINT",
+        "lines": "BIGINT",
+    },
+    "files": {"configuration": "VARCHAR", "number": "INTEGER", "path": "VARCHAR", "text": "VARCHAR"},
+    "texts": {"text": "VARCHAR", "bytes": "BIGINT", "lines": "BIGINT", "content": "BLOB"},
+    "directives": {
+        "text": "VARCHAR",
+        "number": "INTEGER",
+        "line": "INTEGER",
+        "context": "VARCHAR",
+        "name": "VARCHAR",
+        "args": "VARCHAR[]",
+    },
+    "findings": {
+        "configuration": "VARCHAR",
+        "number": "INTEGER",
+        "rule": "VARCHAR",
+        "severity": "VARCHAR",
+        "path": "VARCHAR",
+        "text": "VARCHAR",
+        "start": "BIGINT",
+        "end": "BIGINT",
+        "line": "INTEGER",
+        "column": "INTEGER",
+        "message": "VARCHAR",
+        "help": "VARCHAR",
+        "witness": "VARCHAR",
+        "fix": "VARCHAR",
+        "fix_title": "VARCHAR",
+        "instructions": "BIGINT",
+        "connections": "BIGINT",
+    },
+    "errors": {
+        "host": "VARCHAR",
+        "configuration": "VARCHAR",
+        "path": "VARCHAR",
+        "line": "INTEGER",
+        "column": "INTEGER",
+        "message": "VARCHAR",
+    },
+    "notes": {"configuration": "VARCHAR", "path": "VARCHAR", "line": "INTEGER", "message": "VARCHAR"},
+    "tests": {"configuration": "VARCHAR", "passed": "INTEGER", "failed": "INTEGER", "unknown": "INTEGER"},
+    "answers": {
+        "configuration": "VARCHAR",
+        "line": "INTEGER",
+        "request": "VARCHAR",
+        "verdict": "VARCHAR",
+        "problem": "VARCHAR",
+    },
+    "rules": {"rule": "VARCHAR", "title": "VARCHAR", "category": "VARCHAR", "severity": "VARCHAR", "url": "VARCHAR"},
+    "versions": {"name": "VARCHAR", "version": "VARCHAR"},
+    "options": {"name": "VARCHAR", "value": "VARCHAR"},
+}
+"""The types of the columns of each table."""
+
+VIEWS: Mapping[str, str] = {
+    "host_files": "SELECT host, files.* FROM hosts JOIN files USING (configuration)",
+    "host_findings": "SELECT host, findings.* FROM hosts JOIN findings USING (configuration)",
+    "host_directives": "SELECT host, path, directives.* FROM hosts JOIN files USING (configuration)"
+    " JOIN directives USING (text)",
+    "host_errors": "SELECT hosts.host, errors.* EXCLUDE (host) FROM hosts JOIN errors"
+    " ON errors.host = hosts.host OR errors.configuration = hosts.configuration",
+}
+"""What the tables say of each host."""
+
+
+def declarations() -> Iterable[str]:
+    """Return the statements that make the tables and views."""
+    for name, columns in TABLES.items():
+        declared = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
+        yield f"CREATE TABLE {name} ({declared})"
+    yield from view_declarations()
+
+
+def view_declarations() -> Iterable[str]:
+    """Return the statements that make the views."""
+    return (f"CREATE VIEW {name} AS {query}" for name, query in VIEWS.items())
+
+
+def insertion(table: str) -> str:
+    """Return the statement that adds rows, from a JSON array of objects."""
+    structure = json.dumps([_structure(table)])
+    return f"INSERT INTO {table} SELECT unnest(from_json(?, '{structure}'), recursive := true)"
+
+
+def _structure(table: str) -> dict[str, Any]:
+    return {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in TABLES[table].items()}
+
+
+def row(table: str, *values: str | float | list[str] | None) -> str:
+    """Return a row as JSON; bytes in text that are no UTF-8 are escaped."""
+    columns = TABLES[table]
+    return json.dumps(dict(zip(columns, map(_valid, values), strict=True)))
+
+
+def _valid(value: str | float | list[str] | None) -> Any:
+    if isinstance(value, list):
+        return list(map(_valid, value))
+    return unicode(value) if isinstance(value, str) and not value.isascii() else value

@@ -1,0 +1,28 @@
+"""Asks the table of expectations of one configuration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nginxopt.fleet.plan import Plan
+from nginxopt.request.batch import Batch
+from nginxopt.request.expectations import Results, run
+from nginxopt.request.model import Model
+from nginxopt.request.table import read_table
+from nginxopt.request.urls import read_url
+from nginxopt.request.world import World
+from nginxopt.semantics.site import Build
+
+if TYPE_CHECKING:
+    from nginxopt.config import Config
+
+
+def test(config: Config, plan: Plan) -> Results:
+    """Return the results of all rows. Raises `InputError` for what nginx refuses, and for a broken row."""
+    assert plan.table is not None
+    model = Model(config, Build(plan.target))
+    gate = model.gate(None)
+    batch = Batch(model, gate, World())
+    base = gate.base if plan.base is None else read_url(plan.base)
+    rows = read_table(plan.table.source, base, follow=plan.follows)
+    return run(rows, batch, batch.answers, follows=plan.follows)

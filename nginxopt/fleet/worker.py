@@ -1,0 +1,38 @@
+"""What runs in a worker: the options of a run come once, to every worker, also to those that come later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from distributed import Worker, WorkerPlugin, get_worker
+
+from nginxopt.config.tree import collector_paused
+from nginxopt.fleet.hosts import Recipe
+from nginxopt.fleet.judging import Judged, Read, judge, read
+from nginxopt.fleet.plan import Plan
+
+
+class Planned(WorkerPlugin):
+    """Keeps the options of a run in a worker, under the name of the run."""
+
+    def __init__(self, name: str, plan: Plan) -> None:
+        self.name = name
+        self.plan = plan
+
+    def setup(self, worker: Worker) -> None:
+        """Load the rules. Raises the errors of the settings, which end the run."""
+        del worker
+        assert self.plan.judge
+
+
+def read_all(recipes: Sequence[Recipe]) -> list[Read]:
+    """Return the digests of the configurations of hosts."""
+    return list(map(read, recipes))
+
+
+def judge_all(recipes: Sequence[Recipe], name: str) -> list[Judged]:
+    """Return what is found in the configurations of hosts, by the options of a run."""
+    planned = get_worker().plugins[name]
+    assert isinstance(planned, Planned)
+    with collector_paused():
+        return [judge(recipe, planned.plan) for recipe in recipes]

@@ -1,0 +1,225 @@
+"""nginxopt fleet lint: what it finds, counts and writes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nginxopt.cli import nginxopt
+from nginxopt.errors import InputError, UsageError
+from nginxopt.fleet import judging
+from nginxopt.fleet.hosts import Recipe
+from nginxopt.fleet.judging import Judged
+from nginxopt.fleet.plan import Plan
+from tests.fleet.fleets import BROKEN, FOUND, GOOD, SITE, dump, lint, rows, tree
+
+pytestmark = pytest.mark.usefixtures("workers")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_each_host_has_the_findings_of_its_configuration(tmp_path: Path) -> None:
+    """They are those of nginxopt lint in the same files, with the names that these have on the host."""
+    folder = tree(tmp_path / "hosts" / "web1", a=SITE)
+    lint("hosts", status=1)
+    command = ["lint", str(folder), "--isolated", "--target-version", "1.22.1", "--format", "json"]
+    alone = json.loads(CliRunner().invoke(nginxopt, command, standalone_mode=False).output)
+    expected = [
+        (found["rule"], found["severity"], found["file"].replace(str(folder), "/etc/nginx"), found["line"])
+        for found in alone["diagnostics"]
+    ]
+    assert expected
+    assert rows("SELECT rule, severity, path, line FROM host_findings ORDER BY number") == expected
+
+
+def test_trees_dumps_and_archives_have_the_same_findings(tmp_path: Path) -> None:
+    """The same files, in a tree, in a dump and in a tar file, are judged alike."""
+    folder = tree(tmp_path / "hosts" / "web", a=SITE)
+    (tmp_path / "dumps").mkdir()
+    (tmp_path / "dumps" / "web.txt").write_bytes(dump(folder))
+    subprocess.run(["tar", "-czf", "hosts.tar.gz", "hosts"], check=True)
+    found = []
+    for source in ("hosts", "dumps", "hosts.tar.gz"):
+        lint(source, "--output", f"{source}.duckdb", "--host-from", r"(?P<host>web)(\.txt|/nginx.conf)$", status=1)
+        found.append(rows(FOUND, f"{source}.duckdb"))
+    assert found[0]
+    assert found == [found[0]] * 3
+
+
+def test_the_same_bytes_are_judged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hosts with the same files share a configuration, and its findings count for each."""
+    asked: list[str] = []
+
+    def judge(recipe: Recipe, plan: Plan) -> Judged:
+        asked.append(str(recipe))
+        return judging.judge(recipe, plan)
+
+    monkeypatch.setattr("nginxopt.fleet.worker.judge", judge)
+    for number in range(40):
+        tree(tmp_path / "hosts" / f"web{number}", a=SITE if number % 2 else SITE + b"\n")
+    lint("hosts", status=1)
+    assert len(asked) == 2
+    assert rows("SELECT count(*), count(DISTINCT configuration) FROM hosts") == [(40, 2)]
+    counts = rows("SELECT host, count(*) FROM host_findings GROUP BY ALL")
+    assert len(counts) == 40
+    assert len({count for _, count in counts}) == 1
+
+
+def test_a_host_that_cannot_be_read_is_a_row(tmp_path: Path) -> None:
+    """No main file, a broken main file, a broken include: each is an error of its host, and the others are checked."""
+    tree(tmp_path / "hosts" / "good", a=SITE)
+    tree(tmp_path / "hosts" / "broken", BROKEN)
+    tree(tmp_path / "hosts" / "half", a=SITE, b=b"server {")
+    (tmp_path / "hosts" / "empty").mkdir()
+    done = lint("hosts", status=3)
+    assert "3 hosts cannot be read or parsed" in done.output
+    assert rows("SELECT host, path, line, message FROM host_errors ORDER BY host") == [
+        ("broken", "/etc/nginx/nginx.conf", 2, "this block is not closed"),
+        ("empty", None, None, "no nginx.conf in the tree"),
+        ("half", "/etc/nginx/conf.d/b.conf", 1, "this block is not closed"),
+    ]
+    assert rows("SELECT DISTINCT host FROM host_findings") == [("good",)]
+
+
+def test_a_bug_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a rule of nginxopt raises is an error of the host, and says that it is a bug."""
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(judging, "check", fail)
+    tree(tmp_path / "hosts" / "web1")
+    lint("hosts", status=3)
+    assert rows("SELECT message FROM host_errors") == [("nginxopt failed, which is a bug: ZeroDivisionError: by zero",)]
+
+
+def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:
+    """Other encodings in directives and file names are escaped, the text itself is kept."""
+    tree(tmp_path / "hosts" / "web1", a=b"server { server_name \xff\xe9.de; }\n")
+    lint("hosts")
+    assert rows("SELECT args FROM host_directives WHERE name = 'server_name'") == [([r"\xff\xe9.de"],)]
+    assert (b"server { server_name \xff\xe9.de; }\n",) in rows("SELECT content FROM texts")
+
+
+def test_every_option_of_lint_that_selects_applies(tmp_path: Path) -> None:
+    """--select, --ignore, --fail-on and the settings decide what is found and what the status is."""
+    tree(tmp_path / "hosts" / "web1", a=SITE)
+    lint("hosts", "--select", "upstream-keepalive-missing", status=1)
+    assert rows("SELECT rule, connections FROM host_findings") == [("upstream-keepalive-missing", 1)]
+    lint("hosts", "--select", "upstream-keepalive-missing", "--fail-on", "error", status=0)
+    lint("hosts", "--ignore", "all", status=0)
+    assert rows("SELECT rule FROM host_findings") == []
+    (tmp_path / "s.toml").write_text('select = ["upstream-keepalive-missing"]\n')
+    done = CliRunner().invoke(nginxopt, ["fleet", "lint", "hosts", "--config", "s.toml"], standalone_mode=False)
+    assert done.return_value == 1
+    assert rows("SELECT rule FROM host_findings") == [("upstream-keepalive-missing",)]
+
+
+def test_each_host_is_asked_the_table(tmp_path: Path) -> None:
+    """--trace says of each host which rows fail, as nginxopt test does."""
+    (tmp_path / "table.csv").write_text("from,to,status\n/a,/b,301\n/c,,200\n")
+    redirect = b"server { listen 80; location /a { return 301 /b; } location / { return 200; } }\n"
+    tree(tmp_path / "hosts" / "web1", a=redirect)
+    tree(tmp_path / "hosts" / "web2", a=redirect.replace(b"/b", b"/x"))
+    done = lint("hosts", "--trace", "table.csv", "--base", "http://localhost", "--ignore", "all", status=1)
+    assert "1 host failed the table" in done.output
+    tested = rows("SELECT host, passed, failed, unknown FROM hosts JOIN tests USING (configuration) ORDER BY host")
+    assert tested == [("web1", 2, 0, 0), ("web2", 1, 1, 0)]
+    ((line, problem),) = rows("SELECT line, problem FROM answers")
+    assert line == 2
+    assert "expected 301 to /b, got 301 to" in problem
+
+
+def test_a_table_that_is_broken_ends_the_run_before_it_begins(tmp_path: Path) -> None:
+    """The error names the row; nothing is written."""
+    tree(tmp_path / "hosts" / "web1")
+    (tmp_path / "table.csv").write_text("from,to,status\n/a,/b,9999\n")
+    done = lint("hosts", "--trace", "table.csv", "--base", "http://localhost")
+    assert isinstance(done.exception, InputError)
+    assert "table.csv:2:7" in done.exception.render()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hosts", "table.csv"]
+
+
+def test_a_folder_of_parquet_files_has_the_same_rows(tmp_path: Path) -> None:
+    """With a slash at its end --output is a folder; a second run replaces it."""
+    tree(tmp_path / "hosts" / "web1", a=SITE)
+    lint("hosts", status=1)
+    for _ in range(2):
+        lint("hosts", "--output", "result/", status=1)
+        assert rows(FOUND, "result") == rows(FOUND)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["fleet.duckdb", "hosts", "result"]
+
+
+def test_a_result_is_only_read(tmp_path: Path) -> None:
+    """A query cannot write, read other files, or change that."""
+    tree(tmp_path / "hosts" / "web1")
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    lint("hosts")
+    lint("hosts", "--output", "result/")
+    before = Path("fleet.duckdb").read_bytes()
+    for result in ("fleet.duckdb", "result"):
+        for query in (
+            "DELETE FROM hosts",
+            "COPY hosts TO 'x.csv'",
+            "SELECT 1; SELECT 2",
+            "SET enable_external_access = true",
+            "ATTACH 'other.duckdb'",
+            "SELECT * FROM read_csv('secret.csv')",
+            f"SELECT * FROM '{tmp_path}/secret.csv'",
+            "SELECT nothing FROM nowhere",
+            "",
+        ):
+            with pytest.raises(UsageError):
+                rows(query, result)
+    assert Path("fleet.duckdb").read_bytes() == before
+    assert not Path("x.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("format_", "expected"),
+    [("text", "host  n\nweb1  1\n"), ("csv", "host,n\nweb1,1\n"), ("json", '{"host": "web1", "n": 1}\n')],
+)
+def test_a_query_prints_its_rows(tmp_path: Path, format_: str, expected: str) -> None:
+    """As a table, as CSV, and as lines of JSON."""
+    tree(tmp_path / "hosts" / "web1")
+    lint("hosts")
+    command = ["fleet", "query", "SELECT host, 1 AS n FROM hosts", "--format", format_]
+    assert CliRunner().invoke(nginxopt, command, standalone_mode=False).output == expected
+
+
+@pytest.mark.parametrize("data", [None, b"", b"no database", b"SQLite format 3\0" + bytes(4096)])
+def test_what_is_no_result_is_refused(tmp_path: Path, data: bytes | None) -> None:
+    """A missing file, an empty one and those of other programs are errors with the path."""
+    if data is not None:
+        (tmp_path / "fleet.duckdb").write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        rows("SELECT 1")
+    assert "fleet.duckdb" in caught.value.render()
+
+
+def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> None:
+    """Without DuckDB, the command names the extra and has the status of something missing."""
+    tree(tmp_path / "hosts" / "web1")
+    code = "import sys; from nginxopt.cli import main; main(sys.argv[1:])"
+    blocked = "import importlib.util as u; f = u.find_spec; u.find_spec = lambda n: None if n == 'duckdb' else f(n); "
+    for command in (["lint", "hosts"], ["query", "SELECT 1"]):
+        done = subprocess.run([sys.executable, "-c", blocked + code, "fleet", *command], capture_output=True, text=True)
+        assert done.returncode == 4, done.stderr
+        assert "pip install 'nginxopt[fleet]'" in done.stderr
+
+
+def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
+    """Each is a usage error, before anything is read."""
+    tree(tmp_path / "hosts" / "web1", GOOD)
+    for args in (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], ["--base", "http://a"], ["--select", "none"]):
+        assert isinstance(lint("hosts", *args).exception, UsageError), args
+    assert not Path("fleet.duckdb.part").exists()
