@@ -130,6 +130,7 @@ def _gather(
             section = gathered.closed(place, section)
             continue
         if node.name == "rewrite":
+            _refuse_block(node)
             _put(node, phase, kinds, section, gathered)
             continue
         if node.name not in transparent():
@@ -165,6 +166,13 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
     name = node.args[0].removeprefix("$")
     guard = _GUARD.fullmatch(node.args[0])
     return (guard is not None and guard[1] in stems) or name.removesuffix("_hit") in stems - {name}
+
+
+def _refuse_block(node: Directive | Bulk) -> None:
+    """Raise `InputError` for a rewrite with a block, as `ngx_conf_handler` does."""
+    if isinstance(node, Directive) and node.block is not None:
+        message = 'directive "rewrite" is not terminated by ";"'
+        raise node.error(message, nginx=node.located(message))
 
 
 def _put(

@@ -58,6 +58,7 @@ class Cluster:
 
     address: str
     folder: Path
+    scheduler: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
 
@@ -82,10 +83,10 @@ def cluster(folder: Path, workers: int, environment: Mapping[str, str]) -> Itera
 
         named = folder / "scheduler.json"
         words = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(named))
-        start("distributed.cli.dask_scheduler", *words)
+        scheduler = start("distributed.cli.dask_scheduler", *words)
         address = _address(named)
         worker = ("distributed.cli.dask_worker", address, "--no-nanny", "--no-dashboard", "--nthreads", "1")
-        yield Cluster(address, folder, [start(*worker, "--host", "127.0.0.1") for _ in range(workers)])
+        yield Cluster(address, folder, scheduler, [start(*worker, "--host", "127.0.0.1") for _ in range(workers)])
 
 
 def _address(path: Path) -> str:

@@ -84,6 +84,45 @@ def test_three_workers_make_one_load(three: Cluster, tmp_path: Path) -> None:
     assert start["skew"] < PATIENCE
 
 
+def test_a_worker_hangs(three: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that does not answer fails the run, which names it and waits no longer than it must."""
+    with connected(scheduler=three.address) as client:
+        client.wait_for_workers(3, timeout=PATIENCE)
+        source = LoadWorkers(Team(client), Vegeta())
+        pid = next(iter(client.run(os.getpid).values()))
+        monkeypatch.setattr(team, "_ANSWER_SECONDS", 3)
+        monkeypatch.setattr(team, "_END_SECONDS", 3)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(LostWorkerError, match=r"load worker tcp://\S+ did not answer within 3 seconds"):
+                source.attack(site(tmp_path), run_of(10, 0.2))
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        monkeypatch.undo()
+        wait_until(lambda: not running_below(three.folder, "attack"))
+        # What waited in the worker has been done now, and nothing of it is in the way of the next attack.
+        assert LoadWorkers(Team(client), Vegeta()).attack(site(tmp_path), run_of(10, 0.2)).requests == 10
+
+
+@pytest.mark.slow
+def test_the_scheduler_is_killed(tmp_path: Path) -> None:
+    """The run fails with the scheduler, and its workers end what they run."""
+    path = f"{fake_vegeta(tmp_path / 'bin')}:{os.environ['PATH']}"
+    with cluster(tmp_path, 1, {"PATH": path}) as one, connected(scheduler=one.address) as client:
+        source = LoadWorkers(Team(client), Vegeta(), lease=5)
+
+        def kill() -> None:
+            wait_until(lambda: running_below(tmp_path, "attack"))
+            one.scheduler.kill()
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.raises(LostWorkerError, match="before, case, round 2: "):
+            source.attack(site(tmp_path), run_of(10, PATIENCE))
+        killer.join()
+        wait_until(lambda: not running_below(tmp_path, "attack"))
+
+
 def test_a_worker_is_killed(three: Cluster, tmp_path: Path) -> None:
     """The run fails with the worker's address and the share that is missing, and nothing runs on on the others."""
     with connected(scheduler=three.address) as client:
@@ -128,15 +167,15 @@ def test_a_command_that_is_silent_leaves_no_load(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("PATH", f"{fake_vegeta(tmp_path / 'bin')}:{os.environ['PATH']}")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for fires in (False, True):
-        asyncio.run(worker.begin("silent", {"me": order(lease=0.1)}, ME))
+        asyncio.run(worker.begin("silent", order(lease=0.1)))
         if fires:
-            asyncio.run(worker.fire("silent", {"me": time.time() + 0.05}, ME))
+            asyncio.run(worker.fire("silent", time.time() + 0.05))
         attacked = worker._ATTACKS["silent"]
         attacked._thread.join(PATIENCE)
         assert "heard nothing from the command for 0.1 seconds" in attacked.look().error
         assert not running_below(tmp_path, "attack")
         attacked._heard = 0
-        asyncio.run(worker.begin("next", {"me": order(lease=PATIENCE)}, ME))
+        asyncio.run(worker.begin("next", order(lease=PATIENCE)))
         assert set(worker._ATTACKS) == {"next"}
         asyncio.run(worker.drop("next"))
     with pytest.raises(UnknownAttackError):
@@ -147,8 +186,8 @@ def test_a_command_that_is_silent_leaves_no_load(tmp_path: Path, monkeypatch: py
 def test_nothing_starts_at_an_instant_that_has_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that hears of the instant too late says so and makes no request."""
     monkeypatch.setenv("PATH", f"{fake_vegeta(tmp_path / 'bin')}:{os.environ['PATH']}")
-    asyncio.run(worker.begin("late", {"me": order()}, ME))
-    assert asyncio.run(worker.fire("late", {"me": time.time() - 1}, ME)) < 0
+    asyncio.run(worker.begin("late", order()))
+    assert asyncio.run(worker.fire("late", time.time() - 1)) < 0
     assert asyncio.run(worker.look("late")).stage == "ready"
     asyncio.run(worker.drop("late"))
 
@@ -161,7 +200,7 @@ def test_vegeta_fails_on_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     """The status or signal of vegeta and its last words are reported."""
     fake = fake_vegeta(tmp_path / "bin", f"#!/bin/sh\n{does}\n")
     monkeypatch.setenv("PATH", f"{fake}:{os.environ['PATH']}")
-    asyncio.run(worker.begin("fails", {"me": order()}, ME))
+    asyncio.run(worker.begin("fails", order()))
     wait_until(lambda: asyncio.run(worker.look("fails")).stage == "failed")
     assert asyncio.run(worker.look("fails")).error == error
     asyncio.run(worker.drop("fails"))
@@ -173,9 +212,6 @@ def test_results_that_are_none(rows: bytes, error: str) -> None:
     share = shares(OpenLoop(5, 1), TARGETS, 1)[0]
     with pytest.raises(RunError, match=f"load worker x .*{error}"):
         attack._part("x", share, Clock(0, 0), zlib.compress(rows), 0)
-
-
-ME = SimpleNamespace(address="me")
 
 
 def order(lease: float = PATIENCE) -> Order:

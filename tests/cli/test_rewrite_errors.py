@@ -32,6 +32,8 @@ def test_bytes_that_are_not_utf8(run: Any, rules: Path, tmp_path: Path) -> None:
         (b"\0\1\2", "binary file"),
         (b"rewrite ^/a$ /b permanent\nrewrite ^/c$ /d last;\n", 'invalid number of arguments in "rewrite" directive'),
         (b"rewrite ^/a$ /b Permanent;\n", 'invalid parameter "Permanent" in rules.conf:1'),
+        (b"rewrite ^/a$ /b { }\nrewrite ^/c$ /d last;\n", 'directive "rewrite" is not terminated by ";"'),
+        (b"rewrite { }\n", 'directive "rewrite" is not terminated by ";"'),
         (b"rewrite ^/a$ /b$ last;\n", "invalid variable name"),
         (b"rewrite ^/a$ /b${x last;\n", 'the closing bracket in "x" variable is missing'),
     ],

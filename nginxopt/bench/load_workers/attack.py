@@ -109,7 +109,7 @@ class LoadWorkers:
                 instants = {
                     address: agreed + parts[address].delay + clocks[address].correction for address in addresses
                 }
-                away = self._team.ask(worker.fire, name, instants, of=addresses)
+                away = self._team.ask_each(worker.fire, {address: (name, at) for address, at in instants.items()})
                 if min(away.values()) >= 0:
                     sizes = self._wait(name, addresses, agreed, run.attack.load.seconds)
                     packed = self._team.pieces(name, sizes)
@@ -124,7 +124,7 @@ class LoadWorkers:
         """Start vegeta on the workers and yield the name of the attack; leave none running."""
         name = secrets.token_hex(8)
         try:
-            self._team.ask(worker.begin, name, orders, of=list(orders))
+            self._team.ask_each(worker.begin, {address: (name, order) for address, order in orders.items()})
             yield name
         finally:
             with contextlib.suppress(RunError):  # its lease ends it

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from nginxopt.bench.load_workers import clock, worker
 from nginxopt.bench.load_workers.clock import Clock, Trip
-from nginxopt.bench.load_workers.worker import Machine, UnknownAttackError
+from nginxopt.bench.load_workers.worker import FailedError, Machine, UnknownAttackError
 from nginxopt.bench.site import LostWorkerError
 from nginxopt.errors import MissingError, RunError
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 _ANSWER_SECONDS = 60.0
+_MORE_SECONDS = 5.0  # for the scheduler, beside its workers
 _END_SECONDS = 15.0
 _TRIPS = 8
 
@@ -42,45 +43,37 @@ class Team:
         self.vegeta = _agreed(self.machines)
 
     def ask(self, function: Callable[..., Any], *arguments: Any, of: Sequence[str] | None = None) -> dict[str, Any]:
-        """Run a function on all workers, or `of` some, and return the answers by address.
+        """Run a function on all workers, or `of` some, and return the answers by address; see `ask_each`."""
+        return self.ask_each(function, dict.fromkeys(self.addresses if of is None else of, arguments))
+
+    def ask_each(self, function: Callable[..., Any], arguments: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Run a function on workers, each with its arguments, and return the answers by address.
 
         Raises `LostWorkerError` if one is gone or does not answer, `RunError` with the words of one that fails.
         """
-        addresses = self.addresses if of is None else of
 
-        async def ask() -> dict[str, Any]:
-            self._refuse_gone(await self._client.nthreads(), addresses)
-            found = await self._client.run(function, *arguments, workers=list(addresses), on_error="return")
-            return dict(found)
+        async def all_of_them() -> list[Any]:
+            await self._refuse_gone(arguments)
+            return await asyncio.gather(*(self._one(address, function, *mine) for address, mine in arguments.items()))
 
-        answers = self._within(_ANSWER_SECONDS, ask)
-        for address, answer in answers.items():
-            if isinstance(answer, OSError) and not isinstance(answer, FileNotFoundError):  # those of connections
-                raise LostWorkerError(f"load worker {address} is gone: {answer}")
-            if isinstance(answer, UnknownAttackError):
-                raise LostWorkerError(f"load worker {address} {answer}")
-            if isinstance(answer, BaseException):
-                raise RunError(f"load worker {address}: {type(answer).__name__}: {answer}")
-        return answers
+        return dict(zip(arguments, self._within(_ANSWER_SECONDS + _MORE_SECONDS, all_of_them), strict=True))
 
     def clocks(self, of: Sequence[str]) -> dict[str, Clock]:
         """Return the clocks of workers, each from several round trips."""
 
         async def trip(address: str) -> Trip:
             sent = time.time()
-            answers = await self._client.run(worker.now, workers=[address], on_error="return")
-            if not isinstance(answers[address], float):
-                raise LostWorkerError(f"load worker {address} is gone: {answers[address]}")
-            return Trip(sent, answers[address], time.time())
+            there = await self._one(address, worker.now)
+            return Trip(sent, there, time.time())
 
         async def one(address: str) -> Clock:
             return clock.compare([await trip(address) for _ in range(_TRIPS)])
 
         async def all_of_them() -> list[Clock]:
-            self._refuse_gone(await self._client.nthreads(), of)
+            await self._refuse_gone(of)
             return await asyncio.gather(*map(one, of))
 
-        return dict(zip(of, self._within(_ANSWER_SECONDS, all_of_them), strict=True))
+        return dict(zip(of, self._within(_TRIPS * _ANSWER_SECONDS, all_of_them), strict=True))
 
     def pieces(self, name: str, sizes: Mapping[str, int]) -> dict[str, bytes]:
         """Return the compressed results of an attack that is done, whose sizes are known, by worker."""
@@ -94,25 +87,43 @@ class Team:
         """End an attack on all workers that still answer."""
 
         async def drop() -> None:
-            alive = [address for address in self.addresses if address in await self._client.nthreads()]
-            await self._client.run(worker.drop, name, workers=alive, on_error="ignore")
+            alive = await self._client.nthreads()
+            drops = (self._one(address, worker.drop, name) for address in self.addresses if address in alive)
+            await asyncio.gather(*drops, return_exceptions=True)
 
         self._within(_END_SECONDS, drop)
+
+    async def _one(self, address: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        run = self._client.run(function, *arguments, workers=[address], on_error="return")
+        try:
+            answer = (await asyncio.wait_for(run, _ANSWER_SECONDS))[address]
+        except TimeoutError:
+            raise LostWorkerError(f"load worker {address} did not answer within {_ANSWER_SECONDS:g} seconds") from None
+        if isinstance(answer, OSError):
+            raise LostWorkerError(f"load worker {address} is gone: {answer}")
+        if isinstance(answer, FailedError):
+            raise RunError(f"load worker {address}: {answer}")
+        if isinstance(answer, UnknownAttackError):
+            raise LostWorkerError(f"load worker {address} {answer}")
+        if isinstance(answer, BaseException):
+            raise RunError(f"load worker {address}: {type(answer).__name__}: {answer}")
+        return answer
+
+    async def _refuse_gone(self, addresses: Iterable[str]) -> None:
+        alive = await self._client.nthreads()
+        gone = [address for address in addresses if address not in alive]
+        if gone:
+            raise LostWorkerError(f"load worker {', '.join(gone)} is gone")
 
     def _within(self, seconds: float, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Return the answer that the event loop gets. Raises `LostWorkerError` if that takes longer."""
         try:
             answer: _Answer = self._client.sync(ask, callback_timeout=seconds)
         except TimeoutError:
-            raise LostWorkerError(f"load workers did not answer within {seconds:g} seconds") from None
-        except OSError as error:
+            raise LostWorkerError(f"the scheduler of the load workers did not answer within {seconds:g} s") from None
+        except (OSError, RuntimeError, asyncio.CancelledError) as error:  # the last two once Dask has given up
             raise LostWorkerError(f"the scheduler of the load workers is gone: {error}") from None
         return answer
-
-    def _refuse_gone(self, alive: Mapping[str, int], addresses: Sequence[str]) -> None:
-        gone = [address for address in addresses if address not in alive]
-        if gone:
-            raise LostWorkerError(f"load worker {', '.join(gone)} is gone")
 
 
 def _agreed(machines: Mapping[str, Machine]) -> str:

@@ -19,10 +19,10 @@ import subprocess
 import threading
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from nginxopt.bench.temporary import private_folder
 from nginxopt.system import process
@@ -35,6 +35,10 @@ _VERSION_SECONDS = 30.0
 _LAST_BYTES = 500
 
 Stage = Literal["ready", "running", "done", "failed"]
+
+
+class FailedError(Exception):
+    """Why an attack failed."""
 
 
 class UnknownAttackError(Exception):
@@ -104,17 +108,20 @@ def now() -> float:
     return time.time()
 
 
-async def begin(name: str, orders: Mapping[str, Order], dask_worker: Any) -> None:
-    """Start the vegeta of an attack by the order of this worker's address. Raises `OSError` if it cannot be run."""
+async def begin(name: str, order: Order) -> None:
+    """Start the vegeta of an attack. Raises `FailedError` if it cannot be run."""
     for old in [known for known, attack in _ATTACKS.items() if attack.is_forgotten()]:
         del _ATTACKS[old]
-    _ATTACKS[name] = _Attack(orders[dask_worker.address])
+    try:
+        _ATTACKS[name] = _Attack(order)
+    except OSError as error:
+        raise FailedError(f"{order.command[0]} cannot be run: {error.strerror}") from None
 
 
-async def fire(name: str, instants: Mapping[str, float], dask_worker: Any) -> float:
-    """Have an attack start at its instant, on the clock of this worker, and return how far away that is, in seconds; if
+async def fire(name: str, instant: float) -> float:
+    """Have an attack start at an instant, on the clock of this worker, and return how far away that is, in seconds; if
     it has passed (negative), nothing starts."""
-    return _attack(name).fire_at(instants[dask_worker.address])
+    return _attack(name).fire_at(instant)
 
 
 async def look(name: str) -> Report:
@@ -132,10 +139,6 @@ async def drop(name: str) -> None:
     attack = _ATTACKS.pop(name, None)
     if attack is not None:
         await asyncio.to_thread(attack.end)
-
-
-class _FailedError(Exception):
-    """Why an attack failed."""
 
 
 class _Attack:
@@ -182,7 +185,7 @@ class _Attack:
                 self._attack()
                 self.packed = self._encode()
             self._stage = "done"
-        except (_FailedError, OSError) as error:
+        except (FailedError, OSError) as error:
             self._stage, self._error = "failed", str(error)
 
     def _attack(self) -> None:
@@ -239,7 +242,7 @@ class _Attack:
         )
 
     def _wait_for(self, command: subprocess.Popen[bytes]) -> None:
-        """Wait until a command has ended. Raises `_FailedError` if it failed, or must not go on."""
+        """Wait until a command has ended. Raises `FailedError` if it failed, or must not go on."""
         while True:
             self._check()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -247,14 +250,14 @@ class _Attack:
                 break
         if status:
             said = (self._folder / "log").read_bytes()[-_LAST_BYTES:].decode(errors="replace").strip()
-            raise _FailedError(": ".join(filter(None, [f"vegeta {process.how_it_ended(status)}", said])))
+            raise FailedError(": ".join(filter(None, [f"vegeta {process.how_it_ended(status)}", said])))
 
     def _check(self) -> None:
-        """Raise `_FailedError` if the attack must not go on."""
+        """Raise `FailedError` if the attack must not go on."""
         if self._dropped.is_set():
-            raise _FailedError("ended by the command")
+            raise FailedError("ended by the command")
         if self.is_forgotten():
-            raise _FailedError(f"heard nothing from the command for {self._order.lease:g} seconds")
+            raise FailedError(f"heard nothing from the command for {self._order.lease:g} seconds")
 
 
 _ATTACKS: dict[str, _Attack] = {}
