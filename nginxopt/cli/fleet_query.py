@@ -41,7 +41,7 @@ def command(sql: str, result: str, format_: str) -> None:
     from nginxopt.fleet import reading
     from nginxopt.system import cluster
 
-    cluster.require()
+    cluster.require("duckdb")
     with reading.opened(result) as database:
         columns, rows = reading.query(database, sql)
         pieces = {"text": _text, "csv": _csv, "json": _json}[format_](columns, rows)

@@ -45,7 +45,7 @@ def command(result: str, format_: str, output: str | None, group_from: str | Non
     from nginxopt.fleet.report.groups import grouped_by
     from nginxopt.system import cluster
 
-    cluster.require()
+    cluster.require("duckdb")
     group_of = grouped_by(group_from)
     with reading.opened(result) as database:
         if format_ == "sarif":

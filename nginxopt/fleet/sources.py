@@ -75,6 +75,8 @@ def _of(source: str, host_of: HostOf | None) -> Iterator[Host | Archive]:
             for match in storage.glob(path):
                 yield from _of_match(storage, match, scheme, host_of)
         else:
+            if not scheme:
+                os.lstat(path)  # what is not there is no host that cannot be read, but a name that is misspelled
             yield from _of_match(storage, path, scheme, host_of)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {getattr(error, 'strerror', None) or error}", path=source) from None

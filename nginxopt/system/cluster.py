@@ -28,9 +28,9 @@ _SCHEMES = ("tcp://", "tls://", "ws://", "wss://")
 _SECONDS = 15  # until a scheduler answers and has a worker
 
 
-def require() -> None:
-    """Raise `MissingError` if a package of the extra `fleet` is not installed."""
-    missing = [package for package in _PACKAGES if find_spec(package) is None]
+def require(*packages: str) -> None:
+    """Raise `MissingError` if a package of the extra `fleet`, or one of those named, is not installed."""
+    missing = [package for package in packages or _PACKAGES if find_spec(package) is None]
     if missing:
         raise MissingError(f"{missing[0]} is not installed", hint="install it with pip install 'nginxopt[fleet]'")
 

@@ -137,7 +137,7 @@ def test_two_hosts_of_one_name_are_refused(hosts: Path) -> None:
         find([str(hosts), str(hosts.parent / "more")], None)
 
 
-@pytest.mark.parametrize("name", ["none/*", "empty", "broken.tar.gz", "broken.zip", "nowhere://x"])
+@pytest.mark.parametrize("name", ["none/*", "none", "empty", "broken.tar.gz", "broken.zip", "nowhere://x"])
 def test_a_source_without_hosts_is_an_error(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not exist, has no hosts or cannot be opened is an error that names it."""
     monkeypatch.chdir(tmp_path)

@@ -11,6 +11,7 @@ from nginxopt.text.escape import printable
 from nginxopt.text.plural import count
 
 _ROWS = 20
+_DIFFERENCES = 12
 _WIDEST = 72
 
 
@@ -95,7 +96,7 @@ def _drift(files: Sequence[FileDrift]) -> Iterator[str]:
         )
         for variant in file.variants[1:]:
             yield from (f"    {line}\n" for line in variant_lines(variant, usual))
-    yield from _left_out(len(files))
+    yield from (f"{line}\n" for line in _left_out(len(files), _ROWS))
 
 
 def variant_lines(variant: Variant, usual: Variant) -> Iterator[str]:
@@ -111,10 +112,12 @@ def variant_lines(variant: Variant, usual: Variant) -> Iterator[str]:
     else:
         what = ":" if variant.differences else ": only comments or layout differ"
     yield printable(f"{who}{alone}{what}")
-    for difference in variant.differences or ():
+    differences = variant.differences or ()
+    for difference in differences[:_DIFFERENCES]:
         where = f" in {difference.context}" if difference.context else ""
         change = f"{_shown(difference.here)}, usually {_shown(difference.usual)}"
         yield printable(fit(f"  {difference.name}{where}: {change}", 2 * _WIDEST))
+    yield from _left_out(len(differences), _DIFFERENCES)
 
 
 def _shown(args: str | None) -> str:
@@ -137,11 +140,11 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> I
     widths = [max(len(row[number]) for row in cells) for number in range(len(heads))]
     for row in cells:
         yield "  " + "  ".join(_padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n"
-    yield from _left_out(len(rows))
+    yield from (f"{line}\n" for line in _left_out(len(rows), _ROWS))
 
 
-def _left_out(rows: int) -> Iterable[str]:
-    return [f"  ... and {rows - _ROWS:,} more (--format json has all)\n"] if rows > _ROWS else []
+def _left_out(rows: int, most: int) -> Iterable[str]:
+    return [f"  ... and {rows - most:,} more (--format json has all)"] if rows > most else []
 
 
 def _padded(cell: str, width: int) -> str:

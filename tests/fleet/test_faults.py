@@ -1,0 +1,235 @@
+"""Faults: what is left of a run when its processes are killed, and that the next one ends as an undisturbed one.
+
+A rule that these tests bring along tells when it is asked about a host, and then waits, dies, or goes on: so a process
+is killed while it is known what it does.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fleet.fleets import FOUND, rows
+
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
+
+PATIENCE = 240  # seconds; a busy machine is no failure
+
+_RULE = '''"""This host is asked about
+
+## Why it matters
+Tests of faults.
+
+## Bad
+```nginx
+events {}
+```
+"""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from nginxopt.lint import Finding, Severity, rule
+
+HERE = Path(__file__).parent
+
+
+@rule(severity=Severity.INFO, category="config")
+def check(model):
+    """Wait, or die, if the configuration says so."""
+    for directive in model.config.main.block.directives():
+        if directive.name == "env" and directive.args[0] == "DIE":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if directive.name == "env" and directive.args[0] == "HOLD" and not (HERE / "go").exists():
+            with (HERE / "pids").open("wb", buffering=0) as pipe:
+                pipe.write(b"%d\\n" % os.getpid())
+            while not (HERE / "go").exists():
+                time.sleep(0.05)
+        if directive.name == "env":
+            yield Finding(directive.source, directive.span, f"env {directive.args[0]}")
+'''
+
+_SCRIPT = """
+import sys
+from nginxopt.cli import main
+from nginxopt.fleet import running
+running._BATCH = running._HOSTS = running._CONFIGURATIONS = 1
+if __name__ == "__main__":
+    main(["fleet", "lint", "hosts", "--config", "s.toml", "--target-version", "1.22.1", *sys.argv[1:]])
+"""
+
+
+@pytest.fixture(autouse=True)
+def _fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hosts of which the seventh holds its worker until `rules/go` is there; each has one finding."""
+    monkeypatch.chdir(tmp_path)
+    Path("rules").mkdir()
+    Path("rules/gate.py").write_text(_RULE)
+    Path("s.toml").write_text('rules = ["rules"]\nselect = ["gate"]\nfail-on = "error"\n')
+    Path("run.py").write_text(_SCRIPT)
+    os.mkfifo("rules/pids")
+    Path("hosts").mkdir()
+    for number in range(10):
+        Path(f"hosts/web{number}.conf").write_text(f"env {'HOLD' if number == 6 else f'N{number}'};\nevents {{}}\n")
+
+
+def _start(*args: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "run.py", *args]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
+
+
+@contextmanager
+def _held(*args: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """Run the command until a worker is held; yield both, and end what is left."""
+    process = _start(*args)
+    try:
+        reading = os.open("rules/pids", os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            assert select.select([reading], [], [], PATIENCE)[0], "no worker came"
+            data = b""
+            while not data.endswith(b"\n"):
+                select.select([reading], [], [], PATIENCE)
+                data += os.read(reading, 100)
+        finally:
+            os.close(reading)
+        yield process, int(data.split()[0])
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def _end(process: subprocess.Popen[str], status: int) -> str:
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == status, errors
+    assert "Traceback" not in errors
+    return errors
+
+
+def _gone(pid: int) -> None:
+    """Wait until a process that is another's child has ended."""
+    try:
+        waiting = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([waiting], [], [], PATIENCE)[0], f"process {pid} still runs"
+    os.close(waiting)
+
+
+def _result(path: str = "fleet.duckdb") -> list[Any]:
+    return [*rows(FOUND, path), *rows("SELECT * FROM hosts ORDER BY ALL", path)]
+
+
+def _go() -> None:
+    Path("rules/go").touch()
+
+
+def _undisturbed() -> list[Any]:
+    """Return the result of a run in which nothing happens."""
+    _go()
+    _end(_start("--workers", "1", "--output", "undisturbed.duckdb"), 0)
+    found = _result("undisturbed.duckdb")
+    assert len(found) == 20
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_command_that_ends_early_keeps_what_is_done(number: signal.Signals) -> None:
+    """After kill -9, Ctrl-C and SIGTERM no result is there, its workers are gone, and --resume ends it alike."""
+    with _held("--workers", "1") as (process, worker):
+        os.killpg(process.pid, number) if number is signal.SIGINT else process.send_signal(number)
+        said = process.communicate(timeout=PATIENCE)[1]
+        assert process.returncode == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+    _gone(worker)
+    assert ("fleet.duckdb.part has " in said) == (number is not signal.SIGKILL)
+    assert not Path("fleet.duckdb").exists()
+    refused = _end(_start("--workers", "1"), 2)
+    assert "--resume goes on with it" in refused
+    _go()
+    _end(_start("--workers", "1", "--resume"), 0)
+    assert not Path("fleet.duckdb.part").exists()
+    assert _result() == _undisturbed()
+
+
+def test_a_run_is_resumed_with_the_same_options_only() -> None:
+    """Other rules, another target or other hosts are refused, and what is done is kept."""
+    with _held("--workers", "1") as (process, _):
+        process.kill()
+    for args, name in ((["--ignore", "gate"], "ignore"), (["--installed", "/x"], "installed"), (["s.toml"], "sources")):
+        assert f"{name} was " in _end(_start("--workers", "1", "--resume", *args), 2)
+    Path("s.toml").write_text(Path("s.toml").read_text() + "# another text\n")
+    assert "settings was " in _end(_start("--workers", "1", "--resume"), 2)
+
+
+def test_a_worker_that_is_killed_is_replaced() -> None:
+    """Its hosts are asked about again, by the worker that comes next."""
+    with _held("--workers", "1") as (process, worker):
+        _go()
+        os.kill(worker, signal.SIGKILL)
+        _end(process, 0)
+    assert _result() == _undisturbed()
+
+
+def test_a_configuration_that_kills_workers_is_a_row() -> None:
+    """It is named, with the other hosts that have it; hosts that were asked with it are asked again."""
+    _go()
+    for name in ("bad1", "bad2"):
+        Path(f"hosts/{name}.conf").write_text("env DIE;\nevents {}\n")
+    _end(_start("--workers", "2"), 3)
+    errors = rows("SELECT host, message FROM host_errors ORDER BY host")
+    assert errors == [(name, "each worker that was asked about it died (KilledWorker)") for name in ("bad1", "bad2")]
+    assert len(rows(FOUND)) == 10
+
+
+@contextmanager
+def _cluster(workers: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a scheduler and workers as a user does; yield the scheduler and its address."""
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
+    command = [*dask, "--dashboard-address", "127.0.0.1:0", "--host", "tcp://127.0.0.1:0"]
+    started = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)]
+    try:
+        assert started[0].stderr
+        line = next(line for line in started[0].stderr if "Scheduler at:" in line)
+        address = line.split()[-1]
+        worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
+        for _ in range(workers):
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            started.append(subprocess.Popen([*worker, "--host", "127.0.0.1"], **quiet))  # type: ignore[call-overload]
+        yield started[0], address
+    finally:
+        for process in reversed(started):
+            process.terminate()
+        for process in started:
+            process.communicate()
+
+
+def test_three_workers_of_a_cluster_find_what_one_process_finds() -> None:
+    """The same rows, byte for byte, come from three processes that were started by hand."""
+    _go()
+    with _cluster(3) as (_, address):
+        _end(_start("--scheduler", address), 0)
+    assert _result() == _undisturbed()
+
+
+def test_without_its_scheduler_the_command_ends() -> None:
+    """It says so, with the status of a program that died, and what is done is kept for --resume."""
+    with _cluster(1) as (scheduler, address), _held("--scheduler", address) as (process, _):
+        scheduler.kill()
+        said = _end(process, 5)
+        _go()
+    assert "the connection to the scheduler was lost" in said
+    assert "fleet.duckdb.part has " in said
+    _end(_start("--workers", "1", "--resume"), 0)
+    assert _result() == _undisturbed()
