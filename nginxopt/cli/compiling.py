@@ -81,10 +81,7 @@ def _run(call: Call, compile_options: Options) -> int:
 
 def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None) -> list[str]:
     """Read the result again as nginx does; return the notes for the user."""
-    from nginxopt.cli.loading import IN_PLACE
     from nginxopt.config import surroundings
-    from nginxopt.rewrite import rereading
-    from nginxopt.system import nginx
 
     if not emission.changes:
         return []
@@ -92,6 +89,10 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
         because = f" ({around.because})" if isinstance(around, surroundings.Alone) else ""
         unchecked = "not checked, as the nginx.conf is unknown: names, hash table sizes and includes"
         return [f"  {unchecked}{because}"] if call.mode == "write" else []
+    from nginxopt.cli.loading import IN_PLACE
+    from nginxopt.rewrite import rereading
+    from nginxopt.system import nginx
+
     installed = around.installed if isinstance(around, surroundings.Surroundings) else None
     is_tried = call.nginx is not None and call.mode in IN_PLACE and installed is None
     changed = rereading.read(emission, rows=is_tried)

@@ -12,12 +12,9 @@ from dataclasses import dataclass, replace
 from nginxopt import _native
 from nginxopt.config import Config, File
 from nginxopt.rewrite import captures, premises, sections, surroundings, unread
-from nginxopt.rewrite.chains import proof as chains
 from nginxopt.rewrite.chains.planning import CompiledChain
 from nginxopt.rewrite.emission import Emission, FileChange, emit
-from nginxopt.rewrite.locations import proof as locations
 from nginxopt.rewrite.locations.planning import CompiledRun
-from nginxopt.rewrite.maps import proof as maps
 from nginxopt.rewrite.maps.planning import CompiledMap
 from nginxopt.rewrite.planning import Plan, without_groups
 from nginxopt.rewrite.premises import Premise
@@ -110,6 +107,8 @@ def _refutation_of_maps(emission: Emission) -> PartRefutation[CompiledMap] | Non
     plan = emission.plan
     if not plan.maps.compiled:
         return None
+    from nginxopt.rewrite.maps import proof as maps
+
     texts = {change.file: change.after for change in emission.changes}
     refutation = maps.prove(plan.config, plan.maps, texts, _trees(emission))
     if refutation is not None:
@@ -136,12 +135,20 @@ def _trees(emission: Emission) -> bytes:
 
 def _refutation_of_chains(emission: Emission) -> PartRefutation[CompiledChain] | None:
     """Return what does not hold of the chains of `if`s, with nothing else changed."""
+    if not emission.plan.chains.compiled:
+        return None
+    from nginxopt.rewrite.chains import proof as chains
+
     texts = {change.file: change.with_edits(*change.of_chains) for change in emission.changes if change.of_chains}
     return chains.prove(emission.plan.config, emission.plan.chains, texts, _trees(emission))
 
 
 def _refutation_of_locations(emission: Emission) -> PartRefutation[CompiledRun] | None:
     """Return what does not hold of the runs of regex locations, with nothing else changed."""
+    if not emission.plan.locations.compiled:
+        return None
+    from nginxopt.rewrite.locations import proof as locations
+
     changes = emission.changes
     texts = {change.file: change.with_edits(*change.of_locations) for change in changes if change.of_locations}
     return locations.prove(emission.plan.config, emission.plan.locations, texts)

@@ -19,8 +19,9 @@ const MOST_UNEVEN: usize = 8;
 
 /// Which keys of a table are too many for a list or a bucket, by the numbers that stand beside them; the first keys of
 /// each stay.
-pub fn of_one_map(mut keys: Vec<(Element, u32)>) -> Vec<u32> {
-    let mut crowded = of_one_list(&keys);
+pub fn of_one_map(keys: &[(Element, u32)]) -> Vec<u32> {
+    let mut crowded = of_one_list(keys);
+    let mut keys = in_full_places(keys);
     keys.sort_unstable_by_key(|(element, at)| (element.hash, *at));
     for equal in keys.chunk_by(|(element, _), (next, _)| element.hash == next.hash) {
         let mut bytes = 0;
@@ -32,6 +33,18 @@ pub fn of_one_map(mut keys: Vec<(Element, u32)>) -> Vec<u32> {
         }
     }
     crowded
+}
+
+/// The keys in those places of a small table that are so full that they may hold too many keys of one hash: nearly none.
+fn in_full_places(keys: &[(Element, u32)]) -> Vec<(Element, u32)> {
+    const LEAST: usize = MOST_BYTES / MOST_EQUAL;
+    let size = keys.len().next_power_of_two();
+    let mut filled = vec![0; size];
+    let place = |element: &Element| element.hash as usize & (size - 1);
+    for (element, _) in keys {
+        filled[place(element)] += LEAST.max(element.size as usize);
+    }
+    keys.iter().filter(|(element, _)| filled[place(element)] > MOST_BYTES).copied().collect()
 }
 
 fn of_one_list(keys: &[(Element, u32)]) -> Vec<u32> {
@@ -47,5 +60,5 @@ fn of_one_list(keys: &[(Element, u32)]) -> Vec<u32> {
 
 /// Whether the keys of a table are too many for a list or a bucket.
 pub fn overload(keys: &[Vec<u8>]) -> bool {
-    !of_one_map((0..).zip(keys).map(|(at, key)| (Element::new(key), at)).collect()).is_empty()
+    !of_one_map(&(0..).zip(keys).map(|(at, key)| (Element::new(key), at)).collect::<Vec<_>>()).is_empty()
 }

@@ -162,6 +162,11 @@ impl<'a> Lexer<'a> {
         &self.words
     }
 
+    /// The same, handed over.
+    pub(crate) fn take_words(&mut self) -> std::vec::Drain<'_, Word<'a>> {
+        self.words.drain(..)
+    }
+
     /// Moves on to `pos`, in `line`: a place between two statements of the block that is being read.
     pub(crate) fn skip_to(&mut self, pos: usize, line: u32) {
         self.words.clear();

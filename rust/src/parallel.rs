@@ -34,6 +34,11 @@ pub fn collect<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> 
     if parts.len() == 1 { parts.remove(0) } else { parts.into_iter().flatten().collect() }
 }
 
+/// Runs two pieces of work on so many items: at once, if there are enough.
+pub fn both_of<A: Send, B>(count: usize, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
+    if count < LEAST { (first(), second()) } else { both(first, second) }
+}
+
 /// Runs two pieces of work at once.
 pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
@@ -55,5 +60,6 @@ mod tests {
             assert_eq!(all, (0..count).collect::<Vec<_>>());
         }
         assert_eq!(both(|| 1, || "two"), (1, "two"));
+        assert_eq!([both_of(1, || 1, || 2), both_of(LEAST, || 1, || 2)], [(1, 2); 2]);
     }
 }

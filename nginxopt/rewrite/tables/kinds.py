@@ -6,7 +6,6 @@ import os
 import re
 
 from nginxopt.request import columns
-from nginxopt.rewrite.tables import apache, delimited, hosted
 from nginxopt.rewrite.tables.table import Kind, Table
 from nginxopt.text import Source
 
@@ -24,7 +23,7 @@ def kind_of(source: Source) -> Kind | None:
     if name.lower().endswith((".csv", ".tsv")):
         return "csv"
     if name == "_redirects":
-        return hosted.platform_of(source)
+        return _platform_of(source)
     if name == ".htaccess":
         return "apache"
     line = _first_line(source.data)
@@ -36,16 +35,24 @@ def kind_of(source: Source) -> Kind | None:
         return "csv"
     words = line.split()
     is_list = len(words) > 1 and columns.is_address(words[0]) and columns.is_address(words[1])
-    return hosted.platform_of(source) if is_list else None
+    return _platform_of(source) if is_list else None
 
 
 def read(source: Source, kind: Kind) -> Table:
     """Return the table of a file. `InputError` if it is invalid."""
+    from nginxopt.rewrite.tables import apache, delimited, hosted
+
     if kind == "csv":
         return delimited.read(source)
     if kind == "apache":
         return apache.read(source)
     return hosted.read(source, kind)
+
+
+def _platform_of(source: Source) -> Kind:
+    from nginxopt.rewrite.tables import hosted
+
+    return hosted.platform_of(source)
 
 
 def _first_line(data: bytes) -> bytes:

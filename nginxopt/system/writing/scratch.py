@@ -12,7 +12,6 @@ import errno
 import fcntl
 import os
 import re
-import secrets
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,7 +31,7 @@ class Scratch:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._token = secrets.token_hex(8)
+        self._token = os.urandom(8).hex()
         self._names: list[Path] = []
         self._handle = _opened(folder)
         try:

@@ -3,17 +3,20 @@
 use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::hash::Element;
 use crate::rewrite::grouping::{Grouping, StayingItem};
+use crate::rewrite::lines::Text;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{Fate, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{self, Run};
-use crate::rewrite::text::{self, Names};
+use crate::rewrite::text::{self, Names, Piece};
 use crate::rewrite::tier::Tier;
 use crate::rewrite::{emit, kept};
 use crate::syntax::{self, Readings};
@@ -347,8 +350,8 @@ impl CompiledRun {
     }
 }
 
-/// `header`, followed by the maps of runs, each with its names. The text may be hundreds of megabytes and is written
-/// once.
+/// `header`, followed by the maps of runs, each with its names. The text may be hundreds of megabytes: it is written
+/// once, and the runs refer to it from then on.
 #[pyfunction]
 pub fn maps_text<'py>(
     py: Python<'py>,
@@ -356,7 +359,18 @@ pub fn maps_text<'py>(
     runs: Vec<(Py<CompiledRun>, PyNames)>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let maps = runs.iter().flat_map(|(run, names)| text::maps(&run.get().tiers, &names.clone().into()));
-    let pieces: Vec<Cow<[u8]>> = std::iter::once(Cow::Borrowed(header)).chain(maps).collect();
-    let length = pieces.iter().map(|piece| piece.len()).sum();
-    PyBytes::new_with(py, length, |mut text| Ok(pieces.iter().try_for_each(|piece| text.write_all(piece))?))
+    let pieces: Vec<Piece> = std::iter::once(Piece::Text(Cow::Borrowed(header))).chain(maps).collect();
+    let lengths: Vec<usize> = pieces.iter().map(|piece| piece.read(<[u8]>::len)).collect();
+    let text = PyBytes::new_with(py, lengths.iter().sum(), |mut text| {
+        Ok(pieces.iter().try_for_each(|piece| piece.read(|bytes| text.write_all(bytes)))?)
+    })?;
+    let shared: Text = Arc::new(PyBackedBytes::from(text.clone()));
+    let mut start = 0;
+    for (piece, length) in pieces.iter().zip(lengths) {
+        if let Piece::Lines(lines) = piece {
+            lines.move_to(&shared, start..start + length);
+        }
+        start += length;
+    }
+    Ok(text)
 }

@@ -60,6 +60,29 @@ impl EmittedMap {
         out.extend_from_slice(b"}\n");
     }
 
+    /// The same with another start of names; both are of one length, and no pattern or value contains the former
+    /// elsewhere.
+    pub fn with_names(&self, stem: &str, other: &str) -> EmittedMap {
+        let renamed = |text: &[u8]| {
+            let mut renamed = text.to_vec();
+            for at in memchr::memmem::find_iter(text, stem) {
+                renamed[at..at + stem.len()].copy_from_slice(other.as_bytes());
+            }
+            renamed
+        };
+        let key = |key: &Key| match key {
+            Key::Exact(_) => key.clone(),
+            Key::Pattern { pattern, caseless } => Key::Pattern { pattern: renamed(pattern), caseless: *caseless },
+        };
+        EmittedMap {
+            source: renamed(&self.source),
+            name: renamed(&self.name),
+            rows: self.rows.iter().map(|(of, value)| (key(of), renamed(value))).collect(),
+            default: renamed(&self.default),
+            ..*self
+        }
+    }
+
     /// The names of the groups of its patterns.
     pub fn groups(&self) -> impl Iterator<Item = &[u8]> {
         let patterns = self.rows.iter().filter(|(key, _)| key.exact().is_none());

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::enumerate::{self, Enumeration, Letters};
 use crate::prove::gone::LIMIT;
-use crate::prove::maps::Maps;
+use crate::prove::maps::{Maps, Near};
 use crate::syntax::{self, Ast};
 use crate::variables;
 
@@ -46,13 +46,15 @@ pub struct Uri<'u> {
     pub text: &'u [u8],
     /// It stands for all spellings of its letters that are not exact keys.
     pub any_case: bool,
+    /// Where the maps had the URI before this one.
+    pub near: &'u Near,
 }
 
 /// A piece of a target, as it will be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
-    Text(Vec<u8>),
-    Variable(Vec<u8>),
+pub enum Piece<'e> {
+    Text(Cow<'e, [u8]>),
+    Variable(&'e [u8]),
     /// A captured text that nginx escapes in some requests only.
     Escapable(Vec<u8>),
     /// A group of a pattern run on a URI that stands for many.
@@ -70,18 +72,18 @@ pub enum Captures {
 
 /// Everything that a rule does when it fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Effect {
+pub struct Effect<'e> {
     pub end: End,
-    pub path: Vec<Piece>,
-    pub args: Option<Vec<Piece>>,
+    pub path: Vec<Piece<'e>>,
+    pub args: Option<Vec<Piece<'e>>>,
     pub appends_args: bool,
     pub captures: Captures,
 }
 
 /// What emitted statements do with a URI.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Behaviour {
-    Fires(Effect),
+pub enum Behaviour<'e> {
+    Fires(Effect<'e>),
     Falls,
     /// A guard is true of the URI, and nothing fires: in a location, the `if` has swapped the configuration by then.
     Entered,
@@ -203,7 +205,10 @@ impl<'t> Rewrite<'t> {
     }
 
     /// The effect of the rule on a URI that it matches. Without `keep_captures`, nothing reads the captures afterwards.
-    pub fn effect(&self, uri: Uri, maps: Option<&Maps>, keep_captures: bool) -> Option<Effect> {
+    pub fn effect<'e>(&self, uri: Uri, maps: Option<&'e Maps<'e>>, keep_captures: bool) -> Option<Effect<'e>>
+    where
+        't: 'e,
+    {
         let repeats = self.parts().any(|part| matches!(part, TargetPart::Capture(_)));
         if repeats && self.parts().any(TargetPart::may_set_captures) {
             return None;
@@ -214,7 +219,7 @@ impl<'t> Rewrite<'t> {
             (true, false) => Captures::Texts(self.groups_of(uri.text)?),
         };
         let redirects = matches!(self.end, End::Redirect(_));
-        let write = |parts: &[TargetPart], escapes| written(parts, &captures, escapes, maps, uri.text);
+        let write = |parts: &[TargetPart<'t>], escapes| written(parts, &captures, escapes, maps, uri);
         let path = write(&self.path, redirects)?;
         let args = match &self.args {
             Some(args) => Some(write(args, true)?),
@@ -260,17 +265,17 @@ fn variable(text: &[u8]) -> Option<(TargetPart<'_>, usize)> {
 }
 
 /// The pieces of a target; variables of `maps` are looked up.
-fn written(
-    parts: &[TargetPart],
+fn written<'e>(
+    parts: &[TargetPart<'e>],
     captures: &Captures,
     escapes: bool,
-    maps: Option<&Maps>,
-    uri: &[u8],
-) -> Option<Vec<Piece>> {
-    let mut out = Vec::with_capacity(1);
+    maps: Option<&'e Maps<'e>>,
+    uri: Uri,
+) -> Option<Vec<Piece<'e>>> {
+    let mut out = Vec::with_capacity(parts.len());
     for part in parts {
         match part {
-            TargetPart::Text(text) => push_text(&mut out, text),
+            TargetPart::Text(text) => push_text(&mut out, Cow::Borrowed(text)),
             TargetPart::Capture(digit) => match captures {
                 Captures::Of(_) => out.push(Piece::Spelled(*digit)),
                 Captures::Texts(texts) => {
@@ -278,41 +283,41 @@ fn written(
                     if escapes && !text.iter().all(|byte| is_plain(*byte)) {
                         out.push(Piece::Escapable(text.to_vec()));
                     } else {
-                        push_text(&mut out, text);
+                        push_text(&mut out, Cow::Owned(text.to_vec()));
                     }
                 }
             },
             TargetPart::Variable(name) => match maps.and_then(|maps| maps.get(name)) {
-                None => out.push(Piece::Variable(name.to_vec())),
-                Some(map) => push_value(&mut out, map.get(uri))?,
+                None => out.push(Piece::Variable(name)),
+                Some(map) => push_value(&mut out, map.get_near(uri.text, uri.near))?,
             },
         }
     }
     Some(out)
 }
 
-fn push_text(out: &mut Vec<Piece>, text: &[u8]) {
+fn push_text<'e>(out: &mut Vec<Piece<'e>>, text: Cow<'e, [u8]>) {
     match out.last_mut() {
         _ if text.is_empty() => {}
-        Some(Piece::Text(last)) => last.extend_from_slice(text),
-        _ => out.push(Piece::Text(text.to_vec())),
+        Some(Piece::Text(last)) => last.to_mut().extend_from_slice(&text),
+        _ => out.push(Piece::Text(text)),
     }
 }
 
 /// The value of a map: text and variables. Captures are not allowed, as their origin would be unknown.
-fn push_value(out: &mut Vec<Piece>, value: &[u8]) -> Option<()> {
+fn push_value<'e>(out: &mut Vec<Piece<'e>>, value: &'e [u8]) -> Option<()> {
     let mut rest = value;
     while let Some(at) = memchr::memchr(b'$', rest) {
-        push_text(out, &rest[..at]);
+        push_text(out, Cow::Borrowed(&rest[..at]));
         match variable(&rest[at..])? {
             (TargetPart::Variable(name), length) => {
-                out.push(Piece::Variable(name.to_vec()));
+                out.push(Piece::Variable(name));
                 rest = &rest[at + length..];
             }
             _ => return None,
         }
     }
-    push_text(out, rest);
+    push_text(out, Cow::Borrowed(rest));
     Some(())
 }
 

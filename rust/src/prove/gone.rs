@@ -4,7 +4,7 @@ use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::enumerate::{self, Enumeration, Letters};
 use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::work;
-use crate::syntax::{self, Ast};
+use crate::syntax::{self, Ast, Literal};
 
 /// The most strings listed for one rule.
 ///
@@ -25,13 +25,29 @@ pub struct GoneStrings {
 }
 
 impl GoneStrings {
+    /// None yet, with room for those of so many rules.
+    pub fn of_rules(count: usize) -> GoneStrings {
+        GoneStrings { exact: Owners::with_capacity(count), any_case: Owners::default() }
+    }
+
     /// Adds the strings of a pattern, or returns why they cannot be listed.
     pub fn add(&mut self, text: &[u8], place: usize) -> Result<(), &'static str> {
         if let Some(literal) = syntax::literal(text) {
-            literal.strings().for_each(|string| self.exact.add(&string, place as u32));
+            self.add_literal(&literal, place as u32);
             return Ok(());
         }
         self.add_general(text, place)
+    }
+
+    fn add_literal(&mut self, literal: &Literal, place: u32) {
+        let mut add = |string: &[u8]| match literal.dollar {
+            true => self.exact.add_twins(string, place),
+            false => self.exact.add(string, place),
+        };
+        if let Some(optional) = literal.optional {
+            add(&[&*literal.stem, &[optional]].concat());
+        }
+        add(&literal.stem);
     }
 
     /// Lists the strings of a pattern that is not a literal.

@@ -60,14 +60,14 @@ impl<'t> Guards<'t> {
     }
 
     /// Runs the statements. `own` decides whether a pattern is known to match a URI that stands for many.
-    pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Behaviour {
+    pub fn run(&self, uri: Uri, maps: &'t Maps<'t>, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Behaviour<'t> {
         let mut class: &[u8] = b"";
         let mut entered = false;
         for statement in &self.statements {
             let rewrites = match statement {
                 Statement::Guard(keys, then) if is_key(keys, uri) => match then {
                     Then::SetClass(map) => {
-                        class = map.get(uri.text);
+                        class = map.get_near(uri.text, uri.near);
                         entered = true;
                         continue;
                     }
@@ -92,18 +92,26 @@ impl<'t> Guards<'t> {
         if entered { Behaviour::Entered } else { Behaviour::Falls }
     }
 
-    /// The strings that the guards answer, and whether each stands for every spelling.
-    pub fn keys(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, bool)> {
+    /// The strings that the guards answer.
+    pub fn keys(&self) -> impl Iterator<Item = Key<'_>> {
         let maps = self.statements.iter().filter_map(|statement| match statement {
             Statement::Guard(keys, _) => Some(keys),
             Statement::Class(..) => None,
         });
         let rows = maps.flat_map(|map| map.rows().map(|row| (row, map.is_of_lines())));
-        rows.filter(|((key, _), _)| !key.is_empty()).flat_map(|((key, value), lines)| {
-            let twin = lines.then(|| (Cow::Owned([key, b"\n"].concat()), false));
-            std::iter::once((Cow::Borrowed(key), value == b"$uri")).chain(twin)
-        })
+        let key =
+            |((text, value), has_twin): ((&'t [u8], &[u8]), bool)| Key { text, any_case: value == b"$uri", has_twin };
+        rows.filter(|((key, _), _)| !key.is_empty()).map(key)
     }
+}
+
+/// A string that a compiled form answers.
+pub struct Key<'k> {
+    pub text: &'k [u8],
+    /// It stands for every spelling of its letters.
+    pub any_case: bool,
+    /// The same with one newline more is answered, too.
+    pub has_twin: bool,
 }
 
 /// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without
@@ -182,9 +190,9 @@ const FEW: usize = 8;
 
 impl<'t> Rewrites<'t> {
     fn that_may_match(&self, uri: &[u8]) -> impl Iterator<Item = &Rewrite<'t>> {
-        let places =
-            self.index.as_ref().map_or_else(|| (0..self.all.len()).collect(), |index| index.that_may_match(uri));
-        places.into_iter().map(|place| &self.all[place])
+        let found = self.index.as_ref().map(|index| index.that_may_match(uri));
+        let all = found.is_none().then_some(0..self.all.len());
+        found.into_iter().flatten().chain(all.into_iter().flatten()).map(|place| &self.all[place])
     }
 }
 
@@ -203,7 +211,7 @@ fn rewrites<'t>(body: &'t [Node<'t>]) -> Discharged<Rewrites<'t>> {
 
 /// `if ($key = $uri)` for this URI, or the same of the URI without a final newline.
 fn is_key(keys: &UriMap, uri: Uri) -> bool {
-    match keys.get(uri.text) {
+    match keys.get_near(uri.text, uri.near) {
         b"$uri" => true,
         key => !uri.any_case && key == keys.subject(uri.text),
     }

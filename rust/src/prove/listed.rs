@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::prove::effect::{Behaviour, Rewrite, Uri};
+use crate::prove::guards::Key;
 use crate::prove::maps::Maps;
 use crate::prove::node::Node;
 use crate::prove::strings::Owners;
@@ -48,7 +49,7 @@ impl<'t> Listed<'t> {
 
     /// The effect of the first rule that matches. A URI that stands for many spellings is not one of the listed
     /// strings.
-    pub fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool) -> Behaviour {
+    pub fn run(&self, uri: Uri, maps: &'t Maps<'t>, keep_captures: bool) -> Behaviour<'t> {
         let any_case = (!self.any_case.is_empty()).then(|| self.any_case.get(&uri.text.to_ascii_lowercase())).flatten();
         let exact = if uri.any_case { None } else { self.exact.get(uri.text) };
         match any_case.into_iter().chain(exact).min() {
@@ -60,9 +61,9 @@ impl<'t> Listed<'t> {
         }
     }
 
-    /// The strings that the rules match, and whether each stands for every spelling.
-    pub fn keys(&self) -> impl Iterator<Item = (Cow<'_, [u8]>, bool)> {
-        let exact = self.exact.iter().map(|(key, _)| (Cow::Borrowed(key), false));
-        exact.chain(self.any_case.iter().map(|(key, _)| (Cow::Borrowed(key), true)))
+    /// The strings that the rules match.
+    pub fn keys(&self) -> impl Iterator<Item = Key<'_>> {
+        let exact = self.exact.iter().map(|(text, _)| Key { text, any_case: false, has_twin: false });
+        exact.chain(self.any_case.iter().map(|(text, _)| Key { text, any_case: true, has_twin: false }))
     }
 }

@@ -1,13 +1,15 @@
 //! The emitted maps file, read again: it may contain only maps of `$uri` and hash table sizes.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
 
+use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::hash::{self, Element, Sizes};
-use crate::lexer::{Event, Lexer, Word};
+use crate::lexer::{Lexer, RawEvent, Word};
 use crate::prove::tables::TableSizes;
 use crate::prove::{Discharged, Refutation};
 
@@ -18,16 +20,21 @@ pub struct Maps<'t> {
     pub sizes: TableSizes,
 }
 
-/// A key and its value, with the hash of the key in lower case, which a growing table needs again.
 struct MapRow<'t> {
     key: Cow<'t, [u8]>,
     value: Cow<'t, [u8]>,
-    hash: u64,
 }
+
+/// The row of each map that was found last. URIs are asked in about the order of the rows: then the next row is the
+/// one to be found, as no two have equal keys, and needs no hash.
+#[derive(Debug)]
+pub struct Near(Box<[Cell<usize>]>);
 
 /// One `map $uri $name { volatile; ... }`, or one of the variable that holds the URI without a final newline.
 #[derive(Default)]
 pub struct UriMap<'t> {
+    /// Its number among the maps.
+    number: usize,
     /// The name of the variable that it looks up.
     source: Cow<'t, [u8]>,
     /// If it only removes a final newline: the name of the group that does so.
@@ -44,21 +51,26 @@ pub fn read(text: &[u8]) -> Discharged<Maps<'_>> {
     let mut by_name: HashMap<Cow<[u8]>, UriMap> = HashMap::new();
     let mut sizes = TableSizes::default();
     let mut open: Option<(Cow<[u8]>, UriMap)> = None;
-    for event in Lexer::new(text) {
-        match event.map_err(|error| Refutation::new(format!("the maps do not parse: {error}")))? {
-            Event::Comment { .. } => {}
-            Event::Open { words, .. } if open.is_none() => open = Some(header(words)?),
-            Event::Open { .. } => return Err(Refutation::new("a map contains a block")),
-            Event::Statement { words, .. } => match &mut open {
-                Some((name, map)) => map.add(name, words)?,
+    let mut lexer = Lexer::new(text);
+    while let Some(step) = lexer.step() {
+        match step.map_err(|error| Refutation::new(format!("the maps do not parse: {error}")))? {
+            RawEvent::Comment { .. } => {}
+            RawEvent::Open { .. } if open.is_none() => open = Some(header(by_name.len(), lexer.take_words())?),
+            RawEvent::Open { .. } => return Err(Refutation::new("a map contains a block")),
+            RawEvent::Statement { .. } => match &mut open {
+                Some((name, map)) => map.add(name, lexer.take_words())?,
                 None if !by_name.is_empty() => return Err(Refutation::new("a statement follows a map")),
-                None => match words.as_slice() {
+                None => match lexer.words() {
                     [name, value] => sizes.add(&name.value, &value.value)?,
                     _ => return Err(Refutation::new("the maps file contains more than maps and hash table sizes")),
                 },
             },
-            Event::Close { .. } => {
-                let Some((name, map)) = open.take() else { continue };
+            RawEvent::Close { .. } => {
+                let Some((name, mut map)) = open.take() else { continue };
+                if !map.index() {
+                    let what = "a duplicate key, which nginx rejects";
+                    return Err(Refutation::new(format!("${}: {what}", name.escape_ascii())));
+                }
                 if map.strips.is_some() && !map.fallback().is_empty() {
                     return Err(Refutation::new(format!("${}: a default next to a regex", name.escape_ascii())));
                 }
@@ -76,13 +88,13 @@ pub fn read(text: &[u8]) -> Discharged<Maps<'_>> {
 }
 
 /// `map $source $name {`: the name, and the map without its rows.
-fn header<'t>(words: Vec<Word<'t>>) -> Discharged<(Cow<'t, [u8]>, UriMap<'t>)> {
-    let words: Vec<Cow<[u8]>> = words.into_iter().map(|word| word.value).collect();
+fn header<'t>(number: usize, words: impl Iterator<Item = Word<'t>>) -> Discharged<(Cow<'t, [u8]>, UriMap<'t>)> {
+    let words: Vec<Cow<[u8]>> = words.map(|word| word.value).collect();
     match words.as_slice() {
         [map, Cow::Borrowed([b'$', source @ ..]), Cow::Borrowed([b'$', name @ ..])]
             if &**map == b"map" && !source.is_empty() && !name.is_empty() =>
         {
-            Ok((Cow::Borrowed(name), UriMap { source: Cow::Borrowed(source), ..UriMap::default() }))
+            Ok((Cow::Borrowed(name), UriMap { number, source: Cow::Borrowed(source), ..UriMap::default() }))
         }
         _ => Err(Refutation::new("a block of the maps file is not a map of $uri")),
     }
@@ -99,9 +111,9 @@ fn stripping_group<'k>(key: &'k [u8], value: &[u8]) -> Option<&'k [u8]> {
 
 impl<'t> UriMap<'t> {
     /// One statement of the block, as `ngx_http_map` reads it.
-    fn add(&mut self, name: &[u8], words: Vec<Word<'t>>) -> Discharged<()> {
+    fn add(&mut self, name: &[u8], words: impl Iterator<Item = Word<'t>>) -> Discharged<()> {
         let refute = |what: &str| Err(Refutation::new(format!("${}: {what}", name.escape_ascii())));
-        let mut words = words.into_iter().map(|word| word.value);
+        let mut words = words.map(|word| word.value);
         let (Some(key), value, None) = (words.next(), words.next(), words.next()) else {
             return refute("a row with more than two words");
         };
@@ -126,30 +138,40 @@ impl<'t> UriMap<'t> {
                     Cow::Owned(key) if key.starts_with(b"\\") => Cow::Owned(key[1..].to_vec()),
                     key => key,
                 };
-                if !self.insert(key, value) {
-                    return refute("a duplicate key, which nginx rejects");
-                }
+                self.rows.push(MapRow { key, value });
             }
         }
         Ok(())
     }
 
-    /// Adds a row, unless there is one with the same key, ignoring case.
-    fn insert(&mut self, key: Cow<'t, [u8]>, value: Cow<'t, [u8]>) -> bool {
-        let hash = hash_lowered(&self.hasher, &key);
-        if self.find(&key, hash).is_some() {
-            return false;
+    /// Makes the table of the rows, unless two have the same key, ignoring case.
+    fn index(&mut self) -> bool {
+        let (rows, hasher) = (&self.rows, &self.hasher);
+        let key = |at: u32| &*rows[at as usize].key;
+        let mut table = HashTable::with_capacity(rows.len());
+        for at in 0..rows.len() as u32 {
+            let hash = hash_lowered(hasher, key(at));
+            let entry = table.entry(
+                hash,
+                |other| key(*other).eq_ignore_ascii_case(key(at)),
+                |other| hash_lowered(hasher, key(*other)),
+            );
+            match entry {
+                Entry::Occupied(_) => return false,
+                Entry::Vacant(place) => place.insert(at),
+            };
         }
-        let at = self.rows.len() as u32;
-        self.rows.push(MapRow { key, value, hash });
-        let rows = &self.rows;
-        self.table.insert_unique(hash, at, |at| rows[*at as usize].hash);
+        self.table = table;
         true
     }
 
-    fn find(&self, uri: &[u8], hash: u64) -> Option<&MapRow<'t>> {
-        let row = |at: &u32| &self.rows[*at as usize];
-        self.table.find(hash, |at| row(at).hash == hash && row(at).key.eq_ignore_ascii_case(uri)).map(row)
+    fn find(&self, subject: &[u8]) -> Option<usize> {
+        let hash = hash_lowered(&self.hasher, subject);
+        self.table.find(hash, |at| self.is_at(*at as usize, subject)).map(|at| *at as usize)
+    }
+
+    fn is_at(&self, at: usize, subject: &[u8]) -> bool {
+        self.rows.get(at).is_some_and(|row| row.key.eq_ignore_ascii_case(subject))
     }
 
     /// The name of the variable that it looks up: `uri`, or one that [`super::guards`] knows to hold the URI without a
@@ -174,8 +196,16 @@ impl<'t> UriMap<'t> {
 
     /// The value of the map for a URI; nginx ignores the case of letters.
     pub fn get(&self, uri: &[u8]) -> &[u8] {
-        let uri = self.subject(uri);
-        self.find(uri, hash_lowered(&self.hasher, uri)).map_or(self.fallback(), |row| &row.value)
+        self.find(self.subject(uri)).map_or(self.fallback(), |at| &self.rows[at].value)
+    }
+
+    /// The same, where URIs are asked in about the order of the rows.
+    pub fn get_near(&self, uri: &[u8], near: &Near) -> &[u8] {
+        let (subject, last) = (self.subject(uri), &near.0[self.number]);
+        let next = (last.get()..last.get() + 2).find(|at| self.is_at(*at, subject));
+        let Some(at) = next.or_else(|| self.find(subject)) else { return self.fallback() };
+        last.set(at);
+        &self.rows[at].value
     }
 
     /// The value of the map where it has no row: the default, or the empty string.
@@ -201,6 +231,11 @@ impl<'t> UriMap<'t> {
 }
 
 impl<'t> Maps<'t> {
+    /// The first row of each map, to ask from there.
+    pub fn near(&self) -> Near {
+        Near(vec![Cell::new(0); self.by_name.len()].into())
+    }
+
     pub fn get(&self, name: &[u8]) -> Option<&UriMap<'t>> {
         self.by_name.get(name)
     }

@@ -151,7 +151,7 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
         Ok((others, before, after))
     };
     // The maps are about as long as all files together, so both halves take about the same time.
-    let (maps, files) = parallel::both(|| maps::read(maps), read_files);
+    let (files, maps) = parallel::both(read_files, || maps::read(maps));
     let (maps, (unchanged, before, after)) = (maps?, files?);
     let trees = Trees::read(trees)?;
     let used = Used::of(unchanged.iter().chain(&before).map(Vec::as_slice));

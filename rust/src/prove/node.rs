@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::lexer::{Event, Lexer, Word};
+use crate::lexer::{Lexer, RawEvent, Word};
 use crate::prove::effect::End;
 use crate::prove::{Discharged, Refutation};
 
@@ -17,8 +17,8 @@ pub struct Node<'t> {
 }
 
 impl<'t> Node<'t> {
-    fn new(words: Vec<Word<'t>>) -> Node<'t> {
-        Node { words: words.into_iter().map(|word| word.value).collect(), block: None }
+    fn new(words: impl Iterator<Item = Word<'t>>) -> Node<'t> {
+        Node { words: words.map(|word| word.value).collect(), block: None }
     }
 
     pub fn words(&self) -> Vec<&[u8]> {
@@ -59,12 +59,13 @@ impl<'t> Node<'t> {
 pub fn parse<'t>(text: &'t [u8], what: &str) -> Discharged<Vec<Node<'t>>> {
     let mut open: Vec<(Node, Vec<Node>)> = Vec::new();
     let mut current = Vec::new();
-    for event in Lexer::new(text) {
-        match event.map_err(|error| Refutation::new(format!("{what} does not parse: {error}")))? {
-            Event::Comment { .. } => {}
-            Event::Statement { words, .. } => current.push(Node::new(words)),
-            Event::Open { words, .. } => open.push((Node::new(words), std::mem::take(&mut current))),
-            Event::Close { .. } => {
+    let mut lexer = Lexer::new(text);
+    while let Some(step) = lexer.step() {
+        match step.map_err(|error| Refutation::new(format!("{what} does not parse: {error}")))? {
+            RawEvent::Comment { .. } => {}
+            RawEvent::Statement { .. } => current.push(Node::new(lexer.take_words())),
+            RawEvent::Open { .. } => open.push((Node::new(lexer.take_words()), std::mem::take(&mut current))),
+            RawEvent::Close { .. } => {
                 let Some((mut node, outer)) = open.pop() else { continue };
                 node.block = Some(std::mem::replace(&mut current, outer));
                 current.push(node);

@@ -79,6 +79,9 @@ impl<'t> Residual<'t> {
     /// Whether a rule whose place is one of `places` matches `subject`.
     pub fn takes(&self, subject: &[u8], places: Range<usize>) -> Matches {
         let mut all = Matches::No;
+        if self.rules.is_empty() {
+            return all;
+        }
         // In order: an early match saves a long run of the next pattern.
         for at in self.candidates(subject, places) {
             match self.rules[at as usize].takes(subject) {

@@ -7,9 +7,9 @@ use crate::parallel;
 use crate::phase::Phase;
 use crate::prove::effect::{Behaviour, Matches, Rewrite, Uri};
 use crate::prove::gone::GoneStrings;
-use crate::prove::guards::Guards;
+use crate::prove::guards::{Guards, Key};
 use crate::prove::listed::Listed;
-use crate::prove::maps::Maps;
+use crate::prove::maps::{Maps, Near};
 use crate::prove::node::Node;
 use crate::prove::residual::Residual;
 use crate::prove::strings::NOBODY;
@@ -41,18 +41,18 @@ enum Form<'t> {
 }
 
 impl<'t> Form<'t> {
-    fn run(&self, uri: Uri, maps: &Maps, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Behaviour {
+    fn run(&self, uri: Uri, maps: &'t Maps<'t>, keep_captures: bool, own: &dyn Fn(&[u8]) -> bool) -> Behaviour<'t> {
         match self {
             Form::Guards(guards) => guards.run(uri, maps, keep_captures, own),
             Form::Listed(listed) => listed.run(uri, maps, keep_captures),
         }
     }
 
-    /// The strings that it answers, and whether each stands for every spelling.
-    fn keys(&self) -> Vec<(Cow<'_, [u8]>, bool)> {
+    /// Calls `with` for each string that it answers.
+    fn keys(&self, with: impl FnMut(Key)) {
         match self {
-            Form::Guards(guards) => guards.keys().collect(),
-            Form::Listed(listed) => listed.keys().collect(),
+            Form::Guards(guards) => guards.keys().for_each(with),
+            Form::Listed(listed) => listed.keys().for_each(with),
         }
     }
 
@@ -184,19 +184,22 @@ struct Comparison<'t, 'r> {
 impl<'t> Comparison<'t, '_> {
     /// Lists the strings of all removed rules and of the maps.
     fn strings(&mut self, kept: &[usize]) -> Discharged<GoneStrings> {
-        let mut strings = GoneStrings::default();
+        let mut strings = GoneStrings::of_rules(self.rules.len() - kept.len());
         let mut kept = kept.iter().peekable();
         for place in 0..self.rules.len() {
             if kept.next_if_eq(&&place).is_none() {
                 self.list(place, &mut strings)?;
             }
         }
-        for (key, any_case) in self.form.keys() {
-            strings.exact.add(&key, NOBODY);
-            if any_case {
-                strings.any_case.add(&key.to_ascii_lowercase(), NOBODY);
+        self.form.keys(|key| {
+            match key.has_twin {
+                true => strings.exact.add_twins(key.text, NOBODY),
+                false => strings.exact.add(key.text, NOBODY),
             }
-        }
+            if key.any_case {
+                strings.any_case.add(&key.text.to_ascii_lowercase(), NOBODY);
+            }
+        });
         Ok(strings)
     }
 
@@ -215,20 +218,22 @@ impl<'t> Comparison<'t, '_> {
 
     /// Checks P(s) = P'(s) for each listed string. The first that differs, in order, is the counterexample.
     fn check_exact(&self, strings: &GoneStrings) -> Discharged<()> {
-        let check = |(string, owner): (&[u8], u32)| {
+        let check = |(string, owner): (&[u8], u32), near: &Near| {
             // `NOBODY` is the last of all places.
             let owner = owner.min(strings.any_case_owner(string));
             let fires = if owner == NOBODY { None } else { self.fires(string, owner as usize)? };
-            let uri = Uri { text: string, any_case: false };
+            let uri = Uri { text: string, any_case: false, near };
             // If the form does something else, it may still be that no such URI reaches it.
             self.compare(uri, fires).or_else(|refutation| match self.residual.takes(string, 0..self.leading) {
                 Matches::Yes => Ok(()),
                 _ => Err(refutation),
             })
         };
-        parallel::ranges(strings.exact.len(), |places| strings.exact.part(places).try_for_each(check))
-            .into_iter()
-            .collect()
+        let check_part = |places| {
+            let near = self.maps.near();
+            strings.exact.part(places).try_for_each(|owned| check(owned, &near))
+        };
+        parallel::ranges(strings.exact.places(), check_part).into_iter().collect()
     }
 
     /// The rule that fires on a URI whose first removed rule is `owner`: that one, or `None` if a kept rule after the
@@ -247,6 +252,7 @@ impl<'t> Comparison<'t, '_> {
     /// The same for spellings that are not listed: one URI stands for each group of them.
     fn check_any_case(&self, strings: &GoneStrings) -> Discharged<usize> {
         let mut checked = 0;
+        let near = &self.maps.near();
         for (string, owner) in strings.any_case.iter() {
             if strings.lists_all_spellings(string) {
                 continue;
@@ -255,7 +261,7 @@ impl<'t> Comparison<'t, '_> {
             if owner != NOBODY && self.residual.may_take_some_case(string, self.leading..owner as usize) {
                 return Err(Refutation::on("an earlier kept rule may match the URI in another letter case", string));
             }
-            self.compare(Uri { text: string, any_case: true }, (owner != NOBODY).then_some(owner as usize))?;
+            self.compare(Uri { text: string, any_case: true, near }, (owner != NOBODY).then_some(owner as usize))?;
         }
         Ok(checked)
     }
@@ -291,7 +297,7 @@ impl<'t> Comparison<'t, '_> {
         self.gone.get(&rule).map_or(self.rules[rule].word(1), Vec::as_slice)
     }
 
-    fn effect(&self, rule: usize, uri: Uri) -> Option<Behaviour> {
+    fn effect(&self, rule: usize, uri: Uri) -> Option<Behaviour<'_>> {
         let node = self.rules[rule];
         let rewrite = Rewrite::read(Cow::Borrowed(self.pattern(rule)), node.word(2), node.flag())?;
         rewrite.effect(uri, None, self.captures_matter).map(Behaviour::Fires)

@@ -8,6 +8,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 use crate::collisions;
 use crate::first_match::{Doubt, First, FirstMatch};
 use crate::hash::Element;
+use crate::parallel;
 use crate::rewrite::candidate::{Candidate, MOST_SPELLINGS, Movable};
 use crate::rewrite::plan::{BadPattern, Fate, KeyEntry, MAX_TIERS, NONE, Plan};
 use crate::rewrite::reason::Reason;
@@ -30,6 +31,15 @@ pub struct Assignment {
     stayed: HashMap<Vec<u8>, Vec<Stayed>>,
 }
 
+/// What is known of a string before a rule takes it.
+struct Found {
+    /// The earlier rule that matches it.
+    owner: Option<usize>,
+    hash: u64,
+    /// Of the entries whose keys equal it apart from case: how many there are, and the last.
+    spelled: (u32, u32),
+}
+
 /// A rule that stays although its strings are known.
 struct Stayed {
     rule: usize,
@@ -44,10 +54,11 @@ impl Assignment {
         let patterns: Vec<&[u8]> = kept.iter().map(|rule| &*run.rules[*rule].pattern).collect();
         let first =
             FirstMatch::new(&patterns).map_err(|limit| BadPattern { rule: kept[0], message: limit.to_string() })?;
+        let count = candidates.iter().flatten().map(|movable| movable.strings.count()).sum();
         let mut assignment = Assignment {
-            entries: Vec::new(),
+            entries: Vec::with_capacity(count),
             keys: Vec::new(),
-            table: HashTable::new(),
+            table: HashTable::with_capacity(count),
             hasher: DefaultHashBuilder::default(),
             owns: vec![false; candidates.len()],
             taken: HashMap::new(),
@@ -55,23 +66,27 @@ impl Assignment {
             stayed: HashMap::new(),
         };
         let mut kept_before = 0;
+        let mut found = Vec::new();
         for (rule, candidate) in candidates.iter().enumerate() {
             let before = KeptBefore { rules: &kept[..kept_before], first: &first };
             match candidate {
-                Ok(movable) => assignment.add(rule, movable, &before),
+                Ok(movable) => assignment.add(rule, movable, &before, &mut found),
                 Err(_) => kept_before += 1,
             }
         }
         Ok(assignment)
     }
 
-    /// Gives a rule the strings that no earlier rule matches; keeps the rule if that is unknown for one of them.
-    fn add(&mut self, rule: usize, movable: &Movable, before: &KeptBefore) {
-        let mut owners = Vec::new();
+    /// Gives a rule the strings that no earlier rule matches; keeps the rule if that is unknown for one of them. `all`
+    /// is room for what is found.
+    fn add(&mut self, rule: usize, movable: &Movable, before: &KeptBefore, all: &mut Vec<Found>) {
+        let read = movable.strings.read();
+        let strings = read.as_ref().unwrap_or(&movable.strings);
         let mut why = None;
-        movable.strings.all(|string| {
-            match self.owner(string, movable.any_case, before) {
-                Ok(owner) => owners.push(owner),
+        all.clear();
+        strings.all(|string| {
+            match self.find(string, movable.any_case, before) {
+                Ok(found) => all.push(found),
                 Err(reason) => why = Some(reason),
             }
             why.is_none()
@@ -80,10 +95,14 @@ impl Assignment {
             self.stay(rule, movable, reason);
             return;
         }
-        let mut owners = owners.into_iter();
-        movable.strings.all(|string| {
-            match owners.next().flatten() {
-                None => self.assign(rule, string, movable.any_case),
+        let mut all = all.iter();
+        strings.all(|string| {
+            let Some(found) = all.next() else { return false };
+            match found.owner {
+                None => {
+                    let spelled = if strings.is_literal() { found.spelled } else { self.spelled(string, found.hash) };
+                    self.assign(rule, string, movable.any_case, found.hash, spelled);
+                }
                 Some(owner) => {
                     self.taken.entry(rule).or_insert_with(|| (owner, string.to_vec()));
                 }
@@ -92,20 +111,22 @@ impl Assignment {
         });
     }
 
-    /// The earlier rule that matches `string`, if there is one.
-    fn owner(&self, string: &[u8], any_case: bool, before: &KeptBefore) -> Result<Option<usize>, Reason> {
+    /// Looks for the earlier rule that matches `string`.
+    fn find(&self, string: &[u8], any_case: bool, before: &KeptBefore) -> Result<Found, Reason> {
+        let hash = self.hasher.hash_one(Lowered(string));
+        let spelled = self.spelled(string, hash);
         if let Some(taker) = before.taker(string, any_case, self.stayed(string, any_case))? {
-            return Ok(Some(taker));
+            return Ok(Found { owner: Some(taker), hash, spelled });
         }
-        let mut tiers = 0;
-        for entry in self.spellings(string) {
+        let spellings = (spelled.0 > 0).then(|| self.spellings(string, hash));
+        for entry in spellings.into_iter().flatten() {
             let known = &self.entries[entry as usize];
             if known.any_case || (!any_case && self.bytes(entry) == string) {
-                return Ok(Some(known.rule as usize));
+                return Ok(Found { owner: Some(known.rule as usize), hash, spelled });
             }
-            tiers += 1;
         }
-        if tiers + MOST_SPELLINGS > MAX_TIERS { Err(Reason::CaseTiers) } else { Ok(None) }
+        let is_crowded = spelled.0 as usize + MOST_SPELLINGS > MAX_TIERS;
+        if is_crowded { Err(Reason::CaseTiers) } else { Ok(Found { owner: None, hash, spelled }) }
     }
 
     /// The first rule that stays although its strings are known, and that matches `string`; with `any_case`, some
@@ -128,16 +149,19 @@ impl Assignment {
     }
 
     /// The entries whose keys equal `string` apart from case.
-    fn spellings(&self, string: &[u8]) -> impl Iterator<Item = u32> + '_ {
-        let hash = self.hasher.hash_one(Lowered(string));
+    fn spellings(&self, string: &[u8], hash: u64) -> impl Iterator<Item = u32> + '_ {
         let head = self.table.find(hash, |entry| self.bytes(*entry).eq_ignore_ascii_case(string)).copied();
         let next = |entry: &u32| Some(self.entries[*entry as usize].next).filter(|next| *next != NONE);
         std::iter::successors(head, next)
     }
 
+    /// How many they are, and the last of them.
+    fn spelled(&self, string: &[u8], hash: u64) -> (u32, u32) {
+        self.spellings(string, hash).fold((0, NONE), |(count, _), entry| (count + 1, entry))
+    }
+
     /// Makes `rule` the owner of `string`.
-    fn assign(&mut self, rule: usize, string: &[u8], any_case: bool) {
-        let (tier, last) = self.spellings(string).fold((0, NONE), |(tier, _), entry| (tier + 1, entry));
+    fn assign(&mut self, rule: usize, string: &[u8], any_case: bool, hash: u64, (tier, last): (u32, u32)) {
         let index = self.entries.len() as u32;
         let start = self.keys.len() as u32;
         self.keys.extend_from_slice(string);
@@ -152,7 +176,6 @@ impl Assignment {
         self.owns[rule] = true;
         if last == NONE {
             let (entries, keys, hasher) = (&self.entries, &self.keys, &self.hasher);
-            let hash = hasher.hash_one(Lowered(string));
             self.table.insert_unique(hash, index, |entry| hasher.hash_one(Lowered(bytes(entries, keys, *entry))));
         } else {
             self.entries[last as usize].next = index;
@@ -162,10 +185,15 @@ impl Assignment {
     /// The rules with keys that overload nginx's hash tables, in order.
     pub fn crowded(&self) -> Vec<usize> {
         let mut tiers: HashMap<u8, Vec<(Element, u32)>> = HashMap::new();
-        for (at, entry) in (0..).zip(&self.entries) {
-            tiers.entry(entry.tier).or_default().push((Element::new(self.bytes(at)), at));
+        let elements = parallel::collect(self.entries.len(), |at| (Element::new(self.bytes(at as u32)), at as u32));
+        if self.entries.iter().all(|entry| entry.tier == 0) {
+            tiers.insert(0, elements);
+        } else {
+            for (entry, element) in self.entries.iter().zip(elements) {
+                tiers.entry(entry.tier).or_default().push(element);
+            }
         }
-        let crowded = tiers.into_values().flat_map(collisions::of_one_map);
+        let crowded = tiers.values().flat_map(|elements| collisions::of_one_map(elements));
         let mut rules: Vec<usize> = crowded.map(|at| self.entries[at as usize].rule as usize).collect();
         rules.sort_unstable();
         rules.dedup();

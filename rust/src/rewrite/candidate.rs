@@ -56,14 +56,44 @@ pub type Candidate<'a> = Result<Movable<'a>, Reason>;
 /// The strings that a rule matches. Literals, which are most rules, are expanded only when needed.
 pub enum Strings<'a> {
     Literal(Literal<'a>),
+    /// A pattern that is a literal, to be read when needed: a million literals take much memory.
+    Unread {
+        pattern: &'a [u8],
+        count: u8,
+    },
     Listed(Vec<Vec<u8>>),
 }
 
-impl Strings<'_> {
+impl<'a> Strings<'a> {
+    /// The strings of a literal that is not read yet.
+    pub fn read(&self) -> Option<Strings<'a>> {
+        match self {
+            Strings::Unread { pattern, .. } => syntax::literal(pattern).map(Strings::Literal),
+            _ => None,
+        }
+    }
+
+    /// Whether no two of them differ only in case, as they are of a literal.
+    pub fn is_literal(&self) -> bool {
+        !matches!(self, Strings::Listed(_))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Strings::Listed(strings) => strings.len(),
+            Strings::Unread { count, .. } => usize::from(*count),
+            Strings::Literal(literal) => {
+                (1 + usize::from(literal.optional.is_some())) * (1 + usize::from(literal.dollar))
+            }
+        }
+    }
+
     /// Calls `with` for each string, shorter ones first, until it returns false.
     pub fn all(&self, mut with: impl FnMut(&[u8]) -> bool) -> bool {
         match self {
             Strings::Listed(strings) => strings.iter().all(|string| with(string)),
+            Strings::Unread { .. } => self.read().is_none_or(|strings| strings.all(with)),
             Strings::Literal(literal) => {
                 let mut string = Vec::with_capacity(literal.stem.len() + 2);
                 let ends: &[&[u8]] = if literal.dollar { &[b"", b"\n"] } else { &[b""] };
@@ -129,7 +159,7 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
     // The strings may borrow from the pattern as written, but not from a reading of it, which ends here.
     let strings = match strings {
         Strings::Literal(_) if read_as.is_none() => {
-            Strings::Literal(syntax::literal(&rule.pattern).expect("the pattern was a literal above"))
+            Strings::Unread { pattern: &rule.pattern, count: strings.count() as u8 }
         }
         strings => Strings::Listed(strings.written()),
     };
@@ -170,9 +200,8 @@ struct Listing<'a> {
 /// Lists what `text` matches, `written` being the pattern before any declared reading of it.
 fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<Listing<'a>, Reason>, String> {
     if let Some(literal) = syntax::literal(text) {
-        let count = (1 + usize::from(literal.optional.is_some())) * (1 + usize::from(literal.dollar));
         let listed = Listing { strings: Strings::Literal(literal), any_case: false, captures: false };
-        return Ok(if count > bound { Err(Reason::TooMany) } else { Ok(listed) });
+        return Ok(if listed.strings.count() > bound { Err(Reason::TooMany) } else { Ok(listed) });
     }
     let pattern = match syntax::parse(text) {
         Ok(pattern) => pattern,

@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::hash::Element;
+use crate::parallel;
 use crate::phase::Phase;
 use crate::quote::{quote, quote_key, quoted_length};
+use crate::rewrite::lines::Lines;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{KeyEntry, Plan};
 use crate::rewrite::runs::Run;
@@ -97,10 +99,15 @@ impl<'a> TierWriter<'a> {
     ) -> TierWriter<'a> {
         let mut writer = TierWriter { run, plan, strips_newline, rows: Vec::new(), gathered: Vec::new(), width: 0 };
         let mut block_of = HashMap::new();
+        let mut last = None;
         for entry in entries {
             let text = writer.text(entry);
             let class = writer.class(entry, &text);
-            let block = *block_of.entry(class).or_insert(writer.gathered.len());
+            let block = match last {
+                Some((same, block)) if same == class => block,
+                _ => *block_of.entry(class).or_insert(writer.gathered.len()),
+            };
+            last = Some((class, block));
             writer.gather(block, class, entry, text);
             writer.rows.push((entry, block as u16));
         }
@@ -188,25 +195,26 @@ impl<'a> TierWriter<'a> {
         let blocks: Vec<Block> = self.gathered.iter().map(Gathered::block).collect();
         let most = self.gathered.iter().map(|block| block.keys).max();
         let default = self.gathered.iter().position(|block| Some(block.keys) == most).unwrap_or(0);
-        Tier {
-            strips_newline: self.strips_newline,
-            key: Some(with_empty(self.map(|entry, _, line| {
+        let keys = || {
+            self.map(true, |entry, _, line| {
                 if entry.any_case {
                     line.extend_from_slice(b"$uri")
                 } else {
                     quote(self.plan.key(entry), line)
                 }
                 true
-            }))),
-            class: self.optional(|_, block, line| {
-                line.extend_from_slice((block + 1).to_string().as_bytes());
-                block != default
-            }),
-            default,
-            to: self.to(&blocks),
-            args: self.args(&blocks),
-            blocks,
-        }
+            })
+        };
+        let (key, [class, to, args]) =
+            parallel::both_of(self.rows.len(), keys, || [self.classes(default), self.to(&blocks), self.args(&blocks)]);
+        Tier { strips_newline: self.strips_newline, key: Some(key), class, default, to, args, blocks }
+    }
+
+    fn classes(&self, default: usize) -> Option<TierMap> {
+        self.optional(|_, block, line| {
+            line.extend_from_slice((block + 1).to_string().as_bytes());
+            block != default
+        })
     }
 
     /// Writes a tier of one block whose guard is its patterns. Its target is always in a map: this distinguishes the
@@ -266,14 +274,14 @@ impl<'a> TierWriter<'a> {
     }
 
     fn optional(&self, value: impl Fn(&KeyEntry, usize, &mut Vec<u8>) -> bool) -> Option<TierMap> {
-        Some(self.map(value)).filter(|map| !map.elements.is_empty())
+        Some(self.map(false, value)).filter(|map| !map.elements.is_empty())
     }
 
-    /// The lines of a map: `value` writes the value of a key and returns whether it has a line. Keys are in the order
+    /// The lines of a map: `value` writes the value of a key and returns whether it has a line. With `has_empty`, the
+    /// empty key has one, too. Keys are in the order
     /// of their rules, those that end in a newline after all others.
-    fn map(&self, value: impl Fn(&KeyEntry, usize, &mut Vec<u8>) -> bool) -> TierMap {
-        let mut map = TierMap::default();
-        let mut text = Vec::new();
+    fn map(&self, has_empty: bool, value: impl Fn(&KeyEntry, usize, &mut Vec<u8>) -> bool) -> TierMap {
+        let (mut lines, mut elements, mut text) = (Vec::new(), Vec::new(), Vec::new());
         for twins in [false, true] {
             let mut first = twins;
             for (entry, block) in &self.rows {
@@ -283,30 +291,28 @@ impl<'a> TierWriter<'a> {
                     continue;
                 }
                 if std::mem::take(&mut first) {
-                    map.lines.extend_from_slice(TWINS);
+                    lines.extend_from_slice(TWINS);
                 }
-                let start = map.lines.len();
-                map.lines.extend_from_slice(b"    ");
-                quote_key(key, &mut map.lines);
-                let written = map.lines.len() - start - 4;
-                map.lines.extend(std::iter::repeat_n(b' ', self.width.saturating_sub(written) + 1));
-                map.lines.extend_from_slice(&text);
-                map.lines.extend_from_slice(b";\n");
-                map.elements.push(Element::new(key));
+                let start = lines.len();
+                lines.extend_from_slice(b"    ");
+                quote_key(key, &mut lines);
+                let written = lines.len() - start - 4;
+                lines.resize(lines.len() + self.width.saturating_sub(written) + 1, b' ');
+                lines.extend_from_slice(&text);
+                lines.extend_from_slice(b";\n");
+                elements.push(Element::new(key));
             }
         }
-        map
+        if has_empty {
+            lines.extend_from_slice(EMPTY);
+            elements.push(Element::new(b""));
+        }
+        TierMap { lines: Lines::new(lines), elements }
     }
 }
 
 /// An empty key for the guard. An internal redirect may lead to an empty URI (`try_files` with an empty variable), and
 /// a URI without a key gives the empty string: the two would be equal.
-fn with_empty(mut keys: TierMap) -> TierMap {
-    keys.lines.extend_from_slice(EMPTY);
-    keys.elements.push(Element::new(b""));
-    keys
-}
-
 const EMPTY: &[u8] = b"\n    # The empty URI, to which `try_files` may lead, is none of them.\n    \"\" \"-\";\n";
 const TWINS: &[u8] = b"\n    # The same before a final newline: `$` in a pattern matches there, too.\n";
 

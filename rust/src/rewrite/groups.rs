@@ -6,16 +6,20 @@
 
 use std::borrow::Cow;
 use std::io::Write;
+use std::sync::Arc;
 
 use crate::first_match::{First, FirstMatch};
 use crate::map_block::{ExactRow, MapBlock, PatternRow};
 use crate::maps::cost::Cost;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::{self, Compiled};
-use crate::rewrite::text::{GroupNames, Names};
+use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM};
 
 /// Fewer rules than this are faster to try in order.
 const FEWEST: usize = 5;
+
+/// From this many rules, the maps of a look-up do not depend on the patterns beside the rules.
+const MANY: usize = 1_000;
 
 /// The rules of the smallest group: a request compares its group with the number of each.
 const SMALLEST: usize = 8;
@@ -30,6 +34,9 @@ pub struct Groups {
     pub cost: Cost,
     /// The keys of each table of the look-up.
     pub tables: Vec<Vec<Vec<u8>>>,
+    /// The maps with [`Names::unknown`], to be renamed. Not of few rules: there the patterns beside them, which are
+    /// examined together with them, may decide which form costs less.
+    unnamed: Option<Arc<[EmittedMap]>>,
 }
 
 impl Groups {
@@ -43,13 +50,19 @@ impl Groups {
         }
         let size = SMALLEST.max((rules.len() as f64).sqrt().ceil() as usize);
         let rules = rules.iter().map(|(pattern, statement)| (pattern.to_vec(), statement.to_vec())).collect();
-        let groups = Groups { rules, size, cost: Cost::default(), tables: Vec::new() };
+        let groups = Groups { rules, size, cost: Cost::default(), tables: Vec::new(), unnamed: None };
         let others = FirstMatch::new(others).ok()?;
-        let (root, compiled) = groups.compile(&Names::short().of_groups(1), Some(&others))?;
+        let (root, compiled) = groups.compile(&Names::unknown().of_groups(1), Some(&others))?;
         let mut tables = compiled.keys();
         tables.push(root.rows.iter().filter_map(|(key, _)| key.exact().cloned()).collect());
         let cost = compiled.cost;
-        root.has_short_tokens().then_some(Groups { cost, tables, ..groups })
+        if !root.has_short_tokens() {
+            return None;
+        }
+        let is_plain = |text: &Vec<u8>| memchr::memmem::find(text, UNKNOWN_STEM.as_bytes()).is_none();
+        let may_be_renamed = groups.rules.len() >= MANY && groups.rules.iter().all(|(pattern, _)| is_plain(pattern));
+        let unnamed = may_be_renamed.then(|| std::iter::once(root).chain(compiled.maps).collect());
+        Some(Groups { cost, tables, unnamed, ..groups })
     }
 
     /// The statements that look up the group and try its rules; with `clears`, `$1` to `$9` are empty if no rule fires.
@@ -71,6 +84,9 @@ impl Groups {
 
     /// The maps that look up the group, the one for the statements first.
     pub fn maps(&self, names: &GroupNames) -> Option<Vec<EmittedMap>> {
+        if let (Some(maps), Some(stem)) = (&self.unnamed, names.usual_stem()) {
+            return Some(maps.iter().map(|map| map.with_names(UNKNOWN_STEM, stem)).collect());
+        }
         let (root, compiled) = self.compile(names, None)?;
         Some(std::iter::once(root).chain(compiled.maps).collect())
     }
@@ -103,10 +119,12 @@ impl Groups {
     /// which rule matches the empty URI, on which a map tries no pattern.
     fn block(&self, variable: String) -> Option<MapBlock<'_>> {
         let patterns: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
-        let exact = match FirstMatch::new(&patterns).ok()?.first(b"", patterns.len()) {
+        let of_empty: Vec<usize> = (0..patterns.len()).filter(|rule| !begins_with_slash(patterns[*rule])).collect();
+        let asked: Vec<&[u8]> = of_empty.iter().map(|rule| patterns[*rule]).collect();
+        let exact = match FirstMatch::new(&asked).ok()?.first(b"", asked.len()) {
             First::None => Vec::new(),
-            First::Match(rule) => {
-                let value = Cow::Owned(self.number(rule));
+            First::Match(place) => {
+                let value = Cow::Owned(self.number(of_empty[place]));
                 vec![ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 }]
             }
             First::Unknown(..) => return None,
@@ -126,5 +144,51 @@ impl Groups {
             default: Some(Cow::Borrowed(b"")),
             ..MapBlock::default()
         })
+    }
+}
+
+/// Whether each match of a pattern begins with a slash, so that PCRE answers No at once on the empty subject.
+fn begins_with_slash(pattern: &[u8]) -> bool {
+    let Some(rest) = pattern.strip_prefix(b"^/") else { return false };
+    !matches!(rest.first(), Some(b'*' | b'?' | b'{')) && !rest.contains(&b'|')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The maps of many rules are the same whether they are renamed or compiled with their names.
+    #[test]
+    fn renamed() {
+        let rules: Vec<(String, String)> = (0..MANY)
+            .map(|number| (format!("^/of/{number}/(.*)$"), format!("rewrite ^/of/{number}/(.*)$ /to/$1 last;")))
+            .collect();
+        let rules: Vec<(&[u8], &[u8])> = rules.iter().map(|(one, other)| (one.as_bytes(), other.as_bytes())).collect();
+        let groups = Groups::of(&rules, &[]).unwrap();
+        assert!(groups.unnamed.is_some());
+        let compiled = Groups { unnamed: None, ..groups.clone() };
+        for stem in ["nxo_123abc", "other", "nxo_123abc_2"] {
+            let names = Names { stem: stem.to_owned(), group: String::new(), tree: format!("{stem}_p") };
+            for number in [1, 2] {
+                assert_eq!(groups.maps(&names.of_groups(number)), compiled.maps(&names.of_groups(number)));
+            }
+        }
+    }
+
+    /// Patterns with the placeholder of names in them are not renamed.
+    #[test]
+    fn placeholder() {
+        let patterns: Vec<String> = (0..MANY).map(|number| format!("^/{UNKNOWN_STEM}/{number}/")).collect();
+        let rules: Vec<(&[u8], &[u8])> = patterns.iter().map(|pattern| (pattern.as_bytes(), &b"x;"[..])).collect();
+        assert!(Groups::of(&rules, &[]).unwrap().unnamed.is_none());
+    }
+
+    /// Only what certainly begins with a slash is left out for the empty subject.
+    #[test]
+    fn slash() {
+        assert!(begins_with_slash(b"^/") && begins_with_slash(b"^/(a/?)*$"));
+        for pattern in [&b"/"[..], b"^/?", b"^/*a", b"^/{0}", b"^/a|^$", b"^(/)", b"(?i)^/"] {
+            assert!(!begins_with_slash(pattern));
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::lexer::{Event, LexError, Lexer, Word};
+use crate::lexer::{LexError, Lexer, RawEvent, Word};
 use crate::quote::quote;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::target::{self, Action, NotTerminal};
@@ -74,20 +74,22 @@ pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Runs<
         portion += 1;
         let mut run = Run { portion, ..Run::default() };
         for range in section {
-            for event in Lexer::new(&bytes[range.clone()]) {
-                let Event::Statement { words, end } = event.map_err(Unreadable::Lexer)? else {
+            let mut lexer = Lexer::new(&bytes[range.clone()]);
+            while let Some(step) = lexer.step() {
+                let RawEvent::Statement { end } = step.map_err(Unreadable::Lexer)? else {
                     continue;
                 };
+                let words = lexer.words();
                 let span = range.start + words[0].start..range.start + end;
-                if is_emitted(&words) {
+                if is_emitted(words) {
                     portion += 1;
                     read.close(&mut run, portion);
                     continue;
                 }
-                let pattern = words.get(1).map(|word| word.value.clone()).unwrap_or_default();
                 match rule(words, span.clone()).map_err(|says| Unreadable::Refused(span.clone(), says))? {
                     Ok(rule) => run.rules.push(rule),
                     Err(reason) => {
+                        let pattern = words.get(1).map(|word| word.value.clone()).unwrap_or_default();
                         read.barriers.push(Barrier { span, pattern, reason, portion });
                         read.close(&mut run, portion);
                     }
@@ -136,23 +138,22 @@ pub const LISTED: &[u8] = b"_listed_to";
 
 /// Reads one statement; the inner error is the reason why a rule does not end the script. The outer error is the
 /// message with which nginx refuses it.
-fn rule(words: Vec<Word<'_>>, span: Range<usize>) -> Result<Result<Rule<'_>, Reason>, String> {
-    let mut words = words.into_iter().map(|word| word.value);
-    let name = words.next();
-    let (Some(pattern), Some(replacement), flag, None) = (words.next(), words.next(), words.next(), words.next())
-    else {
-        return Err("invalid number of arguments in \"rewrite\" directive".to_owned());
+fn rule<'a>(words: &[Word<'a>], span: Range<usize>) -> Result<Result<Rule<'a>, Reason>, String> {
+    let (pattern, replacement, flag) = match words {
+        [_, pattern, replacement] => (&pattern.value, &replacement.value, None),
+        [_, pattern, replacement, flag] => (&pattern.value, &replacement.value, Some(&*flag.value)),
+        _ => return Err("invalid number of arguments in \"rewrite\" directive".to_owned()),
     };
-    debug_assert_eq!(name.as_deref(), Some(&b"rewrite"[..]));
-    if target::parse(&replacement).is_none() {
-        return Err(target::refusal(&replacement));
+    debug_assert_eq!(&*words[0].value, b"rewrite");
+    if target::parse(replacement).is_none() {
+        return Err(target::refusal(replacement));
     }
-    match target::action(&replacement, flag.as_deref()) {
-        Ok(action) => Ok(Ok(Rule { span, pattern, replacement, action })),
+    match target::action(replacement, flag) {
+        Ok(action) => Ok(Ok(Rule { span, pattern: pattern.clone(), replacement: replacement.clone(), action })),
         Err(NotTerminal::NoFlag) => Ok(Err(Reason::NoFlag)),
         Err(NotTerminal::BreakRedirect) => Ok(Err(Reason::BreakRedirect)),
         Err(NotTerminal::Refused) => {
-            let flag = String::from_utf8_lossy(flag.as_deref().unwrap_or_default()).into_owned();
+            let flag = String::from_utf8_lossy(flag.unwrap_or_default()).into_owned();
             Err(format!("invalid parameter \"{flag}\""))
         }
     }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use crate::quote::{escape, escape_pattern};
+use crate::rewrite::lines::Lines;
 use crate::rewrite::runs::NEVER;
 use crate::rewrite::tier::{Args, Block, MapKind, Tier};
 
@@ -19,6 +20,9 @@ pub struct Names {
     pub tree: String,
 }
 
+/// The stem of [`Names::unknown`].
+pub const UNKNOWN_STEM: &str = "nxo_zzzzzz";
+
 /// The names of the variables of a look-up of groups.
 #[derive(Clone, Debug)]
 pub struct GroupNames {
@@ -28,6 +32,14 @@ pub struct GroupNames {
     pub map: String,
     /// The start of the names of the maps that this one leads to, and of the named groups in their patterns.
     pub tree: String,
+}
+
+impl GroupNames {
+    /// The stem of all of them, if they are those of a first look-up and as long as those of [`Names::unknown`].
+    pub fn usual_stem(&self) -> Option<&str> {
+        let stem = self.map.strip_suffix("_pattern").filter(|stem| stem.len() == UNKNOWN_STEM.len())?;
+        (self.tree.strip_suffix("_p_") == Some(stem)).then_some(stem)
+    }
 }
 
 impl Names {
@@ -52,9 +64,11 @@ impl Names {
         }
     }
 
-    /// Names for a text that is only examined.
-    pub fn short() -> Names {
-        Names { stem: "m".to_owned(), group: "g".to_owned(), tree: "p".to_owned() }
+    /// Names for a text that is examined before its names are known: as long as the usual ones, and none of them, as `z`
+    /// is in no checksum.
+    pub fn unknown() -> Names {
+        let stem = UNKNOWN_STEM;
+        Names { stem: stem.to_owned(), group: format!("{stem}_rest"), tree: format!("{stem}_p") }
     }
 
     /// The map that removes a final newline from the URI.
@@ -102,17 +116,34 @@ pub fn variables(tiers: &[Tier], names: &Names) -> Vec<String> {
     [names.hit(), names.line(), names.stripped(), names.group.clone()].into_iter().chain(maps).collect()
 }
 
+/// A piece of the text of maps.
+pub enum Piece<'t> {
+    Text(Cow<'t, [u8]>),
+    Lines(&'t Lines),
+}
+
+impl Piece<'_> {
+    /// Calls `with` with the bytes.
+    pub fn read<R>(&self, with: impl FnOnce(&[u8]) -> R) -> R {
+        match self {
+            Piece::Text(text) => with(text),
+            Piece::Lines(lines) => lines.read(with),
+        }
+    }
+}
+
 /// The maps of a run, in pieces to be joined: their lines may be hundreds of megabytes and are not copied.
-pub fn maps<'t>(tiers: &'t [Tier], names: &Names) -> Vec<Cow<'t, [u8]>> {
+pub fn maps<'t>(tiers: &'t [Tier], names: &Names) -> Vec<Piece<'t>> {
     let mut pieces = Vec::new();
     if tiers.iter().any(|tier| tier.strips_newline) {
-        pieces.push(Cow::Owned(stripping_map(names)));
+        pieces.push(Piece::Text(Cow::Owned(stripping_map(names))));
     }
     for (number, tier) in (1..).zip(tiers) {
         for (kind, map) in tier.maps() {
             let default = if kind == MapKind::Class { (tier.default + 1).to_string() } else { String::new() };
             let head = map_head(kind.comment(), &names.source(tier), &names.map(kind, number), &default);
-            pieces.extend([Cow::Owned(head), Cow::Borrowed(&map.lines[..]), Cow::Borrowed(&b"}\n"[..])]);
+            let end = Piece::Text(Cow::Borrowed(b"}\n"));
+            pieces.extend([Piece::Text(Cow::Owned(head)), Piece::Lines(&map.lines), end]);
         }
     }
     pieces

@@ -14,6 +14,7 @@
 //! [`crate::rewrite::emit`] builds the tiers of a plan, and [`crate::rewrite::text`] writes them.
 
 use crate::hash::Element;
+use crate::rewrite::lines::Lines;
 use crate::rewrite::target::Action;
 
 /// The properties of a directive that are fixed when nginx reads the configuration.
@@ -51,14 +52,12 @@ pub enum Args {
 }
 
 /// A map: its lines as text, and its keys as nginx will hash them.
-#[derive(Clone, Debug, Default)]
 pub struct TierMap {
-    pub lines: Vec<u8>,
+    pub lines: Lines,
     pub elements: Vec<Element>,
 }
 
 /// The maps and blocks of a tier; maps without lines are `None`.
-#[derive(Clone, Debug)]
 pub struct Tier {
     /// Whether its maps are keyed by the URI without a final newline, so that one key stands for a string and its twin.
     pub strips_newline: bool,
