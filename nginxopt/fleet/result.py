@@ -202,7 +202,7 @@ def _connected(path: Path) -> DuckDBPyConnection:
     import duckdb
 
     try:
-        return duckdb.connect(str(path), config={**CLOSED, **_SMALL})  # type: ignore[arg-type]
+        return duckdb.connect(str(path), config={**CLOSED, **_SMALL})
     except duckdb.Error as error:
         raise _unwritable(path, error) from None
 
