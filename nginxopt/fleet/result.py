@@ -40,6 +40,10 @@ class Summary:
     findings: Mapping[str, int]
 
 
+_SMALL = {"memory_limit": "256MB", "threads": "1"}
+"""Batches are small, and the processors belong to the workers."""
+
+
 class Part:
     """A result that is being written.
 
@@ -198,7 +202,7 @@ def _connected(path: Path) -> DuckDBPyConnection:
     import duckdb
 
     try:
-        return duckdb.connect(str(path), config=CLOSED)  # type: ignore[arg-type]
+        return duckdb.connect(str(path), config={**CLOSED, **_SMALL})
     except duckdb.Error as error:
         raise _unwritable(path, error) from None
 
