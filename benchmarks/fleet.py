@@ -40,8 +40,8 @@ class Result:
         hosts: The number of hosts.
         one: Hosts a second with one worker, the start of it included.
         two: Hosts a second with two workers.
-        few: The peak memory of the command with fewer hosts, in bytes; its workers are processes of their own.
-        many: The peak memory of the command with all hosts, in bytes.
+        few: The peak memory of the largest process with fewer hosts, in bytes: of the command or of a worker.
+        many: The same with all hosts.
         digest: Of what was found, the same in both runs.
     """
 
