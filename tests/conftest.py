@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import signal
+import sys
 from collections.abc import Generator, Iterable, Iterator
+from types import ModuleType
 
 import pytest
 from coverage import Coverage
@@ -30,6 +33,20 @@ settings.load_profile("nginxopt")
 # Commands in the background of a shell ignore Ctrl-C, and so would all processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# jsonschema imports it for IRIs as it is imported, and it takes a second to prepare its grammars, in each process.
+_IRIS = ModuleType("rfc3987_syntax")
+sys.modules.setdefault(_IRIS.__name__, _IRIS)
+
+
+def _is_valid_syntax(term: str, text: str) -> bool:
+    """Ask the module itself whether a text is an IRI, now that a test wants to know."""
+    sys.modules.pop(_IRIS.__name__, None)
+    _IRIS.is_valid_syntax = importlib.import_module(_IRIS.__name__).is_valid_syntax  # type: ignore[attr-defined]
+    return bool(_IRIS.is_valid_syntax(term, text))
+
+
+_IRIS.is_valid_syntax = _is_valid_syntax  # type: ignore[attr-defined]
 
 # Python keeps the frames of its calls in blocks of 16 KiB, and gives a block back as soon as it is empty: a call that
 # needs a new one costs two system calls and a page fault, each time. A frame that asks for more than half of 1 MiB gets

@@ -10,9 +10,11 @@ TOGETHER = {
     "tests/nginx/test_bench_runs.py": "runs of the bench, which take time",
     "tests/project/test_benchmarks.py": "runs of the bench, which take time",
     "tests/project/test_ci.py": "an environment",
+    "tests/project/test_layers.py": "the syntax trees of all modules",
     "tests/project/test_make.py": "dry runs of make",
     "tests/project/test_packaging.py": "a build",
     "tests/project/test_pre_commit.py": "a build",
+    "tests/project/test_site.py": "the site, which takes long to build and to read",
 }
 """What the tests of a file share, and so are dealt to one process for."""
 

@@ -134,7 +134,7 @@ class LoadRun:
 
 
 class LostWorkerError(RunError):
-    """A load worker is gone, and its share with it."""
+    """A load worker is gone or its generator has failed, and its share is missing."""
 
 
 class LoadSource(Protocol):

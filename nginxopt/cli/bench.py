@@ -295,12 +295,13 @@ def _rate(text: str | None) -> float | None:
 
 def _run(experiment: Experiment, call: _Call, gates: list[Gate]) -> Result:
     from nginxopt.bench.benchmark import Benchmark
+    from nginxopt.bench.runner.local import Local
     from nginxopt.bench.runner.remote import Remote
     from nginxopt.bench.site import LostWorkerError
 
     cap = None if call.target is None else call.target.max_rate
     runner, generator = _choose(call)
-    is_here = not isinstance(runner, Remote) or runner.is_here
+    is_here = not isinstance(runner, Local | Remote) or runner.is_here
     with (
         _folder(call.output) as run_folder,
         bench_load.source(call.load, generator, cap=cap, is_here=is_here) as source,

@@ -46,6 +46,10 @@ OPTIONS = (
 )
 
 
+_LISTEN = "use --listen with an address that it reaches, or load a host that runs already: nginxopt bench load"
+_NAME = "use a --target that it reaches"
+
+
 def refuse(load: LoadOptions, *, runner: str, generator: str | None, metric: str | None, emit: str | None) -> None:
     """Raise `UsageError` if workers cannot make the load that other options ask for."""
     if not load.is_spread:
@@ -74,12 +78,12 @@ def source(
     """
     from nginxopt.bench.load.capped import Capped
 
-    with _source(load, generator, is_here=is_here) as one:
+    with _source(load, generator, cap=cap, is_here=is_here) as one:
         yield one if cap is None else Capped(one, cap)
 
 
 @contextlib.contextmanager
-def _source(load: LoadOptions, generator: Generator, *, is_here: bool) -> Iterator[LoadSource]:
+def _source(load: LoadOptions, generator: Generator, *, cap: int | None, is_here: bool) -> Iterator[LoadSource]:
     from nginxopt.bench.load.single import Single
     from nginxopt.bench.load.vegeta import Vegeta
 
@@ -93,11 +97,11 @@ def _source(load: LoadOptions, generator: Generator, *, is_here: bool) -> Iterat
     with connected(workers=load.load_workers, scheduler=load.scheduler) as client:
         team = Team(client, load.load_workers)
         if is_here:
-            _refuse_strangers(team)
+            _refuse_strangers(team, _LISTEN if cap is None else _NAME)
         yield LoadWorkers(team, generator)
 
 
-def _refuse_strangers(team: Team) -> None:
+def _refuse_strangers(team: Team, hint: str) -> None:
     from nginxopt.bench.load_workers.worker import network
 
     here = network()
@@ -106,5 +110,5 @@ def _refuse_strangers(team: Team) -> None:
         raise UsageError(
             f"load worker {strangers[0]} on {team.machines[strangers[0]].host} cannot reach 127.0.0.1 of this machine,"
             " where nginx listens",
-            hint="run the workers on this machine, or give them a host that runs already: nginxopt bench load",
+            hint=hint,
         )

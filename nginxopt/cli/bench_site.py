@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from ipaddress import IPv4Address, ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -32,6 +33,18 @@ class SiteOptions:
     vegeta_image: str | None = None
     vegeta_binary: str | None = None
     base_image: str | None = None
+    listen: str | None = None
+
+
+def _address(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """Return the value of --listen. Raises `UsageError` unless clients can connect to it."""
+    try:
+        address = None if text is None else ip_address(text)
+    except ValueError:
+        address = IPv4Address(0)
+    if address is not None and (address.version != 4 or address.is_unspecified or address.is_multicast):
+        raise UsageError(f"--listen {text}: not an IPv4 address to connect to", hint="such as 10.0.0.4")
+    return text
 
 
 OPTIONS = (
@@ -50,32 +63,43 @@ OPTIONS = (
     click.option("--vegeta-image", metavar="IMAGE", help="Image with vegeta, instead of building one."),
     click.option("--vegeta-binary", metavar="PATH", help="vegeta binary for the image, instead of a release."),
     click.option("--base-image", metavar="IMAGE", help="Base of built images.  [default: debian:bookworm-slim]"),
+    click.option(
+        "--listen",
+        metavar="ADDRESS",
+        callback=_address,
+        help="Address of this machine where nginx listens, for workers of others.  [default: 127.0.0.1]",
+    ),
 )
 
 
 def choose(site: SiteOptions, *, counts_instructions: bool, is_spread: bool = False) -> tuple[Runner, Generator]:
     """Return the runner and the load generator.
 
-    `auto` chooses containers if an engine responds, unless a binary of nginx was named, instructions are counted
-    (callgrind runs on this machine), or the load `is_spread` over workers, which have a vegeta of their own. Raises
-    `MissingError` if something outside is needed and not there, `UsageError` for options that contradict each other.
+    `auto` chooses containers if an engine responds, unless a binary of nginx or its address was named, instructions are
+    counted (callgrind runs on this machine), or the load `is_spread` over workers, which have a vegeta of their own.
+    Raises `MissingError` if something outside is needed and not there, `UsageError` for options that contradict each
+    other.
     """
     from nginxopt.bench.runner import engine
     from nginxopt.bench.runner.compose import Compose
-    from nginxopt.bench.runner.local import Local
+    from nginxopt.bench.runner.local import LOOPBACK, Local
     from nginxopt.system import nginx
 
     sources = images(site)
-    may_be_contained = site.nginx is None and not counts_instructions and not is_spread
+    may_be_contained = site.nginx is None and site.listen is None and not counts_instructions and not is_spread
     if site.runner == "compose" or (site.runner == "auto" and may_be_contained and engine.answers()):
         return Compose(engine.find(), sources), generator(sources.generator)
-    return Local(nginx.find(site.nginx)), generator("vegeta" if is_spread else _installed(site.generator))
+    return Local(nginx.find(site.nginx), site.listen or LOOPBACK), generator(
+        "vegeta" if is_spread else _installed(site.generator)
+    )
 
 
 def files(experiment: Experiment, site: SiteOptions, rounds: int) -> dict[str, bytes]:
     """Return the folder of a benchmark that runs without nginxopt: in containers, unless this machine is asked for."""
     from nginxopt.bench import emit, run_folder
 
+    if site.listen is not None:
+        raise UsageError("--listen cannot be used with --emit: its folder has addresses of its own")
     if site.runner == "local":
         return run_folder.files(experiment, generator(_installed(site.generator)), rounds)
     sources = images(site)
@@ -90,6 +114,8 @@ def images(site: SiteOptions) -> Images:
         raise UsageError("--load wrk cannot be used with --vegeta-image or --vegeta-binary")
     if site.vegeta_image and site.vegeta_binary:
         raise UsageError("--vegeta-image and --vegeta-binary cannot be used together")
+    if site.listen and site.runner == "compose":
+        raise UsageError("--listen cannot be used with --runner compose", hint="use --runner local")
     if site.nginx and site.runner == "compose":
         raise UsageError("--nginx cannot be used with --runner compose", hint="use --nginx-image")
     vegeta = None if site.vegeta_binary is None else _read(site.vegeta_binary)

@@ -20,6 +20,7 @@ from nginxopt.errors import InputError
 from nginxopt.fleet.content import MAIN, Content, Link
 from nginxopt.fleet.hosts import Host, default_name
 from nginxopt.fleet.storage import LARGEST
+from nginxopt.text.escape import unicode
 
 SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".zip")
 
@@ -71,7 +72,7 @@ class Archive:
         with _blaming(self.url):
             with _members(self.url) as members:
                 places = (self._place(member.name) for member in members)
-                left = Counter(place[0] for place in places if place and not skip(place[0]))
+                left = Counter(place[0] for place in places if place and not skip(unicode(place[0])))
             with _members(self.url) as members:
                 yield from _gathered(self.url, members, self._place, left)
 

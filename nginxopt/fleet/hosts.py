@@ -9,6 +9,7 @@ from typing import Protocol
 
 from nginxopt.errors import UsageError
 from nginxopt.fleet.content import Content
+from nginxopt.text.escape import unicode
 
 _SUFFIXES = re.compile(r"(?:\.(?:conf|dump|nginx|out|txt))+\Z")
 
@@ -25,10 +26,13 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host, by its name and the place of its configuration."""
+    """A host, by its name and the place of its configuration. Bytes of a name that are no UTF-8 are escaped."""
 
     name: str
     recipe: Recipe
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", unicode(self.name))
 
 
 def named_by(pattern: str, option: str = "--host-from") -> Callable[[str], str | None]:

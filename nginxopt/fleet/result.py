@@ -40,6 +40,10 @@ class Summary:
     findings: Mapping[str, int]
 
 
+_SMALL = {"memory_limit": "256MB", "threads": "1"}
+"""Batches are small, and the processors belong to the workers."""
+
+
 class Part:
     """A result that is being written.
 
@@ -61,6 +65,15 @@ class Part:
         for table, values in rows.items():
             self._rows.setdefault(table, []).extend(values)
         self._texts |= {text.digest: text for text in texts}
+
+    def forget_unfinished(self) -> None:
+        """Remove what was found for hosts that are not in the file, as when an interrupt came between the two."""
+        with self._transaction():
+            for table, columns in tables.TABLES.items():
+                if "configuration" in columns and table != "hosts":
+                    known = "SELECT configuration FROM hosts WHERE configuration IS NOT NULL"
+                    self._database.execute(f"DELETE FROM {table} WHERE configuration NOT IN ({known})")
+            self._database.execute("DELETE FROM errors WHERE host NOT IN (SELECT host FROM hosts)")
 
     def commit(self) -> None:
         """Write the batch. Raises `RunError` if that fails, such as for a full disk."""
@@ -162,6 +175,7 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
                 f"--resume: {kind} are others than those of {path}: {name} was {then.get(name)}, is {now.get(name)}",
                 hint="run it as before, or remove the file to begin again",
             )
+    part.forget_unfinished()
     return part
 
 
@@ -198,7 +212,7 @@ def _connected(path: Path) -> DuckDBPyConnection:
     import duckdb
 
     try:
-        return duckdb.connect(str(path), config=CLOSED)  # type: ignore[arg-type]
+        return duckdb.connect(str(path), config={**CLOSED, **_SMALL})
     except duckdb.Error as error:
         raise _unwritable(path, error) from None
 

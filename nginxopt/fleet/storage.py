@@ -55,19 +55,20 @@ class Stored:
         storage, path = opened(self.url)
         if not self.is_tree:
             data = storage.read(path)
-            return Content({"": DISK.read(path) if isinstance(data, Link) else data})
+            data = DISK.read(path) if isinstance(data, Link) else data
+            _refuse_large(len(data))
+            return Content({"": data})
         files: dict[str, bytes | Link] = {}
         unread: dict[str, str] = {}
-        left = LARGEST
+        size = 0
         for name in storage.below(path):
             try:
                 files[name] = data = storage.read(posixpath.join(path, name))
             except OSError as error:
                 unread[name] = error.strerror or str(error)
                 continue
-            left -= len(data) if isinstance(data, bytes) else 0
-            if left < 0:
-                raise InputError(f"the tree has more than {LARGEST // 1024**2} MiB")
+            size += len(data) if isinstance(data, bytes) else 0
+            _refuse_large(size)
         return Content(files, unread)
 
     def __str__(self) -> str:
@@ -144,6 +145,11 @@ def opened(url: str) -> tuple[Storage, str]:
     except ValueError as error:
         raise InputError(str(error), path=url) from None
     return _Remote(files), str(path)
+
+
+def _refuse_large(size: int) -> None:
+    if size > LARGEST:
+        raise InputError(f"more than {LARGEST // 1024**2} MiB")
 
 
 def _raise(error: OSError) -> None:

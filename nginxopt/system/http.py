@@ -30,7 +30,7 @@ class Request:
 
 
 class Client:
-    """A raw HTTP/1.1 client of one port of 127.0.0.1; usable as a context manager.
+    """A raw HTTP/1.1 client of one port of 127.0.0.1, or of another `host`; usable as a context manager.
 
     `ask` returns the answers as nginx sent them. An answer that is empty or ends early is returned as it
     is: nginx closed the connection, or was silent for `timeout` seconds.
@@ -40,8 +40,8 @@ class Client:
     # A batch that fits the buffers of both sides cannot block, however slowly either side reads.
     PIPELINE_BYTES = 32_768
 
-    def __init__(self, port: int, *, timeout: float = 10.0) -> None:
-        self._address = ("127.0.0.1", port)
+    def __init__(self, port: int, *, host: str = "127.0.0.1", timeout: float = 10.0) -> None:
+        self._address = (host, port)
         self._timeout = timeout
         self._connection: _Connection | None = None
 

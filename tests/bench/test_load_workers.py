@@ -123,7 +123,26 @@ def test_the_scheduler_is_killed(tmp_path: Path) -> None:
         wait_until(lambda: not running_below(tmp_path, "attack"))
 
 
-def test_a_worker_is_killed(three: Cluster, tmp_path: Path) -> None:
+def test_a_vegeta_is_killed(three: Cluster, tmp_path: Path) -> None:
+    """If the vegeta of a worker dies, its share is missing as that of a lost worker is."""
+    with connected(scheduler=three.address) as client:
+        client.wait_for_workers(3, timeout=PATIENCE)
+        source = LoadWorkers(Team(client), Vegeta())
+
+        def kill() -> None:
+            wait_until(lambda: len(running_below(three.folder, "attack")) == 3)
+            os.kill(running_below(three.folder, "attack")[0], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        with pytest.raises(LostWorkerError, match=r"load worker tcp://\S+: vegeta was ended by SIGKILL; its share is"):
+            source.attack(site(tmp_path), run_of(10, PATIENCE))
+        killer.join()
+        assert len(source.provenance()["lost_workers"]) == 1
+        wait_until(lambda: not running_below(three.folder, "attack"))
+
+
+def test_a_worker_is_killed(three: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run fails with the worker's address and the share that is missing, and nothing runs on on the others."""
     with connected(scheduler=three.address) as client:
         client.wait_for_workers(3, timeout=PATIENCE)
@@ -143,6 +162,7 @@ def test_a_worker_is_killed(three: Cluster, tmp_path: Path) -> None:
         assert error.value.exit_code == 5
         assert source.provenance()["lost_workers"] == [error.value.message]
         wait_until(lambda: not running_below(three.folder, "attack"))
+        monkeypatch.setattr(team, "_JOIN_SECONDS", 0.2)
         with pytest.raises(RunError, match="the scheduler has 2 of 3 load workers"):
             Team(client, 3)
         assert len(Team(client).addresses) == 2

@@ -41,6 +41,25 @@ def test_an_invalid_scheduler() -> None:
 def test_workers_that_cannot_reach_nginx() -> None:
     """Workers of another machine or network are refused, for nginx listens on 127.0.0.1 of this one."""
     here, other = worker.machine(), SimpleNamespace(host="b.test", network="other")
-    bench_load._refuse_strangers(SimpleNamespace(machines={"tcp://a:1": here}))  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=r"load worker tcp://b:1 on b\.test cannot reach 127\.0\.0\.1"):
-        bench_load._refuse_strangers(SimpleNamespace(machines={"tcp://a:1": here, "tcp://b:1": other}))  # type: ignore[arg-type]
+    bench_load._refuse_strangers(SimpleNamespace(machines={"tcp://a:1": here}), "")  # type: ignore[arg-type]
+    both = SimpleNamespace(machines={"tcp://a:1": here, "tcp://b:1": other})
+    with pytest.raises(UsageError, match=r"load worker tcp://b:1 on b\.test cannot reach 127\.0\.0\.1") as error:
+        bench_load._refuse_strangers(both, bench_load._LISTEN)  # type: ignore[arg-type]
+    assert "--listen" in (error.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--listen", "a.test"], "--listen a.test: not an IPv4 address"),
+        (["--listen", "0.0.0.0"], "--listen 0.0.0.0: not an IPv4 address to connect to"),
+        (["--listen", "::1"], "--listen ::1: not an IPv4 address"),
+        (["--listen", "10.0.0.4", "--runner", "compose"], "--listen cannot be used with --runner compose"),
+        (["--listen", "10.0.0.4", "--emit", "folder"], "--listen cannot be used with --emit"),
+    ],
+)
+def test_addresses_that_nginx_cannot_have(run: Any, options: list[str], message: str) -> None:
+    """Where nobody can connect, or containers have their own addresses, is a usage error."""
+    ran = run("bench", "keepalive", *options)
+    assert (ran.status, ran.out) == (2, b"")
+    assert message in ran.err

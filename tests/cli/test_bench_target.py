@@ -168,6 +168,31 @@ def test_a_host_that_is_down(run: Any) -> None:
     assert (unknown.status, "nothing.invalid cannot be resolved" in unknown.err) == (5, True)
 
 
+@pytest.mark.parametrize(("sent", "answers"), [(b"HTTP/1.1 200 OK\r\n\r\ndata", True), (b"HTTP/1.1 2", False)])
+def test_an_answer_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, answers: bool) -> None:
+    """A stream that never ends is an answer once its head is there."""
+    monkeypatch.setattr(remote, "_ANSWER_SECONDS", 2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        resolved = remote.resolve(url(f"http://127.0.0.1:{server.getsockname()[1]}/"))
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(sent)
+                while connection.recv(1024):
+                    pass
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        with remote.Remote(resolved, 20).deploy(None, tmp_path) as site:  # type: ignore[arg-type]
+            if answers:
+                assert site.ask(Variant("target", "", ()), "target", Target("/", None)) == sent
+            else:
+                with pytest.raises(RunError, match="does not answer: timed out"):
+                    site.ask(Variant("target", "", ()), "target", Target("/", None))
+        serving.join()
+
+
 def test_probes_keep_to_the_limit(tmp_path: Path) -> None:
     """Probes are requests too: they are as far apart as the limit says."""
     with host(200) as server:

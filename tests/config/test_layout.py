@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -44,8 +45,9 @@ def comments(data: bytes) -> Counter[str]:
                 stack += [node.block] if node.block else []
             elif isinstance(node, Bulk):
                 texts.update(comment.text.rstrip("\r") for directive in node for comment in directive.comments)
-                between = re.findall(r"(?m)^[ \t]*(#.*)", decode(node.source.data[node.span.start : node.span.end]))
-                texts.update(comment.rstrip("\r") for comment in between)
+                for before, behind in pairwise(node):
+                    between = decode(node.source.data[before.span.end : behind.span.start])
+                    texts.update(comment.rstrip("\r") for comment in re.findall("#.*", between))
             else:
                 texts[node.text.rstrip("\r")] += 1
     return texts

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -215,6 +217,44 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> N
         done = subprocess.run([sys.executable, "-c", blocked + code, "fleet", *command], capture_output=True, text=True)
         assert done.returncode == 4, done.stderr
         assert "pip install 'nginxopt[fleet]'" in done.stderr
+
+
+def test_what_was_found_for_no_host_is_forgotten(tmp_path: Path) -> None:
+    """An interrupt between a finding and its host leaves no second finding when the run is resumed."""
+    for name in ("web1", "web2"):
+        tree(tmp_path / "hosts" / name, a=SITE if name == "web1" else SITE.replace(b"app", b"other"))
+    tree(tmp_path / "hosts" / "web3", BROKEN)
+    (tmp_path / "hosts" / "empty").mkdir()
+    lint("hosts", status=3)
+    expected = rows(FOUND), rows("SELECT * FROM host_errors ORDER BY ALL")
+    Path("fleet.duckdb").rename("fleet.duckdb.part")
+    with duckdb.connect("fleet.duckdb.part") as database:
+        database.execute("DELETE FROM hosts WHERE host IN ('web2', 'web3', 'empty')")
+    lint("hosts", "--resume", status=3)
+    assert (rows(FOUND), rows("SELECT * FROM host_errors ORDER BY ALL")) == expected
+    assert rows("SELECT count(*), count(DISTINCT configuration) FROM configurations") == [(4, 4)]
+
+
+def test_names_of_any_bytes_are_known_again(tmp_path: Path) -> None:
+    """A host whose name is no UTF-8 is escaped, and is not asked about twice."""
+    folder = tree(tmp_path / "hosts" / "web1", a=SITE)
+    folder.rename(os.fsdecode(bytes(folder.parent) + b"/web\xff"))
+    lint("hosts", status=1)
+    Path("fleet.duckdb").rename("fleet.duckdb.part")
+    lint("hosts", "--resume", status=1)
+    assert rows("SELECT host FROM hosts") == [(r"web\xff",)]
+
+
+def test_a_host_of_any_size_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than the largest size, in one file or in several, is an error of the host."""
+    monkeypatch.setattr("nginxopt.fleet.storage.LARGEST", 1024**2)
+    tree(tmp_path / "hosts" / "tree", a=b"#" * 600_000, b=b"#" * 600_000)
+    (tmp_path / "hosts" / "file.txt").write_bytes(b"#" * 1_200_000)
+    lint("hosts", status=3)
+    assert rows("SELECT host, message FROM host_errors ORDER BY host") == [
+        ("file", "more than 1 MiB"),
+        ("tree", "more than 1 MiB"),
+    ]
 
 
 def test_options_that_contradict_each_other_are_refused(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_a_change_of_one_file_reaches_the_others(tmp_path: Path) -> None:
     run(tmp_path, scene)
 
 
+@pytest.mark.no_cover  # what is asked, and what is answered, is measured in the tests of its parts
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_the_encoding_of_positions_is_negotiated(tmp_path: Path, encoding: str) -> None:
     """The server counts in the units that the editor prefers."""

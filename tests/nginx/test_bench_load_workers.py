@@ -57,6 +57,22 @@ def test_three_workers_make_one_load(three: Cluster, tmp_path: Path, load: Load)
     assert all(abs(worker["clock_offset"]) <= worker["clock_error"] for worker in workers)
 
 
+def test_nginx_listens_elsewhere(tmp_path: Path) -> None:
+    """nginx and what is behind it listen on the address that is given, where probes and load reach them."""
+    options = ("--listen", "127.0.0.2", "--rounds", "1", "--duration", "0.2", "--format", "json")
+    with bench(
+        tmp_path, "keepalive", *options, "--load", "vegeta", "--output", str(tmp_path / "result.json")
+    ) as running:
+        _, errors = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, errors
+    configurations = list((tmp_path / "result.run" / "nginx").glob("*/*/nginx.conf"))
+    assert configurations
+    for configuration in configurations:
+        text = configuration.read_text()
+        assert "listen 127.0.0.2:" in text
+        assert "127.0.0.1" not in text
+
+
 def test_a_worker_is_killed_in_the_middle(three: Cluster, tmp_path: Path) -> None:
     """What was measured before is kept, the result names the worker, and the exit status is that of a failed run."""
     output = tmp_path / "result.json"

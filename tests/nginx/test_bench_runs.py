@@ -300,9 +300,9 @@ def test_a_port_is_taken(binary: nginx.Binary, tmp_path: Path, monkeypatch: pyte
     with nginx.Instance(binary) as other:
         tries = []
 
-        def taken(places: list[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        def taken(places: list[tuple[str, str]], host: str) -> dict[tuple[str, str], str]:
             tries.append(places)
-            addresses = free(places)
+            addresses = free(places, host)
             return {**addresses, places[0]: f"127.0.0.1:{other.ports[0]}"} if len(tries) in (1, 3) else addresses
 
         monkeypatch.setattr(local, "_free", taken)

@@ -110,9 +110,9 @@ _WRONG = (
 """Mistakes that people make."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def stage(each_binary: nginx.Binary) -> Iterator[Stage]:
-    """A place to test configurations, with each nginx."""
+    """A place to test configurations, with each nginx: each test writes the whole of its own."""
     with Stage(each_binary) as stage_:
         yield stage_
 

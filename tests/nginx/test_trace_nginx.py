@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,8 +11,8 @@ import pytest
 
 from nginxopt.config import Config, load, load_text
 from nginxopt.errors import InputError, UsageError
+from nginxopt.request import build as builds
 from nginxopt.request import read_request
-from nginxopt.request.build import probe
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.private import Exchange, PrivateNginx
@@ -21,6 +22,8 @@ from nginxopt.request.world import World
 from nginxopt.system import nginx
 from nginxopt.system.echo import Asked
 from nginxopt.system.exchange import Response
+
+probe = cache(builds.probe)  # a binary is run once to learn its build
 
 QUIC = "listen 443 quic;"
 """nginx takes it since 1.25.0; QUIC is left out of what a private nginx runs."""
@@ -169,7 +172,7 @@ def test_a_value_ends_with_its_line(each_binary: nginx.Binary, location: str) ->
 
 def test_fixes_are_found_by_experiment(each_binary: nginx.Binary) -> None:
     """A build of 1.31.3 has the fix of 1.31.0; those of Debian have up to three besides their version."""
-    build = probe(each_binary)
+    build = builds.probe(each_binary)
     assert str(build.version) in str(each_binary)
     if each_binary.version >= (1, 31, 0):
         assert {"CVE-2026-42945", "max_headers"} <= build.fixes

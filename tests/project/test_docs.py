@@ -105,7 +105,18 @@ def test_every_command_is_shown() -> None:
     """The README shows each command of nginxopt, which the test above runs."""
     lines = [command.splitlines()[-1] for command, _ in shown(README)]
     commands = {line.split()[1] for line in lines if line.startswith("nginxopt ")}
-    assert commands == {"lint", "rewrite-to-map", "trace", "test", "verify", "bench", "probe", "explain", "format"}
+    assert commands == {
+        "lint",
+        "rewrite-to-map",
+        "trace",
+        "test",
+        "verify",
+        "bench",
+        "fleet",
+        "probe",
+        "explain",
+        "format",
+    }
 
 
 @pytest.mark.parametrize(("page", "path"), [("README.md", "docs/lint.svg"), ("docs/rewrite-to-map.md", "tree.svg")])

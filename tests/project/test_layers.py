@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -106,12 +107,18 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
+@cache
+def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    """The imports of a file, anywhere in it."""
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
 def names(path: Path) -> Iterator[tuple[str, str]]:
     """What a file imports of nginxopt, anywhere in it: the module, and the name taken from it (or nothing)."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in imports(path):
         if isinstance(node, ast.Import):
             yield from ((_inner(alias.name), "") for alias in node.names if _is_ours(alias.name))
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert not node.level, f"{path}: a relative import"
             if _is_ours(node.module or ""):
                 yield from ((_inner(node.module or ""), alias.name) for alias in node.names)
@@ -153,10 +160,9 @@ def test_effects_are_in_their_packages(module: str) -> None:
     runs = ("bench.runner.", "bench.callgrind", "bench.temporary", "bench.load_workers.worker")
     if package in ("system", "cli") or module.startswith(runs):
         return
-    tree = ast.walk(ast.parse(MODULES[module].read_text()))
-    imports = [node for node in tree if isinstance(node, ast.Import | ast.ImportFrom)]
-    modules = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
-    modules |= {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
+    nodes = imports(MODULES[module])
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     assert not EFFECTS & {name.split(".")[0] for name in modules}
 
 

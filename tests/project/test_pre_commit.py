@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from release import complete, wheel
 from tests.support import BUILD_FAST, IN_CI, ROOT, tracked
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -82,14 +83,15 @@ class Hooks:
         git(folder, "init", "--quiet")
 
     def install(self, folder: Path) -> subprocess.CompletedProcess[str]:
-        """Install the hooks that a folder uses; cargo does not compile again what `test_packaging` has built."""
+        """Install the hooks that a folder uses; cargo does not compile again what `test_packaging` has, as it has."""
         hook = self._home / "git-hooks" / "post-checkout"
         hook.parent.mkdir()
         hook.write_text(_POST_CHECKOUT.format(tool=self._tool))
         hook.chmod(0o755)
         settings = {"COUNT": "1", "KEY_0": "core.hooksPath", "VALUE_0": str(hook.parent)}
         environment = {f"GIT_CONFIG_{name}": value for name, value in settings.items()}
-        return self.pre_commit(folder, "install-hooks", **environment, **BUILD_FAST)
+        environment |= wheel.settings(complete.host()) | BUILD_FAST
+        return self.pre_commit(folder, "install-hooks", **environment)
 
     def pre_commit(self, folder: Path, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run pre-commit."""

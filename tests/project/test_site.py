@@ -9,11 +9,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urljoin
 
-import html5lib
 import pytest
 
 from nginxopt.cli import nginxopt
@@ -42,18 +42,23 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Document:
+class Document(HTMLParser):
     """A page: its anchors, and its links with the elements that have them."""
 
     def __init__(self, path: Path) -> None:
-        tree = html5lib.parse(path.read_bytes(), namespaceHTMLElements=False)
-        elements = list(tree.iter())
-        self.anchors = {element.get("id") or element.get("name") for element in elements}
-        self.links = [
-            (str(element.tag), link, element.get("rel") or "")
-            for element in elements
-            if (link := element.get(_LINKS.get(str(element.tag), "")))
-        ]
+        super().__init__()
+        self.anchors: set[str] = set()
+        self.links: list[tuple[str, str, str]] = []
+        self.feed(path.read_text())
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the anchor or link of an element."""
+        attributes = dict(attrs)
+        if anchor := attributes.get("id") or attributes.get("name"):
+            self.anchors.add(anchor)
+        if link := attributes.get(_LINKS.get(tag, "")):
+            self.links.append((tag, link, attributes.get("rel") or ""))
 
 
 @pytest.fixture(scope="module")

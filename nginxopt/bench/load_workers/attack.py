@@ -143,7 +143,7 @@ class LoadWorkers:
             reports: dict[str, Report] = self._team.ask(worker.look, name, of=addresses)
             for address, report in reports.items():
                 if report.stage == "failed":
-                    raise RunError(f"load worker {address}: {report.error}")
+                    raise LostWorkerError(f"load worker {address}: {report.error}")
             if all(report.stage == "done" for report in reports.values()):
                 return {address: report.size for address, report in reports.items()}
             if time.monotonic() > ends:

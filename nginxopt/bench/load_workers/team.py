@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -23,6 +24,7 @@ _Answer = TypeVar("_Answer")
 _ANSWER_SECONDS = 60.0
 _MORE_SECONDS = 5.0  # for the scheduler, beside its workers
 _END_SECONDS = 15.0
+_JOIN_SECONDS = 30.0
 _TRIPS = 8
 
 
@@ -35,12 +37,22 @@ class Team:
         Raises `MissingError` if one has no vegeta, `RunError` if they are too few or have different ones.
         """
         self._client = cast(Any, client)  # Dask has hardly any types
-        known = sorted(self._client.nthreads())
+        known = self._known(most or 1)
         if most is not None and len(known) < most:
             raise RunError(f"the scheduler has {len(known)} of {most} load workers", hint="start more, or use fewer")
         self.addresses: tuple[str, ...] = tuple(known[:most])
         self.machines: Mapping[str, Machine] = self.ask(worker.machine)
         self.vegeta = _agreed(self.machines)
+
+    def _known(self, least: int) -> list[str]:
+        """Return the addresses of the workers; some may still start."""
+
+        async def known() -> list[str]:
+            with contextlib.suppress(TimeoutError):
+                await self._client.wait_for_workers(least, timeout=_JOIN_SECONDS)
+            return sorted(await self._client.nthreads())
+
+        return self._within(_JOIN_SECONDS + _ANSWER_SECONDS, known)
 
     def ask(self, function: Callable[..., Any], *arguments: Any, of: Sequence[str] | None = None) -> dict[str, Any]:
         """Run a function on all workers, or `of` some, and return the answers by address; see `ask_each`."""

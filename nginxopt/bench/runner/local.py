@@ -1,4 +1,5 @@
-"""The runner on this machine: nginx and the load generator of its PATH, on free ports of 127.0.0.1.
+"""The runner on this machine: nginx and the load generator of its PATH, on free ports of 127.0.0.1, or of an address
+that is given.
 
 Nothing is left running, whatever happens: each process is ended by pid, and the kernel ends it if we die
 (`nginxopt.system.process`); an nginx that gets SIGTERM ends its workers.
@@ -12,6 +13,7 @@ import resource
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 
 from nginxopt.bench import callgrind, run_folder
@@ -21,6 +23,7 @@ from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx, process
 from nginxopt.system.http import Client, Request
 
+LOOPBACK = "127.0.0.1"
 PROBE_SECONDS = 10.0
 
 _PORT_TRIES = 3
@@ -34,12 +37,18 @@ _KILO = 1024
 
 
 class Local:
-    """Runs the `binary` of nginx."""
+    """Runs the `binary` of nginx, which listens on the address `listen` of this machine."""
 
     name = "local"
 
-    def __init__(self, binary: nginx.Binary) -> None:
+    def __init__(self, binary: nginx.Binary, listen: str = LOOPBACK) -> None:
         self._binary = binary
+        self._listen = listen
+
+    @property
+    def is_here(self) -> bool:
+        """Whether only processes of this machine reach it."""
+        return ip_address(self._listen).is_loopback
 
     @contextlib.contextmanager
     def deploy(self, experiment: Experiment, folder: Path) -> Iterator[LocalSite]:
@@ -50,7 +59,7 @@ class Local:
         with contextlib.ExitStack() as running:
             for tries_left in reversed(range(_PORT_TRIES)):
                 try:
-                    site = _start(self._binary, experiment, folder, running)
+                    site = _start(self._binary, self._listen, experiment, folder, running)
                     break
                 except InputError as error:
                     running.close()
@@ -182,8 +191,10 @@ def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
     return completed.output
 
 
-def _start(binary: nginx.Binary, experiment: Experiment, folder: Path, running: contextlib.ExitStack) -> LocalSite:
-    addresses = _free(list(run_folder.places(experiment)))
+def _start(
+    binary: nginx.Binary, listen: str, experiment: Experiment, folder: Path, running: contextlib.ExitStack
+) -> LocalSite:
+    addresses = _free(list(run_folder.places(experiment)), listen)
     site = LocalSite(binary, folder, addresses)
     for variant in experiment.variants:
         for node in variant.nodes:
@@ -193,10 +204,10 @@ def _start(binary: nginx.Binary, experiment: Experiment, folder: Path, running: 
     return site
 
 
-def _free(places: Sequence[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Give each place an address that is free now."""
+def _free(places: Sequence[tuple[str, str]], host: str = LOOPBACK) -> dict[tuple[str, str], str]:
+    """Give each place an address of a host, with a port that is free on 127.0.0.1 now."""
     with nginx.reserved_ports(len(places)) as ports:
-        return {place: f"127.0.0.1:{port}" for place, port in zip(places, ports, strict=True)}
+        return {place: f"{host}:{port}" for place, port in zip(places, ports, strict=True)}
 
 
 def _is_of(place: str, role: str) -> bool:
@@ -238,7 +249,7 @@ def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
 
     `port` is where it is reached on 127.0.0.1, if that is not the port of its address.
     """
-    with _client(address if port is None else f"127.0.0.1:{port}", PROBE_SECONDS) as client:
+    with _client(address if port is None else f"{LOOPBACK}:{port}", PROBE_SECONDS) as client:
         try:
             return client.ask([request(address, target, alone=True)])[0]
         except OSError:
@@ -246,7 +257,8 @@ def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
 
 
 def _client(address: str, seconds: float) -> Client:
-    return Client(int(address.rpartition(":")[2]), timeout=seconds)
+    host, _, port = address.rpartition(":")
+    return Client(int(port), host=host, timeout=seconds)
 
 
 def request(address: str, target: Target, *, alone: bool = False) -> Request:

@@ -17,7 +17,8 @@ from nginxopt.bench.scenario import Experiment, Target, Variant
 from nginxopt.bench.target import Url
 from nginxopt.errors import RunError
 
-_CONNECT_SECONDS = 10.0
+_ANSWER_SECONDS = 10.0  # also until the connection is made
+_END_OF_HEAD = b"\r\n\r\n"
 _MOST_BYTES = 1 << 20  # of an answer to a probe
 
 
@@ -122,7 +123,7 @@ class RemoteSite:
         try:
             with contextlib.ExitStack() as open_:
                 connection = open_.enter_context(
-                    socket.create_connection((self.target.address, url.port), _CONNECT_SECONDS)
+                    socket.create_connection((self.target.address, url.port), _ANSWER_SECONDS)
                 )
                 if url.scheme == "https":
                     context = ssl.create_default_context()
@@ -134,8 +135,12 @@ class RemoteSite:
 
 
 def _received(connection: socket.socket) -> bytes:
-    """What comes until the connection ends, or is enough to judge."""
+    """What comes until the connection ends, falls silent below the head, or is enough to judge."""
     answer = b""
-    while len(answer) < _MOST_BYTES and (data := connection.recv(65536)):
-        answer += data
+    try:
+        while len(answer) < _MOST_BYTES and (data := connection.recv(65536)):
+            answer += data
+    except TimeoutError:
+        if _END_OF_HEAD not in answer:
+            raise
     return answer
