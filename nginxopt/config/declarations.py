@@ -10,7 +10,7 @@ import pkgutil
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from nginxopt.version import Version
 
@@ -72,7 +72,7 @@ def _takes(arguments: str, count: int) -> bool:
     return str(count) in arguments.split(",")
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def declarations(name: str) -> tuple[Declaration, ...]:
     """Return what nginx's releases declare of a directive, the oldest first; nothing if none knows it."""
     every = map(_declaration, _rows().get(name, ()))

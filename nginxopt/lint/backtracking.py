@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 
 from nginxopt.semantics.subjects import gives_up, likely
 
@@ -20,7 +20,7 @@ _TAILS = (b"!", b"~", b"/!", b"")
 _MOST_PUMPS = 6
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def exploding(pattern: str) -> bytes | None:
     """Return a subject of less than `_LONGEST` bytes on which PCRE2 gives up; None if none was found."""
     for content in _repeated_groups(pattern):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
 from nginxopt.semantics.subjects import shortest
@@ -35,7 +35,7 @@ _COUNTRY = 2
 _MOST_TEXTS = 32
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def foreign(pattern: str, kind: Kind, *, caseless: bool) -> str | None:
     """Return a value with a foreign name that a pattern accepts; None if it names no domain, or none was found."""
     names = domains(pattern)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from functools import lru_cache
 
 from nginxopt.config import Config, Directive, Scope
 from nginxopt.config.declarations import PLACES, Declaration, declarations
@@ -88,6 +88,8 @@ def fault(directive: Directive, place: str | None, target: Version, extra: froze
     `extra` are directives that the build has besides those of its version. Values other than `on` and `off` are not
     looked at. As `ngx_conf_handler` does.
     """
+    if place is None:
+        return None
     name = str(directive.name)
     declaration = _declared(name, place, target, extra)
     if declaration is None:
@@ -102,7 +104,7 @@ def fault(directive: Directive, place: str | None, target: Version, extra: froze
     return None
 
 
-def _absent(name: str, place: str | None, target: Version, extra: frozenset[str]) -> Fault | None:
+def _absent(name: str, place: str, target: Version, extra: frozenset[str]) -> Fault | None:
     """Return why nginx refuses a name in a place where it declares none; None if that is not nginx's to say."""
     if place not in PLACES or name in _NOT_OURS or not declarations(name):
         return None
@@ -114,7 +116,7 @@ def _absent(name: str, place: str | None, target: Version, extra: frozenset[str]
 
 def is_once(name: str, place: str | None, target: Version, extra: frozenset[str] = frozenset()) -> bool:
     """Return whether nginx refuses a second directive of that name in one block, whatever it says."""
-    declaration = _declared(name, place, target, extra)
+    declaration = None if place is None else _declared(name, place, target, extra)
     return declaration is not None and declaration.is_once
 
 
@@ -171,14 +173,14 @@ def is_of_rows(config: Config) -> bool:
     return sum(name in directives.NAMES for name in names) * 2 < len(names)
 
 
-@cache
-def _declared(name: str, place: str | None, target: Version, extra: frozenset[str]) -> Declaration | None:
+@lru_cache(maxsize=1 << 12)
+def _declared(name: str, place: str, target: Version, extra: frozenset[str]) -> Declaration | None:
     """Return what a build declares of a directive in a place; None if nothing, or if others may say more of it."""
-    bit = 0 if name in _NOT_OURS else PLACES.get(place or "", 0)
+    bit = 0 if name in _NOT_OURS else PLACES.get(place, 0)
     return next((declaration for declaration in _known(name, target, extra) if declaration.places & bit), None)
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def _known(name: str, target: Version, extra: frozenset[str]) -> tuple[Declaration, ...]:
     """Return what a build declares of a directive; one that it has besides those of its version, as it came."""
     known = tuple(declaration for declaration in declarations(name) if declaration.is_in(target))

@@ -7,7 +7,7 @@ sources. No list of modules is whole: a name that is not here is not wrong by th
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from crossplane.analyzer import DIRECTIVES
 
@@ -102,7 +102,7 @@ def _letters_of_names() -> dict[str, int]:
     return {name: _letters(name) for name in NAMES}
 
 
-@cache
+@lru_cache(maxsize=1 << 10)
 def nearest(name: str) -> tuple[str, ...]:
     """Return the directives of nginx of which an unknown name may be a misspelling, in alphabetical order.
 

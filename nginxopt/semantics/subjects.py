@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from nginxopt._native import captures as _captures
 from nginxopt._native import common_subject, pattern_facts
@@ -10,7 +10,7 @@ from nginxopt._native import gives_up as _gives_up
 from nginxopt.text import encode
 
 
-@cache
+@lru_cache(maxsize=1 << 12)
 def shortest(inside: tuple[bytes, ...], outside: tuple[bytes, ...] = (), *, is_uri: bool = False) -> bytes | None:
     """Return a subject that all of `inside` match and none of `outside`; None if there is none, or none was found.
 
