@@ -14,6 +14,7 @@ import click
 
 from nginxopt.cli import options
 from nginxopt.errors import InputError, UsageError
+from nginxopt.system.interrupts import interruptible
 
 if TYPE_CHECKING:
     from nginxopt.fleet.plan import Plan, Text
@@ -80,6 +81,7 @@ is lost; the result then has what was done, and --resume goes on.
 @options.CONFIG
 @options.ISOLATED
 @options.QUIET
+@interruptible()
 def command(
     sources: tuple[str, ...],
     host_from: str | None,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import click
 
 from nginxopt.cli import options, stdout
+from nginxopt.system.interrupts import interruptible
 
 _EXAMPLES = """\b
 Examples:
@@ -36,6 +37,7 @@ _WIDEST = 60  # characters of a cell of the text table
     "--result", metavar="FILE", default="fleet.duckdb", show_default=True, help="Result of nginxopt fleet lint."
 )
 @options.format_of(["text", "csv", "json"], "text")
+@interruptible()
 def command(sql: str, result: str, format_: str) -> None:
     """Ask the result of nginxopt fleet lint in SQL, as DuckDB reads it. Nothing is written."""
     from nginxopt.fleet import reading

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options, stdout
+from nginxopt.system.interrupts import interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,7 @@ nginxopt[fleet] are missing.
 @click.option("--group-from", metavar="PATTERN", help="Group in the name of each host, such as {group}-*, or a regex.")
 @click.option("--since", metavar="RESULT", help="Also report what is new since an earlier result.")
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Number of worst hosts.")
+@interruptible()
 def command(result: str, format_: str, output: str | None, group_from: str | None, since: str | None, top: int) -> None:
     """Report what nginxopt fleet lint found: findings by rule and group, savings, drift, and the worst hosts.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,11 +76,21 @@ def query(database: DuckDBPyConnection, sql: str) -> tuple[list[str], Iterator[t
         reads = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
         if len(statements) != 1 or statements[0].type not in reads:
             raise UsageError("not one SELECT", hint="a result is only read")
-        database.execute(sql)
+        _execute(database, sql)
         columns = [str(column[0]) for column in database.description or ()]
         return columns, _rows(database)
     except duckdb.Error as error:
         raise UsageError(str(error)) from None
+
+
+def _execute(database: DuckDBPyConnection, sql: str) -> None:
+    """Run a query in a thread, as a signal takes effect only while the main thread is in Python."""
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            thread.submit(database.execute, sql).result()
+        except BaseException:
+            database.interrupt()
+            raise
 
 
 def _rows(database: DuckDBPyConnection) -> Iterator[tuple[object, ...]]:

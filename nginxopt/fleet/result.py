@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nginxopt.errors import InputError, RunError, UsageError
 from nginxopt.fleet import tables
 from nginxopt.fleet.judging import JudgedText
+from nginxopt.system.interrupts import uninterrupted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -76,17 +77,18 @@ class Part:
             self._database.execute("DELETE FROM errors WHERE host NOT IN (SELECT host FROM hosts)")
 
     def commit(self) -> None:
-        """Write the batch. Raises `RunError` if that fails, such as for a full disk."""
+        """Write the batch, even if a signal arrives. Raises `RunError` if that fails, such as for a full disk."""
         import duckdb
 
-        try:
-            with self._transaction():
-                self._write_texts()
-                for table, values in self._rows.items():
-                    self._insert(table, values)
-        except duckdb.Error as error:
-            raise _unwritable(self.path, error) from None
-        self._rows, self._texts = {}, {}
+        with uninterrupted():  # or a batch that is written would be kept, and written again
+            try:
+                with self._transaction():
+                    self._write_texts()
+                    for table, values in self._rows.items():
+                        self._insert(table, values)
+            except duckdb.Error as error:
+                raise _unwritable(self.path, error) from None
+            self._rows, self._texts = {}, {}
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -146,6 +146,9 @@ class Run:
             if task.kind == "read"
             else self.client.submit(worker.judge_all, recipes, self._name, pure=False)
         )
+        self._wait_for(future, task)
+
+    def _wait_for(self, future: Future[Any], task: _Task) -> None:
         self._tasks[future] = task
         future.add_done_callback(self._done.put)
 
@@ -168,23 +171,24 @@ class Run:
         from distributed import KilledWorker
 
         task = self._tasks.pop(future)
-        if future.status == "finished":
-            results: list[Any] = future.result()
+        try:
+            results: list[Any] = future.result(timeout=_WITHOUT_WORKERS)
+        except KilledWorker:
+            self._has_killed_workers(task)
+        except Exception as error:
+            failed = future.status == "error"
+            if isinstance(error, TimeoutError) and not failed:
+                self._wait_for(future, task)  # its worker died with the result, and another one has the task now
+            elif not failed and (isinstance(error, OSError) or self.client.status != "running" or future.cancelled()):
+                raise self._lost() from error
+            else:
+                raise RunError(f"a worker failed: {type(error).__name__}: {error}") from error
+        else:
             for item, result in zip(task.items, results, strict=True):
                 if task.kind == "read":
                     self._has_read(item.host, result)
                 else:
                     self._has_judged(item, result)
-            return
-        if future.status != "error":
-            raise self._lost()
-        error = future.exception()
-        if not isinstance(error, KilledWorker):
-            raise RunError(f"a worker failed: {type(error).__name__}: {error}") from error
-        if task.alone:
-            self._has_killed(task.items[0])
-        else:  # of all that was with these workers, one may have ended them
-            self._suspects.extend(_Task(task.kind, [item], alone=True) for item in task.items)
 
     def _has_read(self, host: Host, found: Read) -> None:
         if found.error is not None:
@@ -209,6 +213,13 @@ class Run:
         self.part.add(found.rows, found.texts)
         self._judged.add(bytes.fromhex(found.digest))
         self._found(hosts, found.digest)
+
+    def _has_killed_workers(self, task: _Task) -> None:
+        """Ask again about each host alone: of all that was with these workers, one may have ended them."""
+        if task.alone:
+            self._has_killed(task.items[0])
+        else:
+            self._suspects.extend(_Task(task.kind, [item], alone=True) for item in task.items)
 
     def _has_killed(self, item: _Item) -> None:
         """Note what ended one worker after another, without anything else being asked of them."""

@@ -12,7 +12,7 @@ import logging
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 _PACKAGES = ("cryptography", "distributed", "duckdb", "fsspec")
 _LOOPBACK = "127.0.0.1"
 _SCHEMES = ("tcp://", "tls://", "ws://", "wss://")
+_CONFIGURATION: dict[str, list[str] | bool] = {
+    "distributed.scheduler.http.routes": [],  # no pages
+    "distributed.worker.http.routes": [],
+    "distributed.worker.profile.enabled": False,  # it keeps the stacks of an hour
+}
+"""What Dask is told of processes of this machine."""
 _SECONDS = 15  # until a scheduler answers and has a worker
 
 
@@ -84,8 +90,7 @@ def _local(workers: int) -> Iterator[LocalCluster]:
     from distributed import LocalCluster
     from distributed.security import Security
 
-    no_pages: dict[str, list[str]] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
-    with dask.config.set(no_pages):
+    with dask.config.set(_CONFIGURATION):
         with _without_interrupts():
             cluster = LocalCluster(
                 n_workers=workers,
@@ -97,8 +102,31 @@ def _local(workers: int) -> Iterator[LocalCluster]:
                 dashboard_address=f"{_LOOPBACK}:0",
                 worker_dashboard_address=f"{_LOOPBACK}:0",
             )
-        with cluster:
+        try:
             yield cluster
+        finally:
+            _close(cluster)
+
+
+def _close(cluster: LocalCluster) -> None:
+    """End the workers. What fails then is no reason to lose what they did: they end with this process."""
+    with suppress(Exception):
+        cluster.sync(_kill_workers, cluster, callback_timeout=_SECONDS)
+    with suppress(Exception):
+        cluster.close()
+
+
+async def _kill_workers(cluster: LocalCluster) -> None:
+    """Kill the workers, which have nothing to keep, and have none started in their place.
+
+    Dask's own way fails, and fills standard error, while a worker is being started in place of one that died.
+    """
+    for nanny in cluster.workers.values():
+        nanny.close_gracefully()
+        process = nanny.process and nanny.process.process
+        if process is not None:
+            with suppress(ValueError):  # it has ended
+                await process.kill()
 
 
 @contextmanager

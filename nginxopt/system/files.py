@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nginxopt.errors import InputError
+from nginxopt.system.interrupts import uninterrupted
 from nginxopt.system.writing import targets
 from nginxopt.system.writing.copies import BACKUP, NOT_ALLOWED
-from nginxopt.system.writing.interrupts import uninterrupted
 from nginxopt.system.writing.scratch import Scratch, sweep
 from nginxopt.system.writing.steps import ChangedError, Step, Written, prepared
 from nginxopt.system.writing.targets import WriteTarget

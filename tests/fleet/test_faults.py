@@ -114,7 +114,7 @@ def _held(*args: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
 def _end(process: subprocess.Popen[str], status: int) -> str:
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == status, errors
-    assert "Traceback" not in errors
+    assert "Traceback" not in errors, errors
     return errors
 
 
@@ -151,7 +151,7 @@ def test_a_command_that_ends_early_keeps_what_is_done(number: signal.Signals) ->
     with _held("--workers", "1") as (process, worker):
         os.killpg(process.pid, number) if number is signal.SIGINT else process.send_signal(number)
         said = process.communicate(timeout=PATIENCE)[1]
-        assert process.returncode == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+        assert process.returncode == {signal.SIGKILL: -9, signal.SIGINT: 130, signal.SIGTERM: 143}[number], said
     _gone(worker)
     assert ("fleet.duckdb.part has " in said) == (number is not signal.SIGKILL)
     assert not Path("fleet.duckdb").exists()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import duckdb
@@ -19,6 +21,7 @@ from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.judging import Judged
 from nginxopt.fleet.plan import Plan
 from tests.fleet.fleets import BROKEN, FOUND, GOOD, SITE, dump, lint, rows, tree
+from tests.support import PATIENCE
 
 pytestmark = pytest.mark.usefixtures("workers")
 
@@ -196,6 +199,27 @@ def test_a_query_prints_its_rows(tmp_path: Path, format_: str, expected: str) ->
     lint("hosts")
     command = ["fleet", "query", "SELECT host, 1 AS n FROM hosts", "--format", format_]
     assert CliRunner().invoke(nginxopt, command, standalone_mode=False).output == expected
+
+
+def _processor_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # proc_pid_stat(5)
+    return int(fields[11]) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_query_of_hours_is_interrupted(tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C and SIGTERM end a query while DuckDB works in all its threads."""
+    tree(tmp_path / "hosts" / "web1")
+    lint("hosts")
+    hours = "SELECT count(*) FROM range(1000000000000) WHERE range % 7 = 1"
+    command = [sys.executable, "-m", "nginxopt", "fleet", "query", hours]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and _processor_seconds(process.pid) < 2:
+            time.sleep(0.05)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + number
+    assert b"Traceback" not in errors
 
 
 @pytest.mark.parametrize("data", [None, b"", b"no database", b"SQLite format 3\0" + bytes(4096)])

@@ -1,13 +1,14 @@
-"""Defers signals until a block of work is done."""
+"""Signals that end a process: deferred until a block of work is done, or kept from libraries that lose them."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
+_Handler = Callable[[int, FrameType | None], object]
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -37,3 +38,34 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
         if arrived:
             signal.raise_signal(arrived[0])
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Raise what the handler of a signal raises, even where a library has turned that into an error of its own.
+
+    DuckDB ends a query when a handler has raised something, and then raises `RuntimeError`.
+    """
+    arrived: list[int] = []
+
+    def noting(handler: _Handler) -> _Handler:
+        def note(number: int, frame: FrameType | None) -> object:
+            arrived.append(number)
+            return handler(number, frame)
+
+        return note
+
+    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    try:
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, noting(handler))
+        yield
+    except Exception:
+        if arrived:
+            signal.raise_signal(arrived[0])
+        raise
+    finally:
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, handler)
