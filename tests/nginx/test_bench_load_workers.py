@@ -27,8 +27,10 @@ pytestmark = [needs_nginx, needs_vegeta]
 
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three workers."""
+    """Three workers, which the scheduler knows: a load takes those that are there."""
     with cluster(tmp_path_factory.mktemp("cluster"), 3, {}) as made:
+        with connected(scheduler=made.address) as client:
+            client.wait_for_workers(3, timeout=PATIENCE)
         yield made
 
 
@@ -36,7 +38,6 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 def test_three_workers_make_one_load(three: Cluster, tmp_path: Path, load: Load) -> None:
     """nginx counts as many requests as the shares have together, and vegeta reads the merged results."""
     with connected(scheduler=three.address) as client:
-        client.wait_for_workers(3, timeout=PATIENCE)
         source = LoadWorkers(Team(client), Vegeta())
         benchmark = Benchmark(simple(load=load), Local(the_nginx()), source, tmp_path, 1)
         benchmark.run(lambda *_: None, lambda _: None)
