@@ -41,18 +41,21 @@ class Summary:
     findings: Mapping[str, int]
 
 
-_SMALL = {"memory_limit": "256MB", "threads": "1"}
+_SMALL = {"memory_limit": "128MB", "threads": "1"}
 """Batches are small, and the processors belong to the workers."""
+
+_ROWS = 5000  # that one statement inserts: DuckDB needs many times the memory of their text
 
 
 class Part:
     """A result that is being written.
 
-    A batch is kept in memory until `commit`, and then written in one transaction.
+    A batch is kept in memory until `commit`, and then written in one transaction. `unwritten` is its size in bytes.
     """
 
     def __init__(self, path: Path, database: DuckDBPyConnection) -> None:
         self.path = path
+        self.unwritten = 0
         self._database = database
         self._rows: dict[str, list[str]] = {}
         self._texts: dict[str, JudgedText] = {}
@@ -65,6 +68,9 @@ class Part:
         """Add rows and texts to the batch."""
         for table, values in rows.items():
             self._rows.setdefault(table, []).extend(values)
+            self.unwritten += sum(map(len, values))
+        for text in texts:
+            self.unwritten += len(text.data) + sum(map(len, text.directives))
         self._texts |= {text.digest: text for text in texts}
 
     def forget_unfinished(self) -> None:
@@ -88,7 +94,7 @@ class Part:
                         self._insert(table, values)
             except duckdb.Error as error:
                 raise _unwritable(self.path, error) from None
-            self._rows, self._texts = {}, {}
+            self._rows, self._texts, self.unwritten = {}, {}, 0
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -117,8 +123,8 @@ class Part:
         self._insert("directives", [row for text in new for row in text.directives])
 
     def _insert(self, table: str, rows: Sequence[str]) -> None:
-        if rows:
-            self._database.execute(tables.insertion(table), [f"[{','.join(rows)}]"])
+        for start in range(0, len(rows), _ROWS):
+            self._database.execute(tables.insertion(table), [f"[{','.join(rows[start : start + _ROWS])}]"])
 
     def summary(self) -> Summary:
         """Return what is in the file."""

@@ -32,6 +32,7 @@ _HOSTS = 32  # hosts whose digests are one task
 _CONFIGURATIONS = 8  # configurations that are one task, unless they are large
 _BYTES = 1_000_000  # of configurations in one task
 _BATCH = 256  # hosts that are written at once
+_BATCH_BYTES = 2_000_000  # of rows that are written at once, about
 _SECONDS = 1.0  # between looks at the cluster while nothing is done
 _WITHOUT_WORKERS = 60.0  # seconds after which a cluster without workers is given up
 
@@ -69,6 +70,8 @@ class Run:
     _waiting: dict[str, list[Host]] = field(default_factory=dict)
     _judged: set[bytes] = field(default_factory=set)
     _batch: int = 0
+    _workers: int = 0
+    _counted: float = float("-inf")
 
     def __call__(self) -> None:
         """Ask about all hosts that the result does not have, and write what is found, batch by batch.
@@ -103,13 +106,15 @@ class Run:
                 return
             if self._tasks:
                 self._finish(self._next())
-            if self._batch >= _BATCH:
+            if self._batch >= _BATCH or self.part.unwritten >= _BATCH_BYTES:
                 self.part.commit()
                 self._batch = 0
 
     def _limit(self) -> int:
-        """Return how many tasks may be under way."""
-        return _TASKS * max(1, len(self.client.nthreads()))
+        """Return how many tasks may be under way; the scheduler is asked for its workers once in a while."""
+        if time.monotonic() >= self._counted + _SECONDS:
+            self._workers, self._counted = len(self.client.nthreads()), time.monotonic()
+        return _TASKS * max(1, self._workers)
 
     def _has_room(self) -> bool:
         reading = sum(task.kind == "read" for task in self._tasks.values())
