@@ -41,8 +41,11 @@ class Summary:
     findings: Mapping[str, int]
 
 
-_SMALL = {"memory_limit": "128MB", "threads": "1"}
+_SMALL = {"memory_limit": "64MB", "threads": "1"}
 """Batches are small, and the processors belong to the workers."""
+
+_MANY_BYTES = 8_000_000  # of texts in a batch
+_MEMORY_FOR_MANY = "512MB"  # DuckDB makes copies of them
 
 _ROWS = 5000  # that one statement inserts: DuckDB needs many times the memory of their text
 
@@ -113,6 +116,8 @@ class Part:
         query = "SELECT text FROM texts WHERE text IN (SELECT unnest(?))"
         known = {digest for (digest,) in self._database.execute(query, [list(self._texts)]).fetchall()}
         new = [text for digest, text in self._texts.items() if digest not in known]
+        if sum(len(text.data) for text in new) > _MANY_BYTES:
+            self._database.execute(f"SET memory_limit = '{_MEMORY_FOR_MANY}'")
         columns = [
             [text.digest for text in new],
             [len(text.data) for text in new],

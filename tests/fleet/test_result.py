@@ -1,0 +1,56 @@
+"""The file that a run writes, batch by batch."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from nginxopt.fleet import result
+from nginxopt.fleet.judging import JudgedText
+from nginxopt.fleet.result import Part
+from nginxopt.fleet.tables import row
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Part:
+    """A result of no host yet."""
+    return result.begin(tmp_path / "fleet.duckdb.part", {}, {}, [])
+
+
+def _text(data: bytes) -> JudgedText:
+    return JudgedText(hashlib.sha256(data).hexdigest(), data, [])
+
+
+def test_a_file_of_64_megabytes_is_written(part: Part) -> None:
+    """DuckDB gets more memory for a batch that needs it."""
+    data = b"x" * (64 << 20)
+    part.add({}, [_text(data)])
+    assert part.unwritten >= len(data)
+    part.commit()
+    assert part.unwritten == 0
+    part.close()
+    with duckdb.connect(str(part.path), read_only=True) as database:
+        assert database.execute("SELECT octet_length(content) FROM texts").fetchall() == [(len(data),)]
+
+
+def test_a_signal_during_a_batch_neither_loses_nor_doubles_it(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The batch is written first; whoever then commits again, as a run does at its end, writes nothing."""
+    part.add({"hosts": [row("hosts", f"web{number}", "0" * 64, "x") for number in range(1000)]}, [_text(b"events {}")])
+    write_texts = part._write_texts
+
+    def interrupted() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        write_texts()
+
+    monkeypatch.setattr(part, "_write_texts", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        part.commit()
+    monkeypatch.undo()
+    part.commit()
+    assert len(part.done()) == 1000
+    part.close()
