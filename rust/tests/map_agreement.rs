@@ -122,3 +122,16 @@ proptest! {
         }
     }
 }
+
+/// A pattern before several rows may be that of one of them: the proof takes it for what it is.
+#[test]
+fn a_row_may_stand_for_its_neighbours() {
+    let starts = ["~^/a.b$", "~^/a", "~^/a.b$"].map(|pattern| format!("    \"{pattern}\" \"v0\";\n"));
+    let original = map(&starts);
+    let text = emitted(&original, compile_keeping_captures).expect("it is compiled");
+    assert!(prove_keeping_captures(original.as_bytes(), &text).is_ok());
+    let inside = (0..40).map(|number| format!("    \"~*bot{}\" \"v{number}\";\n", "x".repeat(39 - number)));
+    let original = map(&inside.collect::<Vec<_>>());
+    let text = emitted(&original, compile).expect("it is compiled");
+    assert!(prove(original.as_bytes(), &text).is_ok());
+}

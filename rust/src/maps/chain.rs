@@ -182,8 +182,13 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         }
     }
 
-    /// A map that leads to `body` where a pattern matches.
-    fn behind(&mut self, pattern: Vec<u8>, caseless: bool, body: Vec<u8>, next: &[u8]) -> Vec<u8> {
+    /// A map that leads to `body` where a pattern matches. A pattern that is also a row's is put in a group, so that the
+    /// proof does not take it for that row.
+    fn behind(&mut self, mut pattern: Vec<u8>, caseless: bool, body: Vec<u8>, next: &[u8]) -> Vec<u8> {
+        let is_row = |facts: &RowFacts| facts.row.caseless == caseless && *facts.row.pattern == *pattern;
+        if self.writer.rows.iter().any(is_row) {
+            pattern = [b"(?:", &*pattern, b")"].concat();
+        }
         let mut map = self.next_map();
         map.rows.push((Key::Pattern { pattern, caseless }, body));
         map.default = next.to_vec();
