@@ -291,26 +291,12 @@ def test_nginx_counts_no_requests(each_binary: nginx.Binary, tmp_path: Path) -> 
     assert "ngx_http_stub_status_module" in (error.value.hint or "")
 
 
-@needs_vegeta
 @pytest.mark.usefixtures("nothing_left")
-def test_a_port_is_taken(binary: nginx.Binary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If another process takes a port first, the next try uses another; if all are taken, that is an error."""
-    free = local._free
-
-    with nginx.Instance(binary) as other:
-        tries = []
-
-        def taken(places: list[tuple[str, str]], host: str) -> dict[tuple[str, str], str]:
-            tries.append(places)
-            addresses = free(places, host)
-            return {**addresses, places[0]: f"127.0.0.1:{other.ports[0]}"} if len(tries) in (1, 3) else addresses
-
-        monkeypatch.setattr(local, "_free", taken)
-        run(simple(), Vegeta(), tmp_path)
-        assert len(tries) == 2
-        monkeypatch.setattr(local, "_PORT_TRIES", 1)
-        with pytest.raises(InputError, match="Address already in use"):
-            run(simple(), Vegeta(), tmp_path)
+def test_an_address_of_another_machine(binary: nginx.Binary, tmp_path: Path) -> None:
+    """Where nginx cannot listen is an error that names the address."""
+    deployed = local.Local(binary, "192.0.2.1").deploy(simple(), tmp_path)
+    with pytest.raises(InputError, match=r"cannot listen on 192\.0\.2\.1: Cannot assign requested address"), deployed:
+        pass
 
 
 def script(path: Path, text: str) -> str:

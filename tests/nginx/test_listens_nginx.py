@@ -6,6 +6,7 @@ import contextlib
 import random
 import re
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -133,19 +134,32 @@ def test_nginx_reads_any_text_alike(each_binary: nginx.Binary, seed: int) -> Non
 )
 def test_nginx_opens_so_many_sockets(each_binary: nginx.Binary, servers: str) -> None:
     """nginx listens on as many sockets as its configuration needs, besides the one of the instance."""
-    text = f"server {{ {servers.format(*_free_ports())} }}"
-    expected = sockets(Model(read(text, "http"), TARGET).endpoints.values())
-    with nginx.Instance(each_binary, http=text.encode()) as instance:
-        assert len(_listening(instance.pid)) == len(expected) + 1
+    with _successive_ports() as ports:
+        text = f"server {{ {servers.format(*ports)} }}"
+        expected = sockets(Model(read(text, "http"), TARGET).endpoints.values())
+        with nginx.Instance(each_binary, http=text.encode()) as instance:
+            assert len(_listening(instance.pid)) == len(expected) + 1
 
 
-def _free_ports() -> tuple[int, int, int]:
-    """Three ports one after the other, at which nothing listens now."""
+@contextlib.contextmanager
+def _successive_ports() -> Iterator[tuple[int, int, int]]:
+    """Three free ports, one after the other, that are held meanwhile; see `nginx.reserved_ports`."""
     while True:
-        with nginx.reserved_ports(1) as (port,), contextlib.suppress(OSError), contextlib.ExitStack() as held:
-            for number in (port + 1, port + 2):
-                held.enter_context(socket.create_server(("127.0.0.1", number)))
-            return port, port + 1, port + 2
+        with nginx.reserved_ports(1) as (port,), contextlib.ExitStack() as held:
+            if all(_is_held(held.enter_context(socket.socket()), number) for number in (port + 1, port + 2)):
+                yield port, port + 1, port + 2
+                return
+
+
+def _is_held(holder: socket.socket, port: int) -> bool:
+    """Bind a socket so that nginx can bind the same port; see `nginx.reserved_ports`."""
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        holder.bind(("127.0.0.1", port))
+    except OSError:
+        return False
+    return True
 
 
 def _whole(http: str) -> bytes:

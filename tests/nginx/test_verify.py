@@ -28,23 +28,12 @@ _PATHS = ("/", "/a", "/a/", "/a/b", "/a/f.txt", "/b", "/c", "/f.txt", "/nx", "/o
 
 
 @contextlib.contextmanager
-def served(binary: nginx.Binary, text: str, ports: tuple[int, int], folder: str) -> Iterator[None]:
+def served(binary: nginx.Binary, text: str, ports: tuple[int, ...], folder: str) -> Iterator[None]:
     """Run one side, with an upstream that tells what it got."""
     port, upstream = ports
     data = whole(text, port, upstream, folder).replace("http {\n", "http { access_log off; " + _ECHO, 1)
     with running(binary, data.replace("{U}", str(upstream))):
         yield
-
-
-@contextlib.contextmanager
-def held_ports() -> Iterator[tuple[int, int]]:
-    """Two ports that nginx can bind and that the system gives to nobody else: bound here, and not listening."""
-    with contextlib.ExitStack() as stack:
-        holders = [stack.enter_context(socket.socket()) for _ in range(2)]
-        for holder in holders:
-            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            holder.bind(("127.0.0.1", 0))
-        yield holders[0].getsockname()[1], holders[1].getsockname()[1]
 
 
 def ask(request: RequestForm, port: int) -> bytes:
@@ -117,8 +106,8 @@ def arrange(folder: Path, existing: tuple[str, ...], missing: tuple[str, ...]) -
 def test_nginx_answers_a_witness_differently(pair: Pair, binary: nginx.Binary, tmp_path: Path) -> None:
     """The request that `verify` names is answered differently by nginx, too."""
     tmp_path.chmod(0o755)
-    with held_ports() as ports:
-        texts = [whole(text, *ports, str(tmp_path)) for text in (pair.old, pair.new)]
+    with nginx.reserved_ports(2) as ports:
+        texts = [whole(text, ports[0], ports[1], str(tmp_path)) for text in (pair.old, pair.new)]
         witness = verify(*(model(binary, text) for text in texts)).witness
         assert witness is not None
         arrange(tmp_path, witness.existing, witness.missing)
@@ -135,7 +124,7 @@ def test_nginx_answers_equivalent_sides_alike(pair: Pair, binary: nginx.Binary, 
     make(tmp_path, FILES)
     tmp_path.chmod(0o755)
     answers = []
-    with held_ports() as ports:
+    with nginx.reserved_ports(2) as ports:
         for text in (pair.old, pair.new):
             with served(binary, text, ports, str(tmp_path)):
                 answers.append([ask(plain(path, ports[0]), ports[0]) for path in _PATHS])

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -66,7 +65,7 @@ class Bench:
         self._process: subprocess.Popen[bytes]
 
     def __enter__(self) -> Bench:
-        self.ports = tuple(self._stack.enter_context(_held_port()) for _ in range(2))
+        self.ports = self._stack.enter_context(nginx.reserved_ports(2))
         asked = b"up $request_method $request_uri host=$http_host cap=$http_x_cap f=$http_x_f <!--# echo var='1' -->\\n"
         server = b"access_log up.log up; add_header X-Up 1; default_type text/html; lingering_close off;"
         server += b" large_client_header_buffers 4 32k;"
@@ -175,12 +174,3 @@ def _masked(answer: bytes) -> bytes:
     for mask, by in _MASKS:
         answer = mask.sub(by, answer)
     return answer
-
-
-@contextlib.contextmanager
-def _held_port() -> Iterator[int]:
-    """Yield a port that nginx can bind and that the system gives to nobody else: bound here, too, and not listening."""
-    with socket.socket() as holder:
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        holder.bind(("127.0.0.1", 0))
-        yield holder.getsockname()[1]

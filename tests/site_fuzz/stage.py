@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-import socket
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from nginxopt.system import nginx
-from nginxopt.system.nginx import Verdict, private_prefix
+from nginxopt.system.nginx import Verdict, private_prefix, reserved_ports
 from tests.site_fuzz import tree
 from tests.site_fuzz.client import converse
 from tests.site_fuzz.echo import Echoes
@@ -39,7 +38,7 @@ class Stage:
             self.root = stack.enter_context(private_prefix())
             tree.lay(self.root)
             self._echoes = stack.enter_context(Echoes())
-            self._dead = stack.enter_context(_held_port())
+            (self._dead,) = stack.enter_context(reserved_ports(1))
             self._stack = stack.pop_all()
         return self
 
@@ -55,8 +54,8 @@ class Stage:
 
     def ports(self, count: int) -> Sequence[int]:
         """Return ports that nginx can listen at: the same each time, and more if more are needed."""
-        while len(self._ports) < count:
-            self._ports.append(self._stack.enter_context(_held_port()))
+        if len(self._ports) < count:
+            self._ports += self._stack.enter_context(reserved_ports(count - len(self._ports)))
         return self._ports[:count]
 
     def place(self, port: int) -> int:
@@ -97,12 +96,3 @@ class Stage:
     def ask(self, requests: Sequence[Request]) -> list[bytes]:
         """Return the raw answers of the nginx that runs."""
         return converse(requests)
-
-
-@contextlib.contextmanager
-def _held_port() -> Iterator[int]:
-    """Yield a port that nginx can bind and that the system gives to nobody else: bound here, too, and not listening."""
-    with socket.socket() as holder:
-        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        holder.bind(("127.0.0.1", 0))
-        yield holder.getsockname()[1]

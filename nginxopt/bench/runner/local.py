@@ -26,9 +26,7 @@ from nginxopt.system.http import Client, Request
 LOOPBACK = "127.0.0.1"
 PROBE_SECONDS = 10.0
 
-_PORT_TRIES = 3
 _START_SECONDS = 60.0
-_TAKEN = "Address already in use"
 _NO_STATUS = 'unknown directive "stub_status"'
 _NO_STATUS_HINT = "this nginx is built without ngx_http_stub_status_module: choose one that has it with --nginx"
 _NANO = 1e9
@@ -52,20 +50,10 @@ class Local:
 
     @contextlib.contextmanager
     def deploy(self, experiment: Experiment, folder: Path) -> Iterator[LocalSite]:
-        """Start every variant; see `nginxopt.bench.site.Runner.deploy`.
-
-        A port can be taken by somebody else between our choice and nginx's bind: then all start again, on others.
-        """
+        """Start every variant; see `nginxopt.bench.site.Runner.deploy`."""
         with contextlib.ExitStack() as running:
-            for tries_left in reversed(range(_PORT_TRIES)):
-                try:
-                    site = _start(self._binary, self._listen, experiment, folder, running)
-                    break
-                except InputError as error:
-                    running.close()
-                    if _TAKEN not in error.message or not tries_left:
-                        raise
-            yield site
+            addresses = running.enter_context(_free(list(run_folder.places(experiment)), self._listen))
+            yield _start(self._binary, addresses, experiment, folder, running)
 
     def provenance(self) -> Mapping[str, str]:
         """Return the path and the version of nginx."""
@@ -150,12 +138,12 @@ class LocalSite:
         """Run a copy of the entry, of one process, and yield its address."""
         node = variant.node(variant.entry)
         places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
-        addresses = {**self.addresses, **_free(places)}
         prefix = self.folder / "callgrind" / run_folder.slug(variant.name)
-        _prepare(prefix, run_folder.node_files(variant, node, addresses))
         command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
-        with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
-            yield addresses[variant.name, node.role]
+        with _free(places) as free:
+            _prepare(prefix, run_folder.node_files(variant, node, {**self.addresses, **free}))
+            with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
+                yield free[variant.name, node.role]
 
     def master(self, variant: Variant, role: str) -> int:
         """Return the pid of the master of a node."""
@@ -192,9 +180,12 @@ def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
 
 
 def _start(
-    binary: nginx.Binary, listen: str, experiment: Experiment, folder: Path, running: contextlib.ExitStack
+    binary: nginx.Binary,
+    addresses: Mapping[tuple[str, str], str],
+    experiment: Experiment,
+    folder: Path,
+    running: contextlib.ExitStack,
 ) -> LocalSite:
-    addresses = _free(list(run_folder.places(experiment)), listen)
     site = LocalSite(binary, folder, addresses)
     for variant in experiment.variants:
         for node in variant.nodes:
@@ -204,10 +195,11 @@ def _start(
     return site
 
 
-def _free(places: Sequence[tuple[str, str]], host: str = LOOPBACK) -> dict[tuple[str, str], str]:
-    """Give each place an address of a host, with a port that is free on 127.0.0.1 now."""
-    with nginx.reserved_ports(len(places)) as ports:
-        return {place: f"{host}:{port}" for place, port in zip(places, ports, strict=True)}
+@contextlib.contextmanager
+def _free(places: Sequence[tuple[str, str]], host: str = LOOPBACK) -> Iterator[dict[tuple[str, str], str]]:
+    """Give each place an address of a host, with a port that is free and is held meanwhile."""
+    with nginx.reserved_ports(len(places), host=host) as ports:
+        yield {place: f"{host}:{port}" for place, port in zip(places, ports, strict=True)}
 
 
 def _is_of(place: str, role: str) -> bool:

@@ -120,7 +120,7 @@ class Instance:
         return self._running.error_log()
 
     def _start(self, cleanup: contextlib.ExitStack) -> Running:
-        with reserved_ports(len(self._servers), self._avoid) as self.ports:
+        with reserved_ports(len(self._servers), avoid=self._avoid) as self.ports:
             config = configuration(
                 self._servers, self.ports, http=self._http, main=self._main, log_level=self._log_level
             )

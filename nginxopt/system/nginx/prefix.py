@@ -10,6 +10,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from nginxopt.errors import InputError
+
+_LOOPBACK = "127.0.0.1"
 NO_FILES: Mapping[str, bytes] = {}
 
 _FILE_TIME = 946_684_800  # Last-Modified and ETag of a served file are the same in every run
@@ -62,19 +65,24 @@ def private_prefix(files: Mapping[str, bytes] = NO_FILES) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def reserved_ports(count: int, avoid: bytes = b"") -> Iterator[tuple[int, ...]]:
-    """Yield free ports of 127.0.0.1 whose digits do not occur in `avoid`, and hold them meanwhile.
+def reserved_ports(count: int, *, avoid: bytes = b"", host: str = _LOOPBACK) -> Iterator[tuple[int, ...]]:
+    """Yield free ports of an address of this machine, whose digits do not occur in `avoid`, and hold them meanwhile.
 
-    They are bound with SO_REUSEPORT and do not listen, so that nginx, and nobody of another user, can bind
-    them as well: a port is never free between our choice and nginx's bind. (Handing down listening sockets
-    in the variable NGINX looks simpler, but a single-process nginx 1.22.1 dies of it by SIGSEGV.)
+    They are bound and do not listen: nginx can bind them, with SO_REUSEADDR as always or with `reuseport` (which needs
+    the same user), and the system gives them to no client and to nobody who asks for a free port. (Handing down
+    listening sockets in the variable NGINX looks simpler, but a single-process nginx 1.22.1 dies of it by SIGSEGV.)
+    Raises `InputError` if `host` is no address of this machine.
     """
     ports: list[int] = []
     with contextlib.ExitStack() as held:
         while len(ports) < count:
             holder = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-            holder.bind(("127.0.0.1", 0))
+            try:
+                holder.bind((host, 0))
+            except OSError as error:
+                raise InputError(f"cannot listen on {host}: {error.strerror}") from None
             port = holder.getsockname()[1]
             if str(port).encode() not in avoid:
                 ports.append(port)
