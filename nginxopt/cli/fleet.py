@@ -9,6 +9,7 @@ from nginxopt.cli.modules import ModuleGroup
 _COMMANDS = {
     "lint": "nginxopt.cli.fleet_lint",
     "report": "nginxopt.cli.fleet_report",
+    "diff": "nginxopt.cli.fleet_diff",
     "query": "nginxopt.cli.fleet_query",
 }
 

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from nginxopt.fleet.plan import Plan, Text
     from nginxopt.fleet.result import Part, Summary
     from nginxopt.fleet.sources import Fleet
+    from nginxopt.lint import Severity
+    from nginxopt.lint.baseline import Entry
     from nginxopt.lint.settings import Settings
     from nginxopt.version import Version
 
@@ -30,13 +32,16 @@ Examples:
   nginxopt fleet lint s3://configs/prod --output prod.duckdb
   nginxopt fleet lint dumps/ --trace redirects.csv --base https://www.example.com
                                                  ... and ask each host the table of redirects
+  nginxopt fleet lint trees/ --diff              ... and keep the changes of safe fixes for nginxopt fleet diff
+  nginxopt fleet lint dumps/ --write-baseline known.json; nginxopt fleet lint dumps/ --baseline known.json
+                                                 accept what there is, and report what is new
   nginxopt fleet lint dumps/ --scheduler tcp://10.0.0.1:8786
   nginxopt fleet lint dumps/ --resume            go on where a run was interrupted
 
 \b
-Exit status: 0 no findings at the --fail-on severity or above, 1 findings, or a row of the table that failed,
-2 usage error, 3 a host cannot be read or parsed, 4 the packages of nginxopt[fleet] are missing, 5 the cluster
-is lost; the result then has what was done, and --resume goes on.
+Exit status: 0 no findings at the --fail-on severity or above, 1 findings, changes (--diff), or a row of the
+table that failed, 2 usage error, 3 a host cannot be read or parsed, 4 nginx or the packages of nginxopt[fleet]
+are missing, 5 the cluster is lost; the result then has what was done, and --resume goes on.
 """
 
 
@@ -75,6 +80,11 @@ is lost; the result then has what was done, and --resume goes on.
     help="Treat fixes that need only these premises as safe (comma-separated). stock: check fragments as part of the "
     "nginx.conf that comes with nginx.",
 )
+@options.check_with_nginx("Ask the nginx of each worker: send it the witnesses of findings.")
+@click.option("--diff", is_flag=True, help="Keep the changes of safe fixes for nginxopt fleet diff.")
+@click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes in --diff.")
+@click.option("--baseline", metavar="FILE", help="Hide the findings recorded in FILE.")
+@click.option("--write-baseline", metavar="FILE", help="Record the findings of all hosts in FILE.")
 @options.TARGET_VERSION
 @options.FAIL_ON
 @options.CONTEXT
@@ -93,6 +103,11 @@ def command(
     base: str | None,
     follows: bool,
     installed: str,
+    nginx: str | None,
+    diff: bool,
+    unsafe: bool,
+    baseline: str | None,
+    write_baseline: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     assume: tuple[str, ...],
@@ -111,6 +126,7 @@ def command(
     """
     from nginxopt.fleet.plan import Plan
     from nginxopt.fleet.sources import find
+    from nginxopt.lint import Severity
     from nginxopt.lint.target import choose
     from nginxopt.system import cluster
 
@@ -119,8 +135,13 @@ def command(
         raise UsageError("--workers is for processes of this machine, --scheduler for a cluster")
     if table is None and (base is not None or follows):
         raise UsageError("--base and --follow need --trace")
+    if unsafe and not diff:
+        raise UsageError("--unsafe-fixes needs --diff")
+    if write_baseline and baseline:
+        raise UsageError("--write-baseline cannot be used with --baseline")
+    sources, nginx = options.without_its_path(sources, nginx)
     settings, text = _settings(config, isolated)
-    target = choose(target_version, next(iter(settings.target_version), None))
+    target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)
     plan = Plan(
         settings=text,
         select=select,
@@ -132,6 +153,11 @@ def command(
         table=None if table is None else _table(table, base, follows),
         base=base,
         follows=follows,
+        baseline=_baseline(baseline or (None if write_baseline else settings.baseline)),
+        recorded_in=None if write_baseline is None else str(Path(write_baseline).absolute().parent),
+        nginx=nginx,
+        diff=diff,
+        unsafe=unsafe,
     )
     fleet = find(sources, host_from)
     part = _part(plan, Path(output), resume, {"sources": json.dumps(sources), "host_from": json.dumps(host_from)})
@@ -147,7 +173,8 @@ def command(
     except BaseException:
         _keep(part, len(fleet))
         raise
-    return _end(part, Path(output), output.endswith("/"), fail_on, settings, None if quiet else started)
+    least = Severity(fail_on) if fail_on else settings.fail_on
+    return _end(part, Path(output), output.endswith("/"), least, write_baseline, None if quiet else started)
 
 
 def _settings(config: str | None, isolated: bool) -> tuple[Settings, Text | None]:
@@ -171,6 +198,18 @@ def _table(path: str, base: str | None, follows: bool) -> Text:
 
     text = Text(path, contents(path, DISK))
     read_table(text.source, base_url(base or "http://localhost"), follow=follows)
+    return text
+
+
+def _baseline(path: str | None) -> Text | None:
+    """Return the baseline, which is no damaged one; its paths are relative to its folder, wherever workers are."""
+    if path is None:
+        return None
+    from nginxopt.fleet.plan import Text
+    from nginxopt.lint import baseline
+
+    text = Text(str(Path(path).absolute()), baseline.contents(path))
+    baseline.read(text.source)
     return text
 
 
@@ -212,20 +251,35 @@ def _keep(part: Part, hosts: int) -> None:
 
 
 def _end(
-    part: Part, output: Path, parquet: bool, fail_on: str | None, settings: Settings, started: float | None
+    part: Part, output: Path, parquet: bool, least: Severity, write_baseline: str | None, started: float | None
 ) -> int:
-    """Give the result its name, print what it has, and return the exit status."""
+    """Give the result its name, write the baseline, print what there is, and return the exit status."""
     from nginxopt.fleet import result
     from nginxopt.lint import Severity
 
     found = part.summary()
+    entries = part.entries()
     result.finish(part, output, parquet=parquet)
     if started is not None:
         _tell(found, output, time.monotonic() - started)
     if found.with_errors:
+        if write_baseline is not None:
+            click.echo(f"{write_baseline} was not written: not all findings are known", err=True)
         return InputError.exit_code
-    least = Severity(fail_on) if fail_on else settings.fail_on
-    return int(found.failed > 0 or any(Severity(severity) >= least for severity in found.findings))
+    if write_baseline is not None:
+        return _record(write_baseline, entries)
+    has_findings = any(Severity(severity) >= least for severity in found.findings)
+    return int(found.failed > 0 or found.patched > 0 or has_findings)
+
+
+def _record(path: str, entries: Sequence[Entry]) -> int:
+    """Write the baseline of a fleet without errors."""
+    from nginxopt.lint.baseline import write_entries
+    from nginxopt.text.plural import count
+
+    write_entries(path, entries)
+    click.echo(f"{path}: {count(len(entries), 'finding')}", err=True)
+    return 0
 
 
 def _tell(found: Summary, output: Path, seconds: float) -> None:
@@ -241,6 +295,10 @@ def _tell(found: Summary, output: Path, seconds: float) -> None:
     click.echo(
         f"findings on all hosts: {count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info", err=True
     )
+    if found.hidden:
+        click.echo(f"the baseline hides {count(found.hidden, 'finding')} on all hosts", err=True)
+    if found.patched:
+        click.echo(f"fixes for {count(found.patched, 'host')}: nginxopt fleet diff {output}", err=True)
     if found.with_errors:
         click.echo(f"{count(found.with_errors, 'host')} cannot be read or parsed", err=True)
     if found.failed:

@@ -20,8 +20,8 @@ Examples:
   nginxopt fleet query 'SHOW TABLES' --result prod.duckdb
 
 \b
-Tables: hosts, configurations, files, texts, directives, findings, errors, notes, tests, answers, rules, versions,
-options; and of each host: host_files, host_directives, host_findings, host_errors.
+Tables: hosts, configurations, files, texts, directives, findings, patches, entries, errors, notes, tests, answers,
+rules, versions, options; and of each host: host_files, host_directives, host_findings, host_errors.
 
 \b
 Exit status: 0 success, 2 usage error or a wrong query, 3 unreadable result, 4 the packages of nginxopt[fleet]

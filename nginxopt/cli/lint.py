@@ -185,6 +185,7 @@ def _base(
 def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, inputs: Inputs, base: Base | None) -> int:
     """Check, fix, try the result on nginx, write, report: the whole command."""
     from nginxopt.lint.check import check, check_and_fix
+    from nginxopt.lint.report.notes import notes as notes_of
 
     checked = (
         check_and_fix(inputs.configs, judge, unsafe=call.unsafe) if call.applies_fixes else check(inputs.configs, judge)
@@ -198,7 +199,7 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
     diagnostics = lint_report.beside_baseline(call.baseline or settings.baseline, judge, checked, notes)
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
     diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
-    notes += [*lint_report.missing(checked.configs), *lint_report.unknown(checked), *lint_report.templates(checked)]
+    notes += notes_of(checked)
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
         return min(error.exit_code for error in errors)

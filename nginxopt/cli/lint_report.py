@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +10,10 @@ import click
 
 from nginxopt.cli import stdout
 from nginxopt.errors import InputError
-from nginxopt.text import Span
 from nginxopt.text.plural import be, count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from nginxopt.cli.lint_base import Base
     from nginxopt.cli.lint_call import Call
@@ -83,47 +81,6 @@ def confirmed(
     asked = confirm(configs, diagnostics, installed.find(nginx or None))
     notes += asked.notes
     return asked.diagnostics
-
-
-def missing(configs: Iterable[Config]) -> list[Note]:
-    """Return a note for each include that leads nowhere."""
-    from nginxopt.lint.report.model import Note
-
-    notes = []
-    for config in configs:
-        for include in config.missing:
-            reason = "is not a regular file" if include in config.irregular else "cannot be read"
-            path = include.args[0]
-            notes.append(Note(f"{path} {reason} and is not checked", include.source, path.span))
-    return notes
-
-
-def unknown(checked: Checked) -> Iterator[Note]:
-    """Yield a note with the number of rules that asked for what may be around a fragment."""
-    from nginxopt.lint.report.model import Note
-
-    names = Counter(name for asked in checked.unknown.values() for name in sorted(asked))
-    if names:
-        shown = ", ".join(name for name, _ in names.most_common(3))
-        yield Note(
-            f"{count(len(checked.unknown), 'rule')} asked for settings that may be around a fragment, such as {shown}: "
-            "--assume FILE names its main file, --assume stock the one that comes with nginx"
-        )
-
-
-def templates(checked: Checked) -> Iterator[Note]:
-    """Yield a note for each template, and one with the number of rules whose findings depend on tags."""
-    from nginxopt.config.templating import kind
-    from nginxopt.lint.report.model import Note
-
-    for config in checked.unsettled:
-        for template in config.templates.files.values() if config.templates else ():
-            source = template.source
-            yield Note(f"this is {kind(source)}: only what holds whatever its tags are is reported", source, Span(0, 0))
-    rules = sorted(frozenset().union(*checked.unsettled.values()))
-    if rules:
-        shown = ", ".join(rules[:3])
-        yield Note(f"{count(len(rules), 'rule')} found what depends on tags, such as {shown}: check the rendered files")
 
 
 def report(

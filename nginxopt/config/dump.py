@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Self
 
 from nginxopt.config import includes
+from nginxopt.config.filesystem import Files, Overlay
 from nginxopt.errors import InputError
 from nginxopt.text import Source, Span, decode
 
@@ -87,6 +88,11 @@ class Dump:
         """Return the place of the header before a file."""
         end = self._source.data.rindex(b":", 0, span.start) + 1
         return Span(self._source.data.rfind(b"\n", 0, end) + 1, end)
+
+
+def is_dump(files: Files) -> bool:
+    """Return whether files are those of a dump, be it with other texts in place of some: nothing is on the disk."""
+    return isinstance(files.base if isinstance(files, Overlay) else files, Dump)
 
 
 def _contents(header: re.Match[bytes], end: int) -> Span:

@@ -110,21 +110,21 @@ class Overlay:
 
     def __init__(self, texts: Mapping[str, bytes], base: Files = DISK) -> None:
         self._texts = {base.identity(path): text for path, text in texts.items()}
-        self._base = base
+        self.base = base
 
     def read(self, path: str) -> bytes:
         """Return the text that replaces a file, or else its bytes in `base`."""
         text = self._texts.get(self.identity(path))
-        return self._base.read(path) if text is None else text
+        return self.base.read(path) if text is None else text
 
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name` in `base`."""
-        return self._base.matches(prefix, name)
+        return self.base.matches(prefix, name)
 
     def reads(self, prefix: str, name: str, path: str) -> bool:
         """Return whether `include name` would read a file at `path` in `base`."""
-        return self._base.reads(prefix, name, path)
+        return self.base.reads(prefix, name, path)
 
     def identity(self, path: str) -> str:
         """Return the identity of a file in `base`, which all its names share."""
-        return self._base.identity(path)
+        return self.base.identity(path)

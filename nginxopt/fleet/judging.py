@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, File, load_text
 from nginxopt.config.dump import Dump
-from nginxopt.config.templating import refuse_tags
+from nginxopt.config.filesystem import Files
+from nginxopt.config.templates import Templates
+from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Block
 from nginxopt.errors import InputError, MissingError
 from nginxopt.fleet.content import Content
 from nginxopt.fleet.hosts import Recipe
+from nginxopt.fleet.linting import lint
 from nginxopt.fleet.plan import Plan
 from nginxopt.fleet.tables import row
-from nginxopt.lint.check import check
 
 if TYPE_CHECKING:
     from nginxopt.lint import Diagnostic
@@ -90,16 +92,19 @@ class _Findings:
         self._content = content
         self._plan = plan
         self._digest = content.digest
+        self._hidden = 0
         self.rows: Rows = {}
         self.texts: list[JudgedText] = []
 
     def collect(self) -> None:
         """Read the configuration and ask everything; what fails is a row."""
         files: tuple[File, ...] = ()
+        templates: Collection[str] = ()
         try:
             dump = self._content.dump(self._plan.installed)
             config = self._config(dump)
             files = config.files
+            templates = config.templates.files if config.templates else ()
             self._lint(config)
             if self._plan.table is not None:
                 self._test(config)
@@ -107,29 +112,46 @@ class _Findings:
             self._error(error)
         except Exception as error:  # a bug, which is to be known, and is no reason to know nothing of other hosts
             self._error(InputError(f"nginxopt failed, which is a bug: {type(error).__name__}: {error}"))
-        digests = [self._text(file) for file in files]
+        digests = [self._text(file, is_template=file.path in templates) for file in files]
         for number, (file, digest) in enumerate(zip(files, digests, strict=True)):
             self._add("files", self._digest, number, file.path, digest)
         sizes = sum(len(file.source.data) for file in files), sum(file.source.data.count(b"\n") for file in files)
-        self._add("configurations", self._digest, self._content.is_dump, len(files), *sizes)
+        self._add("configurations", self._digest, self._content.is_dump, len(files), *sizes, self._hidden)
 
     def _config(self, dump: Dump) -> Config:
-        config = load_text(dump.read(dump.main), dump.main, context=self._plan.context, missing_ok=True, files=dump)
-        for file in config.files:
-            refuse_tags(file.block)
+        def load(files: Files, main: bytes) -> Config:
+            return load_text(main, dump.main, context=self._plan.context, missing_ok=True, files=files)
+
+        main = dump.read(dump.main)
+        try:
+            config = load(dump, main)
+            for file in config.files:
+                refuse_tags(file.block)
+        except InputError as error:
+            refusal = refused(error)
+            if self._content.is_dump or self._plan.table is not None or not isinstance(refusal, TemplateError):
+                raise refusal from None
+            return Templates(load, dump, dump.main, main).config()
         if self._content.is_dump:
-            for error in dump.left_over({file.path for file in config.files}):
-                self._error(error)
-        for include in config.missing:
-            self._add("notes", self._digest, include.source.path, include.line, f"{include.args[0]} cannot be read")
+            for left_over in dump.left_over({file.path for file in config.files}):
+                self._error(left_over)
         return config
 
     def _lint(self, config: Config) -> None:
-        checked = check([config], replace(self._plan.judge, is_complete="errors" not in self.rows))
-        for error in checked.errors:
+        result = lint(config, self._plan, is_complete="errors" not in self.rows)
+        self._hidden = result.hidden
+        for error in result.errors:
             self._error(error)
-        for number, diagnostic in enumerate(checked.diagnostics):
+        for number, diagnostic in enumerate(result.diagnostics):
             self._finding(number, diagnostic)
+        for note in result.notes:
+            path = None if note.source is None else note.source.path
+            line = None if note.source is None or note.span is None else note.source.position(note.span.start).line
+            self._add("notes", self._digest, path, line, note.message)
+        for entry in result.entries:
+            self._add("entries", self._digest, entry.file, entry.rule, entry.fingerprint)
+        for path, patch in result.patches.items():
+            self._add("patches", self._digest, path, patch)
 
     def _finding(self, number: int, diagnostic: Diagnostic) -> None:
         finding = diagnostic.finding
@@ -168,10 +190,12 @@ class _Findings:
                 request = str(result.row.request)
                 self._add("answers", self._digest, result.row.line, request, result.verdict, result.problem)
 
-    def _text(self, file: File) -> str:
+    def _text(self, file: File, *, is_template: bool) -> str:
+        """Keep a file and its directives; those of a template depend on its tags."""
         digest = _digest_of(file.source.data)
         directives = [
-            row("directives", digest, number, *directive) for number, directive in enumerate(_directives(file.block))
+            row("directives", digest, number, *directive)
+            for number, directive in enumerate(() if is_template else _directives(file.block))
         ]
         self.texts.append(JudgedText(digest, file.source.data, directives))
         return digest
@@ -183,7 +207,7 @@ class _Findings:
             line, column = position.line, position.column
         self._add("errors", None, self._digest, error.path, line, column, error.message)
 
-    def _add(self, table: str, *values: str | float | None) -> None:
+    def _add(self, table: str, *values: str | bytes | float | None) -> None:
         self.rows.setdefault(table, []).append(row(table, *values))
 
 

@@ -8,15 +8,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nginxopt.fleet.content import INSTALLED
 from nginxopt.fleet.tables import FORMAT
-from nginxopt.lint import around, premises
+from nginxopt.lint import around, baseline, premises
+from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.check import Judge
 from nginxopt.lint.selection import selection
 from nginxopt.lint.sources import load_from
 from nginxopt.text import Source
 from nginxopt.version import Version
+
+if TYPE_CHECKING:
+    from nginxopt.system.nginx import Binary
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,11 @@ class Plan:
         table: A table of expectations that each host is to fulfil; None if there is none.
         base: The site of paths in the table.
         follows: Whether redirects are followed.
+        baseline: The baseline whose findings are hidden; None for none.
+        recorded_in: The folder of the baseline to write; None for none.
+        nginx: The path of the nginx that workers ask about witnesses, empty for the usual places; None to ask none.
+        diff: Whether the changes of fixes are kept.
+        unsafe: Whether these are those of unsafe fixes, too.
     """
 
     settings: Text | None = None
@@ -59,16 +69,39 @@ class Plan:
     table: Text | None = None
     base: str | None = None
     follows: bool = False
+    baseline: Text | None = None
+    recorded_in: str | None = None
+    nginx: str | None = None
+    diff: bool = False
+    unsafe: bool = False
 
     @cached_property
     def judge(self) -> Judge:
         """What checks a configuration. Raises the errors of the settings and of the names of rules."""
         return _judge(self)
 
+    @cached_property
+    def known(self) -> Baseline | None:
+        """The findings that are hidden. Raises `InputError` for a damaged baseline."""
+        return None if self.baseline is None else baseline.read(self.baseline.source)
+
+    @cached_property
+    def binary(self) -> Binary:
+        """The nginx of this machine. Raises `MissingError` if there is none."""
+        from nginxopt.system import nginx
+
+        return nginx.find(self.nginx or None)
+
+    def prepare(self) -> None:
+        """Load what checks a configuration, and find nginx if it is to be asked. Raises the errors of both."""
+        assert self.judge
+        if self.nginx is not None:
+            assert self.binary
+
     def options(self) -> Mapping[str, str]:
         """Return the options by name, as text: runs with the same ones find the same."""
-        values = {name: value for name, value in asdict(self).items() if name not in ("settings", "table")}
-        texts = {"settings": self.settings, "table": self.table}
+        texts = {"settings": self.settings, "table": self.table, "baseline": self.baseline}
+        values = {name: value for name, value in asdict(self).items() if name not in texts}
         digests = {name: None if text is None else _digest(text.data) for name, text in texts.items()}
         own = {
             rule.id: _digest(Path(rule.origin).read_bytes())

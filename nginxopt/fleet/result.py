@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nginxopt.errors import InputError, RunError, UsageError
 from nginxopt.fleet import tables
 from nginxopt.fleet.judging import JudgedText
+from nginxopt.lint.baseline import Entry
 from nginxopt.system.interrupts import uninterrupted
 
 if TYPE_CHECKING:
@@ -30,14 +31,24 @@ CLOSED = {"autoinstall_known_extensions": "false", "autoload_known_extensions": 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a result has: the number of hosts, of different configurations, of hosts with errors and with failed rows
-    of a table, and of findings on all hosts by severity.
+    """What a result has.
+
+    Attributes:
+        hosts: The number of hosts.
+        configurations: The number of different configurations.
+        with_errors: The number of hosts with errors.
+        failed: The number of hosts that failed rows of the table.
+        patched: The number of hosts whose files fixes change.
+        hidden: The number of findings on all hosts that the baseline hides.
+        findings: The number of findings on all hosts by severity.
     """
 
     hosts: int
     configurations: int
     with_errors: int
     failed: int
+    patched: int
+    hidden: int
     findings: Mapping[str, int]
 
 
@@ -136,8 +147,15 @@ class Part:
         hosts, configurations = self._one("SELECT count(*), count(DISTINCT configuration) FROM hosts")
         (unread,) = self._one("SELECT count(DISTINCT host) FROM host_errors")
         (failed,) = self._one("SELECT count(*) FROM hosts JOIN tests USING (configuration) WHERE failed + unknown > 0")
-        query = "SELECT severity, count(*) FROM host_findings GROUP BY ALL"
-        return Summary(hosts, configurations, unread, failed, dict(self._database.execute(query).fetchall()))
+        (patched,) = self._one("SELECT count(DISTINCT host) FROM hosts JOIN patches USING (configuration)")
+        (hidden,) = self._one("SELECT coalesce(sum(hidden), 0) FROM hosts JOIN configurations USING (configuration)")
+        findings = self._database.execute("SELECT severity, count(*) FROM host_findings GROUP BY ALL").fetchall()
+        return Summary(hosts, configurations, unread, failed, patched, int(hidden), dict(findings))
+
+    def entries(self) -> list[Entry]:
+        """Return the entries of a new baseline, each once."""
+        query = "SELECT DISTINCT file, rule, fingerprint FROM entries"
+        return [Entry(*row) for row in self._database.execute(query).fetchall()]
 
     def _one(self, query: str) -> tuple[Any, ...]:
         row = self._database.execute(query).fetchone()

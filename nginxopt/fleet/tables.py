@@ -7,12 +7,13 @@ their texts. The views `host_...` say it of each host.
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nginxopt.text.escape import unicode
 
-FORMAT = "1"
+FORMAT = "2"
 """Incremented by changes after which an older nginxopt cannot read a result."""
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -23,6 +24,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "files": "INTEGER",
         "bytes": "BIGINT",
         "lines": "BIGINT",
+        "hidden": "INTEGER",
     },
     "files": {"configuration": "VARCHAR", "number": "INTEGER", "path": "VARCHAR", "text": "VARCHAR"},
     "texts": {"text": "VARCHAR", "bytes": "BIGINT", "lines": "BIGINT", "content": "BLOB"},
@@ -53,6 +55,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "instructions": "BIGINT",
         "connections": "BIGINT",
     },
+    "patches": {"configuration": "VARCHAR", "path": "VARCHAR", "patch": "BLOB"},
+    "entries": {"configuration": "VARCHAR", "file": "VARCHAR", "rule": "VARCHAR", "fingerprint": "VARCHAR"},
     "errors": {
         "host": "VARCHAR",
         "configuration": "VARCHAR",
@@ -103,20 +107,26 @@ def view_declarations() -> Iterable[str]:
 def insertion(table: str) -> str:
     """Return the statement that adds rows, from a JSON array of objects."""
     structure = json.dumps([_structure(table)])
-    return f"INSERT INTO {table} SELECT unnest(from_json(?, '{structure}'), recursive := true)"
+    rows = f"SELECT unnest(from_json(?, '{structure}'), recursive := true)"
+    blobs = [f"from_base64({name}) AS {name}" for name, kind in TABLES[table].items() if kind == "BLOB"]
+    return f"INSERT INTO {table} " + (f"SELECT * REPLACE ({', '.join(blobs)}) FROM ({rows})" if blobs else rows)
 
 
 def _structure(table: str) -> dict[str, Any]:
-    return {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in TABLES[table].items()}
+    """Return the types of a row in JSON, in which bytes are in base64."""
+    kinds = {name: "VARCHAR" if kind == "BLOB" else kind for name, kind in TABLES[table].items()}
+    return {name: [kind[:-2]] if kind.endswith("[]") else kind for name, kind in kinds.items()}
 
 
-def row(table: str, *values: str | float | list[str] | None) -> str:
+def row(table: str, *values: str | bytes | float | list[str] | None) -> str:
     """Return a row as JSON; bytes in text that are no UTF-8 are escaped."""
     columns = TABLES[table]
     return json.dumps(dict(zip(columns, map(_valid, values), strict=True)))
 
 
-def _valid(value: str | float | list[str] | None) -> Any:
+def _valid(value: str | bytes | float | list[str] | None) -> Any:
     if isinstance(value, list):
         return list(map(_valid, value))
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
     return unicode(value) if isinstance(value, str) and not value.isascii() else value

@@ -20,9 +20,9 @@ class Planned(WorkerPlugin):
         self.plan = plan
 
     def setup(self, worker: Worker) -> None:
-        """Load the rules. Raises the errors of the settings, which end the run."""
+        """Load the rules. Raises the errors of the settings and of a missing nginx, which end the run."""
         del worker
-        assert self.plan.judge
+        self.plan.prepare()
 
 
 def read_all(recipes: Sequence[Recipe]) -> list[Read]:

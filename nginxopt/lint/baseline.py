@@ -111,7 +111,12 @@ def _relative(path: str, folder: str) -> str:
 
 def write(path: str, diagnostics: Sequence[Diagnostic]) -> None:
     """Write the baseline of these findings. Raise `InputError` if that fails."""
-    write_all({path: text(entries(diagnostics, str(Path(path).parent))).encode()})
+    write_entries(path, entries(diagnostics, str(Path(path).parent)))
+
+
+def write_entries(path: str, known: Iterable[Entry]) -> None:
+    """Write the baseline of these entries. Raise `InputError` if that fails."""
+    write_all({path: text(known).encode()})
 
 
 def text(known: Iterable[Entry]) -> str:
@@ -122,11 +127,15 @@ def text(known: Iterable[Entry]) -> str:
 
 def load(path: str) -> Baseline:
     """Return the baseline at `path`. Raises `InputError` if it cannot be read or is damaged."""
+    return read(Source(path, contents(path)))
+
+
+def contents(path: str) -> bytes:
+    """Return the bytes of a baseline. Raises `InputError` if it cannot be read."""
     try:
-        data = Path(path).read_bytes()
+        return Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path, hint=_UPDATE) from None
-    return read(Source(path, data))
 
 
 def read(source: Source) -> Baseline:

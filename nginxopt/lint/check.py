@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, reread
-from nginxopt.config.dump import Dump
+from nginxopt.config.dump import is_dump
 from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.errors import InputError, RuleError, UsageError
 from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.fix import FixError, fix
+from nginxopt.lint.fix import Fixed, FixError, fix
 from nginxopt.lint.model import Model
 from nginxopt.lint.premises import Premise
 from nginxopt.lint.run import Linted, Selected, lint
@@ -108,7 +108,7 @@ class Judge:
 
 def _is_whole(config: Config, target: Version) -> bool:
     """Return whether all of a configuration was read, including the folders that its includes name."""
-    if isinstance(config.origin, Dump):
+    if is_dump(config.origin):
         return Model(config, target).is_whole
     return Model(config, target).is_whole and all(
         has_folder(config.prefix, str(include.args[0])) for include in config.includes if is_pattern(include.args[0])
@@ -172,15 +172,20 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
     drafts: dict[str, Draft] = {}
     fix_counts: Counter[str] = Counter()
     for config in configs:
-        if isinstance(config.origin, Dump):
+        if is_dump(config.origin):
             raise UsageError("the output of nginx -T cannot be fixed: pass the files")
-        with _blaming(judge):
-            fixed = fix(lambda texts, config=config: reread(config, texts), judge, unsafe=unsafe)  # type: ignore[misc]
+        fixed = fixes(config, judge, unsafe=unsafe)
         drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
         fix_counts += fixed.made
     texts = {path: draft.text for path, draft in drafts.items()}
     checked = check([reread(config, texts) for config in configs], judge)
     return replace(checked, drafts=drafts, made=fix_counts)
+
+
+def fixes(config: Config, judge: Judge, *, unsafe: bool) -> Fixed:
+    """Return what the fixes of a configuration make of it, safe ones or all. Raises the errors of `fix`."""
+    with _blaming(judge):
+        return fix(lambda texts: reread(config, texts), judge, unsafe=unsafe)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from nginxopt.config import Config, Directive
-from nginxopt.config.dump import Dump
+from nginxopt.config.dump import is_dump
 from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.lint.model import Model
 
@@ -25,7 +25,7 @@ def is_known(model: Model) -> bool:
 
 def _may_be_elsewhere(config: Config, include: Directive) -> bool:
     name = str(include.args[0])
-    if not is_pattern(name) or isinstance(config.origin, Dump):
+    if not is_pattern(name) or is_dump(config.origin):
         return False
     folder = os.path.dirname(os.path.abspath(config.main.path))  # noqa: PTH100, PTH120 - a path is text here
     is_inside = not name.startswith("/") or os.path.normpath(name).startswith(folder.rstrip("/") + "/")

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from nginxopt.cli import nginxopt
 from nginxopt.errors import InputError, UsageError
-from nginxopt.fleet import judging
+from nginxopt.fleet import judging, linting
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.judging import Judged
 from nginxopt.fleet.plan import Plan
@@ -100,7 +100,7 @@ def test_a_bug_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     def fail(*_: object) -> None:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(judging, "check", fail)
+    monkeypatch.setattr(linting, "check", fail)
     tree(tmp_path / "hosts" / "web1")
     lint("hosts", status=3)
     assert rows("SELECT message FROM host_errors") == [("nginxopt failed, which is a bug: ZeroDivisionError: by zero",)]
@@ -126,6 +126,94 @@ def test_every_option_of_lint_that_selects_applies(tmp_path: Path) -> None:
     done = CliRunner().invoke(nginxopt, ["fleet", "lint", "hosts", "--config", "s.toml"], standalone_mode=False)
     assert done.return_value == 1
     assert rows("SELECT rule FROM host_findings") == [("upstream-keepalive-missing",)]
+
+
+def test_a_baseline_hides_what_it_records(tmp_path: Path) -> None:
+    """Findings that --write-baseline records are hidden on all hosts, and by the setting, too; others are not."""
+    tree(tmp_path / "hosts" / "web1", a=SITE)
+    tree(tmp_path / "hosts" / "web2")
+    done = lint("hosts", "--write-baseline", "known.json", status=0)
+    count = len({row[1:] for row in rows(FOUND)})
+    assert f"known.json: {count} findings" in done.output
+    tree(tmp_path / "hosts" / "web3", a=SITE, b=b"server { location / { proxy_pass http://127.0.0.1:1; } }\n")
+    done = lint("hosts", "--baseline", "known.json", status=1)
+    assert {row[0] for row in rows(FOUND)} == {"web3"}
+    assert "the baseline hides" in done.output
+    (tmp_path / "s.toml").write_text('baseline = "known.json"\n')
+    CliRunner().invoke(nginxopt, ["fleet", "lint", "hosts/web*", "--config", "s.toml"], standalone_mode=False)
+    assert {row[0] for row in rows(FOUND)} == {"web3"}
+    with pytest.raises(InputError, match="cannot be read"):
+        raise lint("hosts", "--baseline", "none.json").exception or AssertionError
+
+
+def test_the_baseline_of_a_dump_is_one_of_a_fleet(tmp_path: Path) -> None:
+    """nginxopt lint - --write-baseline records the same of the output of nginx -T."""
+    text = dump(tree(tmp_path / "hosts" / "web1", a=SITE))
+    lint("hosts", "--write-baseline", "of_fleet.json", status=0)
+    command = ["lint", "-", "--isolated", "--target-version", "1.22.1", "--write-baseline", "of_dump.json"]
+    assert CliRunner().invoke(nginxopt, command, standalone_mode=False, input=text).return_value == 0
+    assert (tmp_path / "of_dump.json").read_text() == (tmp_path / "of_fleet.json").read_text()
+
+
+def test_a_fleet_with_errors_has_no_baseline(tmp_path: Path) -> None:
+    """What could not be read may have findings, so nothing is recorded."""
+    tree(tmp_path / "hosts" / "broken", BROKEN)
+    assert "known.json was not written" in lint("hosts", "--write-baseline", "known.json", status=3).output
+    assert not (tmp_path / "known.json").exists()
+
+
+def test_fixes_are_kept_as_a_patch(tmp_path: Path) -> None:
+    """The patch of a host makes of its tree what nginxopt lint --fix does; hosts with the same one share it."""
+    site = SITE.replace(b"listen 80;", b"listen 80; # caf\xe9")
+    for name in ("web1", "web2"):
+        tree(tmp_path / "hosts" / name, a=site)
+    tree(tmp_path / "hosts" / "web3", b"events {}\n")
+    options = ("--assume", "idle-connections,http11-backends", "--select", "upstream-keepalive-missing")
+    assert "fixes for 2 hosts" in lint("hosts", "--diff", *options, status=1).output
+    whole = CliRunner().invoke(nginxopt, ["fleet", "diff"], standalone_mode=False).stdout_bytes
+    assert whole.startswith(b"# 2 hosts: web1 web2\n--- etc/nginx/conf.d/a.conf\n")
+    assert whole.count(b"+++ ") == 1
+    command = ["fleet", "diff", "--host", "web1", "--output", "web1.patch"]
+    assert CliRunner().invoke(nginxopt, command, standalone_mode=False).exception is None
+    subprocess.run(["patch", "-d", "hosts/web1", "-p2", "-i", "../../web1.patch"], check=True, capture_output=True)
+    command = ["lint", "hosts/web2", "--isolated", "--target-version", "1.22.1", "--fix", *options]
+    assert CliRunner().invoke(nginxopt, command, standalone_mode=False).return_value == 0
+    one, other = ((tmp_path / "hosts" / name / "conf.d" / "a.conf").read_bytes() for name in ("web1", "web2"))
+    assert one == other != site
+    lint("hosts", "--diff", *options, status=0)
+    assert CliRunner().invoke(nginxopt, ["fleet", "diff"], standalone_mode=False).stdout_bytes == b""
+
+
+def test_a_patch_that_was_not_kept_is_an_error(tmp_path: Path) -> None:
+    """A result of a run without --diff, and a host that it does not have, are refused."""
+    tree(tmp_path / "hosts" / "web1", a=SITE)
+    lint("hosts", status=1)
+    done = CliRunner().invoke(nginxopt, ["fleet", "diff"], standalone_mode=False)
+    assert isinstance(done.exception, UsageError)
+    assert "were not kept" in str(done.exception)
+    lint("hosts", "--diff", status=1)
+    done = CliRunner().invoke(nginxopt, ["fleet", "diff", "--host", "web9"], standalone_mode=False)
+    assert isinstance(done.exception, UsageError)
+    assert "no host web9" in str(done.exception)
+
+
+def test_templates_are_read_in_all_readings(tmp_path: Path) -> None:
+    """A tree of templates has the findings that hold whatever the tags are; a table cannot be asked of it."""
+    (tmp_path / "hosts").mkdir()
+    branch = b"{% if big %}worker_processes 1;{% endif %}\n"
+    folder = tree(tmp_path / "hosts" / "web1", branch + GOOD, a=SITE.replace(b"10.0.0.1", b"{{ address }}"))
+    lint("hosts", status=1)
+    found = rows("SELECT rule, path, line FROM host_findings")
+    assert ("upstream-keepalive-missing", "/etc/nginx/conf.d/a.conf", 1) in found
+    command = ["lint", str(folder), "--isolated", "--target-version", "1.22.1", "--format", "json"]
+    alone = json.loads(CliRunner().invoke(nginxopt, command, standalone_mode=False).output)
+    assert sorted(rule for rule, _, _ in found) == sorted(finding["rule"] for finding in alone["diagnostics"])
+    notes = rows("SELECT path, line, message FROM notes WHERE message LIKE 'this is a%'")
+    assert [(path, line) for path, line, _ in notes] == [("/etc/nginx/nginx.conf", 1), ("/etc/nginx/conf.d/a.conf", 1)]
+    (tmp_path / "table.csv").write_text("from,to,status\n/c,,200\n")
+    lint("hosts", "--trace", "table.csv", status=3)
+    (message,) = rows("SELECT message FROM host_errors")[0]
+    assert message == "this is a Jinja template: check the rendered file"
 
 
 def test_each_host_is_asked_the_table(tmp_path: Path) -> None:

@@ -1,0 +1,96 @@
+"""Lints one configuration as `nginxopt lint` does, and keeps what a report would say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from nginxopt.errors import InputError
+from nginxopt.fleet.plan import Plan
+from nginxopt.lint import Diagnostic
+from nginxopt.lint.check import Checked, check, fixes
+from nginxopt.lint.report.model import Note
+from nginxopt.lint.report.notes import notes
+
+if TYPE_CHECKING:
+    from nginxopt.config import Config
+    from nginxopt.lint.baseline import Entry
+    from nginxopt.lint.check import Judge
+
+
+@dataclass(frozen=True, slots=True)
+class LintResult:
+    """What is found in a configuration.
+
+    Attributes:
+        diagnostics: The findings that the baseline does not record and nginx does not refute.
+        errors: The rules of one's own that failed.
+        hidden: The number of findings that the baseline records.
+        notes: What is not checked, and what nginx was not asked.
+        entries: The entries of a new baseline, if one is asked for.
+        patches: The unified diffs of fixes by path, if these are asked for.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    errors: tuple[InputError, ...] = ()
+    hidden: int = 0
+    notes: tuple[Note, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    patches: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def lint(config: Config, plan: Plan, *, is_complete: bool) -> LintResult:
+    """Return what is found in a configuration; `is_complete` is whether all of it could be read.
+
+    Raises the errors of `nginxopt.lint.fix` if a rule of one's own has a wrong fix.
+    """
+    judge = replace(plan.judge, is_complete=is_complete)
+    checked = check([config], judge)
+    left = _beside_baseline(checked, plan)
+    diagnostics, answers = _confirmed(config, left, plan)
+    return LintResult(
+        diagnostics,
+        checked.errors,
+        len(checked.diagnostics) - len(left),
+        (*notes(checked), *answers),
+        _entries(checked, plan),
+        _patches(config, judge, plan) if plan.diff and any(found.fix for found in checked.diagnostics) else {},
+    )
+
+
+def _beside_baseline(checked: Checked, plan: Plan) -> tuple[Diagnostic, ...]:
+    """Return the findings that the baseline does not record."""
+    known = plan.known
+    if known is None:
+        return checked.diagnostics
+    from nginxopt.lint.baseline import compare
+
+    return compare(known, checked.diagnostics, files=(), rules=()).diagnostics
+
+
+def _confirmed(
+    config: Config, diagnostics: tuple[Diagnostic, ...], plan: Plan
+) -> tuple[tuple[Diagnostic, ...], tuple[Note, ...]]:
+    """Return the findings whose witnesses nginx does not refute, and what is to be said of its answers."""
+    if plan.nginx is None or not any(found.finding.witness for found in diagnostics):
+        return diagnostics, ()
+    from nginxopt.lint.confirm import confirm
+
+    confirmed = confirm([config], diagnostics, plan.binary)
+    return confirmed.diagnostics, confirmed.notes
+
+
+def _entries(checked: Checked, plan: Plan) -> tuple[Entry, ...]:
+    if plan.recorded_in is None:
+        return ()
+    from nginxopt.lint.baseline import entries
+
+    return entries(checked.diagnostics, plan.recorded_in)
+
+
+def _patches(config: Config, judge: Judge, plan: Plan) -> dict[str, bytes]:
+    from nginxopt.text.diff import unified
+
+    drafts = fixes(config, judge, unsafe=plan.unsafe).drafts
+    return {path: unified(draft.original, draft.edits, path.lstrip("/")) for path, draft in drafts.items()}

@@ -1,0 +1,56 @@
+"""Notes of a run: what was not checked, and what its findings depend on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from nginxopt.lint.report.model import Note
+from nginxopt.text import Span
+from nginxopt.text.plural import count
+
+if TYPE_CHECKING:
+    from nginxopt.config import Config
+    from nginxopt.lint.check import Checked
+
+
+def notes(checked: Checked) -> Iterator[Note]:
+    """Yield the notes of a run."""
+    yield from _missing(checked.configs)
+    yield from _unknown(checked)
+    yield from _templates(checked)
+
+
+def _missing(configs: Iterable[Config]) -> Iterator[Note]:
+    """Yield a note for each include that leads nowhere."""
+    for config in configs:
+        for include in config.missing:
+            reason = "is not a regular file" if include in config.irregular else "cannot be read"
+            path = include.args[0]
+            yield Note(f"{path} {reason} and is not checked", include.source, path.span)
+
+
+def _unknown(checked: Checked) -> Iterator[Note]:
+    """Yield a note with the number of rules that asked for what may be around a fragment."""
+    names = Counter(name for asked in checked.unknown.values() for name in sorted(asked))
+    if names:
+        shown = ", ".join(name for name, _ in names.most_common(3))
+        yield Note(
+            f"{count(len(checked.unknown), 'rule')} asked for settings that may be around a fragment, such as {shown}: "
+            "--assume FILE names its main file, --assume stock the one that comes with nginx"
+        )
+
+
+def _templates(checked: Checked) -> Iterator[Note]:
+    """Yield a note for each template, and one with the number of rules whose findings depend on tags."""
+    from nginxopt.config.templating import kind
+
+    for config in checked.unsettled:
+        for template in config.templates.files.values() if config.templates else ():
+            source = template.source
+            yield Note(f"this is {kind(source)}: only what holds whatever its tags are is reported", source, Span(0, 0))
+    rules = sorted(frozenset().union(*checked.unsettled.values()))
+    if rules:
+        shown = ", ".join(rules[:3])
+        yield Note(f"{count(len(rules), 'rule')} found what depends on tags, such as {shown}: check the rendered files")
