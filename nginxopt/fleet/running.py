@@ -7,6 +7,7 @@ many hosts there are; of each host only its name and place are kept, of each con
 from __future__ import annotations
 
 import time
+from asyncio import CancelledError
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -89,7 +90,10 @@ class Run:
             self._ask(iter(self.fleet.hosts(names.__contains__)))
         except NginxoptError:
             raise
-        except (OSError, TimeoutError) as error:
+        except (Exception, CancelledError) as error:
+            # Dask raises errors of any kind once it has given up the connection.
+            if self.client.status == "running" and not isinstance(error, (OSError, TimeoutError, CancelledError)):
+                raise
             raise self._lost() from error
         finally:
             self.part.commit()

@@ -123,6 +123,17 @@ def test_the_scheduler_is_killed(tmp_path: Path) -> None:
         wait_until(lambda: not running_below(tmp_path, "attack"))
 
 
+@pytest.mark.slow
+def test_the_connection_is_gone(tmp_path: Path) -> None:
+    """Whatever is asked once Dask has given up the connection, the error says that the scheduler is gone."""
+    with cluster(tmp_path, 1, dict(os.environ)) as one, connected(scheduler=one.address) as client:
+        asked = Team(client)
+        client.close()
+        for ask in (lambda: asked.drop("attack"), lambda: asked.ask(worker.machine), lambda: asked.clocks(["tcp://a"])):
+            with pytest.raises(LostWorkerError, match="the scheduler of the load workers is gone"):
+                ask()
+
+
 def test_a_vegeta_is_killed(three: Cluster, tmp_path: Path) -> None:
     """If the vegeta of a worker dies, its share is missing as that of a lost worker is."""
     with connected(scheduler=three.address) as client:

@@ -18,6 +18,12 @@ from typing import Any
 
 import pytest
 
+from nginxopt.errors import RunError
+from nginxopt.fleet.plan import Plan, versions
+from nginxopt.fleet.result import begin
+from nginxopt.fleet.running import Run
+from nginxopt.fleet.sources import find
+from nginxopt.system import cluster
 from tests.fleet.fleets import FOUND, rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -221,6 +227,17 @@ def test_three_workers_of_a_cluster_find_what_one_process_finds() -> None:
     with _cluster(3) as (_, address):
         _end(_start("--scheduler", address), 0)
     assert _result() == _undisturbed()
+
+
+def test_a_run_without_its_scheduler_ends() -> None:
+    """Whatever Dask raises once it has given up the connection, the error says that it is lost."""
+    fleet = find(("hosts",), None)
+    with _cluster(1) as (_, address), cluster.connected(scheduler=address) as client:
+        client.close()
+        plan = Plan()
+        part = begin(Path("a.part"), plan.options(), versions(), [])
+        with pytest.raises(RunError, match="the connection to the scheduler was lost"):
+            Run(client, plan, fleet, part)()
 
 
 def test_without_its_scheduler_the_command_ends() -> None:

@@ -24,7 +24,9 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @needs_nginx
 def test_witnesses_are_confirmed_by_the_nginx_of_a_worker(tmp_path: Path) -> None:
     """Findings and notes are those of nginxopt lint --nginx, which name the nginx that was asked."""
-    folder = tree(tmp_path / "hosts" / "web1", a=TRAVERSAL, b=b"server { listen 81; location /m { no_such_module on; } }\n")
+    folder = tree(
+        tmp_path / "hosts" / "web1", a=TRAVERSAL, b=b"server { listen 81; location /m { no_such_module on; } }\n"
+    )
     tree(tmp_path / "hosts" / "web2", a=TRAVERSAL)
     path = the_nginx().path
     lint("hosts", "--nginx", path, "--workers", "1", "--select", "alias-traversal", status=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -12,7 +13,7 @@ from nginxopt.bench.load_workers import clock, worker
 from nginxopt.bench.load_workers.clock import Clock, Trip
 from nginxopt.bench.load_workers.worker import FailedError, Machine, UnknownAttackError
 from nginxopt.bench.site import LostWorkerError
-from nginxopt.errors import MissingError, RunError
+from nginxopt.errors import MissingError, NginxoptError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -133,7 +134,12 @@ class Team:
             answer: _Answer = self._client.sync(ask, callback_timeout=seconds)
         except TimeoutError:
             raise LostWorkerError(f"the scheduler of the load workers did not answer within {seconds:g} s") from None
-        except (OSError, RuntimeError, asyncio.CancelledError) as error:  # the last two once Dask has given up
+        except NginxoptError:
+            raise
+        except (Exception, CancelledError) as error:
+            # Dask raises errors of any kind once it has given up the connection; the last two it also raises before.
+            if self._client.status == "running" and not isinstance(error, (OSError, RuntimeError, CancelledError)):
+                raise
             raise LostWorkerError(f"the scheduler of the load workers is gone: {error}") from None
         return answer
 
