@@ -10,8 +10,8 @@ from nginxopt.system.interrupts import interruptible
 _EXAMPLES = """\b
 Examples:
   nginxopt fleet lint trees/ --diff; nginxopt fleet diff         the changes of safe fixes, by host
-  nginxopt fleet diff --host web1 | patch -d trees/web1 -p2      apply those of one host to its tree
-  nginxopt fleet diff --host web1 | ssh web1 sudo patch -d / -p0 --dry-run
+  nginxopt fleet diff web1 | patch -d trees/web1 -p2             apply those of one host to its tree
+  nginxopt fleet diff web1 | ssh web1 sudo patch -d / -p0 --dry-run
 
 \b
 Exit status: 0 success, 2 usage error, such as a result of a run without --diff, 3 unreadable result, 4 the packages
@@ -20,14 +20,17 @@ of nginxopt[fleet] are missing.
 
 
 @click.command("diff", epilog=_EXAMPLES)
-@click.argument("result", default="fleet.duckdb", metavar="[RESULT]")
-@click.option("--host", "hosts", multiple=True, metavar="HOST", help="Print only the changes of HOST.")
+@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@click.option(
+    "--result", metavar="FILE", default="fleet.duckdb", show_default=True, help="Result of nginxopt fleet lint."
+)
 @options.OUTPUT
 @interruptible()
 def command(result: str, hosts: tuple[str, ...], output: str | None) -> None:
     """Print the changes that the fixes of nginxopt fleet lint --diff would make, as a patch.
 
-    The changes that several hosts have are printed once, after a line with their names.
+    The changes that several hosts share are printed once, after a line with their names. Without HOST, print those of
+    all hosts.
     """
     from nginxopt.fleet import reading
     from nginxopt.fleet.report.patches import render

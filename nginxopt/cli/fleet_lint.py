@@ -82,9 +82,9 @@ are missing, 5 the cluster is lost; the result then has what was done, and --res
 )
 @options.check_with_nginx("Ask the nginx of each worker: send it the witnesses of findings.")
 @click.option("--diff", is_flag=True, help="Keep the changes of safe fixes for nginxopt fleet diff.")
-@click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes in --diff.")
+@click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes.")
 @click.option("--baseline", metavar="FILE", help="Hide the findings recorded in FILE.")
-@click.option("--write-baseline", metavar="FILE", help="Record the findings of all hosts in FILE.")
+@click.option("--write-baseline", metavar="FILE", help="Record all findings in FILE.")
 @options.TARGET_VERSION
 @options.FAIL_ON
 @options.CONTEXT
@@ -298,7 +298,7 @@ def _tell(found: Summary, output: Path, seconds: float) -> None:
     if found.hidden:
         click.echo(f"the baseline hides {count(found.hidden, 'finding')} on all hosts", err=True)
     if found.patched:
-        click.echo(f"fixes for {count(found.patched, 'host')}: nginxopt fleet diff {output}", err=True)
+        click.echo(f"fixes for {count(found.patched, 'host')}: nginxopt fleet diff --result {output}", err=True)
     if found.with_errors:
         click.echo(f"{count(found.with_errors, 'host')} cannot be read or parsed", err=True)
     if found.failed:

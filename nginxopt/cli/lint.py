@@ -59,7 +59,7 @@ written).
     help="Treat fixes that need only these premises as safe (comma-separated). See nginxopt explain PREMISE. A path is "
     "that of the main file that includes the fragments; stock is the one that comes with nginx.",
 )
-@click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes in --fix and --diff.")
+@click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes.")
 @click.option("--diff", is_flag=True, help="Show the changes of --fix; write nothing.")
 @options.check_with_nginx("Ask nginx: send it the witnesses of findings, and check fixes with nginx -t.")
 @click.option("--host", "with_host", is_flag=True, help="Also check the limits of this machine (Linux only).")

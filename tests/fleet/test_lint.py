@@ -173,7 +173,7 @@ def test_fixes_are_kept_as_a_patch(tmp_path: Path) -> None:
     whole = CliRunner().invoke(nginxopt, ["fleet", "diff"], standalone_mode=False).stdout_bytes
     assert whole.startswith(b"# 2 hosts: web1 web2\n--- etc/nginx/conf.d/a.conf\n")
     assert whole.count(b"+++ ") == 1
-    command = ["fleet", "diff", "--host", "web1", "--output", "web1.patch"]
+    command = ["fleet", "diff", "web1", "--output", "web1.patch"]
     assert CliRunner().invoke(nginxopt, command, standalone_mode=False).exception is None
     subprocess.run(["patch", "-d", "hosts/web1", "-p2", "-i", "../../web1.patch"], check=True, capture_output=True)
     command = ["lint", "hosts/web2", "--isolated", "--target-version", "1.22.1", "--fix", *options]
@@ -192,7 +192,7 @@ def test_a_patch_that_was_not_kept_is_an_error(tmp_path: Path) -> None:
     assert isinstance(done.exception, UsageError)
     assert "were not kept" in str(done.exception)
     lint("hosts", "--diff", status=1)
-    done = CliRunner().invoke(nginxopt, ["fleet", "diff", "--host", "web9"], standalone_mode=False)
+    done = CliRunner().invoke(nginxopt, ["fleet", "diff", "web9"], standalone_mode=False)
     assert isinstance(done.exception, UsageError)
     assert "no host web9" in str(done.exception)
 
