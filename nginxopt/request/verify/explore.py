@@ -297,8 +297,11 @@ class Explorer:
             return self._key(old) == self._key(new)
         mine, theirs = self._old.compiler, self._new.compiler
         if old.kind == "end" or old.kind == "opaque":
-            same = mine.handler(old.state.level) == theirs.handler(new.state.level)
-            return same and self._key(old) == self._key(new)
+            if mine.handler(old.state.level) != theirs.handler(new.state.level):
+                return False
+            if old.kind == "end" and not mine.replaces_name(old.state.level):
+                old, new = (replace(leaf, state=replace(leaf.state, is_stopped=False)) for leaf in (old, new))
+            return self._key(old) == self._key(new)
         if mine.answering(old.state.level) != theirs.answering(new.state.level):
             return False
         depends = mine.depends(old.state.level) or (old.kind == "return" and old.what[1] is not None)
@@ -349,7 +352,12 @@ def _changed(operation: Operation, state: State) -> State:
     )
     goes_on = any(map(_goes_on, _walk(operation)))
     if goes_on:
-        state = replace(state, uri=Variable(f"uri {after}"), is_changed=state.is_changed is True or after)
+        state = replace(
+            state,
+            uri=Variable(f"uri {after}"),
+            is_changed=state.is_changed is True or after,
+            is_rewritten=state.is_rewritten is True or after,
+        )
     if goes_on or ARGS in assigned:
         is_set = state.is_set is True or (after if ARGS in assigned else state.is_set)
         state = replace(state, args=Variable(f"args {after}"), is_set=is_set)
@@ -365,6 +373,7 @@ def _unknown(operation: Operation, state: State) -> State:
         Variable("args" + after),
         is_changed=after,
         is_set=after,
+        is_rewritten=after,
         is_stopped=after,
         was_matched=after,
         handler=after,

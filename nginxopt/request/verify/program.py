@@ -261,6 +261,14 @@ class Compiler:
         settings = self._side.settings(level)
         return "alias" in settings or any(name.endswith("_pass") for name in settings)
 
+    def replaces_name(self, level: int) -> bool:
+        """Return whether the handler of a location puts something in place of its name, which the URI may have no more
+        (`r->valid_location`): `alias`, `proxy_pass` with a URI.
+        """
+        settings = self._side.settings(level)
+        passing = [word for words in settings.get("proxy_pass") or () for word in words]
+        return "alias" in settings or any("$" in word or "/" in word.partition("://")[2] for word in passing)
+
     def _choice(self, level: int, tail: Program) -> Iterator[Operation]:
         """Yield the tests of the locations directly in a block, in an order that chooses as nginx does.
 

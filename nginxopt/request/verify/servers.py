@@ -86,13 +86,20 @@ class Comparison:
         mine, theirs = self._compiled(0, old), self._compiled(1, new)
         reasons = [*self._reasons(old, new)]
         explorer = Explorer(mine.runner, theirs.runner, self._live, Unfolding(self._tables), self._work // 2)
+        # An error page for what a script answered behind a rewrite: the script of the server runs again, and the URI
+        # still counts as changed (`ngx_http_internal_redirect`).
+        rewritten = "before" if any(side.states("error_page") for side in self._sides) else False
         try:
-            for before, after, region in (
-                (mine.program, theirs.program, self._region),
-                (mine.locating, theirs.locating, self._region),
-                *((mine.named[name], theirs.named[name], Region()) for name in mine.named.keys() & theirs.named.keys()),
+            for before, after, region, is_rewritten in (
+                (mine.program, theirs.program, self._region, rewritten),
+                (mine.locating, theirs.locating, self._region, False),
+                *(
+                    (mine.named[name], theirs.named[name], Region(), False)
+                    for name in mine.named.keys() & theirs.named.keys()
+                ),
             ):
-                explorer.compare(before, after, State(mine.level), State(theirs.level), region)
+                states = (State(server.level, is_rewritten=is_rewritten) for server in (mine, theirs))
+                explorer.compare(before, after, *states, region)
         except TooMuchError:
             nodes = (self._sides[0].server(old)["node"], self._sides[1].server(new)["node"])
             reasons.append(("too much differs to compare all requests", *nodes))

@@ -34,7 +34,9 @@ class State:
         is_changed: Whether the URI was changed, so that it is not passed on as the client sent it; here and below a
             text stands for what is not known, and equal where it is.
         is_set: Whether `$args` were set, so that the URI is not passed on as the client sent it, either.
-        is_stopped: Whether a `break` followed such a change.
+        is_rewritten: Whether a location is chosen again behind the script (`r->uri_changed`).
+        is_stopped: Whether that was called off by `break`, so that the location does not name the URI
+            (`r->valid_location`).
         was_matched: Whether a rewrite of the script matched: `$1` is escaped otherwise from there on.
         level: The block whose settings are in force.
         handler: The directive whose handler answers: the last of the blocks that were entered
@@ -50,6 +52,7 @@ class State:
     captures: Match | None = BEFORE
     is_changed: bool | str = False
     is_set: bool | str = False
+    is_rewritten: bool | str = False
     is_stopped: bool | str = False
     was_matched: bool | str = False
     handler: str | None = None
@@ -69,6 +72,10 @@ class State:
     def without_match(self) -> State:
         """Return the state after a pattern did not match."""
         return replace(self, captures=None)
+
+    def stopped(self) -> State:
+        """Return the state after `break` (`ngx_http_script_break_code`)."""
+        return replace(self, is_stopped=_either(self.is_stopped, self.is_rewritten), is_rewritten=False)
 
     def at(self, level: int, handler: str | None) -> State:
         """Return the state with the settings of another block, and its handler if it has one."""
@@ -98,7 +105,15 @@ class State:
             (self.captures, self.was_matched) if live.captures else None,
             self.is_changed,
             self.is_set,
+            self.is_rewritten,
             self.is_stopped,
             self.handler,
             self.epoch,
         )
+
+
+def _either(one: bool | str, other: bool | str) -> bool | str:
+    """Return whether one of two things is so, as far as that is known."""
+    if one is True or other is True:
+        return True
+    return f"{one} or {other}" if one and other and one != other else one or other

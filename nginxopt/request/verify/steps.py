@@ -127,7 +127,7 @@ class Steps:
                 assert operation.level is not None
                 return after.with_state(state.at(operation.level, self.values.handler(operation.level)))
             case "locating":
-                return Leaf("locating", (), state, operation.node)
+                return Leaf("locating", (), replace(state, is_rewritten=False), operation.node)
             case "leaf":
                 assert isinstance(operation.key, Leaf)
                 return operation.key
@@ -144,7 +144,7 @@ class Steps:
             case "rewrite":
                 return self._rewrite(operation, after)
             case "break":
-                return self._stopped(after)
+                return self._over(after.with_state(state.stopped()))
             case "return":
                 return self._return(operation, state)
             case "slash":
@@ -155,12 +155,11 @@ class Steps:
 
     def locating(self, state: State) -> Place:
         """Return the place at which a location is chosen, for the first time or again."""
-        return Place((Cursor(self._locating),), replace(state, was_matched=False, handler=None))
+        return Place((Cursor(self._locating),), replace(state, was_matched=False, is_rewritten=False, handler=None))
 
-    def _stopped(self, after: Place) -> Place:
+    def _over(self, after: Place) -> Place:
         """Return the place behind the script: the choice of a location, or the handler."""
-        state = replace(after.state, is_stopped=after.state.is_stopped or after.state.is_changed)
-        return _at(after, ("locating", "end"), state) or Place((), state)
+        return _at(after, ("locating", "end"), after.state) or Place((), after.state)
 
     def _locate(self, operation: Operation, after: Place) -> Question:
         sign, text = operation.words
@@ -245,9 +244,9 @@ class Steps:
         uri, args, matched = self._target(replacement, matched)
         if is_large(uri) or is_large(args):
             raise TooMuchError
-        behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True))
+        behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True, is_rewritten=True))
         if flag == "break":
-            return self._stopped(behind)
+            return self._over(behind.with_state(behind.state.stopped()))
         return self._last(behind) if flag == "last" else behind
 
     def _end(self, leaf: Leaf) -> Place:
@@ -256,7 +255,7 @@ class Steps:
     def _last(self, after: Place) -> Place:
         """Return the choice of a location: behind the script of a server, or again."""
         return _at(after, ("locating",), after.state) or self._end(
-            Leaf("last", (), replace(after.state, handler=None), None)
+            Leaf("last", (), replace(after.state, is_rewritten=False, handler=None), None)
         )
 
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:

@@ -64,7 +64,10 @@ class Values:
         if name.startswith("arg_") and state.args != Variable(ARGS):
             return Derived(name, (state.args,))
         if name in _OF_SETTINGS:
-            return Derived(f"{name} {self._compiler.handler(state.level)}{state.epoch}", (state.uri,))
+            where = f"{self._compiler.handler(state.level)}{state.epoch}"
+            if state.is_stopped or state.is_rewritten:  # then there may be no `alias`
+                where += f" stopped {state.is_stopped}, rewritten {state.is_rewritten}"
+            return Derived(f"{name} {where}", (state.uri,))
         return Variable(name + state.epoch)
 
     def _defined(self, name: str, state: State) -> tuple[Symbol, State]:

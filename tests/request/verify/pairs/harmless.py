@@ -89,5 +89,20 @@ HARMLESS = (
         "if ($uri ~ ^/a) { return 403; } location / { root {T}/r; }",
         "set $x $uri; if ($x ~ ^/a) { return 403; } location / { root {T}/r; }",
     ),
+    Pair(
+        "a rewrite of the server that ends its script, where the location's name counts for nothing",
+        "rewrite ^/q /f.txt break; location / { root {T}/r; } location /a { proxy_pass http://127.0.0.1:{U}; }",
+        "rewrite ^/q /f.txt last; location / { root {T}/r; } location /a { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "break behind a rewrite without a flag",
+        "location / { rewrite ^/q /f.txt break; alias {T}/r/; }",
+        "location / { rewrite ^/q /f.txt; break; alias {T}/r/; }",
+    ),
+    Pair(
+        "break in the script of the server, without error pages",
+        "break; location /a { rewrite ^ /x; return 403; } location /e/ { alias {T}/r/; }",
+        "location /a { rewrite ^ /x; return 403; } location /e/ { alias {T}/r/; }",
+    ),
 )  # fmt: skip
 """What is equivalent."""

@@ -247,5 +247,35 @@ MISTAKES = (
         "server { listen 127.0.0.1:{P}; server_name ~^(.)h; location /a { return 200 $1; } }",
         "server { listen 127.0.0.1:{P}; server_name ~^.(h); location /a { return 200 $1; } }",
     ),
+    Pair(
+        "a rewrite of the server that ends its script, before an alias",
+        "rewrite ^/q /f.txt break; location / { break; alias {T}/r/; }",
+        "rewrite ^/q /f.txt last; location / { break; alias {T}/r/; }",
+    ),
+    Pair(
+        "a rewrite of the server that ends its script, before files that are tried",
+        "rewrite ^/q /f.txt break; location / { break; alias {T}/r/; try_files $uri.html =403; }",
+        "rewrite ^/q /f.txt last; location / { break; alias {T}/r/; try_files $uri.html =403; }",
+    ),
+    Pair(
+        "a rewrite of the server that ends its script, before proxy_pass with a URI",
+        "rewrite ^/q /a/f break; location /a/ { break; proxy_pass http://127.0.0.1:{U}/x/; }",
+        "rewrite ^/q /a/f last; location /a/ { break; proxy_pass http://127.0.0.1:{U}/x/; }",
+    ),
+    Pair(
+        "the name of the file behind a rewrite that ends the script",
+        "rewrite ^/q /f.txt break; location / { break; alias {T}/r/; add_header X $request_filename; }",
+        "rewrite ^/q /f.txt; location / { break; alias {T}/r/; add_header X $request_filename; }",
+    ),
+    Pair(
+        "break in the script of the server, which runs again for an error page behind a rewrite",
+        "break; location /a { rewrite ^ /x; return 403; error_page 403 /e/f.txt; } location /e/ { alias {T}/r/; }",
+        "location /a { rewrite ^ /x; return 403; error_page 403 /e/f.txt; } location /e/ { alias {T}/r/; }",
+    ),
+    Pair(
+        "a location that is chosen again, though it is guarded",
+        "if ($uri = /q) { return 404; } rewrite ^/a$ /q last; location /q { return 403; } location / { root {T}/r; }",
+        "if ($uri = /q) { return 404; } location /q { return 403; } location / { rewrite ^/a$ /q break; root {T}/r; }",
+    ),
 )  # fmt: skip
 """What is different."""
