@@ -1,6 +1,6 @@
 """Mutated configurations through the whole of `nginxopt lint`, by hand over a folder of them:
 
-    python -m tests.fuzz --files 10000 --corpus DIR --nginx --keep FAULTS
+    python -m tests.fuzz --files 10000 --all --in-turn --corpus DIR --nginx --keep FAULTS
     python -m tests.fuzz --unchanged --all --corpus DIR --nginx --keep FAULTS
 
 Every file is one or two of the folder, often made whole by the blocks around it, with bytes, words and lines put in,
@@ -230,24 +230,30 @@ class Fuzz:
         self._limit = limit
         self._name = ""
 
-    def check(self, text: bytes, target: str, name: str = "") -> None:
-        """Check all about a text, called `name` in the figures; `FaultError` if something does not hold."""
+    def check(self, text: bytes, target: str, name: str = "", turn: int | None = None) -> None:
+        """Check all about a text, called `name` in the figures; `FaultError` if something does not hold.
+
+        With `turn`, only one format and one kind of fixes are tried, whose turn it is.
+        """
         self._name = name
         options = [*self._options, "--target-version", target]
         self._path.write_bytes(text)
-        self.figures.statuses[_STATUSES[self._judge(options)]] += 1
-        for unsafe in ([], ["--unsafe-fixes"]):
+        formats, kinds = tuple(FORMATS), ((), ("--unsafe-fixes",))
+        if turn is not None:
+            formats, kinds = (formats[turn % len(formats)],), (kinds[turn // len(formats) % 2],)
+        self.figures.statuses[_STATUSES[self._judge(options, formats)]] += 1
+        for unsafe in kinds:
             self._mend(text, [*options, *unsafe, "--fix"], Version.parse(target))
 
-    def _judge(self, options: list[str]) -> int:
-        """Judge the text in every format; return the status, which is the same for all of them."""
+    def _judge(self, options: list[str], formats: Sequence[str]) -> int:
+        """Judge the text in these formats; return the status, which is the same for all of them."""
         statuses = {}
-        for name in FORMATS:
+        for name in formats:
             statuses[name] = self._run(*options, "--format", name, "--output", str(self._report))
             self._read(name)
         if len(set(statuses.values())) > 1:
             raise FaultError(f"the status depends on the format: {statuses}")
-        return statuses["text"]
+        return next(iter(statuses.values()))
 
     def _read(self, name: str) -> None:
         try:
@@ -331,6 +337,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="N", help="the number of the first")
     parser.add_argument("--unchanged", action="store_true", help="take the files as they are, each once")
+    parser.add_argument("--in-turn", action="store_true", help="try one format and one kind of fixes a file, in turn")
     parser.add_argument("--all", action="store_true", help="ask every rule, not only those selected by default")
     parser.add_argument("--nginx", action="store_true", help="ask nginx -t before and after fixes")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where to put what fails")
@@ -343,7 +350,7 @@ def main() -> int:
             if number < options.first:
                 continue
             try:
-                fuzz.check(text, target, str(number))
+                fuzz.check(text, target, str(number), number if options.in_turn else None)
             except FaultError as fault:
                 fuzz.figures.faults.append(f"{number}: {fault}")
                 print(f"{number} (nginx {target}): {fault}", flush=True)
