@@ -240,9 +240,10 @@ class Fuzz:
         self._name = name
         options = [*self._options, "--target-version", target]
         self._path.write_bytes(text)
-        formats, kinds = tuple(FORMATS), ((), ("--unsafe-fixes",))
+        formats: Sequence[str] = tuple(FORMATS)
+        kinds: Sequence[Sequence[str]] = ((), ("--unsafe-fixes",))
         if turn is not None:
-            formats, kinds = (formats[turn % len(formats)],), (kinds[turn // len(formats) % 2],)
+            formats, kinds = [formats[turn % len(formats)]], [kinds[turn // len(formats) % 2]]
         self.figures.statuses[_STATUSES[self._judge(options, formats)]] += 1
         for unsafe in kinds:
             self._mend(text, [*options, *unsafe, "--fix"], Version.parse(target))

@@ -75,6 +75,7 @@ def contrast(first: list[float], second: list[float]) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+@pytest.mark.slow
 @needs_chromium
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_width_is_too_small(shown: Page, width: int) -> None:
@@ -134,6 +135,7 @@ def test_nothing_is_loaded(shown: Page) -> None:
     assert [address.rpartition("/")[2] for address in shown.requests()] == ["report.html"]
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_it_prints(shown: Page, result: Result, page: str) -> None:
     """Printed from dark mode the page is light, takes a few pages, and has all headings and cells."""

@@ -59,6 +59,7 @@ def changed(data: Any, path: tuple[Any, ...], *other: Any) -> Any:
     return copy
 
 
+@pytest.mark.slow
 def test_damaged_results_are_refused_or_shown(result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that is no result is refused with its name; what is read can be shown, whatever is in it."""
     monkeypatch.setattr(vega, "svg", lambda spec, *_: str(len(json.dumps(spec))))

@@ -124,6 +124,7 @@ def test_a_busy_node_is_noted(result: Result) -> None:
     assert "500 rewrites: edge took" not in text
 
 
+@pytest.mark.slow
 def test_hostile_words_are_words() -> None:
     """Names, notes and provenance with markup, templates and what no document can hold change nothing but the text."""
     experiment_ = experiment(case=HOSTILE)

@@ -57,6 +57,7 @@ def wait_until(condition: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_three_workers_make_one_load(three: Cluster, tmp_path: Path) -> None:
     """Each worker makes its share, the results become one, and clocks and starts are in the provenance, although the
     clock of one worker is an hour ahead."""
@@ -84,6 +85,7 @@ def test_three_workers_make_one_load(three: Cluster, tmp_path: Path) -> None:
     assert start["skew"] < PATIENCE
 
 
+@pytest.mark.slow
 def test_a_worker_hangs(three: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that does not answer fails the run, which names it and waits no longer than it must."""
     with connected(scheduler=three.address) as client:
@@ -153,6 +155,7 @@ def test_a_vegeta_is_killed(three: Cluster, tmp_path: Path) -> None:
         wait_until(lambda: not running_below(three.folder, "attack"))
 
 
+@pytest.mark.slow
 def test_a_worker_is_killed(three: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run fails with the worker's address and the share that is missing, and nothing runs on on the others."""
     with connected(scheduler=three.address) as client:

@@ -109,6 +109,7 @@ def test_what_is_no_url(text: str) -> None:
         url(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -141,6 +142,7 @@ def test_a_target_is_needed(run: Any) -> None:
     assert "--target has a path, and --targets has others" in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statuses", "message"), [((503,), "GET / is answered with 503"), ((204, 500), "GET /b is answered with 500")]
 )
@@ -168,6 +170,7 @@ def test_a_host_that_is_down(run: Any) -> None:
     assert (unknown.status, "nothing.invalid cannot be resolved" in unknown.err) == (5, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sent", "answers"), [(b"HTTP/1.1 200 OK\r\n\r\ndata", True), (b"HTTP/1.1 2", False)])
 def test_an_answer_without_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, answers: bool) -> None:
     """A stream that never ends is an answer once its head is there."""
@@ -278,6 +281,7 @@ def test_the_busiest_second() -> None:
     assert vegeta.parse(rows.encode(), "raw").busiest_second == 4
 
 
+@pytest.mark.slow
 @needs_vegeta
 @pytest.mark.parametrize("workers", [(), ("--load-workers", "2")])
 def test_a_load(run: Any, workers: tuple[str, ...]) -> None:

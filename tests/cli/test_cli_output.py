@@ -37,6 +37,7 @@ def run(command: list[str], redirection: str) -> tuple[int, str]:
     return ended.returncode, ended.stderr.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_full_disk(command: list[str]) -> None:
@@ -45,6 +46,7 @@ def test_a_full_disk(command: list[str]) -> None:
     assert run(command, "> /dev/full") == (OutputError.exit_code, message)
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_closed_output(command: list[str]) -> None:
@@ -52,6 +54,7 @@ def test_closed_output(command: list[str]) -> None:
     assert run(command, ">&-") == (OutputError.exit_code, "standard output is closed\n")
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_nobody_reads(command: list[str]) -> None:

@@ -252,6 +252,7 @@ def test_a_folder_of_parquet_files_has_the_same_rows(tmp_path: Path) -> None:
     assert names == ["fleet.duckdb", "hosts", "result"]
 
 
+@pytest.mark.slow
 def test_a_result_is_only_read(tmp_path: Path) -> None:
     """A query cannot write, read other files, or change that."""
     tree(tmp_path / "hosts" / "web1")
@@ -294,6 +295,7 @@ def _processor_seconds(pid: int) -> float:
     return int(fields[11]) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_query_of_hours_is_interrupted(tmp_path: Path, number: signal.Signals) -> None:
     """Ctrl-C and SIGTERM end a query while DuckDB works in all its threads."""

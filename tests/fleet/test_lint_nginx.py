@@ -41,6 +41,7 @@ def test_witnesses_are_confirmed_by_the_nginx_of_a_worker(tmp_path: Path) -> Non
     assert [note for (note,) in rows(f"SELECT message FROM notes WHERE configuration = ({web1})")] == notes
 
 
+@pytest.mark.slow
 def test_without_nginx_the_run_ends(tmp_path: Path) -> None:
     """A worker that has no nginx at the path says so, and nothing is taken for asked."""
     tree(tmp_path / "hosts" / "web1", a=TRAVERSAL)

@@ -26,6 +26,7 @@ def _text(data: bytes) -> JudgedText:
     return JudgedText(hashlib.sha256(data).hexdigest(), data, [])
 
 
+@pytest.mark.slow
 def test_a_file_of_64_megabytes_is_written(part: Part) -> None:
     """DuckDB gets more memory for a batch that needs it."""
     data = b"x" * (64 << 20)

@@ -98,6 +98,7 @@ def test_any_text(text: bytes, style: Style) -> None:
     check(text, style)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", STYLES, ids=["4", "2", "tabs"])
 def test_corpus(style: Style, record_property: Callable[[str, object], None]) -> None:
     """The laws hold for all public configurations that are no templates and that nginx would read."""
@@ -115,6 +116,7 @@ def test_corpus(style: Style, record_property: Callable[[str, object], None]) ->
     assert counts["changed"] >= 100
 
 
+@pytest.mark.slow
 def test_lint_finds_the_same() -> None:
     """Formatting changes no finding in public configurations: neither the rules nor suppressions depend on layout."""
     rules = [Selected(rule, None) for rule in catalogue().values()]

@@ -38,6 +38,7 @@ def messages(config: Config, target: Version) -> list[str]:
     return [text for finding in findings for text in (finding.message, *(note.message for note in finding.related))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_messages_are_short(target: Version) -> None:
     """No message exceeds 120 characters, whatever names, patterns and URIs a file contains."""
@@ -116,6 +117,7 @@ def _shown(fixed: Fixed) -> list[tuple[str, object, str]]:
     return [(diagnostic.rule, diagnostic.start, diagnostic.message) for diagnostic in fixed.remaining.diagnostics]
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
@@ -124,6 +126,7 @@ def test_fixtures(path: Path, target: Version) -> None:
     hold(path.read_bytes(), target, unsafe=True)
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("target", TARGETS, ids=str)
 def test_examples(target: Version) -> None:
@@ -133,6 +136,7 @@ def test_examples(target: Version) -> None:
             hold(data, target, unsafe=unsafe)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(damaged(), st.sampled_from(TARGETS), st.booleans())
 def test_damaged_examples(data: bytes, target: Version, unsafe: bool) -> None:

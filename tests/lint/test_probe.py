@@ -31,6 +31,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("reply", "serial", "against", "expected"), KINDS.values(), ids=KINDS)
 def test_each_kind_is_known(reply: origins.Reply, serial: bool, against: set[object], expected: str) -> None:
     """The observations contradict the premises that the server breaks, and no other."""
@@ -54,6 +55,7 @@ def run(*args: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 def test_the_status_says_whether_the_premises_hold() -> None:
     """The exit status is 0 if no observation contradicts the premises, else 1; the last lines name them."""
     with origins.serving(origins.plain) as origin:
@@ -73,6 +75,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ENDLESS.values(), ids=ENDLESS)
 def test_a_response_without_end_times_out(answer: bytes) -> None:
     """The timeout covers the whole response, however often a part of it arrives."""

@@ -20,6 +20,7 @@ BULKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "severity"),
     [

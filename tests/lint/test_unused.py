@@ -198,6 +198,7 @@ def test_standard_input_and_a_dump(run: Any, monkeypatch: pytest.MonkeyPatch) ->
         assert (UNUSED in lint(run, "-")) == is_told, text
 
 
+@pytest.mark.slow
 def test_every_version_at_which_rules_change_is_known() -> None:
     """Every version in the code is a bound of a rule or one of the listed changes."""
     written = set()

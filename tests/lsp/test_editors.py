@@ -33,6 +33,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", _PAGE, re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NVIM is None, reason="Neovim is not installed")
 def test_the_settings_for_neovim_start_the_server(tmp_path: Path) -> None:
     """With the settings for older releases, Neovim shows diagnostics in an nginx.conf that it opens."""

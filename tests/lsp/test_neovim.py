@@ -107,6 +107,7 @@ def _neovim(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_neovim_sees_what_happens(result: dict[str, Any]) -> None:
     """Diagnostics come, follow unfinished text, and go with the fix."""
     assert result["log"] == [[step, True] for step in ("diagnostics", "unfinished", "finished", "fixed")], result

@@ -37,6 +37,7 @@ def test_diagnostics_come_while_typing(tmp_path: Path) -> None:
     run(tmp_path, scene)
 
 
+@pytest.mark.slow
 def test_only_the_last_of_many_changes_counts(tmp_path: Path) -> None:
     """Of changes in quick succession, the diagnostics are those of the last one."""
 
@@ -65,6 +66,7 @@ def test_a_change_of_one_file_reaches_the_others(tmp_path: Path) -> None:
     run(tmp_path, scene)
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover  # what is asked, and what is answered, is measured in the tests of its parts
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
 def test_the_encoding_of_positions_is_negotiated(tmp_path: Path, encoding: str) -> None:
@@ -95,6 +97,7 @@ def test_saved_settings_count_at_once(tmp_path: Path) -> None:
     run(tmp_path, scene)
 
 
+@pytest.mark.slow
 def test_a_broken_setting_ends_nothing(tmp_path: Path) -> None:
     """What keeps files from being checked is logged, and the server goes on."""
     (tmp_path / ".git").mkdir()

@@ -87,6 +87,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("command", "output"), [part for text in DOCUMENTS.values() for part in shown(text)])
 def test_a_command_says_what_is_shown(checkout: Path, command: str, output: str) -> None:

@@ -37,6 +37,7 @@ def test_the_targets_are_explained() -> None:
     assert {"test", "check", "lint"} <= set(re.findall(r"^    make (\w+) ", contributing, re.MULTILINE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["check", "test"])
 def test_what_both_run(target: str) -> None:
     """`make check` and `make test` run each linter and pytest."""
@@ -55,6 +56,7 @@ def test_only_make_test_is_whole() -> None:
     assert "cargo test" not in quick
 
 
+@pytest.mark.slow
 def test_make_check_asks_neither_nginx_nor_containers() -> None:
     """Of the folders whose tests need one, or build something, it selects what does neither."""
     [selection] = re.findall(r'-m "(.*?)"', dry_run("check"))

@@ -79,6 +79,7 @@ def compiled(text: bytes, context: str, options: Options) -> Emission:
     return emission
 
 
+@pytest.mark.slow
 @given(SEEDS, CONTEXTS, st.sampled_from([64, 256, 1024]), st.booleans())
 @many
 def test_no_plan_is_refuted(seed: int, context: str, bound: int, ends: bool) -> None:
@@ -90,6 +91,7 @@ def test_no_plan_is_refuted(seed: int, context: str, bound: int, ends: bool) -> 
         text = emission.after(emission.plan.config.main)
 
 
+@pytest.mark.slow
 @given(SEEDS, CONTEXTS)
 @many
 def test_captures_that_somebody_reads(seed: int, context: str) -> None:

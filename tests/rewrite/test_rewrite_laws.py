@@ -101,6 +101,7 @@ def test_any_number_of_rules_may_differ_by_case() -> None:
     assert not compiled(after(first), "server").changes
 
 
+@pytest.mark.slow
 @given(texts(), CONTEXTS)
 @few
 def test_a_plan_can_be_written_again(text: bytes, context: str) -> None:
@@ -192,6 +193,7 @@ def test_nothing_moved_emits_nothing(text: bytes, context: str) -> None:
     assert bool(emission.plan.keys) == bool(emission.maps) == bool(emission.changes) == bool(emission.plan.moved)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READINGS)
 @given(text=texts(), context=CONTEXTS)
 @few

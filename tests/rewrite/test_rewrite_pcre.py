@@ -193,6 +193,7 @@ def nested(draw: st.DrawFn) -> str:
     return f"{shuffle.choice(['^/', '(?i)^/'])}{part(3)}{shuffle.choice(['$', '$', chr(92) + 'z'])}"
 
 
+@pytest.mark.slow
 @given(st.lists(nested(), min_size=1, max_size=5), st.sampled_from([8, 64, 1024]))
 @example([r"^/((a$|b))?(a$|b)(a$|b)\z", r"(?i)^/(a|a){3}$"], 64)
 @settings(max_examples=int(os.environ.get("NGINXOPT_PLANS", "200")), deadline=None)

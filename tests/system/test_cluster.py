@@ -90,6 +90,7 @@ def test_a_stranger_cannot_talk_to_the_workers(tmp_path: Path, monkeypatch: pyte
         process.communicate(timeout=PATIENCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backlog", [None, 8])
 def test_where_no_scheduler_answers_is_an_error(monkeypatch: pytest.MonkeyPatch, backlog: int | None) -> None:
     """The error names the address, whether nothing listens there or something that is silent."""

@@ -152,6 +152,7 @@ def attempts(folder: Path, keep_old: bool, **how: bool) -> Iterator[tuple[Scene,
             at += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep_old", [False, True])
 def test_all_or_none_whatever_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_old: bool) -> None:
     """If any one system call fails, all files hold the new texts or all the old ones; nothing else is left."""
@@ -173,6 +174,7 @@ def test_all_or_none_whatever_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert min(outcomes.values()) > 20, outcomes
 
 
+@pytest.mark.slow
 def test_what_cannot_be_undone_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If all calls from some moment on fail, the message names each changed file and where its old text is."""
     (tmp_path / "tmp").mkdir()

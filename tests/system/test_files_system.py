@@ -247,6 +247,7 @@ def killed(folder: Path, number: int, seconds: float) -> None:
     assert process.returncode != 0, printed
 
 
+@pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize("links", [False, True], ids=["", "hard links"])

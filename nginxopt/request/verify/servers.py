@@ -5,7 +5,7 @@ named location, whatever the state of the request there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nginxopt.request.verify.definitions import groups_of
 from nginxopt.request.verify.explore import Difference, Explorer, Runner
@@ -98,8 +98,8 @@ class Comparison:
                     for name in mine.named.keys() & theirs.named.keys()
                 ),
             ):
-                states = (State(server.level, is_rewritten=is_rewritten) for server in (mine, theirs))
-                explorer.compare(before, after, *states, region)
+                state = State(mine.level, is_rewritten=is_rewritten)
+                explorer.compare(before, after, state, replace(state, level=theirs.level), region)
         except TooMuchError:
             nodes = (self._sides[0].server(old)["node"], self._sides[1].server(new)["node"])
             reasons.append(("too much differs to compare all requests", *nodes))

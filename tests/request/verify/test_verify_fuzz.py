@@ -33,6 +33,7 @@ def around_maps(count: int) -> Iterator[Case]:
     return (maps.case(SEED, number, edits=2) for number in range(count))
 
 
+@pytest.mark.slow
 def test_pairs_at_random() -> None:
     """No pair is called equivalent that requests tell apart, and each verdict occurs."""
     figures = played(whole_sites(25))
@@ -40,6 +41,7 @@ def test_pairs_at_random() -> None:
     assert all((figures.equivalent, figures.different, figures.unknown))
 
 
+@pytest.mark.slow
 def test_maps_at_random() -> None:
     """No pair of sites around maps is called equivalent that requests tell apart, and each verdict occurs."""
     figures = played(around_maps(20))

@@ -38,6 +38,7 @@ def test_usual_lists_become_trees(name: str, flags: str) -> None:
     assert proof.rows == planned.maps.rows
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(maps())
 def test_a_tree_tries_no_more(block: str) -> None:
@@ -60,6 +61,7 @@ GUARDED_IN_ANY_CASE = """map $uri $new {
 """
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @example([GUARDED_IN_ANY_CASE], False)
 @given(st.lists(maps(40), min_size=1, max_size=3), st.booleans())
