@@ -14,7 +14,7 @@ from nginxopt.config.layout import replace
 from nginxopt.semantics import read_addresses
 from nginxopt.system import nginx
 from nginxopt.system.nginx import Binary, Verdict
-from nginxopt.text import apply
+from nginxopt.text import apply, encode
 
 _CERTIFICATES = {"ssl_certificate", "ssl_trusted_certificate", "ssl_client_certificate", "proxy_ssl_certificate",
                  "proxy_ssl_trusted_certificate", "grpc_ssl_certificate", "grpc_ssl_trusted_certificate"}  # fmt: skip
@@ -109,5 +109,5 @@ def _listen(word: str) -> str:
     address = read_addresses(word)[0]
     if address.family == "unix":
         return f"unix:temp/{Path(address.host).name}"
-    host = 0 if address.host == "0.0.0.0" else sum(address.host.encode()) % 200
+    host = 0 if address.host == "0.0.0.0" else sum(encode(address.host)) % 200
     return f"127.0.0.{host + 1}:{20_000 + address.port % 20_000}"
