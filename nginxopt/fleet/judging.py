@@ -18,7 +18,7 @@ from nginxopt.fleet.content import Content
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.linting import lint
 from nginxopt.fleet.plan import Plan
-from nginxopt.fleet.tables import row
+from nginxopt.fleet.tables import columns, row
 
 if TYPE_CHECKING:
     from nginxopt.lint import Diagnostic
@@ -38,7 +38,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """A file: its digest, its bytes, and its directives as rows."""
+    """A file: its digest, its bytes, and its directives, as `nginxopt.fleet.tables.columns` has them."""
 
     digest: str
     data: bytes
@@ -193,10 +193,8 @@ class _Findings:
     def _text(self, file: File, *, is_template: bool) -> str:
         """Keep a file and its directives; those of a template depend on its tags."""
         digest = _digest_of(file.source.data)
-        directives = [
-            row("directives", digest, number, *directive)
-            for number, directive in enumerate(() if is_template else _directives(file.block))
-        ]
+        rows = [(number, *row) for number, row in enumerate(() if is_template else _directives(file.block))]
+        directives = list(columns("directives", digest, rows))
         self.texts.append(JudgedText(digest, file.source.data, directives))
         return digest
 

@@ -58,7 +58,7 @@ _SMALL = {"memory_limit": "64MB", "threads": "1"}
 _MANY_BYTES = 8_000_000  # of texts in a batch
 _MEMORY_FOR_MANY = "512MB"  # DuckDB makes copies of them
 
-_ROWS = 5000  # that one statement inserts: DuckDB needs many times the memory of their text
+_PIECES = 500_000  # bytes of columns that one statement inserts, unless one of them has more
 
 
 class Part:
@@ -136,11 +136,12 @@ class Part:
             [text.data for text in new],
         ]
         self._database.execute("INSERT INTO texts SELECT unnest(?), unnest(?), unnest(?), unnest(?)", columns)
-        self._insert("directives", [row for text in new for row in text.directives])
+        for pieces in _batches([piece for text in new for piece in text.directives]):
+            self._database.execute(tables.insertion_of_columns("directives"), [f"[{','.join(pieces)}]"])
 
     def _insert(self, table: str, rows: Sequence[str]) -> None:
-        for start in range(0, len(rows), _ROWS):
-            self._database.execute(tables.insertion(table), [f"[{','.join(rows[start : start + _ROWS])}]"])
+        for start in range(0, len(rows), tables.MOST):
+            self._database.execute(tables.insertion(table), [f"[{','.join(rows[start : start + tables.MOST])}]"])
 
     def summary(self) -> Summary:
         """Return what is in the file."""
@@ -165,6 +166,20 @@ class Part:
     def close(self) -> None:
         """Close the file, so that everything is in it."""
         self._database.close()
+
+
+def _batches(pieces: Sequence[str]) -> Iterator[list[str]]:
+    """Yield columns that are inserted at once."""
+    batch: list[str] = []
+    size = 0
+    for piece in pieces:
+        if batch and size + len(piece) > _PIECES:
+            yield batch
+            batch, size = [], 0
+        batch.append(piece)
+        size += len(piece)
+    if batch:
+        yield batch
 
 
 def begin(path: Path, options: Mapping[str, str], versions: Mapping[str, str], rules: Sequence[Rule]) -> Part:

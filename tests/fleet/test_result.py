@@ -13,7 +13,7 @@ import pytest
 from nginxopt.fleet import result
 from nginxopt.fleet.judging import JudgedText
 from nginxopt.fleet.result import Part
-from nginxopt.fleet.tables import row
+from nginxopt.fleet.tables import MOST, columns, row
 
 
 @pytest.fixture
@@ -37,6 +37,21 @@ def test_a_file_of_64_megabytes_is_written(part: Part) -> None:
     part.close()
     with duckdb.connect(str(part.path), read_only=True) as database:
         assert database.execute("SELECT octet_length(content) FROM texts").fetchall() == [(len(data),)]
+
+
+@pytest.mark.parametrize("count", [0, 1, MOST, 2 * MOST + 1])
+def test_directives_are_written_in_order(part: Part, count: int) -> None:
+    """However many a file has, and whatever bytes are in them, the rows are those that were given."""
+    rows = [(number, number + 1, f"http/{number % 7}", "set\xe9\udcff", ["$a", f"{number}"]) for number in range(count)]
+    for name in (b"one", b"two"):
+        digest = hashlib.sha256(name).hexdigest()
+        part.add({}, [JudgedText(digest, name, list(columns("directives", digest, rows)))])
+    part.commit()
+    expected = [(*row[:3], "set\xe9\\xff", row[4]) for row in rows]
+    for name in (b"one", b"two"):
+        query = "SELECT * EXCLUDE (text) FROM directives WHERE text = ? ORDER BY number"
+        assert part._database.execute(query, [hashlib.sha256(name).hexdigest()]).fetchall() == expected
+    part.close()
 
 
 def test_a_signal_during_a_batch_neither_loses_nor_doubles_it(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
