@@ -61,14 +61,20 @@ _Opcode = tuple[str, int, int, int, int]
 
 
 class Explorer:
-    """Compares two servers. `work` is how many operations may be run, `done` how many were."""
+    """Compares two servers, of which one `has_named` locations or none.
 
-    def __init__(self, old: Runner, new: Runner, live: Live, unfolding: Unfolding, work: int) -> None:
+    `work` is how many operations may be run, `done` how many were.
+    """
+
+    def __init__(
+        self, old: Runner, new: Runner, live: Live, unfolding: Unfolding, work: int, *, has_named: bool
+    ) -> None:
         self._old = old
         self._new = new
         self._live = live
         self._unfolding = unfolding
         self._work = work
+        self._has_named = has_named
         self.done = 0
         self._searches = searches()
         self._passed_by: list[Matches] = []
@@ -299,7 +305,9 @@ class Explorer:
         if old.kind == "end" or old.kind == "opaque":
             if mine.handler(old.state.level) != theirs.handler(new.state.level):
                 return False
-            if old.kind == "end" and not mine.replaces_name(old.state.level):
+            # What replaces the name of a location may come later, where another one is chosen or a named one may follow.
+            is_over = old.kind == "end" and not (old.state.is_rewritten or new.state.is_rewritten or self._has_named)
+            if is_over and not mine.replaces_name(old.state.level):
                 old, new = (replace(leaf, state=replace(leaf.state, is_stopped=False)) for leaf in (old, new))
             return self._key(old) == self._key(new)
         if mine.answering(old.state.level) != theirs.answering(new.state.level):

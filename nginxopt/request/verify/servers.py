@@ -85,7 +85,9 @@ class Comparison:
     def _compare(self, old: int, new: int) -> Compared:
         mine, theirs = self._compiled(0, old), self._compiled(1, new)
         reasons = [*self._reasons(old, new)]
-        explorer = Explorer(mine.runner, theirs.runner, self._live, Unfolding(self._tables), self._work // 2)
+        has_named = bool(mine.named or theirs.named)
+        unfolding = Unfolding(self._tables)
+        explorer = Explorer(mine.runner, theirs.runner, self._live, unfolding, self._work // 2, has_named=has_named)
         # An error page for what a script answered behind a rewrite: the script of the server runs again, and the URI
         # still counts as changed (`ngx_http_internal_redirect`).
         rewritten = "before" if any(side.states("error_page") for side in self._sides) else False
@@ -113,7 +115,7 @@ class Comparison:
         compiler, level = self._compilers[side], self._sides[side].server(server)["level"]
         locating = compiler.locate(level)
         values = Values(self._sides[side], server, compiler, self._tables)
-        runner = Runner(Steps(values, locating), compiler)
+        runner = Runner(Steps(values, level, locating), compiler)
         return _Server(level, compiler.server(level), locating, compiler.named(level), runner)
 
     def _reasons(self, old: int, new: int) -> list[tuple[str, int | None, int | None]]:

@@ -85,10 +85,13 @@ class Place:
 
 
 class Steps:
-    """Steps of the programs of one server of a side; `locating` chooses a location of it."""
+    """Steps of the programs of one server of a side, whose settings are those of `level`; `locating` chooses a location
+    of it.
+    """
 
-    def __init__(self, values: Values, locating: Program) -> None:
+    def __init__(self, values: Values, level: int, locating: Program) -> None:
         self.values = values
+        self._level = level
         self._locating = locating
         self._indexes: dict[int, ProgramIndex] = {}
 
@@ -150,12 +153,15 @@ class Steps:
             case "slash":
                 return Leaf("slash", (operation.words[0], state.args), state, operation.node)
             case "end":
-                return Leaf("end", (), state, operation.node)
+                return (
+                    self._chosen_again(state) if state.is_rewritten is True else Leaf("end", (), state, operation.node)
+                )
         return Leaf("opaque", (operation.key,), state, operation.node)
 
     def locating(self, state: State) -> Place:
         """Return the place at which a location is chosen, for the first time or again."""
-        return Place((Cursor(self._locating),), replace(state, was_matched=False, is_rewritten=False, handler=None))
+        chosen = replace(state, level=self._level, was_matched=False, is_rewritten=False, handler=None)
+        return Place((Cursor(self._locating),), chosen)
 
     def _over(self, after: Place) -> Place:
         """Return the place behind the script: the choice of a location, or the handler."""
@@ -254,9 +260,11 @@ class Steps:
 
     def _last(self, after: Place) -> Place:
         """Return the choice of a location: behind the script of a server, or again."""
-        return _at(after, ("locating",), after.state) or self._end(
-            Leaf("last", (), replace(after.state, is_rewritten=False, handler=None), None)
-        )
+        return _at(after, ("locating",), after.state) or self._end(self._chosen_again(after.state))
+
+    def _chosen_again(self, state: State) -> Leaf:
+        """Return the choice of a location by the URI as the script of one has left it."""
+        return Leaf("last", (), replace(state, is_rewritten=False, handler=None), None)
 
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""

@@ -104,5 +104,10 @@ HARMLESS = (
         "break; location /a { rewrite ^ /x; return 403; } location /e/ { alias {T}/r/; }",
         "location /a { rewrite ^ /x; return 403; } location /e/ { alias {T}/r/; }",
     ),
+    Pair(
+        "last at the end of the script of a location",
+        "root {T}/s; location /a { root {T}/r; rewrite ^/a /f.txt last; }",
+        "root {T}/s; location /a { root {T}/r; rewrite ^/a /f.txt; }",
+    ),
 )  # fmt: skip
 """What is equivalent."""

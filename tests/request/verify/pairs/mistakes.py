@@ -277,5 +277,41 @@ MISTAKES = (
         "if ($uri = /q) { return 404; } rewrite ^/a$ /q last; location /q { return 403; } location / { root {T}/r; }",
         "if ($uri = /q) { return 404; } location /q { return 403; } location / { rewrite ^/a$ /q break; root {T}/r; }",
     ),
+    Pair(
+        "a location that is chosen again has the settings of another block",
+        "root {T}/s; location /q { root {T}/r; rewrite ^/q /f.txt break; }",
+        "root {T}/s; location /q { root {T}/r; rewrite ^/q /f.txt last; }",
+    ),
+    Pair(
+        "break is gone behind a rewrite without a flag",
+        "root {T}/s; location /q { root {T}/r; rewrite ^/q /f.txt; break; }",
+        "root {T}/s; location /q { root {T}/r; rewrite ^/q /f.txt; }",
+    ),
+    Pair(
+        "a rewrite of the server that ends its script, before a named location that leads to an alias",
+        "rewrite ^/q /a/f break; location /a/ { try_files /b/x @n; } location @n { rewrite ^ /b/f.txt last; }"
+        " location /b/ { alias {T}/r/; }",
+        "rewrite ^/q /a/f last; location /a/ { try_files /b/x @n; } location @n { rewrite ^ /b/f.txt last; }"
+        " location /b/ { alias {T}/r/; }",
+    ),
+    Pair(
+        "a rewrite of the server that ends its script, before an error page that leads to an alias",
+        "rewrite ^/q /a/f break; location /a/ { error_page 404 = @n; } location @n { rewrite ^ /b/f.txt last; }"
+        " location /b/ { alias {T}/r/; }",
+        "rewrite ^/q /a/f last; location /a/ { error_page 404 = @n; } location @n { rewrite ^ /b/f.txt last; }"
+        " location /b/ { alias {T}/r/; }",
+    ),
+    Pair(
+        "a rewrite of the server that ends its script, before one that may lead to an alias",
+        "rewrite ^/q /a/f.txt break; location /a/ { if ($arg_y) { rewrite ^/a/(.*)$ /b/$1; } }"
+        " location /b/ { alias {T}/r/; }",
+        "rewrite ^/q /a/f.txt last; location /a/ { if ($arg_y) { rewrite ^/a/(.*)$ /b/$1; } }"
+        " location /b/ { alias {T}/r/; }",
+    ),
+    Pair(
+        "a rewrite of the server that ends its script, before a handler outside of an if",
+        "rewrite ^/q /a/f break; location /a/ { if ($arg_x) { add_header X y; } proxy_pass http://127.0.0.1:{U}/x/; }",
+        "rewrite ^/q /a/f last; location /a/ { if ($arg_x) { add_header X y; } proxy_pass http://127.0.0.1:{U}/x/; }",
+    ),
 )  # fmt: skip
 """What is different."""
