@@ -305,7 +305,7 @@ class Explorer:
         if old.kind == "end" or old.kind == "opaque":
             if mine.handler(old.state.level) != theirs.handler(new.state.level):
                 return False
-            # What replaces the name of a location may come later, where another one is chosen or a named one may follow.
+            # What replaces the name may come later, where another location is chosen or a named one may follow.
             is_over = old.kind == "end" and not (old.state.is_rewritten or new.state.is_rewritten or self._has_named)
             if is_over and not mine.replaces_name(old.state.level):
                 old, new = (replace(leaf, state=replace(leaf.state, is_stopped=False)) for leaf in (old, new))
