@@ -104,9 +104,11 @@ def _passed(word: str, names: set[str]) -> str | None:
     return f"{match[1] or ''}127.0.0.1{word[match.end() :]}"
 
 
-def _listen(word: str) -> str:
-    """An address of this machine instead: the same for the same, another for another."""
-    address = read_addresses(word)[0]
+def _listen(word: str) -> str | None:
+    """An address of this machine instead: the same for the same, another for another; None for what is no address."""
+    address = next(iter(read_addresses(word)), None)
+    if address is None:
+        return None
     if address.family == "unix":
         return f"unix:temp/{Path(address.host).name}"
     host = 0 if address.host == "0.0.0.0" else sum(encode(address.host)) % 200
