@@ -35,7 +35,10 @@ class Stage:
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
-            self.root = stack.enter_context(private_prefix())
+            # Deeper by one, as a site may list the folder above, where others come and go.
+            self.root = stack.enter_context(private_prefix()) / "site"
+            for name in ("", "html", "temp"):
+                (self.root / name).mkdir()
             tree.lay(self.root)
             self._echoes = stack.enter_context(Echoes())
             (self._dead,) = stack.enter_context(reserved_ports(1))
