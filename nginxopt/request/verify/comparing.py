@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -55,9 +56,21 @@ class _Verifier:
         if self._only is not None and not compared:
             self._doubt(f"no address of both configurations has the port {self._only.port}", None, None)
         doubts = tuple(self._doubts.values())
-        return Verification(
-            witness, doubts[:MOST_DOUBTS], len(compared), self._asking.tried, _given(self._old, self._new, self._only)
-        )
+        given = tuple(dict.fromkeys(self._given()))
+        return Verification(witness, doubts[:MOST_DOUBTS], len(compared), self._asking.tried, given)
+
+    def _given(self) -> Iterator[str]:
+        """Yield what was taken as given."""
+        yield "files and upstreams are the same before and after"
+        if self._only is not None:
+            yield "the rest of the site answers alike, where nginx itself leads requests of this part there"
+        if self._comparison.is_uneven:
+            yield "no request comes to nginx's limit of ten internal redirects: one side makes fewer of them"
+        counts = self._old.uncounted(), self._new.uncounted()
+        names = sorted({name for name, *_ in (counts[0] - counts[1]) + (counts[1] - counts[0])})
+        if names:
+            yield f"these differ, and do not count as an answer: {', '.join(names)}"
+        yield from (premise.text for side in self._sides for premise in side.site.premises)
 
     def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:
         """Compare the servers that were compared with none, and where something that is missing or not understood may
@@ -179,16 +192,3 @@ _PHRASES = {
     "exit": "the script goes on",
     "opaque": "something that is not understood",
 }
-
-
-def _given(old: Side, new: Side, only: Part | None) -> tuple[str, ...]:
-    """Return what was taken as given."""
-    premises = ["files and upstreams are the same before and after"]
-    if only is not None:
-        premises.append("the rest of the site answers alike, where nginx itself leads requests of this part there")
-    counts = old.uncounted(), new.uncounted()
-    names = sorted({name for name, *_ in (counts[0] - counts[1]) + (counts[1] - counts[0])})
-    if names:
-        premises.append(f"these differ, and do not count as an answer: {', '.join(names)}")
-    premises += [premise.text for side in (old, new) for premise in side.site.premises]
-    return tuple(dict.fromkeys(premises))

@@ -63,7 +63,8 @@ _Opcode = tuple[str, int, int, int, int]
 class Explorer:
     """Compares two servers, of which one `has_named` locations or none.
 
-    `work` is how many operations may be run, `done` how many were.
+    `work` is how many operations may be run, `done` how many were. `is_uneven`: whether a location is chosen more often
+    on one side for requests that are answered alike.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Explorer:
         self.done = 0
         self._searches = searches()
         self._passed_by: list[Matches] = []
+        self.is_uneven = False
         self.differences: list[Difference] = []
 
     def compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
@@ -297,6 +299,11 @@ class Explorer:
 
     def _is_same(self, old: Leaf, new: Leaf) -> bool:
         """Return whether two leaves answer alike, or go on alike."""
+        is_same = self._is_alike(old, new)
+        self.is_uneven |= is_same and old.state.choices != new.state.choices
+        return is_same
+
+    def _is_alike(self, old: Leaf, new: Leaf) -> bool:
         if old.kind != new.kind or old.what != new.what:
             return False
         if old.kind in ("locating", "last", "exit"):
@@ -385,6 +392,7 @@ def _unknown(operation: Operation, state: State) -> State:
         is_stopped=after,
         was_matched=after,
         handler=after,
+        choices=state.choices,
         epoch=after,
     )
 

@@ -50,7 +50,10 @@ class Compared:
 
 
 class Comparison:
-    """Compares servers of two sides, each pair once, for the requests of a region."""
+    """Compares servers of two sides, each pair once, for the requests of a region.
+
+    `is_uneven`: as that of `Explorer`, of all pairs so far.
+    """
 
     def __init__(self, old: Side, new: Side, region: Region) -> None:
         self._region = region
@@ -63,6 +66,7 @@ class Comparison:
         self._live = Live.of(self._sides, definitions)
         self._splits_alike = splitting(old, definitions[0]) == splitting(new, definitions[1])
         self._known: dict[tuple[int, int], Compared] = {}
+        self.is_uneven = False
 
     def servers(self, old: int, new: int) -> Compared:
         """Return what differs between two servers."""
@@ -106,6 +110,7 @@ class Comparison:
             nodes = (self._sides[0].server(old)["node"], self._sides[1].server(new)["node"])
             reasons.append(("too much differs to compare all requests", *nodes))
         self._work -= explorer.done
+        self.is_uneven |= explorer.is_uneven
         for name in mine.named.keys() ^ theirs.named.keys():
             side = "old" if name in mine.named else "new"
             reasons.append((f"only the {side} server has the location {name.decode('latin-1')}", None, None))

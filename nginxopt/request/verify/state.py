@@ -41,6 +41,7 @@ class State:
         level: The block whose settings are in force.
         handler: The directive whose handler answers: the last of the blocks that were entered
             (`ngx_http_update_location_config`); None for files.
+        choices: How many times a location was chosen again, which nginx counts up to ten (`r->uri_changes`).
         epoch: A suffix of the variables that are read from here on: what is not understood may have changed them all.
     """
 
@@ -56,6 +57,7 @@ class State:
     is_stopped: bool | str = False
     was_matched: bool | str = False
     handler: str | None = None
+    choices: int = 0
     epoch: str = ""
 
     def with_value(self, name: str, value: Symbol) -> State:

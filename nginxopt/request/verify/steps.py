@@ -264,7 +264,7 @@ class Steps:
 
     def _chosen_again(self, state: State) -> Leaf:
         """Return the choice of a location by the URI as the script of one has left it."""
-        return Leaf("last", (), replace(state, is_rewritten=False, handler=None), None)
+        return Leaf("last", (), replace(state, is_rewritten=False, handler=None, choices=state.choices + 1), None)
 
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""

@@ -97,6 +97,18 @@ def test_what_does_not_count_as_an_answer_is_named() -> None:
     assert not any("count" in premise for premise in verify(*[model(whole("gzip on; return 200;"))] * 2).given)
 
 
+def test_the_limit_of_internal_redirects_is_taken_as_given() -> None:
+    """Only where one side makes fewer of them: nginx counts them over all scripts and error pages of a request."""
+    chain = "".join(f"location = /{number} {{ rewrite ^ /{number + 1} last; }} " for number in range(1, 9))
+    rest = "error_page 404 /e; location = /e { rewrite ^ /f last; } location = /9 { return 404; }"
+    long, short = (f"location = /0 {{ rewrite ^ /{first} last; }} {chain} {rest}" for first in (1, 9))
+    result = verify(model(whole(long)), model(whole(short)))
+    assert result.verdict == "equivalent"
+    limit = "no request comes to nginx's limit of ten internal redirects: one side makes fewer of them"
+    assert limit in result.given
+    assert limit not in verify(model(whole(long)), model(whole(long.replace("/0", "/00")))).given
+
+
 def in_files(folder: Path, files: dict[str, str]) -> Model:
     """The model of a configuration in files, of which one is nginx.conf."""
     for name, text in files.items():
