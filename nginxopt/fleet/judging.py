@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, File, load_text
 from nginxopt.config.dump import Dump
 from nginxopt.config.filesystem import Files
+from nginxopt.config.reader import parsed
 from nginxopt.config.templates import Templates
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Block
@@ -22,6 +24,9 @@ from nginxopt.fleet.tables import columns, row
 
 if TYPE_CHECKING:
     from nginxopt.lint import Diagnostic
+
+_SHORT = 100_000  # bytes
+_KEPT = 64  # files
 
 Rows = dict[str, list[str]]
 """Rows as JSON, by table."""
@@ -120,7 +125,7 @@ class _Findings:
 
     def _config(self, dump: Dump) -> Config:
         def load(files: Files, main: bytes) -> Config:
-            return load_text(main, dump.main, context=self._plan.context, missing_ok=True, files=files)
+            return load_text(main, dump.main, context=self._plan.context, missing_ok=True, files=files, parse=_parsed)
 
         main = dump.read(dump.main)
         try:
@@ -192,11 +197,10 @@ class _Findings:
 
     def _text(self, file: File, *, is_template: bool) -> str:
         """Keep a file and its directives; those of a template depend on its tags."""
-        digest = _digest_of(file.source.data)
-        rows = [(number, *row) for number, row in enumerate(() if is_template else _directives(file.block))]
-        directives = list(columns("directives", digest, rows))
-        self.texts.append(JudgedText(digest, file.source.data, directives))
-        return digest
+        is_kept = len(file.source.data) <= _SHORT
+        text = (_kept_text if is_kept else _judged_text)(file, is_template)
+        self.texts.append(text)
+        return text.digest
 
     def _error(self, error: InputError) -> None:
         line = column = None
@@ -207,6 +211,21 @@ class _Findings:
 
     def _add(self, table: str, *values: str | bytes | float | None) -> None:
         self.rows.setdefault(table, []).append(row(table, *values))
+
+
+def _parsed(path: str, data: bytes) -> File:
+    """Parse a file, unless it was parsed for one of the last hosts: many have the same snippets."""
+    return _kept_file(path, data) if len(data) <= _SHORT else parsed(path, data)
+
+
+def _judged_text(file: File, is_template: bool) -> JudgedText:
+    digest = _digest_of(file.source.data)
+    rows = [(number, *row) for number, row in enumerate(() if is_template else _directives(file.block))]
+    return JudgedText(digest, file.source.data, list(columns("directives", digest, rows)))
+
+
+_kept_file = lru_cache(maxsize=_KEPT)(parsed)
+_kept_text = lru_cache(maxsize=_KEPT)(_judged_text)
 
 
 def _digest_of(data: bytes) -> str:

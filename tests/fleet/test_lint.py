@@ -45,6 +45,26 @@ def test_each_host_has_the_findings_of_its_configuration(tmp_path: Path) -> None
     assert rows("SELECT rule, severity, path, line FROM host_findings ORDER BY number") == expected
 
 
+def test_hosts_share_files_but_no_findings(tmp_path: Path) -> None:
+    """What is found in a file depends on the files around it, also where a worker has parsed it for another host."""
+    other = GOOD.replace(b"http {", b'http {\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";')
+    for name, main in (("web1", GOOD), ("web2", other), ("web3", GOOD + b"# the same\n")):
+        tree(tmp_path / "hosts" / name, main, a=SITE.replace(b":80;", b":80;\n    keepalive 8;"))
+    lint("hosts", status=1)
+    found = rows("SELECT host, rule, path, line, message FROM host_findings ORDER BY ALL")
+    expected = []
+    for name in ("web1", "web2", "web3"):
+        folder = str(tmp_path / "hosts" / name)
+        command = ["lint", folder, "--isolated", "--target-version", "1.22.1", "--format", "json"]
+        alone = json.loads(CliRunner().invoke(nginxopt, command, standalone_mode=False).output)
+        expected += [
+            (name, each["rule"], each["file"].replace(folder, "/etc/nginx"), each["line"], each["message"])
+            for each in alone["diagnostics"]
+        ]
+    assert found == sorted(expected)
+    assert len({row[1:] for row in found if row[0] == "web1"} ^ {row[1:] for row in found if row[0] == "web2"}) > 0
+
+
 def test_trees_dumps_and_archives_have_the_same_findings(tmp_path: Path) -> None:
     """The same files, in a tree, in a dump and in a tar file, are judged alike."""
     folder = tree(tmp_path / "hosts" / "web", a=SITE)
