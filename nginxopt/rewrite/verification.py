@@ -17,8 +17,14 @@ from nginxopt.text import Edit, apply, encode
 from nginxopt.version import Version
 
 _IN_SERVER = ("http", "server")
-_STATE = b'add_header X-State "$uri $args";'
-_WHOLE = b"events {}\nhttp {\n%s\nserver {\nlisten 80;\n%s\n%s\n}\n}\n"
+_STATE = b'add_header X-State "$uri $args $nginxopt_chosen";'
+_CHOSEN = b'set $nginxopt_chosen "$nginxopt_chosen/";'
+"""What counts how often a location is chosen: in a site, another one may be."""
+
+_NAMED = b"alias /state/;"
+"""What shows whether the location still names the URI, as the one around a fragment may."""
+
+_WHOLE = b'events {}\nhttp {\n%s\nserver {\nlisten 80;\nset $nginxopt_chosen "";\n%s\n%s\n}\n}\n'
 
 
 class NotVerifiedError(Exception):
@@ -76,9 +82,10 @@ def _around(context: Context, text: bytes, maps: bytes, variables: bytes) -> Con
     """Return a fragment in a server, which also shows the values of some variables."""
     match context:
         case ("http", "server"):
-            whole = _WHOLE % (maps, text, b"location / { %s }" % _STATE)
+            whole = _WHOLE % (maps, text, b"location / { %s %s }" % (_STATE, _NAMED))
         case ("http", "server", "location"):
-            whole = _WHOLE % (maps, b"location / { %s" % _STATE, text + b"\n}")
+            named = b"" if _has_files(text) else _NAMED
+            whole = _WHOLE % (maps, b"location / { %s %s %s" % (_CHOSEN, _STATE, named), text + b"\n}")
         case ("http",):
             whole = _WHOLE % (maps + text, b"", b'return 200 "%s";' % variables)
         case _:
@@ -87,3 +94,9 @@ def _around(context: Context, text: bytes, maps: bytes, variables: bytes) -> Con
         return load_text(whole, "nginx.conf", missing_ok=True)
     except InputError as error:
         raise NotVerifiedError(str(error)) from None
+
+
+def _has_files(text: bytes) -> bool:
+    """Return whether a fragment of a location says itself where its files are."""
+    fragment = load_text(text, includes=False).main.block
+    return any(directive.name in ("root", "alias") for directive in fragment.directives())

@@ -27,6 +27,7 @@ MOST_DIFFERENCES = 100
 """How many differences of two servers are collected."""
 
 _ASKING = 4  # operations: what a question costs, in rough terms
+_WALKED = 4  # parts of values that take as long to look at as an operation
 _SEARCHING = 40  # what a search for a value costs that patterns have in common
 _MOST_TAKEN = 50  # patterns; more make automata too large
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
@@ -239,8 +240,9 @@ class Explorer:
             part = waiting.pop()
             if self._is_same(part.old, part.new):
                 continue
-            self._spend(1)
+            walked = self._unfolding.walked
             division = self._unfolding.divided(part)
+            self._spend(1 + (self._unfolding.walked - walked) // _WALKED)
             if division is None:
                 yield part
                 continue

@@ -189,6 +189,8 @@ class Steps:
         assert name is not None
         assert text is not None
         value, state = self.values.value(text.encode("latin-1"), state, "set")
+        if is_large(value):
+            raise TooMuchError
         return state.with_value(name.removeprefix("$"), value)
 
     def _if(self, operation: Operation, after: Place) -> Place | Question:

@@ -50,10 +50,11 @@ class Division:
 
 
 class Unfolding:
-    """Divides pairs by the rows of maps."""
+    """Divides pairs by the rows of maps; `walked` is how many parts of values were looked at for them."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
+        self.walked = 0
 
     def divided(self, pair: Pair) -> Division | None:
         """Return the parts of a pair by the rows of one map, or by what one group holds; None if nothing is left."""
@@ -81,6 +82,7 @@ class Unfolding:
 
     def _within(self, symbol: Symbol, pair: Pair) -> Iterator[Derived | Capture]:
         """Yield the maps and groups that a value comes from, what they come from before themselves."""
+        self.walked += 1
         match symbol:
             case Derived(_, sources):
                 table = self._tables.table(symbol)

@@ -9,7 +9,7 @@ import pytest
 
 from nginxopt.request.verify import Verification
 from tests.site_fuzz.around import http_without_logs
-from tests.verify_fuzz import by_model, maps, sites
+from tests.verify_fuzz import by_model, maps, scripts, sites
 from tests.verify_fuzz.case import Case, Figures
 
 SEED, VERSION = 11, (1, 22, 1)
@@ -33,6 +33,11 @@ def around_maps(count: int) -> Iterator[Case]:
     return (maps.case(SEED, number, edits=2) for number in range(count))
 
 
+def around_scripts(count: int) -> Iterator[Case]:
+    """Sites around scripts, each edited six times."""
+    return (scripts.case(SEED, number, edits=6) for number in range(count))
+
+
 @pytest.mark.slow
 def test_pairs_at_random() -> None:
     """No pair is called equivalent that requests tell apart, and each verdict occurs."""
@@ -49,9 +54,18 @@ def test_maps_at_random() -> None:
     assert all((figures.equivalent, figures.different, figures.unknown))
 
 
+@pytest.mark.slow
+def test_scripts_at_random() -> None:
+    """No pair of sites around scripts is called equivalent that requests tell apart, and each verdict occurs."""
+    figures = played(around_scripts(20))
+    assert (figures.wrong, figures.failed) == (0, 0)
+    assert all((figures.equivalent, figures.different, figures.unknown))
+
+
 def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """If everything is called equivalent, the fuzzer finds pairs that are not, among sites and around maps."""
+    """If everything is called equivalent, the fuzzer finds pairs that are not, among sites of each kind."""
     monkeypatch.setattr(by_model, "verify", lambda *_: Verification(None, (), 1, 0, ()))
     assert played(whole_sites(10)).wrong
     assert played(around_maps(5)).wrong
+    assert played(around_scripts(5)).wrong
     assert "WRONG" in capfd.readouterr().out
