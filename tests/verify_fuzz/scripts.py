@@ -19,7 +19,7 @@ _PATTERNS = ("^/q", "^/a/(.*)$", "^/(a|b)/", "^", r"\.txt$", "^/b", "^/e/(.*)$",
 _TARGETS = ("/f.txt", "/a/f.txt", "/b/$1", "/e/f.txt", "/x.html", "$uri", "/d/", "/a/q", "/c/$1?y=1", "/q")
 _FLAGS = ("", "", "last", "last", "break", "break", "break", "permanent")
 _VALUES = ("$uri", "$request_filename", "$document_root", "$1", "a", "$args", "$v$uri")
-_NAMES = ("/", "/a/", "/b/", "/b/", "/c/", "= /a/f.txt", r"~ \.html$", "/e/", "/d", "^~ /a/q", "= /q")
+_NAMES = ("/a/", "/b/", "/c/", "= /a/f.txt", r"~ \.html$", "/e/", "/d", "^~ /a/q", "= /q")
 _SETTINGS = (
     "root {T}/r;", "root {T}/al;", "alias {T}/r/;", "alias {T}/r/;", "alias {T}/r/d/;", "proxy_pass http://{http0};",
     "proxy_pass http://{http0}/x/;", "proxy_pass http://{http0}/x/;", "try_files $uri /b/f.txt @n;",
@@ -67,8 +67,8 @@ class Site:
 def site(draw: random.Random) -> Site:
     """Return a site at random."""
     settings = ["listen 127.0.0.1:{P};", "server_name h1;", *_settings(draw, 0.5)]
-    server = Block("server", ['set $v "";', *_script(draw, 3)], settings)
-    names = draw.sample(list(dict.fromkeys(_NAMES)), draw.randrange(2, 5))
+    server = Block("server", ['set $v "";', *_script(draw, 2)], settings)
+    names = ["/", *draw.sample(_NAMES, draw.randrange(1, 4))]
     locations = [Block(f"location {name}", _script(draw, 2), _settings(draw, 1.5)) for name in names]
     locations += [Block(f"location @{name}", _script(draw, 2), [draw.choice(_NAMED)]) for name in "nm"]
     return Site(server, locations)
@@ -85,14 +85,14 @@ def _script(draw: random.Random, most: int) -> list[str]:
 
 
 def _statement(draw: random.Random) -> str:
-    match draw.randrange(12):
-        case 0 | 1:
+    match draw.randrange(16):
+        case 0 | 1 | 2 | 3:
             return "break;"
-        case 2:
-            return f"set $v {draw.choice(_VALUES)};"
-        case 3:
-            return f"return {draw.choice(('403', '404', '500', '200 $request_filename', '200 $v', '301 /c$uri'))};"
         case 4:
+            return f"set $v {draw.choice(_VALUES)};"
+        case 5:
+            return f"return {draw.choice(('403', '404', '500', '200 $request_filename', '200 $v', '301 /c$uri'))};"
+        case 6:
             condition = draw.choice(
                 ("$arg_x", "$uri ~ ^/(a|b)", "-f $request_filename", "$v = a", "$request_method = X")
             )
