@@ -306,7 +306,7 @@ class Explorer:
         return is_same
 
     def _is_alike(self, old: Leaf, new: Leaf) -> bool:
-        if old.kind != new.kind or old.what != new.what:
+        if old.kind != new.kind or old.what != new.what or old.state.entered != new.state.entered:
             return False
         if old.kind in ("locating", "last", "exit"):
             return self._key(old) == self._key(new)
@@ -394,6 +394,7 @@ def _unknown(operation: Operation, state: State) -> State:
         is_stopped=after,
         was_matched=after,
         handler=after,
+        entered=state.entered,
         choices=state.choices,
         epoch=after,
     )

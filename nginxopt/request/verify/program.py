@@ -137,6 +137,15 @@ class Compiler:
         meaning = self._meaning(level, (*modelled, *others))
         return self._keys.number(("answering", modelled, others, self._except(level), self._unread(level), meaning))
 
+    def entering(self, level: int, *, is_internal: bool) -> frozenset[Hashable]:
+        """Return what nginx looks at before the script of a location (`ngx_http_core_find_config_phase`).
+
+        `is_internal`: whether the request was led there by a rewrite, so that `internal` lets it in.
+        """
+        settings = self._side.settings(level)
+        names = ("client_max_body_size",) if is_internal else _ENTERING
+        return frozenset((name, settings[name]) for name in names if settings.get(name))
+
     def _meaning(self, level: int, settings: Iterable[tuple[str, tuple[Words, ...] | None]]) -> Hashable:
         """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
         words = {word for _, directives in settings for directive in directives or () for word in directive}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from nginxopt.request.verify.live import Live
@@ -41,6 +41,7 @@ class State:
         level: The block whose settings are in force.
         handler: The directive whose handler answers: the last of the blocks that were entered
             (`ngx_http_update_location_config`); None for files.
+        entered: What nginx looked at in the locations on the way, before their scripts (`Compiler.entering`).
         choices: How many times a location was chosen again, which nginx counts up to ten (`r->uri_changes`).
         epoch: A suffix of the variables that are read from here on: what is not understood may have changed them all.
     """
@@ -57,6 +58,7 @@ class State:
     is_stopped: bool | str = False
     was_matched: bool | str = False
     handler: str | None = None
+    entered: frozenset[Hashable] = frozenset()
     choices: int = 0
     epoch: str = ""
 
@@ -110,6 +112,7 @@ class State:
             self.is_rewritten,
             self.is_stopped,
             self.handler,
+            self.entered,
             self.epoch,
         )
 

@@ -128,6 +128,8 @@ class Steps:
         match operation.kind:
             case "enter":
                 assert operation.level is not None
+                entered = state.entered | self.values.entering(operation.level, is_internal=state.is_changed is True)
+                state = replace(state, entered=entered)
                 return after.with_state(state.at(operation.level, self.values.handler(operation.level)))
             case "locating":
                 return Leaf("locating", (), replace(state, is_rewritten=False), operation.node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import replace
 
 from nginxopt.request.verify.program import Compiler, Operation
@@ -26,6 +27,10 @@ class Values:
     def handler(self, level: int) -> str | None:
         """Return the directive that makes a block handle requests."""
         return self._side.handler(level)
+
+    def entering(self, level: int, *, is_internal: bool) -> frozenset[Hashable]:
+        """Return what nginx looks at as a block is entered; see `Compiler.entering`."""
+        return self._compiler.entering(level, is_internal=is_internal)
 
     def value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
         """Return the value of a text with variables, and the state after it was read, which keeps values of maps."""

@@ -313,5 +313,15 @@ MISTAKES = (
         "rewrite ^/q /a/f break; location /a/ { if ($arg_x) { add_header X y; } proxy_pass http://127.0.0.1:{U}/x/; }",
         "rewrite ^/q /a/f last; location /a/ { if ($arg_x) { add_header X y; } proxy_pass http://127.0.0.1:{U}/x/; }",
     ),
+    Pair(
+        "internal in a location whose script leads elsewhere",
+        "location /a { internal; rewrite ^ /b last; } location /b { return 200 b; }",
+        "location /a { rewrite ^ /b last; } location /b { return 200 b; }",
+    ),
+    Pair(
+        "internal in a location whose script leads to files",
+        "location /x { internal; rewrite ^ /f.txt last; } location / { root {T}/r; }",
+        "location /x { rewrite ^ /f.txt last; } location / { root {T}/r; }",
+    ),
 )  # fmt: skip
 """What is different."""
