@@ -138,13 +138,16 @@ class Compiler:
         return self._keys.number(("answering", modelled, others, self._except(level), self._unread(level), meaning))
 
     def entering(self, level: int, *, is_internal: bool) -> frozenset[Hashable]:
-        """Return what nginx looks at before the script of a location (`ngx_http_core_find_config_phase`).
+        """Return what nginx looks at before the script of a location (`ngx_http_core_find_config_phase`), with numbers
+        that are equal where it refuses requests alike.
 
         `is_internal`: whether the request was led there by a rewrite, so that `internal` lets it in.
         """
+        if self._side.level(level)["kind"] != "location":
+            return frozenset()
         settings = self._side.settings(level)
-        names = ("client_max_body_size",) if is_internal else _ENTERING
-        return frozenset((name, settings[name]) for name in names if settings.get(name))
+        names = {"client_max_body_size"} if is_internal else _ENTERING & ({"client_max_body_size"} | settings.keys())
+        return frozenset((name, settings.get(name), self.answering(level)) for name in names)
 
     def _meaning(self, level: int, settings: Iterable[tuple[str, tuple[Words, ...] | None]]) -> Hashable:
         """Return what the names in settings stand for: variables, upstreams, and the name of the server."""

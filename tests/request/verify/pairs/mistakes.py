@@ -323,5 +323,10 @@ MISTAKES = (
         "location /x { internal; rewrite ^ /f.txt last; } location / { root {T}/r; }",
         "location /x { rewrite ^ /f.txt last; } location / { root {T}/r; }",
     ),
+    Pair(
+        "a header of a location that is internal, and whose script leads elsewhere",
+        "location /a { internal; add_header X 1 always; rewrite ^ /b last; } location /b { return 200 b; }",
+        "location /a { internal; rewrite ^ /b last; } location /b { return 200 b; }",
+    ),
 )  # fmt: skip
 """What is different."""
