@@ -132,12 +132,16 @@ def record(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], request
 
 
 def _quit(side: Instance) -> None:
-    """Let nginx end, and return once it has: it takes away its pid file last."""
-    os.kill(side.pid, signal.SIGQUIT)
+    """Let nginx end, and return once it has: it takes away its pid file last.
+
+    Asked again and again, as one process of nginx can sleep on after a signal (`nginxopt.system.process.end`).
+    """
+    pid = side.pid
     deadline = time.monotonic() + PATIENCE
     while (side.prefix / PID_FILE).exists():
         assert time.monotonic() < deadline, "nginx does not end"
-        time.sleep(0.001)
+        os.kill(pid, signal.SIGQUIT)
+        time.sleep(0.01)
 
 
 def _lines(side: Instance, name: str) -> tuple[str, ...]:
