@@ -20,10 +20,10 @@ from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.nginx.layouts import Ran
 from tests.nginx.running import running
-from tests.request.verify.pairs import FILES, HARMLESS, MISTAKES, Pair, whole
+from tests.request.verify.pairs import FILES, HARMLESS, MISTAKES, UNKNOWN, Pair, whole
 
 _CHANGING = re.compile(rb"^(?:Date|ETag|Last-Modified): .*\r\n", re.MULTILINE)
-_ECHO = 'server { listen 127.0.0.1:{U}; location / { return 200 "$request $http_host"; } }'
+_ECHO = 'server { listen 127.0.0.1:{U}; location / { return 200 "$request $http_host $http_x"; } }'
 _PATHS = ("/", "/a", "/a/", "/a/b", "/a/f.txt", "/b", "/c", "/f.txt", "/nx", "/old", "/x", "/x/y", "/x.php", "/ab?x=1")
 
 
@@ -129,6 +129,28 @@ def test_nginx_answers_equivalent_sides_alike(pair: Pair, binary: nginx.Binary, 
             with served(binary, text, ports, str(tmp_path)):
                 answers.append([ask(plain(path, ports[0]), ports[0]) for path in _PATHS])
     assert answers[0] == answers[1]
+
+
+_SHOWN = (
+    "referers that are read first where others are valid",
+    "referers that a map reads first where others are valid",
+    "referers of a location that leads elsewhere",
+    "an address that a script reads before a location takes another",
+)
+"""The pairs of which no request is found, though nginx answers this one differently."""
+
+
+@pytest.mark.parametrize("pair", [pair for pair in UNKNOWN if pair.name in _SHOWN], ids=lambda pair: pair.name)
+def test_what_a_variable_reads_counts(pair: Pair, binary: nginx.Binary, tmp_path: Path) -> None:
+    """nginx shows by its variables the settings where they are read, and where some were read first."""
+    request = plain("/a", 0)
+    request["headers"] += [("Referer", "http://a.test/"), ("X-Real-IP", "192.0.2.9")]
+    answers = []
+    with nginx.reserved_ports(2) as ports:
+        for text in (pair.old, pair.new):
+            with served(binary, text, ports, str(tmp_path)):
+                answers.append(ask(request, ports[0]))
+    assert answers[0] != answers[1]
 
 
 @pytest.mark.parametrize("pair", [pair for pair in MISTAKES if "proxy_pass" in pair.old or "try_files" in pair.old])

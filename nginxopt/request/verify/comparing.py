@@ -10,6 +10,7 @@ from nginxopt.request.model import Model
 from nginxopt.request.verify.asking import Asking, request_of
 from nginxopt.request.verify.explore import Difference
 from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike, unlike_hosts
+from nginxopt.request.verify.influences import counting
 from nginxopt.request.verify.part import Part
 from nginxopt.request.verify.probes import of_locations, probes
 from nginxopt.request.verify.region import Region
@@ -37,8 +38,9 @@ def verify(old: Model, new: Model, *, only: Part | None = None) -> Verification:
 class _Verifier:
     def __init__(self, old: Model, new: Model, only: Part | None = None) -> None:
         self._only = only
-        self._old = Side(old.site, old.site.site)
-        self._new = Side(new.site, renamed(old.site.site, new.site.site))
+        counted = counting((old.site, new.site))
+        self._old = Side(old.site, old.site.site, counted)
+        self._new = Side(new.site, renamed(old.site.site, new.site.site), counted)
         self._comparison = Comparison(self._old, self._new, Region() if only is None else only.region)
         self._asking = Asking(old, new)
         self._probes = list(probes(self._old, self._new))

@@ -7,10 +7,11 @@ of the locations. Equal operations of two programs have equal keys, whatever the
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from nginxopt.request.verify.definitions import Definitions
+from nginxopt.request.verify.influences import SETTINGS
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import equal_to, starts_with
 from nginxopt.request.verify.side import LocationName, Side, Words
@@ -69,6 +70,7 @@ class Compiler:
         self._side = side
         self._keys = keys
         self._reference: dict[int, Hashable] = {}
+        self._answering: dict[int, Hashable] = {}
         self._choices: dict[int, Program] = {}
         self.definitions = Definitions(side, keys)
 
@@ -127,15 +129,34 @@ class Compiler:
         return tuple(names)
 
     def answering(self, level: int) -> Hashable:
-        """Return a number that is equal for blocks under which a `return` answers alike, and whether that depends on
-        the state of the request.
+        """Return a number that is equal for blocks under which a `return` answers alike in the same state."""
+        known = self._answering.get(level)
+        if known is None:
+            known = self._answering[level] = self._answers(level)
+        return known
+
+    def _answers(self, level: int) -> Hashable:
+        location = self.location_of(level)
+        settings = self._read(level, _ANSWERING if location is None else _ANSWERING | _ENTERING)
+        name = self._names_around(location) if location is not None and "alias" in settings else None
+        meaning = self._meaning(level, settings.items())
+        key = (frozenset(settings.items()), name, self._except(level), self._unread(level), meaning)
+        return self._keys.number(("answering", key))
+
+    def _read(self, level: int, names: Collection[str]) -> dict[str, tuple[Words, ...] | None]:
+        """Return some settings in force at a block, those that the model does not read, but for what is said to a
+        backend, and those that variables in all of them read.
         """
-        side = self._side
-        names = _ANSWERING if self.location_of(level) is None else _ANSWERING | _ENTERING
-        modelled = frozenset((name, words) for name, words in side.settings(level).items() if name in names)
-        others = frozenset((name, words) for name, words in side.others(level).items() if not name.startswith(_PASSING))
-        meaning = self._meaning(level, (*modelled, *others))
-        return self._keys.number(("answering", modelled, others, self._except(level), self._unread(level), meaning))
+        settings, others = self._side.settings(level), self._side.others(level)
+        read = {name: words for name, words in settings.items() if name in names}
+        read |= {name: words for name, words in others.items() if not name.startswith(_PASSING)}
+        waiting = list(read.values())
+        while waiting:
+            words = (word for directive in waiting.pop() or () for word in directive)
+            for name in {setting for used in self.used(words) for setting in SETTINGS.get(used, ())} - read.keys():
+                read[name] = settings.get(name, others.get(name, ()))
+                waiting.append(read[name])
+        return read
 
     def entering(self, level: int, *, is_internal: bool) -> frozenset[Hashable]:
         """Return what nginx looks at before the script of a location (`ngx_http_core_find_config_phase`), with numbers
@@ -358,8 +379,12 @@ class Compiler:
 
     def _words_meaning(self, words: Iterable[str], server_name: str) -> Hashable:
         """Return what the variables in words stand for."""
-        used = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
+        used = self.used(words)
         defined = sorted(filter(self.definitions.defines, used))
-        bases = used.union(*map(self.definitions.bases, defined))
-        name = server_name if _OF_SERVER & bases else None
+        name = server_name if _OF_SERVER & used else None
         return tuple((name, self.definitions.number(name)) for name in defined), name
+
+    def used(self, words: Iterable[str]) -> set[str]:
+        """Return the variables in words, and those that they are looked up by in the end."""
+        used = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
+        return used.union(*map(self.definitions.bases, filter(self.definitions.defines, used)))

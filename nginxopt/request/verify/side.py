@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nginxopt._native import request_settings
 from nginxopt.config import statements
-from nginxopt.semantics.site.effects import IGNORED, effect
+from nginxopt.request.verify.influences import INVISIBLE
+from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import (
     GeoForm,
     LevelForm,
@@ -26,17 +27,6 @@ if TYPE_CHECKING:
     from nginxopt.config import Directive
     from nginxopt.semantics import Level
     from nginxopt.semantics.site import LoweredSite
-
-_INVISIBLE = (
-    "logs",
-    "sizes of buffers, pools and tables",
-    "connections, time-outs and the way bytes are sent",
-    "the encoding of a body, which decodes to the same",
-)
-"""What does not count as an answer, by the groups of `effects.IGNORED`."""
-
-_VISIBLE = {"early_hints", "max_ranges"}
-"""What counts nevertheless."""
 
 _HANDLERS = (
     "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass", "stub_status", "empty_gif",
@@ -64,11 +54,16 @@ class LocationName:
 
 
 class Side:
-    """A site, with what is asked of it again and again. `form` is that of the site, or that with other names."""
+    """A site, with what is asked of it again and again.
 
-    def __init__(self, site: LoweredSite, form: SiteForm) -> None:
+    `form` is that of the site, or that with other names; `counting` are directives that count as an answer, though they
+    would not everywhere (`influences.counting`).
+    """
+
+    def __init__(self, site: LoweredSite, form: SiteForm, counting: frozenset[str] = frozenset()) -> None:
         self.site = site
         self.form = form
+        self._invisible = INVISIBLE - counting
         self._scripts: dict[int, Sequence[StatementForm]] = {}
         self._known: dict[int, dict[str, tuple[Words, ...] | None]] = {}
         self._others: dict[int, dict[str, tuple[Words, ...]]] = {}
@@ -169,7 +164,7 @@ class Side:
         return Counter(
             (str(directive.name), *map(str, directive.args))
             for level in self.site.levels
-            for name in level.names & _invisible()
+            for name in level.names & self._invisible
             for directive in level.own(name)
         )
 
@@ -202,7 +197,7 @@ class Side:
         return {name: tuple(words) for name, words in (others | order).items()}
 
     def _counts(self, directive: Directive) -> bool:
-        return str(directive.name) not in _invisible()
+        return str(directive.name) not in self._invisible
 
     @cached_property
     def _read(self) -> frozenset[str]:
@@ -212,6 +207,12 @@ class Side:
     def definitions(self) -> dict[str, Definition]:
         """The variables that the configuration defines outside of scripts, by name; the last of a name counts."""
         return {form["variable"].removeprefix("$").lower(): form for form in self.form["variables"]}
+
+    @cached_property
+    def stated_in_locations(self) -> frozenset[str]:
+        """The directives of locations, and of the blocks inside them."""
+        inner = (level for level, form in zip(self.site.levels, self.form["levels"], strict=True) if _is_inner(form))
+        return frozenset(str(directive.name) for level in inner for directive in level.directives)
 
     @property
     def has_opaque(self) -> bool:
@@ -264,6 +265,10 @@ class Side:
         return LocationName(modifier, text.encode("latin-1"))
 
 
+def _is_inner(form: LevelForm) -> bool:
+    return form["kind"] in ("location", "if", "limit_except")
+
+
 def statement_words(statement: StatementForm) -> Sequence[str]:
     """Return the words of a statement in which patterns may stand."""
     match statement["kind"]:
@@ -272,11 +277,6 @@ def statement_words(statement: StatementForm) -> Sequence[str]:
         case "rewrite":
             return [statement["pattern"]]
     return []
-
-
-@cache
-def _invisible() -> frozenset[str]:
-    return frozenset(name for group in _INVISIBLE for name in IGNORED[group].split()) - _VISIBLE
 
 
 def _latin(word: str) -> str:

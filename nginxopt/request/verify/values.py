@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
+from nginxopt.request.verify.influences import SETTINGS, keeps_first
 from nginxopt.request.verify.program import Compiler, Operation
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.state import BEFORE, State
 from nginxopt.request.verify.symbols import ARGS, Derived, Match, Symbol, Text, Variable, join, pieces, variables
 from nginxopt.request.verify.tables import Tables
-
-_OF_SETTINGS = {"document_root", "realpath_root", "request_filename", "limit_rate"}
 
 
 class Values:
@@ -51,10 +50,16 @@ class Values:
             return state.values[name], state
         if name in self._side.definitions:
             return self._defined(name, state)
-        return self._own(name, state), state
+        if not self._keeps_first(name):
+            return self._own(name, state), state
+        value = (state.cached or {}).get(name) or self._own(name, state)
+        return value, replace(state, cached={**(state.cached or {}), name: value})
+
+    def _keeps_first(self, name: str) -> bool:
+        return keeps_first(name, self._side.stated_in_locations)
 
     def _own(self, name: str, state: State) -> Symbol:
-        """Return a variable of nginx itself, or one that a script sets elsewhere."""
+        """Return what a variable of nginx itself is now, or one that a script sets elsewhere."""
         match name:
             case "uri" | "document_uri":
                 return state.uri
@@ -68,7 +73,7 @@ class Values:
                 return Derived("host", (Text(self._server_name.encode("latin-1")),))
         if name.startswith("arg_") and state.args != Variable(ARGS):
             return Derived(name, (state.args,))
-        if name in _OF_SETTINGS:
+        if name in SETTINGS:
             where = f"{self._compiler.handler(state.level)}{state.epoch}"
             if state.is_stopped or state.is_rewritten:  # then there may be no `alias`
                 where += f" stopped {state.is_stopped}, rewritten {state.is_rewritten}"
@@ -87,6 +92,9 @@ class Values:
             if inner not in (state.cached or {}):
                 # Whether it is looked up now may depend on the row.
                 kept[inner] = Derived(f"{inner} by {key}", (value, self._fresh(inner, state)))
+        for base in self._definitions.bases(name):
+            if self._keeps_first(base) and base not in (state.cached or {}):
+                kept[base] = Derived(f"{base} by {key}", (value, self._own(base, state)))
         if kept:
             state = replace(state, cached={**(state.cached or {}), **kept})
         return value, self._after(name, key, value, state)
@@ -133,6 +141,6 @@ class Values:
         """Return whether the values of an operation may depend on the settings in force."""
         words = (word or "" for word in operation.words)
         used = set().union(*(variables(word.encode("latin-1")) for word in words))
-        if used & (_OF_SETTINGS | self._side.definitions.keys()):
+        if used & (SETTINGS.keys() | self._side.definitions.keys()):
             return True
         return any(map(self.reads_settings, operation.body))

@@ -11,6 +11,9 @@ from nginxopt.request.verify.symbols import ARGS, METHOD, URI, Derived, Variable
 
 _METHODS = (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"PROPFIND")
 _SAFE = "/-_.~!$&'()*,;=:@"
+_IN_LINE = rb"\A[^\x00-\x20\x7f]*\z"
+_IN_HEADER = rb"\A[^\x00-\x1f\x7f]*\z"
+"""What may stand as it is in the line of a request, and in a header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def candidates(region: Region, host: str | None) -> Iterator[Candidate]:
     for subject, known in region.values.items():
         if isinstance(subject, Variable | Derived):
             value = _method(known) if subject.name == METHOD else None
-            value = value or example(tuple(known.inside), tuple(known.outside), subject)
+            value = value or example((*known.inside, *_sendable(subject.name)), tuple(known.outside), subject)
             if value is not None:
                 first = with_value(first, subject.name, value)
     yield first
@@ -47,6 +50,13 @@ def candidates(region: Region, host: str | None) -> Iterator[Candidate]:
         yield replace(first, method=b"POST")
     yield replace(first, path=first.path + b"x")
     yield replace(first, path=first.path + b"/x.html")
+
+
+def _sendable(name: str) -> tuple[bytes, ...]:
+    """Return patterns that match what a client can send as the value of a variable."""
+    if name in (ARGS, METHOD, "query_string", "request_uri") or name.startswith("arg_"):
+        return (_IN_LINE,)
+    return (_IN_HEADER,) if name.startswith(("http_", "cookie_")) else ()
 
 
 def _method(known: Known) -> bytes | None:

@@ -109,5 +109,16 @@ HARMLESS = (
         "root {T}/s; location /a { root {T}/r; rewrite ^/a /f.txt last; }",
         "root {T}/s; location /a { root {T}/r; rewrite ^/a /f.txt; }",
     ),
+    Pair(
+        "the root of a location that has no file",
+        "location /a { root {T}/r; add_header X $uri; return 200 a; }",
+        "location /a { root {T}/s; add_header X $uri; return 200 a; }",
+    ),
+    Pair(
+        "an address that is the same throughout a request",
+        "set_real_ip_from 127.0.0.1; location / { proxy_set_header X $remote_addr; proxy_pass http://127.0.0.1:{U}; }",
+        "set_real_ip_from 127.0.0.1; if ($remote_addr = 127.0.0.9) { set $x 1; }"
+        " location / { proxy_set_header X $remote_addr; proxy_pass http://127.0.0.1:{U}; }",
+    ),
 )  # fmt: skip
 """What is equivalent."""

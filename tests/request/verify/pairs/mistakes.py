@@ -328,5 +328,34 @@ MISTAKES = (
         "location /a { internal; add_header X 1 always; rewrite ^ /b last; } location /b { return 200 b; }",
         "location /a { internal; rewrite ^ /b last; } location /b { return 200 b; }",
     ),
+    Pair(
+        "the root, in a header of a return",
+        "location /a { root {T}/r; add_header X $request_filename; return 200 a; }",
+        "location /a { root {T}/s; add_header X $request_filename; return 200 a; }",
+    ),
+    Pair(
+        "the root, in a map that a header of a redirect reads",
+        "map $document_root $m { ~/r$ r; default s; } server { listen 127.0.0.1:{P}; server_name h;"
+        " location /a { root {T}/r; add_header X $m; return 302 /b; } }",
+        "map $document_root $m { ~/r$ r; default s; } server { listen 127.0.0.1:{P}; server_name h;"
+        " location /a { root {T}/s; add_header X $m; return 302 /b; } }",
+    ),
+    Pair(
+        "the root, in the target of an error page",
+        "root {T}/s; location /a { root {T}/r; error_page 403 http://h$document_root; return 403; }",
+        "root {T}/s; location /a { error_page 403 http://h$document_root; return 403; }",
+    ),
+    Pair(
+        "the name of a script, in a header of a return",
+        "location /a/ { fastcgi_index b; add_header X $fastcgi_script_name; return 200 a; }",
+        "location /a/ { fastcgi_index c; add_header X $fastcgi_script_name; return 200 a; }",
+    ),
+    Pair(
+        "the name of a script, by which a location is chosen again",
+        r"location /a/ { fastcgi_split_path_info ^(/a/b)(.*)$; rewrite ^ /b$fastcgi_script_name last; }"
+        " location /b { return 200 $uri; }",
+        r"location /a/ { fastcgi_split_path_info ^(/a)(.*)$; rewrite ^ /b$fastcgi_script_name last; }"
+        " location /b { return 200 $uri; }",
+    ),
 )  # fmt: skip
 """What is different."""

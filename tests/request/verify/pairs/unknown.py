@@ -136,5 +136,66 @@ UNKNOWN = (
         "limit_req_zone $uri zone=z:1m rate=9r/s; server { listen 127.0.0.1:{P}; limit_req zone=z; }",
     ),
     Pair("an address", "server { listen 127.0.0.1:{P}; }", "server { listen 127.0.0.1:{U}; }"),
+    Pair(
+        "a rate that a variable shows",
+        "location /a { limit_rate 1k; add_header X $limit_rate; return 200 a; }",
+        "location /a { limit_rate 2k; add_header X $limit_rate; return 200 a; }",
+    ),
+    Pair(
+        "a buffer that decides whether a header can have the body",
+        "client_body_buffer_size 1k; location / { proxy_set_header X $request_body; proxy_pass http://127.0.0.1:{U}; }",
+        "client_body_buffer_size 8k; location / { proxy_set_header X $request_body; proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "the body that a script reads before it is there",
+        "location / { proxy_set_header X $request_body; proxy_pass http://127.0.0.1:{U}; }",
+        "location / { if ($request_body) { break; } proxy_set_header X $request_body;"
+        " proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "a resolver that an upstream needs",
+        "resolver 127.0.0.1; location / { proxy_pass http://$host; }",
+        "location / { proxy_pass http://$host; }",
+    ),
+    Pair(
+        "the authority of clients, whose certificates are asked for",
+        "ssl_verify_client optional; ssl_client_certificate {T}/a.pem;"
+        " location / { if ($ssl_client_verify != SUCCESS) { return 403; } }",
+        "ssl_verify_client optional; ssl_client_certificate {T}/b.pem;"
+        " location / { if ($ssl_client_verify != SUCCESS) { return 403; } }",
+    ),
+    Pair(
+        "a compressed body that a filter reads once it is not",
+        "location / { proxy_pass http://127.0.0.1:{U}; sub_filter a b; gunzip on; }",
+        "location / { proxy_pass http://127.0.0.1:{U}; sub_filter a b; }",
+    ),
+    Pair(
+        "referers that are read first where others are valid",
+        "valid_referers none x.test;"
+        " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; }",
+        "valid_referers none x.test; if ($invalid_referer) { set $x 1; }"
+        " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; }",
+    ),
+    Pair(
+        "referers that a map reads first where others are valid",
+        "map $invalid_referer $m { 1 a; } server { listen 127.0.0.1:{P}; valid_referers none x.test;"
+        " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; } }",
+        "map $invalid_referer $m { 1 a; } server { listen 127.0.0.1:{P}; valid_referers none x.test;"
+        " if ($m) { set $x 1; }"
+        " location /a { valid_referers a.test; if ($invalid_referer) { return 403; } return 200 a; } }",
+    ),
+    Pair(
+        "referers of a location that leads elsewhere",
+        "location /a { valid_referers none x.test; if ($invalid_referer) { rewrite ^ /b last; } rewrite ^ /c last; }"
+        " location /b { return 200 b; }",
+        "location /a { valid_referers a.test; if ($invalid_referer) { rewrite ^ /b last; } rewrite ^ /c last; }"
+        " location /b { return 200 b; }",
+    ),
+    Pair(
+        "an address that a script reads before a location takes another",
+        "location / { set_real_ip_from 127.0.0.1; proxy_set_header X $remote_addr; proxy_pass http://127.0.0.1:{U}; }",
+        "if ($remote_addr = 127.0.0.9) { set $x 1; }"
+        " location / { set_real_ip_from 127.0.0.1; proxy_set_header X $remote_addr; proxy_pass http://127.0.0.1:{U}; }",
+    ),
 )  # fmt: skip
 """What no request of the model shows."""

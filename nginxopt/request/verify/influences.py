@@ -1,0 +1,149 @@
+"""What decides the values of nginx's own variables besides the request: settings, and when they are read first.
+
+A directive that no answer shows by itself counts where a variable, or an upstream, makes it visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from nginxopt.request.verify.symbols import variables
+from nginxopt.semantics.site.effects import IGNORED, effect
+
+if TYPE_CHECKING:
+    from nginxopt.semantics.site import LoweredSite
+
+_INVISIBLE = (
+    "logs",
+    "sizes of buffers, pools and tables",
+    "connections, time-outs and the way bytes are sent",
+    "the encoding of a body, which decodes to the same",
+)
+"""What does not count as an answer, by the groups of `effects.IGNORED`."""
+
+_VISIBLE = {"early_hints", "max_ranges"}
+"""What counts nevertheless."""
+
+INVISIBLE = frozenset(name for group in _INVISIBLE for name in IGNORED[group].split()) - _VISIBLE
+"""The directives that do not count as an answer, but where something shows them: `counting`."""
+
+_ROOT = frozenset(["root", "alias"])
+_BROWSER = frozenset(["ancient_browser", "ancient_browser_value", "modern_browser", "modern_browser_value"])
+_REFERER = frozenset(["valid_referers"])
+_SECURE_LINK = frozenset(["secure_link", "secure_link_md5", "secure_link_secret"])
+_REAL_IP = frozenset(["real_ip_header", "real_ip_recursive", "set_real_ip_from"])
+_USERID = frozenset(
+    ["userid", "userid_domain", "userid_expires", "userid_flags", "userid_mark", "userid_name", "userid_path",
+     "userid_service"]
+)  # fmt: skip
+
+SETTINGS = {
+    "ancient_browser": _BROWSER,
+    "document_root": _ROOT,
+    "fastcgi_path_info": frozenset(["fastcgi_split_path_info"]),
+    "fastcgi_script_name": frozenset(["fastcgi_index", "fastcgi_split_path_info"]),
+    "invalid_referer": _REFERER,
+    "limit_rate": frozenset(["limit_rate"]),
+    "modern_browser": _BROWSER,
+    "realpath_root": _ROOT,
+    "request_filename": _ROOT,
+    "secure_link": _SECURE_LINK,
+    "secure_link_expires": _SECURE_LINK,
+    "slice_range": frozenset(["slice"]),
+    "uid_got": _USERID,
+    "uid_reset": _USERID,
+    "uid_set": _USERID,
+}
+"""The variables whose value depends on the block where they are read, with the settings of it that decide it."""
+
+_KEPT_BY = {
+    "ancient_browser": _BROWSER,
+    "binary_remote_addr": _REAL_IP,
+    "invalid_referer": _REFERER,
+    "modern_browser": _BROWSER,
+    "proxy_add_x_forwarded_for": _REAL_IP,
+    "remote_addr": _REAL_IP,
+    "remote_port": _REAL_IP,
+    "request_body": frozenset[str](),
+    "request_body_file": frozenset[str](),
+    "secure_link": _SECURE_LINK,
+    "secure_link_expires": _SECURE_LINK,
+    "slice_range": frozenset(["slice"]),
+    "uid_got": _USERID,
+    "uid_set": _USERID,
+}
+"""The variables that nginx computes once, though the value may become another, as no `NGX_HTTP_VAR_NOCACHEABLE` says:
+with the settings of locations by which it does; without any where the progress of a request is enough.
+"""
+
+_TLS_CLIENT = frozenset(
+    ["ssl_client_certificate", "ssl_crl", "ssl_ocsp", "ssl_ocsp_responder", "ssl_trusted_certificate",
+     "ssl_verify_depth"]
+)  # fmt: skip
+_TLS_CHOICE = frozenset(
+    ["ssl_ciphers", "ssl_conf_command", "ssl_ecdh_curve", "ssl_prefer_server_ciphers", "ssl_protocols"]
+)
+_KEEPALIVE = frozenset(
+    ["keepalive_disable", "keepalive_min_timeout", "keepalive_requests", "keepalive_time", "keepalive_timeout"]
+)
+_BODY = frozenset(["client_body_buffer_size", "client_body_in_single_buffer"])
+
+_SHOWN_BY = {
+    "connection_requests": _KEEPALIVE,
+    "connection_time": _KEEPALIVE,
+    "limit_rate": SETTINGS["limit_rate"],
+    "request_body": _BODY,
+    "request_body_file": _BODY,
+    "sent_http_connection": _KEEPALIVE,
+    "sent_http_keep_alive": _KEEPALIVE,
+    "ssl_alpn_protocol": frozenset(["ssl_alpn"]),
+    "ssl_cipher": _TLS_CHOICE,
+    "ssl_curve": _TLS_CHOICE,
+    "ssl_early_data": frozenset(["ssl_early_data"]),
+    "ssl_protocol": _TLS_CHOICE,
+    "ssl_session_reused": frozenset(["ssl_session_cache", "ssl_session_tickets", "ssl_session_timeout"]),
+}
+"""The directives that a variable makes visible."""
+
+
+def keeps_first(name: str, stated: frozenset[str]) -> bool:
+    """Return whether nginx keeps the value that a variable of its own has where it is read first.
+
+    `stated`: the directives of locations and of the blocks inside them.
+    """
+    if name.startswith("sent_http_"):
+        return True
+    settings = _KEPT_BY.get(name)
+    return settings is not None and (not settings or not settings.isdisjoint(stated))
+
+
+def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
+    """Return the directives that would not count as an answer, if nothing in these sites made them visible."""
+    stated = [item for site in sites for item in _stated(site)]
+    words = {word for _, args in stated for word in args}
+    read = set().union(*(variables(word.encode("latin-1", "replace")) for word in words if "$" in word))
+    counted = set().union(*(_SHOWN_BY.get(name, ()) for name in read))
+    names = {name for name, _ in stated}
+    if "ssl_verify_client" in names or any(name.startswith("ssl_client_") for name in read):
+        counted |= _TLS_CLIENT
+    if "resolve" in words or any("$" in word for name, args in stated if name.endswith("_pass") for word in args):
+        counted |= {"resolver", "resolver_timeout"}
+    if any((found := effect(name, args)) is not None and found.when == "body" for name, args in stated):
+        counted.add("gunzip")
+    return frozenset(counted) & INVISIBLE
+
+
+def _stated(site: LoweredSite) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the directives of a site that count as an answer, with their arguments, and the rows of its maps."""
+    upstreams = (site.nodes.directive(upstream["node"]) for upstream in site.site["upstreams"])
+    inner = (upstream.block.directives() for upstream in upstreams if upstream is not None and upstream.block)
+    for directive in chain(*(level.directives for level in site.levels), *inner):
+        if directive.name not in INVISIBLE:
+            yield str(directive.name), tuple(directive.args)
+    for variable in site.site["variables"]:
+        if variable["kind"] != "opaque":
+            yield variable["kind"], (variable["source"] or "",)
+            for row in variable["rows"]:
+                yield variable["kind"], tuple(row["args"])
