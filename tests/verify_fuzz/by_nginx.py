@@ -32,9 +32,9 @@ _PLACE = re.compile(r"sites/(\d+)\.conf:\d+\Z")
 _CHANGING = re.compile(rb"(?m)^(?:Date|Expires): .* GMT\r$|\d\d-[A-Z][a-z]{2}-\d{4} \d\d:\d\d +[-\d]+\r$")
 """What changes with time: dates, and the times and sizes of files in a listing."""
 _MOST_PROBES = 40
-_OVERREAD = "nginx cuts more of the URI than it has"
-"""Why the model does not know what becomes of a request that crashes nginx, or is passed on with whatever was in
-memory (nginx issue 983, fixed in 1.28.1 and 1.29.4)."""
+_OVERREAD = ("nginx cuts more of the URI than it has", "the URI is shorter than the location of the alias")
+"""Why the model does not know what becomes of a request that crashes nginx, or shows whatever was in memory (nginx
+issue 983, fixed in 1.28.1 and 1.29.4)."""
 
 
 @dataclass(slots=True)
@@ -213,7 +213,7 @@ def _defined(model: Model, requests: Sequence[Request]) -> list[Request]:
     return [
         request
         for request, outcome in outcomes
-        if outcome is None or not outcome["unknown"] or outcome["unknown"]["reason"] != _OVERREAD
+        if outcome is None or not outcome["unknown"] or outcome["unknown"]["reason"] not in _OVERREAD
     ]
 
 
