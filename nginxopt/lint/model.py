@@ -58,6 +58,7 @@ class Model:
         self._is_alone = alone
         self._around = around
         self._answers: dict[object, Any] = {}
+        self._of_kinds: dict[tuple[str, ...], list[Level]] = {}
 
     @cached_property
     def root(self) -> Level:
@@ -69,7 +70,7 @@ class Model:
         """The same configuration if nothing is around a fragment; this model if that is known anyway."""
         return self if self.is_whole else Model(self.config, self.target, self.host, alone=True, around=self._around)
 
-    @property
+    @cached_property
     def is_whole(self) -> bool:
         """Whether the whole configuration was read: it is not a fragment, and no include is missing."""
         return not (self.root.parent is not None or self.config.missing or any(level.is_open for level in self._levels))
@@ -85,7 +86,9 @@ class Model:
 
     def levels(self, *kinds: str) -> Iterator[Level]:
         """Yield the levels of these kinds in the order of reading, without those of stream and mail."""
-        return (level for level in self._levels if level.kind in kinds)
+        if kinds not in self._of_kinds:
+            self._of_kinds[kinds] = [level for level in self._levels if level.kind in kinds]
+        return iter(self._of_kinds[kinds])
 
     @cached_property
     def upstreams(self) -> dict[str, Upstream]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Literal
 
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
@@ -41,6 +42,7 @@ _SCRIPT = {"rewrite", "if", "return", "set", "break", "include"}
 _GUARD = re.compile(r"\$(\w+)_key(?:_\d+)?")
 
 
+@cache
 def transparent() -> frozenset[str]:
     """Return the directives that add nothing to the script: all of nginx except those of the rewrite module.
 

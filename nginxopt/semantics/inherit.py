@@ -129,7 +129,8 @@ class Level:
 
     def own(self, name: str) -> tuple[Directive, ...]:
         """Return the directives of that name that stand directly in this level."""
-        return tuple(self._own.get(name, ()))
+        directives = self._own.get(name)
+        return tuple(directives) if directives else ()
 
     @property
     def names(self) -> KeysView[str]:
@@ -140,7 +141,9 @@ class Level:
         """Return the effective setting of the directive `name`, own, inherited or by default."""
         setting = self._settings.get(name)
         if setting is None:
-            setting = self._settings[name] = self._stated(name) or self._inherited(name)
+            may_be_stated = name in self._own or self.is_open or name in self.unread or name in RIVALS
+            stated = self._stated(name) if may_be_stated else None
+            setting = self._settings[name] = stated or self._inherited(name)
         if not setting.known and setting.level is not None:
             setting.level.unknown.add(name)
         return setting
