@@ -17,6 +17,7 @@ class Model:
     """The model of the http block of a configuration.
 
     Attributes:
+        config: The configuration.
         site: The lowered site: directives and levels by number.
         version: The nginx that answers.
         native: The model itself.
@@ -24,6 +25,7 @@ class Model:
 
     def __init__(self, config: Config, build: Build, *, ignores_missing: bool = False) -> None:
         """Lower a configuration; `ignores_missing` as in `lower`. Raises `InputError` for what nginx refuses."""
+        self.config = config
         self.site = lower(config, build, ignores_missing=ignores_missing)
         self.version = build.version
         try:

@@ -11,6 +11,7 @@ from nginxopt.request.verify.asking import Asking, request_of
 from nginxopt.request.verify.explore import Difference
 from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike, unlike_hosts
 from nginxopt.request.verify.influences import counting
+from nginxopt.request.verify.outside import unlike_outside
 from nginxopt.request.verify.part import Part
 from nginxopt.request.verify.probes import of_locations, probes
 from nginxopt.request.verify.region import Region
@@ -38,6 +39,7 @@ def verify(old: Model, new: Model, *, only: Part | None = None) -> Verification:
 class _Verifier:
     def __init__(self, old: Model, new: Model, only: Part | None = None) -> None:
         self._only = only
+        self._configs = (old.config, new.config)
         counted = counting((old.site, new.site))
         self._old = Side(old.site, old.site.site, counted)
         self._new = Side(new.site, renamed(old.site.site, new.site.site), counted)
@@ -72,6 +74,9 @@ class _Verifier:
         names = sorted({name for name, *_ in (counts[0] - counts[1]) + (counts[1] - counts[0])})
         if names:
             yield f"these differ, and do not count as an answer: {', '.join(names)}"
+        outside = unlike_outside(*self._configs)
+        if outside:
+            yield f"these differ, and are not compared, as they stand outside of http: {', '.join(outside)}"
         yield from (premise.text for side in self._sides for premise in side.site.premises)
 
     def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -97,6 +97,19 @@ def test_what_does_not_count_as_an_answer_is_named() -> None:
     assert not any("count" in premise for premise in verify(*[model(whole("gzip on; return 200;"))] * 2).given)
 
 
+def test_what_stands_outside_of_http_is_named() -> None:
+    """It is not compared, and what of it differs is named; a file that is included is as good as its content."""
+    old = "user a; events {{ worker_connections 10; }} stream {{ server {{ listen 1; }} }} {} http {{ {} }}"
+    new = "user b; events {{ worker_connections 20; }} stream {{ server {{ listen 2; }} }} {} http {{ {} }}"
+    site = "server { listen 80; return 200; }"
+    unlike = "these differ, and are not compared, as they stand outside of http: stream, user, worker_connections"
+    assert unlike in verify(model(old.format("", site)), model(new.format("", site))).given
+    missing = verify(model(old.format("", site)), model(old.format("include nx/*.x;include nx.conf;", site))).given
+    assert "these differ, and are not compared, as they stand outside of http: include" in missing
+    for text in (old.format("include nx.conf;", site), old.format("", site), "location / { return 200; }"):
+        assert not any("outside" in premise for premise in verify(model(text), model(text)).given)
+
+
 def test_the_limit_of_internal_redirects_is_taken_as_given() -> None:
     """Only where one side makes fewer of them: nginx counts them over all scripts and error pages of a request."""
     chain = "".join(f"location = /{number} {{ rewrite ^ /{number + 1} last; }} " for number in range(1, 9))
