@@ -164,4 +164,6 @@ EDITS: Sequence[Edit] = (
     _replacing(r"/a\b", ("/b", "/A", "/a/")),
     _replacing(r" always$", ("",)),
     _replacing(r"!?~\*? ", ("~* ", "= ", "!~ ")),
+    _replacing(r"\{http1\}", ("{http0}",)),
+    _replacing(r"\{http0\}", ("{http1}",)),
 )

@@ -63,6 +63,11 @@ _ENTERING = {"internal", "client_max_body_size"}
 _PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
 
 
+def _passes_to_variable(name: str, directives: tuple[Words, ...] | None) -> bool:
+    """Return whether a setting passes requests on to what a variable names, which may be any upstream."""
+    return name.endswith("_pass") and any("$" in word for directive in directives or () for word in directive)
+
+
 class Compiler:
     """Compiles the servers of a side. `keys` numbers what is equal, on both sides alike."""
 
@@ -170,13 +175,18 @@ class Compiler:
         names = {"client_max_body_size"} if is_internal else _ENTERING & ({"client_max_body_size"} | settings.keys())
         return frozenset((name, settings.get(name), self.answering(level)) for name in names)
 
-    def _meaning(self, level: int, settings: Iterable[tuple[str, tuple[Words, ...] | None]]) -> Hashable:
+    def _meaning(self, level: int, settings: Collection[tuple[str, tuple[Words, ...] | None]]) -> Hashable:
         """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
         words = {word for _, directives in settings for directive in directives or () for word in directive}
-        upstreams = {
-            name: content for name, content in self._side.upstreams.items() if any(name in word for word in words)
-        }
-        return self._words_meaning(words, self._side.server_name_of(level)), tuple(sorted(upstreams.items()))
+        upstreams = self._upstreams(words, is_any=any(_passes_to_variable(*setting) for setting in settings))
+        words.update(word for _, content in upstreams for directive in content for word in directive)
+        return self._words_meaning(words, self._side.server_name_of(level)), upstreams
+
+    def _upstreams(self, words: Iterable[str], *, is_any: bool) -> tuple[tuple[str, tuple[Words, ...]], ...]:
+        """Return the upstreams that words may name, in any case of letters; all if `is_any` of them may be meant."""
+        text = "\0".join(words).lower()
+        upstreams = self._side.upstreams.items()
+        return tuple(sorted((name, content) for name, content in upstreams if is_any or name.lower() in text))
 
     def depends(self, level: int) -> bool:
         """Return whether the answer of a `return` depends on the state: by headers with variables, or error pages."""

@@ -137,6 +137,38 @@ UNKNOWN = (
     ),
     Pair("an address", "server { listen 127.0.0.1:{P}; }", "server { listen 127.0.0.1:{U}; }"),
     Pair(
+        "an upstream that a map names",
+        "upstream app { server 127.0.0.1:{U}; } map $host $up { default app; } server { listen"
+        " 127.0.0.1:{P}; location / { proxy_pass http://$up; } }",
+        "upstream app { server 127.0.0.1:1; } map $host $up { default app; } server { listen"
+        " 127.0.0.1:{P}; location / { proxy_pass http://$up; } }",
+    ),
+    Pair(
+        "an upstream that a script names",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { set $up app;"
+        " fastcgi_pass $up; } }",
+        "upstream app { server 127.0.0.1:1; } server { listen 127.0.0.1:{P}; location / { set $up app;"
+        " fastcgi_pass $up; } }",
+    ),
+    Pair(
+        "an upstream that a client names",
+        "upstream app { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass"
+        " http://$host; } }",
+        "upstream app { server 127.0.0.1:1; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://$host; } }",
+    ),
+    Pair(
+        "an upstream in capital letters",
+        "upstream APP { server 127.0.0.1:{U}; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+        "upstream APP { server 127.0.0.1:1; } server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "the key of an upstream",
+        "upstream app { hash $m; server 127.0.0.1:{U}; server 127.0.0.2:{U}; } map $uri $m { /a 1; }"
+        " server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+        "upstream app { hash $m; server 127.0.0.1:{U}; server 127.0.0.2:{U}; } map $uri $m { /a 2; }"
+        " server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
+    ),
+    Pair(
         "a rate that a variable shows",
         "location /a { limit_rate 1k; add_header X $limit_rate; return 200 a; }",
         "location /a { limit_rate 2k; add_header X $limit_rate; return 200 a; }",
