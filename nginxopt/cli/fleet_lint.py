@@ -18,7 +18,7 @@ from nginxopt.system.interrupts import interruptible
 
 if TYPE_CHECKING:
     from nginxopt.fleet.plan import Plan, Text
-    from nginxopt.fleet.result import Part, Summary
+    from nginxopt.fleet.result import Part, Summary, Unread
     from nginxopt.fleet.sources import Fleet
     from nginxopt.lint import Severity
     from nginxopt.lint.baseline import Entry
@@ -43,6 +43,9 @@ Exit status: 0 no findings at the --fail-on severity or above, 1 findings, chang
 table that failed, 2 usage error, 3 a host cannot be read or parsed, 4 nginx or the packages of nginxopt[fleet]
 are missing, 5 the cluster is lost; the result then has what was done, and --resume goes on.
 """
+
+
+_MOST_TOLD = 5  # hosts that cannot be read
 
 
 @click.command("lint", epilog=_EXAMPLES)
@@ -258,10 +261,10 @@ def _end(
     from nginxopt.lint import Severity
 
     found = part.summary()
-    entries = part.entries()
+    entries, unread = part.entries(), part.first_errors(_MOST_TOLD)
     result.finish(part, output, parquet=parquet)
     if started is not None:
-        _tell(found, output, time.monotonic() - started)
+        _tell(found, unread, output, time.monotonic() - started)
     if found.with_errors:
         if write_baseline is not None:
             click.echo(f"{write_baseline} was not written: not all findings are known", err=True)
@@ -282,7 +285,7 @@ def _record(path: str, entries: Sequence[Entry]) -> int:
     return 0
 
 
-def _tell(found: Summary, output: Path, seconds: float) -> None:
+def _tell(found: Summary, unread: Sequence[Unread], output: Path, seconds: float) -> None:
     from nginxopt.text.plural import count
 
     rate = f"{found.hosts / seconds:,.0f} a second" if seconds else ""
@@ -301,6 +304,9 @@ def _tell(found: Summary, output: Path, seconds: float) -> None:
         click.echo(f"fixes for {count(found.patched, 'host')}: nginxopt fleet diff --result {output}", err=True)
     if found.with_errors:
         click.echo(f"{count(found.with_errors, 'host')} cannot be read or parsed", err=True)
+        click.echo("".join(f"  {host}\n" for host in unread), err=True, nl=False)
+        if found.with_errors > len(unread):
+            click.echo(f"  and {count(found.with_errors - len(unread), 'other')}", err=True)
     if found.failed:
         click.echo(f"{count(found.failed, 'host')} failed the table", err=True)
     click.echo(f"{output}: nginxopt fleet report {output}", err=True)

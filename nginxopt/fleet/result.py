@@ -52,6 +52,20 @@ class Summary:
     findings: Mapping[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A host that cannot be read or parsed, and why; `path` and `line` are None where it has no main file."""
+
+    host: str
+    path: str | None
+    line: int | None
+    message: str
+
+    def __str__(self) -> str:
+        place = [str(part) for part in (self.path, self.line) if part is not None]
+        return ": ".join([self.host, *([":".join(place)] if place else []), self.message])
+
+
 _SMALL = {"memory_limit": "64MB", "threads": "1"}
 """Batches are small, and the processors belong to the workers."""
 
@@ -152,6 +166,13 @@ class Part:
         (hidden,) = self._one("SELECT coalesce(sum(hidden), 0) FROM hosts JOIN configurations USING (configuration)")
         findings = self._database.execute("SELECT severity, count(*) FROM host_findings GROUP BY ALL").fetchall()
         return Summary(hosts, configurations, unread, failed, patched, int(hidden), dict(findings))
+
+    def first_errors(self, most: int) -> list[Unread]:
+        """Return an error of each of the first hosts that have one, in the order of their names."""
+        query = """SELECT host, path, line, message FROM host_errors
+            WHERE host IN (SELECT DISTINCT host FROM host_errors ORDER BY host LIMIT ?)
+            QUALIFY row_number() OVER (PARTITION BY host ORDER BY path, line, message) = 1 ORDER BY host"""
+        return [Unread(*row) for row in self._database.execute(query, [most]).fetchall()]
 
     def entries(self) -> list[Entry]:
         """Return the entries of a new baseline, each once."""

@@ -105,13 +105,27 @@ def test_a_host_that_cannot_be_read_is_a_row(tmp_path: Path) -> None:
     tree(tmp_path / "hosts" / "half", a=SITE, b=b"server {")
     (tmp_path / "hosts" / "empty").mkdir()
     done = lint("hosts", status=3)
-    assert "3 hosts cannot be read or parsed" in done.output
+    assert (
+        "3 hosts cannot be read or parsed\n"
+        "  broken: /etc/nginx/nginx.conf:2: this block is not closed\n"
+        "  empty: no nginx.conf in the tree\n"
+        "  half: /etc/nginx/conf.d/b.conf:1: this block is not closed\n"
+    ) in done.output
     assert rows("SELECT host, path, line, message FROM host_errors ORDER BY host") == [
         ("broken", "/etc/nginx/nginx.conf", 2, "this block is not closed"),
         ("empty", None, None, "no nginx.conf in the tree"),
         ("half", "/etc/nginx/conf.d/b.conf", 1, "this block is not closed"),
     ]
     assert rows("SELECT DISTINCT host FROM host_findings") == [("good",)]
+
+
+def test_the_first_hosts_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    """Each with one error, and how many others there are; the report has them all."""
+    for number in range(7):
+        tree(tmp_path / "hosts" / f"web{number}", BROKEN, b=b"server {")
+    told = lint("hosts", status=3).output.partition("7 hosts cannot be read or parsed\n")[2].splitlines()
+    assert [line.partition(":")[0] for line in told[:5]] == [f"  web{number}" for number in range(5)]
+    assert told[5] == "  and 2 others"
 
 
 def test_a_bug_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
