@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from nginxopt.request.verify.live import Live
 from nginxopt.request.verify.substitution import captured
-from nginxopt.request.verify.symbols import ARGS, EMPTY, URI, Capture, Match, Symbol, Variable
+from nginxopt.request.verify.symbols import ARGS, EMPTY, LIMIT_RATE, URI, Capture, Derived, Match, Symbol, Variable
 
 START_URI = Variable(URI)
 START_ARGS = Variable(ARGS)
@@ -66,11 +66,15 @@ class State:
         """Return the state with a variable set."""
         if name == ARGS:
             return replace(self, args=value, is_set=True)
+        if name == LIMIT_RATE:  # nginx reads a size, and keeps the former one if it is none
+            value = Derived(name, (value, (self.values or {}).get(name, Variable(name))))
         return replace(self, values={**(self.values or {}), name: value})
 
     def with_match(self, match: Match, names: tuple[str, ...]) -> State:
         """Return the state after a pattern with these named groups matched."""
-        named = {name: captured(Capture(match, name, "name")) for name in names}
+        named: dict[str, Symbol] = {name: captured(Capture(match, name, "name")) for name in names}
+        for name in named.keys() & {ARGS, LIMIT_RATE}:  # which of both is read depends on where
+            named[name] = Derived(f"{name} or a group", (named[name], self.args))
         return replace(self, captures=match, values={**(self.values or {}), **named} if named else self.values)
 
     def without_match(self) -> State:

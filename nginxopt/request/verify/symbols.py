@@ -9,6 +9,7 @@ from functools import lru_cache
 
 URI = "uri"
 ARGS = "args"
+LIMIT_RATE = "limit_rate"
 METHOD = "request_method"
 
 _VARIABLE = re.compile(rb"\$(?:([0-9])|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})")

@@ -329,6 +329,11 @@ MISTAKES = (
         "location /a { internal; rewrite ^ /b last; } location /b { return 200 b; }",
     ),
     Pair(
+        "a rate that a script sets, which is a number then",
+        "location /a { set $limit_rate 1k; return 200 $limit_rate; }",
+        "location /a { set $limit_rate 1k; return 200 1k; }",
+    ),
+    Pair(
         "the root, in a header of a return",
         "location /a { root {T}/r; add_header X $request_filename; return 200 a; }",
         "location /a { root {T}/s; add_header X $request_filename; return 200 a; }",

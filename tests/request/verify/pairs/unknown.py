@@ -169,6 +169,11 @@ UNKNOWN = (
         " server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
     ),
     Pair(
+        "a group with the name of the arguments",
+        "location ~ ^/(?<args>.) { return 200 $args; }",
+        "location ~ ^/(?<a>.) { return 200 $a; }",
+    ),
+    Pair(
         "a rate that a variable shows",
         "location /a { limit_rate 1k; add_header X $limit_rate; return 200 a; }",
         "location /a { limit_rate 2k; add_header X $limit_rate; return 200 a; }",
