@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nginxopt.request.verify.symbols import variables
 from nginxopt.semantics.site.effects import IGNORED, effect
 
 if TYPE_CHECKING:
@@ -59,20 +58,10 @@ SETTINGS = {
 """The variables whose value depends on the block where they are read, with the settings of it that decide it."""
 
 _KEPT_BY = {
-    "ancient_browser": _BROWSER,
-    "binary_remote_addr": _REAL_IP,
-    "invalid_referer": _REFERER,
-    "modern_browser": _BROWSER,
-    "proxy_add_x_forwarded_for": _REAL_IP,
-    "remote_addr": _REAL_IP,
-    "remote_port": _REAL_IP,
-    "request_body": frozenset[str](),
-    "request_body_file": frozenset[str](),
-    "secure_link": _SECURE_LINK,
-    "secure_link_expires": _SECURE_LINK,
-    "slice_range": frozenset(["slice"]),
-    "uid_got": _USERID,
-    "uid_set": _USERID,
+    **{name: SETTINGS[name] for name in ("ancient_browser", "invalid_referer", "modern_browser", "slice_range")},
+    **{name: SETTINGS[name] for name in ("secure_link", "secure_link_expires", "uid_got", "uid_set")},
+    **dict.fromkeys(("binary_remote_addr", "proxy_add_x_forwarded_for", "remote_addr", "remote_port"), _REAL_IP),
+    **dict.fromkeys(("request_body", "request_body_file"), frozenset[str]()),
 }
 """The variables that nginx computes once, though the value may become another, as no `NGX_HTTP_VAR_NOCACHEABLE` says:
 with the settings of locations by which it does; without any where the progress of a request is enough.
@@ -121,12 +110,12 @@ def keeps_first(name: str, stated: frozenset[str]) -> bool:
 
 def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
     """Return the directives that would not count as an answer, if nothing in these sites made them visible."""
+    sites = list(sites)
     stated = [item for site in sites for item in _stated(site)]
-    words = {word for _, args in stated for word in args}
-    read = set().union(*(variables(word.encode("latin-1", "replace")) for word in words if "$" in word))
-    counted = set().union(*(_SHOWN_BY.get(name, ()) for name in read))
-    names = {name for name, _ in stated}
-    if "ssl_verify_client" in names or any(name.startswith("ssl_client_") for name in read):
+    names, words = {name for name, _ in stated}, {word for _, args in stated for word in args}
+    text = "\0".join(chain(words, *(_rewrites(site) for site in sites))).lower()  # a program may name variables, too
+    counted = set().union(*(directives for variable, directives in _SHOWN_BY.items() if variable in text))
+    if "ssl_verify_client" in names or "ssl_client_" in text:
         counted |= _TLS_CLIENT
     if "resolve" in words or any("$" in word for name, args in stated if name.endswith("_pass") for word in args):
         counted |= {"resolver", "resolver_timeout"}
@@ -147,3 +136,9 @@ def _stated(site: LoweredSite) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield variable["kind"], (variable["source"] or "",)
             for row in variable["rows"]:
                 yield variable["kind"], tuple(row["args"])
+
+
+def _rewrites(site: LoweredSite) -> Iterator[str]:
+    """Yield the folded runs of rewrites of a site."""
+    for bulk in (bulk for level in site.levels for bulk in level.bulks):
+        yield bulk.source.data[bulk.span.start : bulk.span.end].decode("latin-1")

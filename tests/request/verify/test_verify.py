@@ -97,6 +97,25 @@ def test_what_does_not_count_as_an_answer_is_named() -> None:
     assert not any("count" in premise for premise in verify(*[model(whole("gzip on; return 200;"))] * 2).given)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rewrite ^/a$ /$SSL_Protocol;" + "".join(f"rewrite ^/{number}$ /b;\n" for number in range(100)),
+        "map $ssl_protocol $x {{ a b; }} server {{ listen 80; add_header X $x; ssl_protocols {}; }}",
+        "map $uri $x {{ a ${{ssl_protocol}}b; }} server {{ listen 80; add_header X $x; ssl_protocols {}; }}",
+        "upstream a {{ server 127.0.0.1; hash $ssl_protocol; }} server {{ listen 80; ssl_protocols {}; "
+        "location / {{ proxy_pass http://a; }} }}",
+        "rewrite_by_lua_block {{ ngx.exit(ngx.var.ssl_protocol) }} return 200;",
+    ],
+)
+def test_a_directive_counts_where_a_variable_shows_it(text: str) -> None:
+    """In a folded run of rewrites, a map, the key of an upstream and a program."""
+    text = text if "{}" in text else "ssl_protocols {}; " + text
+    old, new = (model(whole(text.format(version))) for version in ("TLSv1.2", "TLSv1.3"))
+    assert verify(old, new).verdict == "unknown"
+    assert not any("ssl_protocols" in premise for premise in verify(old, new).given)
+
+
 def test_what_stands_outside_of_http_is_named() -> None:
     """It is not compared, and what of it differs is named; a file that is included is as good as its content."""
     old = "user a; events {{ worker_connections 10; }} stream {{ server {{ listen 1; }} }} {} http {{ {} }}"
