@@ -74,6 +74,7 @@ _TLS_CLIENT = frozenset(
 _TLS_CHOICE = frozenset(
     ["ssl_ciphers", "ssl_conf_command", "ssl_ecdh_curve", "ssl_prefer_server_ciphers", "ssl_protocols"]
 )
+_TLS_SESSION = frozenset(["ssl_session_cache", "ssl_session_ticket_key", "ssl_session_tickets", "ssl_session_timeout"])
 _KEEPALIVE = frozenset(
     ["keepalive_disable", "keepalive_min_timeout", "keepalive_requests", "keepalive_time", "keepalive_timeout"]
 )
@@ -88,11 +89,13 @@ _SHOWN_BY = {
     "sent_http_connection": _KEEPALIVE,
     "sent_http_keep_alive": _KEEPALIVE,
     "ssl_alpn_protocol": frozenset(["ssl_alpn"]),
-    "ssl_cipher": _TLS_CHOICE,
-    "ssl_curve": _TLS_CHOICE,
-    "ssl_early_data": frozenset(["ssl_early_data"]),
+    "ssl_cipher": _TLS_CHOICE | _TLS_SESSION,  # what a client offers is not known of a resumed session: $ssl_ciphers
+    "ssl_curve": _TLS_CHOICE | _TLS_SESSION,
+    "ssl_early_data": _TLS_SESSION | {"ssl_early_data"},
     "ssl_protocol": _TLS_CHOICE,
-    "ssl_session_reused": frozenset(["ssl_session_cache", "ssl_session_tickets", "ssl_session_timeout"]),
+    "ssl_session_id": _TLS_SESSION,
+    "ssl_session_reused": _TLS_SESSION,
+    "ssl_sigalg": _TLS_CHOICE | _TLS_SESSION,
 }
 """The directives that a variable makes visible."""
 
