@@ -90,6 +90,7 @@ _SHOWN_BY = {
     "sent_http_keep_alive": _KEEPALIVE,
     "ssl_alpn_protocol": frozenset(["ssl_alpn"]),
     "ssl_cipher": _TLS_CHOICE | _TLS_SESSION,  # what a client offers is not known of a resumed session: $ssl_ciphers
+    "ssl_client_sigalg": _TLS_SESSION,
     "ssl_curve": _TLS_CHOICE | _TLS_SESSION,
     "ssl_early_data": _TLS_SESSION | {"ssl_early_data"},
     "ssl_protocol": _TLS_CHOICE,
