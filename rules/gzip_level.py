@@ -58,9 +58,10 @@ _LOGS = ("log_format", "access_log")
 @rule(severity=Severity.INFO, category="client", fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find compression levels that cost more than they save."""
-    safety = Safety.UNSAFE if _tells_sizes(model) else Safety.SAFE
-    for directive, _ in model.each("gzip_comp_level"):
-        if directive.args[:1] and directive.args[0] in HIGH:
+    high = [directive for directive, _ in model.each("gzip_comp_level") if directive.args and directive.args[0] in HIGH]
+    if high:
+        safety = Safety.UNSAFE if _tells_sizes(model) else Safety.SAFE
+        for directive in high:
             level = directive.args[0]
             yield Finding(
                 directive.source,

@@ -78,11 +78,14 @@ def check(model: Model) -> Iterator[Finding]:
     """Find addresses of clients that all clients may state."""
     found: dict[Directive, bool] = {}
     for level in model.levels("server", "location"):
+        trusted = _trusted(level)
+        if not trusted:
+            continue
         header = (level.setting("real_ip_header").value or "X-Real-IP").lower()
         if header == "proxy_protocol" or not level.setting("real_ip_header").known or not access.is_public(level):
             continue
         is_first = header == "x-forwarded-for" and level.setting("real_ip_recursive").value == "on"
-        for directive in _trusted(level):
+        for directive in trusted:
             found[directive] = found.get(directive, False) or is_first
     for directive, is_first in found.items():
         yield _finding(directive, is_first=is_first)

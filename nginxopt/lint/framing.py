@@ -95,9 +95,9 @@ def _streams(pass_: Pass) -> bool:
 
 def _all(model: Model) -> Iterator[Directive]:
     """Yield every directive, without rows of a `map` or similar block."""
-    for directive, scope in model.config.walk():
+    for scope in model.config.scope.tree():
         if BLOCKS.issuperset(scope.context):
-            yield directive
+            yield from scope.directives
 
 
 def _may_drop(directive: Directive) -> bool:

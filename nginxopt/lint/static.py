@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from nginxopt.lint.model import Model
+from nginxopt.lint.model import Model, once
 from nginxopt.semantics import Level
 
 _ELSEWHERE = {
@@ -24,18 +23,19 @@ _ENDING = re.compile(r"\\\.(?:\((?:\?:)?([\w|?:()]+)\)|(\w+))\$")
 _FOLDER = re.compile(r"/(?:[\w.-]+/)*(?:static|assets|images|img|css|js|fonts)/?")
 
 
-def senders(model: Model) -> Iterator[Level]:
-    """Yield the locations that send files from an explicit `root` or `alias`, and servers that do only that.
+@once
+def senders(model: Model) -> tuple[Level, ...]:
+    """Return the locations that send files from an explicit `root` or `alias`, and servers that do only that.
 
     Skips locations for a single file (`=`) or for ACME challenges, locations with another handler, and those that deny
     everybody.
     """
-    for level in model.levels("server"):
-        if not level.levels and _sends(level):
-            yield level
-    for level in model.levels("location"):
-        if level.args[:1] != ("=",) and not any(".well-known" in word for word in level.args) and _sends(level):
-            yield level
+    servers = (level for level in model.levels("server") if not level.levels and _sends(level))
+    return (*servers, *(level for level in model.levels("location") if _is_for_many(level) and _sends(level)))
+
+
+def _is_for_many(location: Level) -> bool:
+    return location.args[:1] != ("=",) and not any(".well-known" in word for word in location.args)
 
 
 def is_for_files(level: Level) -> bool:
@@ -68,7 +68,7 @@ def _extensions(level: Level) -> set[str]:
 def _sends(level: Level) -> bool:
     others = any(
         name in _ELSEWHERE or name.endswith(("_pass", "_by_lua_block", "_by_lua_file", "_by_lua"))
-        for name in {str(directive.name) for directive in level.directives}
+        for name in level.names
     )
     closed = any(directive.args == ("all",) for directive in level.own("deny")) and not level.own("allow")
     root = level.setting("root")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from nginxopt._native import Patterns
 from nginxopt.semantics.inherit import Level
 from nginxopt.text import encode
@@ -34,6 +36,12 @@ def pattern(location: Level) -> bytes:
 def matches(text: bytes, uri: bytes) -> bool | None:
     """Return whether a pattern matches `uri`; None if not every PCRE gives the same answer."""
     try:
-        return Patterns([text]).first(uri) is not None
+        return _compiled(text).first(uri) is not None
     except ValueError:
         return None
+
+
+@lru_cache(maxsize=1 << 10)
+def _compiled(text: bytes) -> Patterns:
+    """Return a pattern. Raises `ValueError` if not every PCRE reads it alike."""
+    return Patterns([text])
