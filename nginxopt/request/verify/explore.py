@@ -13,12 +13,21 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from nginxopt.request.verify.live import Live
+from nginxopt.request.verify.passing import (
+    after_opaque,
+    after_passing,
+    behind_script,
+    may_answer,
+    may_end,
+    pattern_of,
+    takes_all,
+)
 from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.program import Compiler, Operation, Program
 from nginxopt.request.verify.region import Matches, Region, overlap, searches
 from nginxopt.request.verify.state import State, TooMuchError
-from nginxopt.request.verify.steps import Cursor, Leaf, Place, Question, Steps, is_url
-from nginxopt.request.verify.symbols import ARGS, Derived, Match, Variable
+from nginxopt.request.verify.steps import Cursor, Leaf, Place, Question, Steps
+from nginxopt.request.verify.symbols import Match
 from nginxopt.request.verify.unfold import Pair, Unfolding
 
 _EXIT = Operation("exit", (), None, (), None, "exit", None)
@@ -90,7 +99,7 @@ class Explorer:
         del self._passed_by[known:]
 
     def _compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
-        over, over_there = _over(old), _over(new)
+        over, over_there = behind_script(old), behind_script(new)
         for tag, first, last, start, end in self._aligned(old, new):
             if tag == "equal":
                 for mine, theirs in zip(old[first:last], new[start:end], strict=True):
@@ -104,8 +113,8 @@ class Explorer:
                         return
                     if not self._is_passed_alike(mine, state, other):
                         self._chunk(((mine,), over), ((theirs,), over_there), state, other, region)
-                    if _takes_all(mine):
-                        self._passed_by.append(Matches(state.uri, _pattern(mine)))
+                    if takes_all(mine):
+                        self._passed_by.append(Matches(state.uri, pattern_of(mine)))
                     state, other = self._passed(mine, theirs, state, other)
                 continue
             pairs = _pairs(old[first:last], new[start:end])
@@ -146,11 +155,11 @@ class Explorer:
         mine, theirs = self._old.compiler, self._new.compiler
         if operation.kind in ("locate", "enter", "except"):
             return True
-        if mine.handler(state.level) != theirs.handler(other.level) and _may_end(operation):
+        if mine.handler(state.level) != theirs.handler(other.level) and may_end(operation):
             return False
         if mine.settings(state.level) == theirs.settings(other.level):
             return True
-        if mine.answering(state.level) != theirs.answering(other.level) and _may_answer(operation):
+        if mine.answering(state.level) != theirs.answering(other.level) and may_answer(operation):
             return False
         return not self._old.steps.values.reads_settings(operation)
 
@@ -162,8 +171,8 @@ class Explorer:
             case "enter" | "set" | "break":
                 return self._done(self._old, old, state), self._done(self._new, new, other)
             case "opaque":
-                return _unknown(old, state), _unknown(new, other)
-        return _changed(old, state), _changed(new, other)
+                return after_opaque(old, state), after_opaque(new, other)
+        return after_passing(old, state), after_passing(new, other)
 
     def _done(self, side: Runner, operation: Operation, state: State) -> State:
         result = side.steps.do(operation, Place((), state))
@@ -173,7 +182,7 @@ class Explorer:
         self, operation: Operation, state: State, other: State, region: Region
     ) -> tuple[tuple[State, State], Region]:
         """Return the states and the requests inside a location."""
-        pattern = _pattern(operation)
+        pattern = pattern_of(operation)
         within = region.with_answer(Matches(state.uri, pattern), True)
         if operation.words[0] == "~":
             match = Match(state.uri, pattern)
@@ -352,106 +361,3 @@ def _pairs(old: Program, new: Program) -> list[tuple[Operation, Operation]] | No
     pairs = list(zip(old, new, strict=True))
     alike = all(mine.kind == "locate" and mine.test == theirs.test for mine, theirs in pairs)
     return pairs if alike else None
-
-
-def _changed(operation: Operation, state: State) -> State:
-    """Return the state behind an `if` or a rewrite."""
-    if operation.kind == "rewrite" and not _goes_on(operation):
-        return state.without_match()
-    after = f"after {operation.key}"
-    assigned = set(_assigned(operation))
-    state = replace(
-        state,
-        values={**(state.values or {}), **{name: Variable(f"{name} {after}") for name in assigned - {ARGS}}},
-        captures=Match(Derived(after, (state.uri,)), b""),
-        cached={**(state.cached or {}), after: Variable(after)},
-        was_matched=state.was_matched is True or (after if _has(operation, "rewrite") else state.was_matched),
-    )
-    goes_on = any(map(_goes_on, _walk(operation)))
-    if goes_on:
-        state = replace(
-            state,
-            uri=Variable(f"uri {after}"),
-            is_changed=state.is_changed is True or after,
-            is_rewritten=state.is_rewritten is True or after,
-        )
-    if goes_on or ARGS in assigned:
-        is_set = state.is_set is True or (after if ARGS in assigned else state.is_set)
-        state = replace(state, args=Variable(f"args {after}"), is_set=is_set)
-    return _unknown(operation, state) if _has(operation, "opaque") else state
-
-
-def _unknown(operation: Operation, state: State) -> State:
-    """Return the state behind something that is not understood and may have changed all of it."""
-    after = f" after {operation.key}"
-    return State(
-        state.level,
-        Variable("uri" + after),
-        Variable("args" + after),
-        is_changed=after,
-        is_set=after,
-        is_rewritten=after,
-        is_stopped=after,
-        was_matched=after,
-        handler=after,
-        entered=state.entered,
-        choices=state.choices,
-        epoch=after,
-    )
-
-
-def _pattern(operation: Operation) -> bytes:
-    """Return the pattern that a location or a rewrite tries on the URI."""
-    text = operation.words[1 if operation.kind == "locate" else 0]
-    assert text is not None
-    return text.encode("latin-1")
-
-
-def _takes_all(operation: Operation) -> bool:
-    """Return whether no request goes on behind an operation whose pattern it matches."""
-    return operation.kind == "locate" or (operation.kind == "rewrite" and not _goes_on(operation))
-
-
-def _goes_on(operation: Operation) -> bool:
-    """Return whether an operation is a rewrite that changes the URI for the next one."""
-    return operation.kind == "rewrite" and operation.words[2] is None and not is_url(operation.words[1] or "")
-
-
-def _over(program: Program) -> Program:
-    """Return what comes behind the script that a program begins with: the choice of a location, or a handler."""
-    return next(((operation,) for operation in program if operation.kind in ("locating", "end")), ())
-
-
-def _may_end(operation: Operation) -> bool:
-    """Return whether an operation may end the script, so that a handler answers under the settings in force."""
-    return any(item.kind == "rewrite" and item.words[2] == "break" for item in _walk(operation))
-
-
-def _may_answer(operation: Operation) -> bool:
-    """Return whether an operation may answer a request by itself, under the settings in force."""
-    return any(
-        item.kind in ("return", "opaque")
-        or (item.kind == "rewrite" and (item.words[2] in ("redirect", "permanent") or is_url(item.words[1] or "")))
-        for item in _walk(operation)
-    )
-
-
-def _walk(operation: Operation) -> Iterator[Operation]:
-    yield operation
-    for inner in operation.body:
-        yield from _walk(inner)
-
-
-def _assigned(operation: Operation) -> Iterator[str]:
-    """Yield the variables that an operation may set."""
-    if operation.kind == "set" and operation.words[0] is not None:
-        yield operation.words[0].removeprefix("$")
-    if operation.kind in ("if", "rewrite"):
-        for word in operation.words:
-            yield from group_names((word or "").encode("latin-1"))
-    for inner in operation.body:
-        yield from _assigned(inner)
-
-
-def _has(operation: Operation, kind: str) -> bool:
-    return any(item.kind == kind for item in _walk(operation))
