@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from posixpath import normpath
 
 from nginxopt.request.outcomes import OutcomeForm, PassedForm
 from nginxopt.semantics.site.form import SiteForm
 
 _RESPONSES = ("return", "redirect", "error")
-_SLASHES = re.compile("//+")
 _SET_HEADER = {"proxy": "proxy_set_header", "grpc": "grpc_set_header"}
 """The directives that set the header Host, which has the name of the upstream otherwise."""
 _PORTS = {"http": ":80", "https": ":443", "grpc": ":80", "grpcs": ":443"}
@@ -33,7 +33,7 @@ class Seen:
     def of(cls, outcome: OutcomeForm, site: SiteForm) -> Seen:
         """Return what is seen of an outcome of a site."""
         headers = sorted((header["name"].lower(), header["value"]) for header in outcome["headers"])
-        file = _SLASHES.sub("/", outcome["file"] or "") if outcome["kind"] == "static" else None
+        file = _file(outcome["file"] or "") if outcome["kind"] == "static" else None
         kind = "response" if outcome["kind"] in _RESPONSES else outcome["kind"]
         passed = outcome["upstream"]
         response = (kind, outcome["status"], outcome["location"], outcome["body"] or None, file, headers)
@@ -49,6 +49,12 @@ class Seen:
         """
         is_elsewhere = self.server != other.server and self.servers.isdisjoint(other.servers)
         return self.response != other.response or is_elsewhere
+
+
+def _file(path: str) -> str:
+    """Return a path as the system may read it: without `//`, and with what `..` leads to, links left aside."""
+    slash = "/" if path.endswith("/") else ""
+    return normpath(path).replace("//", "/") + slash
 
 
 def _servers(passed: PassedForm, site: SiteForm) -> frozenset[str]:

@@ -169,6 +169,11 @@ UNKNOWN = (
         " server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
     ),
     Pair(
+        "the same file by another way",
+        "location = /a { root {T}; rewrite ^ /r/../s/f.txt break; }",
+        "location = /a { root {T}; rewrite ^ /r/a/../../s/f.txt break; }",
+    ),
+    Pair(
         "a group with the name of the arguments",
         "location ~ ^/(?<args>.) { return 200 $args; }",
         "location ~ ^/(?<a>.) { return 200 $a; }",
