@@ -94,7 +94,7 @@ class Comparison:
         explorer = Explorer(mine.runner, theirs.runner, self._live, unfolding, self._work // 2, has_named=has_named)
         # An error page for what a script answered behind a rewrite: the script of the server runs again, and the URI
         # still counts as changed (`ngx_http_internal_redirect`).
-        rewritten = "before" if any(side.states("error_page") for side in self._sides) else False
+        rewritten = "before" if any("error_page" in side.stated for side in self._sides) else False
         try:
             for before, after, region, is_rewritten in (
                 (mine.program, theirs.program, self._region, rewritten),
@@ -133,7 +133,7 @@ class Comparison:
             if settings[0].get(name, ()) != settings[1].get(name, ())
         ]
         named = {side.server_name(server) for side, server in zip(self._sides, (old, new), strict=True)}
-        if len(named) > 1 and any(side.states("server_name_in_redirect") for side in self._sides):
+        if len(named) > 1 and any("server_name_in_redirect" in side.stated for side in self._sides):
             reasons.append(("the first server_name differs, and redirects may have it", *nodes))
         if not self._splits_alike:
             reasons.append(("$fastcgi_script_name stays as a script used it first, and scripts differ", *nodes))

@@ -168,9 +168,10 @@ class Side:
             for directive in level.own(name)
         )
 
-    def states(self, name: str) -> bool:
-        """Return whether a setting is stated anywhere."""
-        return any(name in level["settings"] for level in self.form["levels"])
+    @cached_property
+    def stated(self) -> frozenset[str]:
+        """The names of the settings that are stated anywhere."""
+        return frozenset(name for level in self.form["levels"] for name in level["settings"])
 
     def others(self, number: int) -> dict[str, tuple[Words, ...]]:
         """Return the directives in force that the model does not read and that may change what is answered or passed
