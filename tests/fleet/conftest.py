@@ -12,19 +12,18 @@ from distributed import Client
 from nginxopt.system import cluster
 
 
-@pytest.fixture(scope="session")
-def _threads() -> Iterator[Client]:
-    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client:
-        yield client
-
-
 @pytest.fixture
-def workers(_threads: Client, monkeypatch: pytest.MonkeyPatch) -> Client:
-    """A client of one worker, which commands that a test calls use as theirs."""
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    """A client of one worker, which commands that a test calls use as theirs.
 
-    @contextmanager
-    def connected(**_: Any) -> Iterator[Client]:
-        yield _threads
+    Its threads end with the test: others replace calls of the system, and coverage stops and starts between tests, and
+    either can end an event loop that another thread runs.
+    """
+    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client:
 
-    monkeypatch.setattr(cluster, "connected", connected)
-    return _threads
+        @contextmanager
+        def connected(**_: Any) -> Iterator[Client]:
+            yield client
+
+        monkeypatch.setattr(cluster, "connected", connected)
+        yield client
