@@ -178,6 +178,8 @@ class _Verifier:
         old, new = difference.old, difference.new
         if difference.is_kept:
             return "a map that is not volatile may keep its value while nginx changes the URI"
+        if difference.is_at_limit:
+            return "nginx's limit of ten internal redirects is reached, and one side has made fewer of them"
         if old.kind != new.kind:
             return f"{_PHRASES[old.kind]} before, {_PHRASES[new.kind]} now"
         if old.what != new.what:

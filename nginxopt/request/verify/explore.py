@@ -50,12 +50,14 @@ class Difference:
         old: The end of the script of the old side.
         new: That of the new side.
         is_kept: Whether a map may hold the value of an earlier look-up.
+        is_at_limit: Whether one side comes to nginx's limit of internal redirects before the other.
     """
 
     region: Region
     old: Leaf
     new: Leaf
     is_kept: bool = False
+    is_at_limit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,9 @@ class Explorer:
         waiting = [pair]
         while waiting:
             part = waiting.pop()
-            if self._is_same(part.old, part.new):
+            if self._is_alike(part.old, part.new):
+                if part.old.state.choices != part.new.state.choices:
+                    self._add_uneven(part)
                 continue
             walked = self._unfolding.walked
             division = self._unfolding.divided(part)
@@ -288,11 +292,26 @@ class Explorer:
         if self.done > self._work:
             raise TooMuchError
 
-    def _add(self, pair: Pair) -> None:
+    def _add_uneven(self, pair: Pair) -> None:
+        """Add requests that rewrites lead to the limit of internal redirects, where one side has made fewer of them."""
+        self.is_uneven = True
+        side = 0 if pair.old.state.choices > pair.new.state.choices else 1
+        waiting = [((pair.old, pair.new)[side], pair.region)]
+        while waiting:
+            leaf, region = waiting.pop()
+            if leaf.kind != "last":
+                continue
+            if leaf.state.choices > _MOST_LOCATIONS:
+                self._add(replace(pair, region=region), is_at_limit=True)
+            else:
+                waiting += self._behind(side, leaf, (), region)
+
+    def _add(self, pair: Pair, *, is_at_limit: bool = False) -> None:
         """Add a difference, if there may be requests for which it is one."""
         region = self._not_taken_before(pair.region)
         if not region.is_empty:
-            self.differences.append(Difference(region, pair.old, pair.new, is_kept=pair.kept is not None))
+            is_kept = pair.kept is not None
+            self.differences.append(Difference(region, pair.old, pair.new, is_kept=is_kept, is_at_limit=is_at_limit))
             if len(self.differences) >= MOST_DIFFERENCES:
                 raise TooMuchError
 
@@ -308,13 +327,8 @@ class Explorer:
     def _key(self, leaf: Leaf) -> object:
         return leaf.state.key(self._live, is_over=leaf.kind != "exit")
 
-    def _is_same(self, old: Leaf, new: Leaf) -> bool:
-        """Return whether two leaves answer alike, or go on alike."""
-        is_same = self._is_alike(old, new)
-        self.is_uneven |= is_same and old.state.choices != new.state.choices
-        return is_same
-
     def _is_alike(self, old: Leaf, new: Leaf) -> bool:
+        """Return whether two leaves answer alike, or go on alike."""
         if old.kind != new.kind or old.what != new.what or old.state.entered != new.state.entered:
             return False
         if old.kind in ("locating", "last", "exit"):

@@ -16,6 +16,11 @@ MISTAKES = (
         "location /a/ { rewrite ^/a/(.*)$ /b/$1 break; } location /b/ { return 200 b; }",
     ),
     Pair(
+        "rewrites in a circle, which nginx leaves elsewhere after ten internal redirects",
+        "add_header X $uri always; location / { rewrite ^/x /a/q; rewrite ^/a/ /x.html; }",
+        "add_header X $uri always; location / { rewrite ^/x /a/q last; rewrite ^/a/ /x.html; }",
+    ),
+    Pair(
         "rules swapped",
         "rewrite ^/a /b permanent; rewrite ^/ab$ /d permanent;",
         "rewrite ^/ab$ /d permanent; rewrite ^/a /b permanent;",

@@ -239,5 +239,10 @@ UNKNOWN = (
         "if ($remote_addr = 127.0.0.9) { set $x 1; }"
         " location / { set_real_ip_from 127.0.0.1; proxy_set_header X $remote_addr; proxy_pass http://127.0.0.1:{U}; }",
     ),
+    Pair(
+        "rewrites in a circle, of which nothing shows where nginx leaves it",
+        "location / { rewrite ^/x /a/q; rewrite ^/a/ /x.html; }",
+        "location / { rewrite ^/x /a/q last; rewrite ^/a/ /x.html; }",
+    ),
 )  # fmt: skip
 """What no request of the model shows."""
