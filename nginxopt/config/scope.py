@@ -49,9 +49,11 @@ class Scope:
 
     def tree(self) -> Iterator[Scope]:
         """Yield the scope and all inner scopes, in nginx's order of reading."""
-        yield self
-        for scope in self.scopes:
-            yield from scope.tree()
+        waiting = [self]
+        while waiting:
+            scope = waiting.pop()
+            yield scope
+            waiting += reversed(scope.scopes)
 
     def walk(self) -> Iterator[tuple[Directive, Scope]]:
         """Yield every directive in it and its inner scopes, with its scope, in nginx's order of reading.

@@ -19,7 +19,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
 from typing import Any
 
@@ -28,6 +28,7 @@ from crossplane.analyzer import DIRECTIVES
 
 from nginxopt.config.tokens import Comment, Statement, Token, statements
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.text import Source, Span
 
 FOLD = 64
@@ -40,7 +41,7 @@ _MARK = "\ufeff"
 _SWAP = Lock()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class Directive:
     """One directive. `span` ends with its `;` or, if it has a block, with the block's `}`.
 
@@ -71,7 +72,7 @@ class Directive:
         return f"{message} in {self.source.path}:{self.source.position(end).line}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class Bulk:
     """A run of `count` rewrites with only blanks and comments between them.
 
@@ -111,7 +112,7 @@ def directive_at(source: Source, span: Span) -> Directive:
 Node = Directive | Bulk | Comment
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record()
 class Block:
     """The content between `{` and `}`, which are in `span`, or a whole file."""
 

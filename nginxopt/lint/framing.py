@@ -73,9 +73,10 @@ def _bodiless(model: Model) -> Iterator[str]:
     subrequests = list(_subrequests(model))
     yield from subrequests
     may_fail_late = bool(subrequests) or any(model.each(*_FAILING)) or any(map(_streams, model.passes))
-    intercepts = any(directive.name.endswith("_intercept_errors") for directive in _all(model))
+    pages = [page for page, _ in model.each("error_page")]
+    intercepts = bool(pages) and any(directive.name.endswith("_intercept_errors") for directive in _all(model))
     early = set() if intercepts else {"401"}  # subrequests are not asked for a password
-    for directive, _ in model.each("error_page"):
+    for directive in pages:
         codes = {word for word in directive.args[:-1] if word.isdecimal()} - early
         if codes & _LATE or (codes and may_fail_late):
             yield directive.args[-1]
@@ -101,10 +102,10 @@ def _all(model: Model) -> Iterator[Directive]:
 
 
 def _may_drop(directive: Directive) -> bool:
-    name = str(directive.name)
+    name = directive.name
     if name == "ssi":
         return directive.args != ("off",)
-    if _LUA.fullmatch(name):
+    if "_by_lua" in name and _LUA.fullmatch(name):
         return name.endswith("_file") or any(map(_DROPS.search, directive.args))
     return name == "perl" or name not in NAMES
 

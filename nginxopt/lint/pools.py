@@ -53,6 +53,18 @@ _GRAVEST = (
 
 def connection(model: Model, pass_: Pass) -> Connection:
     """Return the kind of `Connection` header that a `proxy_pass` sends."""
+    known = _connections(model)
+    if pass_ not in known:
+        known[pass_] = _connection(model, pass_)
+    return known[pass_]
+
+
+@once
+def _connections(_: Model) -> dict[Pass, Connection]:
+    return {}
+
+
+def _connection(model: Model, pass_: Pass) -> Connection:
     if not knows_headers(pass_):
         return Connection.UNKNOWN
     kinds = {_kind(model, pass_, directive) for directive in header_directives(pass_, "connection")}

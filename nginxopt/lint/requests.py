@@ -198,7 +198,7 @@ class Requests:
         from nginxopt.semantics.site import Build
 
         try:
-            return Model(self._config, Build(self._target), ignores_missing=True)
+            return Model(self._config, Build(self._target), ignores_missing=True, root=self._root)
         except InputError:
             return None
 
@@ -226,7 +226,7 @@ class Requests:
 
     @cached_property
     def _levels(self) -> dict[Directive | None, Level]:
-        """The levels that rules see, by their directives: those of the site are others, without what is unknown."""
+        """The levels that rules see, by their directives: those of the site may be others, without what is unknown."""
         return {level.opener: level for level in self._root.walk() if level.scope is not None}
 
     def _level(self, number: int | None) -> Level | None:

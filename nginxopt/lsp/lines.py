@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
+from itertools import accumulate
 
 from lsprotocol.types import Position, PositionEncodingKind, Range
 
 from nginxopt.text import Span, decode
-
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
 class Lines:
@@ -21,9 +19,12 @@ class Lines:
     def __init__(self, data: bytes, encoding: str = PositionEncodingKind.Utf16, *, hidden: int = 0) -> None:
         self._data = data
         self._encoding = str(getattr(encoding, "value", encoding))
-        ends = [match.span() for match in _LINE_END.finditer(data)]
-        self._starts = [hidden, *(end for _, end in ends)]
-        self._ends = [*(start for start, _ in ends), len(data)]
+        lines = data.splitlines(keepends=True)
+        if not lines or lines[-1].endswith((b"\n", b"\r")):
+            lines.append(b"")
+        starts = list(accumulate(map(len, lines[:-1]), initial=0))
+        self._ends = [start + len(line.rstrip(b"\r\n")) for start, line in zip(starts, lines, strict=True)]
+        self._starts = [hidden, *starts[1:]]
 
     def position(self, offset: int) -> Position:
         """Return the position of the byte at `offset`; one inside a line end is that of the line's end."""

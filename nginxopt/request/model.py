@@ -10,6 +10,7 @@ from nginxopt.errors import InputError
 from nginxopt.request.connection import Gate, RequestForm
 from nginxopt.request.outcomes import TraceForm
 from nginxopt.request.world import World
+from nginxopt.semantics import Level
 from nginxopt.semantics.site import Build, LoweredSite, lower
 
 
@@ -23,10 +24,12 @@ class Model:
         native: The model itself.
     """
 
-    def __init__(self, config: Config, build: Build, *, ignores_missing: bool = False) -> None:
-        """Lower a configuration; `ignores_missing` as in `lower`. Raises `InputError` for what nginx refuses."""
+    def __init__(
+        self, config: Config, build: Build, *, ignores_missing: bool = False, root: Level | None = None
+    ) -> None:
+        """Lower a configuration, as `lower` does it with these options. Raises `InputError` for what nginx refuses."""
         self.config = config
-        self.site = lower(config, build, ignores_missing=ignores_missing)
+        self.site = lower(config, build, ignores_missing=ignores_missing, root=root)
         self.version = build.version
         try:
             self.native = RequestModel(self.site.form, list(self.site.texts))

@@ -43,14 +43,19 @@ def holds_rows(config: Config, file: File) -> bool:
 
 
 def _may_read(directive: Directive, scope: Scope) -> bool:
-    reads = any("$" in arg and _CAPTURE.search(arg) for arg in directive.args)
     if scope.context and scope.context[-1] in ROWS:
         # A row with a regex sets them before it reads them.
-        return reads and not directive.name.startswith("~")
+        return _holds_capture(directive) and not directive.name.startswith("~")
     if directive.name not in harmless():
         return directive.name != "ssi" or directive.args != ("off",)
+    if directive.name == "rewrite" or not _holds_capture(directive):
+        return False
     here = [parent for parent in scope.parents if parent.source is directive.source]
-    return reads and directive.name != "rewrite" and not any(_sets_captures(parent, directive) for parent in here)
+    return not any(_sets_captures(parent, directive) for parent in here)
+
+
+def _holds_capture(directive: Directive) -> bool:
+    return any("$" in arg and _CAPTURE.search(arg) for arg in directive.args)
 
 
 def _sets_captures(block: Directive, directive: Directive) -> bool:

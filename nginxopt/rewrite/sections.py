@@ -159,11 +159,11 @@ def _stems(block: Block) -> set[str]:
 
 def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
     """Return whether an earlier compilation emitted a statement, whose rewrites are then not compiled again."""
-    if isinstance(node, Bulk):
+    if node.name not in ("rewrite", "if") or isinstance(node, Bulk):
         return False
     if node.name == "rewrite":
         return node.args == (_NEVER, "/")
-    if node.name != "if" or len(node.args) != 3:
+    if len(node.args) != 3:
         return False
     name = node.args[0].removeprefix("$")
     guard = _GUARD.fullmatch(node.args[0])

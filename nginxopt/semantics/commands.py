@@ -82,26 +82,64 @@ def place_of(context: Sequence[str]) -> str | None:
     return place(names[-1], names[-2])
 
 
-def fault(directive: Directive, place: str | None, target: Version, extra: frozenset[str]) -> Fault | None:
-    """Return why nginx refuses a directive in a place; None if it does not.
+class Declared:
+    """What a build declares of the directives in one place; None for a place that is none of nginx's.
 
-    `extra` are directives that the build has besides those of its version. Values other than `on` and `off` are not
-    looked at. As `ngx_conf_handler` does.
+    `extra` are directives that the build has besides those of its version.
     """
-    if place is None:
+
+    def __init__(self, place: str | None, target: Version, extra: frozenset[str]) -> None:
+        self._place = place
+        self._target = target
+        self._extra = extra
+        self._found: dict[str, Declaration] = {}
+        self._sound: set[tuple[str, bool, int]] = set()  # what was found so, whatever the arguments say
+
+    def fault(self, directive: Directive) -> Fault | None:
+        """Return why nginx refuses a directive; None if it does not. As `ngx_conf_handler` does.
+
+        Values other than `on` and `off` are not looked at.
+        """
+        if (directive.name, directive.block is None, len(directive.args)) in self._sound or self._place is None:
+            return None
+        name = str(directive.name)
+        declaration = self._declaration(name)
+        if declaration is None:
+            return _absent(name, self._place, self._target, self._extra)
+        if declaration.has_block != (directive.block is not None):
+            return Fault(Kind.BLOCK, _without_end(directive), declaration)
+        if not declaration.takes(len(directive.args)):
+            return Fault(Kind.ARGUMENTS, f'invalid number of arguments in "{name}" directive', declaration)
+        if declaration.values != "on|off":
+            self._sound.add((name, directive.block is None, len(directive.args)))
+        elif directive.args[0].lower() not in ("on", "off"):
+            message = f'invalid value "{directive.args[0]}" in "{name}" directive, it must be "on" or "off"'
+            return Fault(Kind.FLAG, message, declaration)
         return None
-    name = str(directive.name)
-    declaration = _declared(name, place, target, extra)
-    if declaration is None:
-        return _absent(name, place, target, extra)
-    if declaration.has_block != (directive.block is not None):
-        return Fault(Kind.BLOCK, _without_end(directive), declaration)
-    if not declaration.takes(len(directive.args)):
-        return Fault(Kind.ARGUMENTS, f'invalid number of arguments in "{name}" directive', declaration)
-    if declaration.values == "on|off" and directive.args[0].lower() not in ("on", "off"):
-        message = f'invalid value "{directive.args[0]}" in "{name}" directive, it must be "on" or "off"'
-        return Fault(Kind.FLAG, message, declaration)
-    return None
+
+    def is_once(self, name: str) -> bool:
+        """Return whether nginx refuses a second directive of that name in one block, whatever it says."""
+        declaration = self._found.get(name) or self._declaration(name)
+        return declaration is not None and declaration.is_once
+
+    def _declaration(self, name: str) -> Declaration | None:
+        """Return what the build declares of a directive; None if nothing, or if others may say more of it."""
+        if self._place is None or name in _NOT_OURS:
+            return None
+        declaration = self._found.get(name)
+        if declaration is None:
+            bit = PLACES.get(self._place, 0)
+            known = _known(name, self._target, self._extra)
+            declaration = next((declaration for declaration in known if declaration.places & bit), None)
+            if declaration is not None:
+                self._found[str(name)] = declaration
+        return declaration
+
+
+@lru_cache(maxsize=1 << 8)
+def declared(place: str | None, target: Version, extra: frozenset[str] = frozenset()) -> Declared:
+    """Return what a build declares of the directives in a place."""
+    return Declared(place, target, extra)
 
 
 def _absent(name: str, place: str, target: Version, extra: frozenset[str]) -> Fault | None:
@@ -114,12 +152,6 @@ def _absent(name: str, place: str, target: Version, extra: frozenset[str]) -> Fa
     return Fault(Kind.PLACE, f'"{name}" directive is not allowed here', known[0])
 
 
-def is_once(name: str, place: str | None, target: Version, extra: frozenset[str] = frozenset()) -> bool:
-    """Return whether nginx refuses a second directive of that name in one block, whatever it says."""
-    declaration = None if place is None else _declared(name, place, target, extra)
-    return declaration is not None and declaration.is_once
-
-
 def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, Fault]]:
     """Yield each directive that nginx refuses where it stands, with the reason, block by block.
 
@@ -129,11 +161,11 @@ def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, 
     if is_of_rows(config):
         return
     for scope in config.scope.tree():
-        places = _places(config, scope)
-        for directive in scope.directives if any(places) else ():
-            reasons = [fault(directive, here, target, frozenset()) for here in places]
-            if all(reasons) and reasons[0]:
-                yield directive, scope, reasons[0]
+        places = _places(config, scope, target)
+        for directive in scope.directives if places else ():
+            reason = places[0].fault(directive)
+            if reason and all(here.fault(directive) for here in places[1:]):
+                yield directive, scope, reason
 
 
 def duplicates(config: Config, target: Version) -> Iterator[tuple[Directive, Directive]]:
@@ -141,14 +173,15 @@ def duplicates(config: Config, target: Version) -> Iterator[tuple[Directive, Dir
     if is_of_rows(config):
         return
     for scope in config.scope.tree():
-        places = _places(config, scope)
-        if not any(places):
+        stated = {directive.name for directive in scope.directives}
+        if len(stated) == len(scope.nodes) and stated.isdisjoint(TOGETHER):
             continue
+        places = _places(config, scope, target)
         firsts: dict[str, Directive] = {}
-        for directive in scope.directives:
+        for directive in scope.directives if places else ():
             name = str(directive.name)
             first = firsts.setdefault(TOGETHER.get(name, name), directive)
-            if first is not directive and all(is_once(name, here, target) for here in places):
+            if first is not directive and all(here.is_once(name) for here in places):
                 yield first, directive
 
 
@@ -160,24 +193,19 @@ def allowed(name: str, target: Version) -> tuple[str, ...]:
     return tuple(name for name, bit in PLACES.items() if places & bit)
 
 
-def _places(config: Config, scope: Scope) -> list[str | None]:
-    """Return the place of a scope for each context in which its configuration may stand."""
+def _places(config: Config, scope: Scope, target: Version) -> list[Declared]:
+    """Return what may stand in a scope, for each context in which its configuration may; none if that is not known."""
     if config.candidates:
-        return [place_of(outer + scope.context) for outer in config.candidates]
-    return [place(scope.context[-1], scope.context[-2])] if len(scope.context) > 1 else []
+        places = [place_of(outer + scope.context) for outer in config.candidates]
+    else:
+        places = [place(scope.context[-1], scope.context[-2])] if len(scope.context) > 1 else []
+    return [declared(here, target) for here in places] if any(places) else []
 
 
 def is_of_rows(config: Config) -> bool:
     """Return whether most top-level names are unknown: rows of a `map`, or the file of another program."""
     names = [directive.name for directive in config.main.block.unfolded()]
     return sum(name in directives.NAMES for name in names) * 2 < len(names)
-
-
-@lru_cache(maxsize=1 << 12)
-def _declared(name: str, place: str, target: Version, extra: frozenset[str]) -> Declaration | None:
-    """Return what a build declares of a directive in a place; None if nothing, or if others may say more of it."""
-    bit = 0 if name in _NOT_OURS else PLACES.get(place, 0)
-    return next((declaration for declaration in _known(name, target, extra) if declaration.places & bit), None)
 
 
 @lru_cache(maxsize=1 << 12)

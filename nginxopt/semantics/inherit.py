@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from nginxopt.config import Block, Bulk, Config, Directive, Scope
 from nginxopt.config.unread import unread_names
+from nginxopt.records import record
 from nginxopt.semantics.defaults import default
 from nginxopt.text import Source, Span
 from nginxopt.version import Version
@@ -89,6 +90,28 @@ _PACKAGED = {
 
 
 @dataclass(eq=False, slots=True)
+class _Stated:
+    """What all levels within one another state together, so that a name that none of them has needs no search.
+
+    `names` are those of their directives, `is_whole` is whether all of the levels was read.
+    """
+
+    target: Version
+    names: set[str] = field(default_factory=set)
+    is_whole: bool = True
+    _missing: dict[str, Setting] = field(default_factory=dict)
+
+    def missing(self, name: str) -> Setting | None:
+        """Return the setting of a directive that certainly no level has; None if one may have it."""
+        if not self.is_whole or name in self.names or name in RIVALS:
+            return None
+        setting = self._missing.get(name)
+        if setting is None:
+            setting = self._missing[name] = Setting(name, (), None, True, default(name, self.target))
+        return setting
+
+
+@dataclass(eq=False, slots=True)
 class Level:
     """A block of the configuration, with the files that it includes.
 
@@ -122,8 +145,12 @@ class Level:
     args: tuple[str, ...] = field(init=False, repr=False)
     _own: dict[str, list[Directive]] = field(default_factory=dict, repr=False)
     _settings: dict[str, Setting] = field(default_factory=dict, repr=False)
+    _stated: _Stated = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self._stated = self.parent._stated if self.parent else _Stated(self.target)
+        if self.is_open:
+            self._stated.is_whole = False
         self.opener = self.scope.opener if self.scope else None
         self.args = self.opener.args if self.opener else ()
 
@@ -133,22 +160,27 @@ class Level:
         return tuple(directives) if directives else ()
 
     @property
+    def is_whole(self) -> bool:
+        """Whether all was read of it, of the levels around it and of all within them."""
+        return self._stated.is_whole
+
+    @property
     def names(self) -> KeysView[str]:
         """The names of the directives that stand directly in this level."""
         return self._own.keys()
 
     def setting(self, name: str) -> Setting:
         """Return the effective setting of the directive `name`, own, inherited or by default."""
-        setting = self._settings.get(name)
+        setting = self._settings.get(name) or self._stated.missing(name)
         if setting is None:
-            may_be_stated = name in self._own or self.is_open or name in self.unread or name in RIVALS
-            stated = self._stated(name) if may_be_stated else None
-            setting = self._settings[name] = stated or self._inherited(name)
+            may_be_own = name in self._own or self.is_open or name in self.unread or name in RIVALS
+            own = self._own_setting(name) if may_be_own else None
+            setting = self._settings[name] = own or self._inherited(name)
         if not setting.known and setting.level is not None:
             setting.level.unknown.add(name)
         return setting
 
-    def _stated(self, name: str) -> Setting | None:
+    def _own_setting(self, name: str) -> Setting | None:
         """Return the own setting of a directive at this level; None if it certainly has none."""
         directives = self.own(name)
         is_open = self.is_open or name in self.unread
@@ -177,9 +209,11 @@ class Level:
 
     def walk(self) -> Iterator[Level]:
         """Yield this level and all inner levels, in the order of reading."""
-        yield self
-        for level in self.levels:
-            yield from level.walk()
+        waiting = [self]
+        while waiting:
+            level = waiting.pop()
+            yield level
+            waiting += reversed(level.levels)
 
     @property
     def block(self) -> Block | None:
@@ -206,11 +240,17 @@ class Level:
         return self.parent
 
     def _add(self, directive: Directive) -> None:
+        name = str(directive.name)
         self.directives.append(directive)
-        self._own.setdefault(str(directive.name), []).append(directive)
+        own = self._own.get(name)
+        if own is None:
+            self._own[name] = [directive]
+            self._stated.names.add(name)
+        else:
+            own.append(directive)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Setting:
     """The effective setting of a directive at a level.
 
@@ -329,6 +369,7 @@ def _name(include: Directive) -> str:
 
 def _open(level: Level, stock: tuple[str, ...]) -> None:
     """Record that an include of a level was not read; `stock` are the directives that certainly are all in it."""
+    level._stated.is_whole = False
     if stock:
         level.unread.update(stock)
     else:

@@ -13,6 +13,8 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from nginxopt.records import record
+
 _WIDTH = 100
 """The maximum width of a snippet in columns."""
 
@@ -27,7 +29,7 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record(eq=True, order=True)
 class Span:
     """The bytes from `start` up to, not including, `end`. Raises `ValueError` unless 0 <= start <= end."""
 

@@ -171,7 +171,14 @@ def test_every_package_is_named() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
     assert set(project["tool"]["setuptools"]["packages"]) == {*packages, "nginxopt.rules"}
-    assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "errors", "lazy", "version"}
+    assert {path.stem for path in PACKAGE.glob("*.py")} == {
+        "__init__",
+        "__main__",
+        "errors",
+        "lazy",
+        "records",
+        "version",
+    }
 
 
 @pytest.mark.parametrize("module", sorted(MODULES))

@@ -100,7 +100,7 @@ def _read(file: File, block: Block, *, takes_ifs: bool) -> Iterator[Sequence]:
     for node in block.nodes:
         if isinstance(node, Comment):
             continue
-        read = condition(node) if takes_ifs and isinstance(node, Directive) else None
+        read = condition(node) if takes_ifs and node.name == "if" and isinstance(node, Directive) else None
         if conditions and (read is None or not _go_together(read, conditions[-1])):
             yield from _whole(file, conditions)
             conditions = []

@@ -65,8 +65,9 @@ def _read(file: File, block: Block, around: Directive | None, *, takes_locations
         if location is not None and answers(location.directive):
             locations.append(location)
             continue
-        yield from _whole(file, locations, around)
-        locations = []
+        if locations:
+            yield from _whole(file, locations, around)
+            locations = []
         if isinstance(node, Directive) and node.block is not None and not (location and holds_locations(node)):
             yield from _read(file, node.block, node, takes_locations=node.name in _PLACES)
     yield from _whole(file, locations, around)
@@ -79,7 +80,7 @@ def _whole(file: File, locations: list[RegexLocation], around: Directive | None)
 
 def regex_location(node: Directive | Bulk) -> RegexLocation | None:
     """Return a regex location; None for anything else."""
-    if not isinstance(node, Directive) or node.name != "location" or node.block is None:
+    if node.name != "location" or not isinstance(node, Directive) or node.block is None:
         return None
     match node.args:
         case [("~" | "~*") as modifier, pattern]:

@@ -30,9 +30,13 @@ def placed(config: Config) -> Config:
     return config if config.candidates == (context,) else replace(config, candidates=(context,))
 
 
-def http_level(config: Config, target: Version) -> Level:
-    """Return the http level of a configuration that is `placed`, with all within it."""
-    root = levels(config, target, as_given=True)
+def http_level(config: Config, target: Version, known: Level | None = None) -> Level:
+    """Return the http level of a configuration that is `placed`, with all within it.
+
+    `known` is its outermost level, if that was read already; it serves here if nothing of it has to be taken as given.
+    """
+    is_given = known is not None and known.kind == "main" and known.is_whole
+    root = known if known is not None and is_given else levels(config, target, as_given=True)
     if root.kind == "main":
         http = next((level for level in root.levels if level.kind == "http"), None)
         if http is None:

@@ -71,19 +71,20 @@ class LoweredSite:
     premises: tuple[Premise, ...]
 
 
-def lower(config: Config, build: Build, *, ignores_missing: bool = False) -> LoweredSite:
+def lower(config: Config, build: Build, *, ignores_missing: bool = False, root: Level | None = None) -> LoweredSite:
     """Return the site of the http block of `config`. Linear in the text, of which folded runs stay folded.
 
     Nothing is taken to be around a fragment: a file of rules is that of a server of its own. Raises `InputError` for a
     configuration without http, and where nginx refuses what stands where. With `ignores_missing`, includes of http and
-    its servers that were not read are taken to change nothing but the script in which they stand.
+    its servers that were not read are taken to change nothing but the script in which they stand. `root` is the
+    outermost level of the configuration, if that was read already.
     """
     with collector_paused():
-        return _lowered(placed(config), build, ignores_missing)
+        return _lowered(placed(config), build, ignores_missing, root)
 
 
-def _lowered(config: Config, build: Build, ignores_missing: bool) -> LoweredSite:
-    http = http_level(config, build.version)
+def _lowered(config: Config, build: Build, ignores_missing: bool, root: Level | None) -> LoweredSite:
+    http = http_level(config, build.version, root)
     refused.check(http, build.version, build.fixes)
     references.check(http, build.version)
     nodes = Nodes(config)
@@ -103,5 +104,5 @@ def _lowered(config: Config, build: Build, ignores_missing: bool) -> LoweredSite
         "upstreams": [*upstreams(http, nodes)],
         "opaque": levels.opaque,
     }
-    form = json.dumps(site, ensure_ascii=False, separators=(",", ":"))
+    form = json.dumps(site, ensure_ascii=False, separators=(",", ":"), check_circular=False)
     return LoweredSite(site, form, levels.texts.data(), nodes, tuple(levels.all), tuple(servers), levels.premises())

@@ -113,11 +113,17 @@ class _Run:
 
 def _reading(scope: Scope) -> Iterator[Directive | Bulk]:
     """Yield all directives and folded runs, in nginx's order of reading."""
-    scopes = iter(scope.scopes)
-    for node in scope.nodes:
-        yield node
-        if isinstance(node, Directive) and node.block is not None:
-            yield from _reading(next(scopes))
+    open_scopes = [(iter(scope.nodes), iter(scope.scopes))]
+    while open_scopes:
+        nodes, scopes = open_scopes[-1]
+        for node in nodes:
+            yield node
+            if isinstance(node, Directive) and node.block is not None:
+                inner = next(scopes)
+                open_scopes.append((iter(inner.nodes), iter(inner.scopes)))
+                break
+        else:
+            open_scopes.pop()
 
 
 def _head(directive: Directive) -> Span:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from nginxopt.config import Directive
 from nginxopt.errors import InputError
 from nginxopt.semantics.inherit import Level
+from nginxopt.text import Source
 from nginxopt.version import Version
 
 _REQUEST_PORT, _OF_PORTS = Version(1, 29, 3), re.compile(r"(?:\$\{?|<)((?:is_)?request_port)\b", re.IGNORECASE)
@@ -24,6 +25,8 @@ _LEVELS = ("http", "server", "location", "if", "limit_except")
 _LOG_PARAMETERS = ("buffer=", "flush=", "gzip=", "if=")
 _CACHES = ("proxy_cache", "fastcgi_cache", "uwsgi_cache", "scgi_cache")
 _LIMITS = {"limit_req": "limit_req_zone", "limit_conn": "limit_conn_zone"}
+_NAMING = {"log_format", "access_log", *_CACHES, *_LIMITS}
+"""The directives that define or use a log format, or use a zone."""
 
 
 def check(http: Level, target: Version) -> None:
@@ -38,7 +41,8 @@ def check(http: Level, target: Version) -> None:
         return
     formats, zones = {"combined"}, {*_zones(http)}
     for level in http.walk():
-        for directive in level.directives if level.kind in _LEVELS else ():
+        names_any = level.kind in _LEVELS and not level.names.isdisjoint(_NAMING)
+        for directive in level.directives if names_any else ():
             if directive.name == "log_format" and directive.args:
                 formats.add(directive.args[0])
             message = _unknown(directive, formats, zones)
@@ -48,7 +52,7 @@ def check(http: Level, target: Version) -> None:
 
 def _check_variables(http: Level, target: Version) -> None:
     """Raise `InputError` for a variable that only later versions have, or that a later version defines itself."""
-    if http.is_open:
+    if http.is_open or not any(b"request_port" in source.data.lower() for source in _sources(http)):
         return
     uses = [directive for directive in _all(http) if any("request_port" in word.lower() for word in directive.args)]
     for directive in uses:
@@ -84,6 +88,11 @@ def _all(http: Level) -> Iterator[Directive]:
         for bulk in level.bulks:
             if b"request_port" in bulk.source.data[bulk.span.start : bulk.span.end].lower():
                 yield from bulk
+
+
+def _sources(http: Level) -> set[Source]:
+    """Return the files that something of http stands in."""
+    return {item.source for level in http.walk() for items in (level.directives, level.bulks) for item in items}
 
 
 def _defines(directive: Directive, name: str) -> bool:

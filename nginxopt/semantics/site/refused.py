@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nginxopt.config import Directive
-from nginxopt.semantics.commands import TOGETHER, fault, is_once, place
+from nginxopt.semantics.commands import TOGETHER, declared, place
 from nginxopt.semantics.inherit import Level
 from nginxopt.version import Version
 
@@ -18,15 +18,15 @@ def check(http: Level, target: Version, extra: frozenset[str]) -> None:
 
 
 def _check(level: Level, target: Version, extra: frozenset[str]) -> None:
-    here = place(level.kind, level.parent.kind if level.parent else "")
+    here = declared(place(level.kind, level.parent.kind if level.parent else ""), target, extra)
     inner = iter(level.levels)
     earlier: dict[str, Directive] = {}
     for directive in level.directives:
-        wrong = fault(directive, here, target, extra)
+        wrong = here.fault(directive)
         message = wrong.message if wrong else None
         if not wrong and directive.name == "if":
             message = _without_parentheses(directive)
-        if not wrong and is_once(str(directive.name), here, target, extra):
+        if not wrong and here.is_once(directive.name):
             message = _duplicate(directive, earlier)
         if message is not None:
             raise directive.error(message, nginx=directive.located(message))
