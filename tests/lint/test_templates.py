@@ -199,6 +199,42 @@ def test_what_holds_in_some_readings_only_is_not_reported() -> None:
     assert lines(text.format(pool + "{% if a %}proxy_http_version 1.1;{% endif %}", ""), rule) == {}
 
 
+_SLOW = """uwsgi_connect_timeout 300s;
+upstream {name} {{
+    server {server}:3031;
+}}
+server {{
+    location / {{
+        {passes}
+    }}
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "server", "passes", "is_found"),
+    [
+        ("app", "10.0.0.1", "uwsgi_pass app;", True),
+        ("{{ x }}", "10.0.0.1", "uwsgi_pass app;", True),
+        ("{{ x }}", "127.0.0.1", "uwsgi_pass app;", False),
+        ("app", "{{ x }}.1", "uwsgi_pass app;", False),
+        ("app", "127.0.0.1", "\n{{ x }}\n", False),
+    ],
+)
+def test_a_tag_may_name_this_machine(name: str, server: str, passes: str, is_found: bool) -> None:
+    """As the upstream that is passed to, as its server, or by a directive that passes to it, whatever its protocol."""
+    text = _SLOW.format(name=name, server=server, passes=passes)
+    assert lines(text, "connect-timeout-long") == ({"connect-timeout-long": [1]} if is_found else {})
+
+
+@pytest.mark.parametrize(("before", "is_found"), [("ex", True), ("{{ x }}", False), ("b{{ x }}", True)])
+def test_the_beginning_of_a_name_may_make_it_a_pattern(before: str, is_found: bool) -> None:
+    """Only then may it have captures."""
+    server = f"server {{ server_name a {before}ample.com; location /a {{\nreturn 301 /$1;\n}} }}"
+    found = lines(f"events {{}} http {{ {server} }}\n", "capture-missing")
+    assert found == ({"capture-missing": [2]} if is_found else {})
+
+
 def test_line_numbers_are_those_of_the_template() -> None:
     """Messages name lines of the template, whatever a reading leaves out before."""
     text = (

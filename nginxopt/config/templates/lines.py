@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 TEXTS = 3
-"""The number of texts for each kind of block; the first one is empty."""
+"""The number of texts for each kind of block, the first one is empty; a location may have more (`count`)."""
 
 _COMMON = (
     "sendfile on;gzip on;gzip_types text/css application/javascript;gzip_vary on;proxy_http_version 1.1;"
@@ -55,7 +55,9 @@ _TEXTS = {
     "upstream": ("keepalive 32;server 10.0.0.9:8080;zone beta 64k", "server 10.0.0.9:8080 backup;ip_hash"),
     "map": ("/nginxopt-beta 1", "default beta;~*^/beta 1"),
 }
-_LOCAL = "http://127.0.0.1:8080"
+_PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc")
+_LOCAL = "proxy_pass http://127.0.0.1:8080"
+_REMOTE = "proxy_pass http://beta.example.com"
 _LISTS = {
     "add_header",
     "proxy_set_header",
@@ -70,18 +72,34 @@ _LISTS = {
 """Directives that a block may have more than once."""
 
 
+def passes(stated: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return how a location of a file may pass requests on: to this machine, as it does elsewhere, and to a server of
+    each protocol that it has settings of. `stated` are its directives with their first arguments.
+    """
+    stated = list(stated)
+    elsewhere = {name: f"{name} {target}" for name, target in reversed(stated) if name.endswith("_pass")}
+    used = {name.partition("_")[0] for name, _ in stated if not name.endswith("_pass")} - {"proxy"}
+    others = [f"{protocol}_pass 127.0.0.1:9000" for protocol in _PROTOCOLS if protocol in used]
+    first = elsewhere.pop("proxy_pass", _REMOTE)
+    return (_LOCAL, first, *elsewhere.values(), *others)
+
+
+def count(passes: Sequence[str]) -> int:
+    """Return the number of texts for a file whose locations may pass requests on so."""
+    return max(TEXTS, len(passes) + 1)
+
+
 def text(kind: str, number: int, present: Collection[str], passes: Sequence[str]) -> bytes:
     """Return a text for the place of directives, without what a block of that kind has already and may have once.
 
-    A location that passes no requests does so: to this machine, or as the first of `passes`, which the file has.
+    A location that passes no requests does so, as one of `passes` says.
     """
     texts = _TEXTS.get(kind, ())
-    if not 0 < number <= len(texts):
+    if not number or not texts:
         return b""
-    statements = [f"{statement};" for statement in texts[number - 1].split(";")]
+    statements = [f"{statement};" for statement in texts[(number - 1) % len(texts)].split(";")]
     if kind == "location" and not any(name.endswith("_pass") for name in present):
-        targets = (_LOCAL, *passes[:1], "http://beta.example.com")
-        statements.append(f"proxy_pass {targets[number - 1]};")
+        statements.append(f"{passes[min(number, len(passes)) - 1]};")
     return " ".join(item for item in statements if _name(item) in _LISTS or _name(item) not in present).encode()
 
 

@@ -70,7 +70,7 @@ class Templates:
         self._data = data
         self._templates: dict[str, Template | None] = {}
         self._candidates = 0
-        self._has_lines = False
+        self._texts = 0  # for the places of directives
         self._marked: dict[tuple[str, tuple[int, ...], bool], Placed] = {}
         self._sources: dict[str, Source] = {}
         self.paths: list[str] = []
@@ -105,7 +105,7 @@ class Templates:
         for scheme in range(1, schemes):
             yield from (replace(reading, scheme=scheme, schemes=schemes) for reading in chosen)
         yield from (replace(reading, is_veiled=True) for reading in chosen)
-        for number in range(lines.TEXTS if self._has_lines else 0):
+        for number in range(self._texts):
             yield from (replace(reading, lines=number + 1) for reading in chosen)
 
     def _further(self, reading: Reading) -> Reread | None:
@@ -160,7 +160,7 @@ class Templates:
         parts: list[tuple[int, int, bytes, Value | None]] = [
             (place.start, place.end, _lines(place, reading.lines), place.value) for place in marked.unread
         ]
-        self._has_lines |= bool(marked.unread)
+        self._texts = max(self._texts, *(lines.count(place.passes) for place in marked.unread), 0)
         number = 0
         for header in marked.headers:
             headers.add(header.span)

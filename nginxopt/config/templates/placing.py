@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from nginxopt.config.templates.lines import kind_of_file
+from nginxopt.config.templates.lines import kind_of_file, passes
 from nginxopt.config.templates.rendering import Rendered, Writer, render
 from nginxopt.config.templates.structure import Block, Template, Unreadable, Value
 from nginxopt.config.tokens import Statement, statements
@@ -63,8 +63,8 @@ class Header(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A place of any directives: the kind of its block, the names of the directives that are there, and where the file
-    passes requests.
+    """A place of any directives: the kind of its block, the names of the directives that are there, and how a location
+    of the file may pass requests on.
     """
 
     start: int
@@ -159,6 +159,7 @@ class _Placing:
         self._read = read
         self._pattern = re.compile(re.escape(mark).encode() + rb"(\d+)-")
         self._known = _known_words(read, self._pattern)
+        self._passes = passes((name, word) for (name, at), words in self._known.items() if at == 1 for word in words)
 
     def placed(self) -> Placed:
         """Return the text with the places of its values."""
@@ -176,8 +177,8 @@ class _Placing:
                 raise Unreadable(value.span, "it names a block")
             if is_unread:
                 kind = around.name or kind_of_file(around.names)
-                passes = tuple(self._known.get(("proxy_pass", 1), ()))
-                unread.append(Unread(statement.start, statement.end, value, kind, frozenset(around.names), passes))
+                names = frozenset(around.names)
+                unread.append(Unread(statement.start, statement.end, value, kind, names, self._passes))
             else:
                 headers.append(self._header(statement, words))
         return Placed(self._rendered, tuple(headers), tuple(unread))
@@ -257,7 +258,8 @@ def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Ki
             if not mark.search(encode(word)):
                 known.setdefault((name, index), {})[str(word)] = None
                 if name.endswith("_pass"):
-                    known.setdefault(_SERVERS, {}).update(dict.fromkeys(_HOST.findall(word)))
+                    hosts = _HOST.findall(word) if "://" in word else [word.partition(":")[0]]
+                    known.setdefault(_SERVERS, {}).update(dict.fromkeys(hosts))
     return known
 
 
@@ -271,7 +273,8 @@ def _others(
         words = [*paths, *(f"{path}." for path in paths[:_MOST_OTHERS]), *words]
     if name.endswith("_pass"):
         servers = known.get(_SERVERS, ())
-        words += servers if around[0].endswith("//") else [f"http://{server}" for server in servers]
+        has_scheme = name == "proxy_pass" and not around[0].endswith("//")
+        words += [f"http://{server}" for server in servers] if has_scheme else servers
     before, after = around
     fitting = (word for word in words if word.startswith(before) and word.endswith(after))
     parts = [word[len(before) : len(word) - len(after)] for word in fitting]

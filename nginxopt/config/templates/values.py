@@ -121,7 +121,8 @@ def _usual(place: Place) -> tuple[str, ...]:
         return _PORTS
     if place.before or place.after:
         whole = _usual(replace(place, before="", after=""))
-        return (*_parts(place), *_between(whole, place.before, place.after), *_of_patterns(place))
+        fitting = (*_between(whole, place.before, place.after), *_of_hosts(place), *_of_patterns(place))
+        return (*_parts(place), *dict.fromkeys(fitting))
     if place.directive == "location" and place.count > 1 and place.index == 0:
         return _MODIFIERS
     if (place.directive, place.index) in _AT:
@@ -137,8 +138,17 @@ def _between(words: Iterable[str], before: str, after: str) -> Iterator[str]:
     return (word[len(before) : len(word) - len(after)] for word in fitting if len(word) > len(before) + len(after))
 
 
+def _of_hosts(place: Place) -> Iterator[str]:
+    """Yield what known hosts have between the two texts around a place, without a scheme and a port."""
+    if place.directive in ("server", "listen") or place.directive.endswith("_pass"):
+        yield from _between(_HOSTS, place.before.rpartition("//")[2], re.split("[:/]", place.after)[0])
+
+
 def _of_patterns(place: Place) -> Iterator[str]:
-    """Yield parts of a pattern that leave no parenthesis open."""
+    """Yield parts of a pattern that leave no parenthesis open, and what makes a pattern of a name or path."""
+    is_start = place.directive == "server_name" or (place.directive == "location" and place.count == 1)
+    if is_start and not place.before:
+        yield "~^(www)\\."
     if place.directive in ("location", "rewrite", "if", "server_name"):
         opened = place.before.count("(") - place.before.count(")")
         closed = place.after.count(")") - place.after.count("(")
