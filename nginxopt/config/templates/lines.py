@@ -15,11 +15,13 @@ _COMMON = (
     "sendfile on;gzip on;gzip_types text/css application/javascript;gzip_vary on;proxy_http_version 1.1;"
     'proxy_set_header Connection "";proxy_buffering on;open_file_cache max=1000;keepalive_timeout 65;access_log off;'
     "add_header X-Frame-Options DENY;resolver 10.0.0.2;proxy_temp_path /var/beta;proxy_read_timeout 30s;"
-    "limit_rate 1m;proxy_set_header Host $host;proxy_connect_timeout 5s;fastcgi_keep_conn on;root /srv/beta;expires 1h",
+    "limit_rate 1m;proxy_set_header Host $host;proxy_connect_timeout 5s;fastcgi_keep_conn on;root /srv/beta;expires 1h;"
+    "real_ip_recursive on",
     "sendfile off;gzip off;proxy_http_version 1.0;proxy_buffering off;open_file_cache off;"
     "access_log /var/log/beta.log combined buffer=64k;keepalive_timeout 0;proxy_intercept_errors on;"
     "error_page 404 /beta.html;proxy_request_buffering off;proxy_cache beta;proxy_ssl_session_reuse off;"
-    "add_header Strict-Transport-Security max-age=1;deny all;proxy_set_header Upgrade $http_upgrade;expires off",
+    "add_header Strict-Transport-Security max-age=1;deny all;proxy_set_header Upgrade $http_upgrade;"
+    "proxy_set_header Connection upgrade;expires off;real_ip_header proxy_protocol",
 )
 _OF_SERVERS = (
     "merge_slashes on;ssl_session_cache shared:beta:10m;ssl_protocols TLSv1.2 TLSv1.3;ssl_session_tickets off;"
@@ -73,33 +75,33 @@ _LISTS = {
 
 
 def passes(stated: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return how a location of a file may pass requests on: to this machine, as it does elsewhere, and to a server of
-    each protocol that it has settings of. `stated` are its directives with their first arguments.
+    """Return how a location of a file may pass requests on: as it does elsewhere, and to a server of each protocol that
+    it has settings of. `stated` are its directives with their first arguments.
     """
     stated = list(stated)
     elsewhere = {name: f"{name} {target}" for name, target in reversed(stated) if name.endswith("_pass")}
     used = {name.partition("_")[0] for name, _ in stated if not name.endswith("_pass")} - {"proxy"}
-    others = [f"{protocol}_pass 127.0.0.1:9000" for protocol in _PROTOCOLS if protocol in used]
-    first = elsewhere.pop("proxy_pass", _REMOTE)
-    return (_LOCAL, first, *elsewhere.values(), *others)
+    return (*elsewhere.values(), *(f"{protocol}_pass 127.0.0.1:9000" for protocol in _PROTOCOLS if protocol in used))
 
 
 def count(passes: Sequence[str]) -> int:
     """Return the number of texts for a file whose locations may pass requests on so."""
-    return max(TEXTS, len(passes) + 1)
+    return TEXTS + len(passes)
 
 
 def text(kind: str, number: int, present: Collection[str], passes: Sequence[str]) -> bytes:
     """Return a text for the place of directives, without what a block of that kind has already and may have once.
 
-    A location that passes no requests does so, as one of `passes` says.
+    A location that passes no requests does so; the last texts are nothing but one of `passes` each.
     """
     texts = _TEXTS.get(kind, ())
-    if not number or not texts:
-        return b""
-    statements = [f"{statement};" for statement in texts[(number - 1) % len(texts)].split(";")]
-    if kind == "location" and not any(name.endswith("_pass") for name in present):
-        statements.append(f"{passes[min(number, len(passes)) - 1]};")
+    takes_pass = kind == "location" and not any(name.endswith("_pass") for name in present)
+    if not 0 < number <= len(texts):
+        place = number - TEXTS
+        return f"{passes[place]};".encode() if takes_pass and 0 <= place < len(passes) else b""
+    statements = [f"{statement};" for statement in texts[number - 1].split(";")]
+    if takes_pass:
+        statements.append(f"{(_LOCAL, _REMOTE)[number - 1]};")
     return " ".join(item for item in statements if _name(item) in _LISTS or _name(item) not in present).encode()
 
 

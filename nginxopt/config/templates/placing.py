@@ -242,7 +242,8 @@ def _with_blocks(read: Iterable[Statement]) -> list[tuple[Statement, _Around]]:
 _HOST = re.compile(r"(?:https?|grpcs?)://([\w.-]+)")
 _AUTHORITY = re.compile(r"(?:\w+://)?[^/]*")
 _SERVERS = ("upstream", 1)
-_MOST_OTHERS = 4
+_PATHS = (("location", 1), ("location", 2))
+_MOST_OTHERS = 8
 
 _Kind = tuple[str, int]
 
@@ -268,17 +269,23 @@ def _others(
 ) -> tuple[str, ...]:
     """Return what words of the same place have between two texts."""
     words = [*known.get((name, index), ())]
+    paths = [word for kind in _PATHS for word in known.get(kind, ()) if word[:1] in ("/", "^", "\\")]
+    if (name, index) == ("rewrite", 2):
+        words += [path for path in paths if path[0] == "/"]
+        words += [f"/{path.split('/')[1]}/$1" for path in paths if path[0] == "/"]
     if name == "location":
-        paths = [word for kind in ((name, 1), (name, 2)) for word in known.get(kind, ()) if word[0] in "/^\\"]
         words = [*paths, *(f"{path}." for path in paths[:_MOST_OTHERS]), *words]
     if name.endswith("_pass"):
         servers = known.get(_SERVERS, ())
         has_scheme = name == "proxy_pass" and not around[0].endswith("//")
         words += [f"http://{server}" for server in servers] if has_scheme else servers
+        words += [found[0] for found in map(_AUTHORITY.match, words) if found]
     before, after = around
     fitting = (word for word in words if word.startswith(before) and word.endswith(after))
     parts = [word[len(before) : len(word) - len(after)] for word in fitting]
     parts += words if before.endswith("//") else []
     if name.endswith("_pass"):
         parts += [found[0] for found in map(_AUTHORITY.match, parts) if found]
+        host = "" if "//" in after else after.partition("/")[0]
+        parts += [word.removesuffix(host) for word in words if host and not before and word.endswith(host)]
     return tuple(part for part in parts if part and not re.search(r"[\s;{}\"']", part))[: 2 * _MOST_OTHERS]

@@ -31,6 +31,7 @@ _HOSTS = ("", "beta.example.com", "10.0.0.1", "127.0.0.1", "localhost", "gamma",
 _PORTS = ("8080", "80", "443", "9000", "3000", "8443")
 _AMOUNTS = ("10", "0", "1", "2", "32", "100", "1000", "60")
 _NAMES = ("", "beta", "/srv/beta", "1", "0", "on", "off", "x.y", "$http_x_beta")
+_PARAMETERS = ("zone", "", "rate", "keys_zone", "max_size", "backlog", "weight")
 _PARTS = ("", "beta", "1", "a.b", "0", "b/c", "$beta", "(.*)", ".*")
 _OPTIONS = (" ", "ssl", "default_server", "http2", "ssl http2", "quic", "reuseport", "proxy_protocol", "backlog=8192")
 _SERVER_OPTIONS = (" ", "backup", "down", "weight=2", "max_fails=0", "resolve")
@@ -50,7 +51,10 @@ _WHOLE = {
     "listen": _LISTENS,
     "server_name": ("", "_", "beta.example.com", "*.example.com", "localhost", "~^(www)\\.beta\\.example$", '""'),
     "server": ("", "127.0.0.1:8080", "beta.example.com", "10.0.0.1:80", "unix:/run/beta.sock", "backend", "localhost"),
-    "proxy_pass": ("http://127.0.0.1:8080", "http://beta.example.com", "https://beta.example.com/x", "$beta", "http://$beta:8080"),
+    "proxy_pass": (
+        *("http://127.0.0.1:8080", "http://beta.example.com", "https://beta.example.com/x", "$beta"),
+        *("http://$beta:8080", "http://$arg_beta/"),
+    ),
     "return": ("404", "200", "204", "301", "444", "403", "500"),
     "proxy_http_version": ("1.1", "1.0", "2"),
     "worker_processes": ("auto", "1", "2", "4", "64"),
@@ -58,8 +62,12 @@ _WHOLE = {
     "error_log": ("/var/log/nginx/beta.log", "stderr", "/dev/stderr", "/dev/null", "off", "syslog:server=10.0.0.1"),
     "allow": ("10.0.0.0/8", "all", "127.0.0.1", "203.0.113.7", "2001:db8::/32", "0.0.0.0/0"),
     "deny": ("10.0.0.0/8", "all", "127.0.0.1", "203.0.113.7", "2001:db8::/32", "0.0.0.0/0"),
-    "location": ("/beta", "/", "/beta/", "= /", "@beta", "/events", "/status", "~ \\.php$", "^~ /beta/", "/ws/"),
+    "location": (
+        *("/beta", "/", "/beta/", "= /", "@beta", "/events", "/status", "~ \\.php$", "^~ /beta/", "/ws/"),
+        *("/metrics", "/healthz", "/grafana/"),
+    ),
     "set_real_ip_from": ("10.0.0.0/8", "127.0.0.1", "0.0.0.0/0", "2001:db8::/32", "unix:"),
+    "real_ip_header": ("X-Forwarded-For", "X-Real-IP", "proxy_protocol", "CF-Connecting-IP"),
     "resolver": ("10.0.0.2", "127.0.0.11", "[::1]", "dns.example.com"),
     "root": ("/srv/beta", "/", "html", "/usr/share/nginx/html", "$beta"),
     "alias": ("/srv/beta", "/srv/beta/", "/", "$beta"),
@@ -142,6 +150,8 @@ def _of_hosts(place: Place) -> Iterator[str]:
     """Yield what known hosts have between the two texts around a place, without a scheme and a port."""
     if place.directive in ("server", "listen") or place.directive.endswith("_pass"):
         yield from _between(_HOSTS, place.before.rpartition("//")[2], re.split("[:/]", place.after)[0])
+        if place.after.startswith("/") and not place.before:
+            yield "unix:/run"
 
 
 def _of_patterns(place: Place) -> Iterator[str]:
@@ -154,11 +164,14 @@ def _of_patterns(place: Place) -> Iterator[str]:
         closed = place.after.count(")") - place.after.count("(")
         if opened > 0 or closed > 0:
             yield from (f"{start}{'(?:' * closed}beta{')' * opened}" for start in ("", "^/", "\\."))
+            yield f"\\.{'(?:' * closed}png" if closed > 0 else f"|js|png{')' * opened}$"
 
 
 def _parts(place: Place) -> tuple[str, ...]:
     if place.before.endswith("//") or place.after.startswith(":"):
         return _HOSTS
+    if place.after.startswith("=") and not place.before:
+        return _PARAMETERS
     if place.before.endswith("=") or re.match(r"[kKmMgGsmhdwyr/]+(?:$|;)", place.after):
         return _AMOUNTS
     return _PARTS
