@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import corpus_lists, format, instructions, lsp, memory, regex_map, regex_rows, speed, trace
-from benchmarks.child import ChildError, run
+from benchmarks import corpus_lists, format, instructions, lsp, memory, regex_map, regex_rows, speed, trace, verify
+from benchmarks.child import ChildError, Usage, run
 from benchmarks.mixes import MIXES, write
 from nginxopt import load_text
 from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, whole
@@ -232,6 +232,16 @@ def test_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert "60   0.00" in capsys.readouterr().out
     assert format.main(["--lines", "60", "--rounds", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["lines"] == 60
+
+
+def test_verify(capsys: pytest.CaptureFixture[str]) -> None:
+    """The two sides are equivalent, and the table has a line for each number of servers."""
+    assert verify.text(3, 0) != verify.text(3, 1)
+    assert verify.main(["--servers", "2,4", "--rounds", "1"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["2", "4"]
+    few, many = Usage(1.0, 1.0, 1.0), Usage(9.0, 9.0, 1.0)
+    assert not verify.Result((2, 4), (few, many)).within
 
 
 def test_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

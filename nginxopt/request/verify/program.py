@@ -163,9 +163,9 @@ class Compiler:
                 waiting.append(read[name])
         return read
 
-    def entering(self, level: int, *, is_internal: bool) -> frozenset[Hashable]:
-        """Return what nginx looks at before the script of a location (`ngx_http_core_find_config_phase`), with numbers
-        that are equal where it refuses requests alike.
+    def entering(self, level: int, *, is_internal: bool) -> frozenset[tuple[str, Hashable]]:
+        """Return what nginx looks at before the script of a location (`ngx_http_core_find_config_phase`), by the names
+        of the settings, with what is equal where it refuses requests alike.
 
         `is_internal`: whether the request was led there by a rewrite, so that `internal` lets it in.
         """
@@ -173,20 +173,15 @@ class Compiler:
             return frozenset()
         settings = self._side.settings(level)
         names = {"client_max_body_size"} if is_internal else _ENTERING & ({"client_max_body_size"} | settings.keys())
-        return frozenset((name, settings.get(name), self.answering(level)) for name in names)
+        return frozenset((name, (settings.get(name), self.answering(level))) for name in names)
 
     def _meaning(self, level: int, settings: Collection[tuple[str, tuple[Words, ...] | None]]) -> Hashable:
         """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
         words = {word for _, directives in settings for directive in directives or () for word in directive}
-        upstreams = self._upstreams(words, is_any=any(_passes_to_variable(*setting) for setting in settings))
+        is_any = any(_passes_to_variable(*setting) for setting in settings)
+        upstreams = self._side.all_upstreams if is_any else self._side.upstreams_in(words)
         words.update(word for _, content in upstreams for directive in content for word in directive)
         return self._words_meaning(words, self._side.server_name_of(level)), upstreams
-
-    def _upstreams(self, words: Iterable[str], *, is_any: bool) -> tuple[tuple[str, tuple[Words, ...]], ...]:
-        """Return the upstreams that words may name, in any case of letters; all if `is_any` of them may be meant."""
-        text = "\0".join(words).lower()
-        upstreams = self._side.upstreams.items()
-        return tuple(sorted((name, content) for name, content in upstreams if is_any or name.lower() in text))
 
     def depends(self, level: int) -> bool:
         """Return whether the answer of a `return` depends on the state: by headers with variables, or error pages."""

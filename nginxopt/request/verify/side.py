@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -38,6 +39,9 @@ _ORDERED = (("allow", "deny"), _HANDLERS)
 _STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name", "include", "upstream"}
 _DEFINED = {"map", "geo", "split_clients"}
 _SCRIPT = {"set", "rewrite", "return", "break"}
+
+_HOST = re.compile(r"[\w.-]+", re.ASCII)
+"""A host as a `*_pass` names it, between what may stand around it."""
 
 Definition = MapForm | GeoForm | OpaqueVariableForm
 
@@ -232,6 +236,31 @@ class Side:
                 (str(item.name), *item.args) for item in inner if not item.name.startswith(("keepalive", "zone"))
             )
         return contents
+
+    @cached_property
+    def all_upstreams(self) -> tuple[tuple[str, tuple[Words, ...]], ...]:
+        """The upstreams with what they say, by name."""
+        return tuple(sorted(self.upstreams.items()))
+
+    def upstreams_in(self, words: Iterable[str]) -> tuple[tuple[str, tuple[Words, ...]], ...]:
+        """Return those upstreams that words without variables may name, in any case of letters."""
+        text = "\0".join(words).lower()
+        by_name, others = self._upstream_names
+        names = {name for host in set(_HOST.findall(text)) for name in by_name.get(host, ())}
+        names.update(name for name in others if name.lower() in text)
+        return tuple((name, self.upstreams[name]) for name in sorted(names))
+
+    @cached_property
+    def _upstream_names(self) -> tuple[dict[str, list[str]], list[str]]:
+        """The names of upstreams as they may stand in words: those that are hosts, in lower case, and the others."""
+        by_host: dict[str, list[str]] = {}
+        others = []
+        for name in self.upstreams:
+            if _HOST.fullmatch(name.lower()):
+                by_host.setdefault(name.lower(), []).append(name)
+            else:
+                others.append(name)
+        return by_host, others
 
     def open_servers(self) -> list[int]:
         """Return the servers with something that is missing or not understood, which may say where they listen."""

@@ -58,7 +58,7 @@ class State:
     is_stopped: bool | str = False
     was_matched: bool | str = False
     handler: str | None = None
-    entered: frozenset[Hashable] = frozenset()
+    entered: frozenset[tuple[str, Hashable]] = frozenset()
     choices: int = 0
     epoch: str = ""
 

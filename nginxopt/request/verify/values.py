@@ -27,7 +27,7 @@ class Values:
         """Return the directive that makes a block handle requests."""
         return self._side.handler(level)
 
-    def entering(self, level: int, *, is_internal: bool) -> frozenset[Hashable]:
+    def entering(self, level: int, *, is_internal: bool) -> frozenset[tuple[str, Hashable]]:
         """Return what nginx looks at as a block is entered; see `Compiler.entering`."""
         return self._compiler.entering(level, is_internal=is_internal)
 

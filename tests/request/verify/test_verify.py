@@ -141,6 +141,16 @@ def test_the_limit_of_internal_redirects_is_taken_as_given() -> None:
     assert limit not in verify(model(whole(long)), model(whole(long.replace("/0", "/00")))).given
 
 
+def test_what_is_checked_as_a_location_is_entered_is_named() -> None:
+    """A location refuses a large body before its script runs, a server does not."""
+    result = verify(
+        model(whole("if ($uri = /a) { return 301 /b; } location / { return 200; }")),
+        model(whole("location = /a { return 301 /b; } location / { return 200; }")),
+    )
+    reason = "nginx checks client_max_body_size as it enters a location, and not alike on both sides"
+    assert reason in {doubt.reason for doubt in result.doubts}
+
+
 def in_files(folder: Path, files: dict[str, str]) -> Model:
     """The model of a configuration in files, of which one is nginx.conf."""
     for name, text in files.items():
