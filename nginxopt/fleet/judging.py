@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import Config, File, load_text
 from nginxopt.config.dump import Dump
@@ -52,10 +52,14 @@ class JudgedText:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What is found in a configuration; `digest` is of the bytes that were read, empty if `error` says why not."""
+    """What is found in a configuration; `digest` is of the bytes that were read, empty if `error` says why not.
+
+    The tables that have most rows come as `columns`, as `nginxopt.fleet.tables.columns` has them.
+    """
 
     digest: str
     rows: Rows = field(default_factory=dict)
+    columns: Rows = field(default_factory=dict)
     texts: list[JudgedText] = field(default_factory=list)
     error: str | None = None
 
@@ -75,7 +79,7 @@ def judge(recipe: Recipe, plan: Plan) -> Judged:
         return Judged("", error=content)
     found = _Findings(content, plan)
     found.collect()
-    return Judged(content.digest, found.rows, found.texts)
+    return Judged(content.digest, found.rows, found.columns, found.texts)
 
 
 def _content(recipe: Recipe) -> Content | str:
@@ -99,6 +103,7 @@ class _Findings:
         self._digest = content.digest
         self._hidden = 0
         self.rows: Rows = {}
+        self.columns: Rows = {}
         self.texts: list[JudgedText] = []
 
     def collect(self) -> None:
@@ -147,8 +152,8 @@ class _Findings:
         self._hidden = result.hidden
         for error in result.errors:
             self._error(error)
-        for number, diagnostic in enumerate(result.diagnostics):
-            self._finding(number, diagnostic)
+        findings = [_finding(number, diagnostic) for number, diagnostic in enumerate(result.diagnostics)]
+        self.columns["findings"] = list(columns("findings", self._digest, findings))
         for note in result.notes:
             path = None if note.source is None else note.source.path
             line = None if note.source is None or note.span is None else note.source.position(note.span.start).line
@@ -157,31 +162,6 @@ class _Findings:
             self._add("entries", self._digest, entry.file, entry.rule, entry.fingerprint)
         for path, patch in result.patches.items():
             self._add("patches", self._digest, path, patch)
-
-    def _finding(self, number: int, diagnostic: Diagnostic) -> None:
-        finding = diagnostic.finding
-        source = finding.source.original or finding.source
-        fix, saves = finding.fix, finding.saves
-        self._add(
-            "findings",
-            self._digest,
-            number,
-            diagnostic.rule,
-            str(diagnostic.severity),
-            diagnostic.path,
-            _digest_of(source.data),
-            finding.span.start,
-            finding.span.end,
-            diagnostic.start.line,
-            diagnostic.start.column,
-            finding.message,
-            finding.help or None,
-            None if finding.witness is None else str(finding.witness),
-            None if fix is None else str(fix.safety),
-            None if fix is None else fix.title,
-            None if saves is None else saves.instructions,
-            None if saves is None else saves.connections,
-        )
 
     def _test(self, config: Config) -> None:
         """Ask the table of expectations."""
@@ -211,6 +191,31 @@ class _Findings:
 
     def _add(self, table: str, *values: str | bytes | float | None) -> None:
         self.rows.setdefault(table, []).append(row(table, *values))
+
+
+def _finding(number: int, diagnostic: Diagnostic) -> tuple[Any, ...]:
+    """Return the row of a finding, without the digest of its configuration."""
+    finding = diagnostic.finding
+    source = finding.source.original or finding.source
+    fix, saves = finding.fix, finding.saves
+    return (
+        number,
+        diagnostic.rule,
+        str(diagnostic.severity),
+        diagnostic.path,
+        _digest_of(source.data),
+        finding.span.start,
+        finding.span.end,
+        diagnostic.start.line,
+        diagnostic.start.column,
+        finding.message,
+        finding.help or None,
+        None if finding.witness is None else str(finding.witness),
+        None if fix is None else str(fix.safety),
+        None if fix is None else fix.title,
+        None if saves is None else saves.instructions,
+        None if saves is None else saves.connections,
+    )
 
 
 def _parsed(path: str, data: bytes) -> File:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from nginxopt.errors import InputError, RunError, UsageError
@@ -86,17 +87,25 @@ class Part:
         self.unwritten = 0
         self._database = database
         self._rows: dict[str, list[str]] = {}
+        self._columns: dict[str, list[str]] = {}
         self._texts: dict[str, JudgedText] = {}
 
     def done(self) -> list[tuple[str, str | None]]:
         """Return the hosts in the file with the digests of their configurations; None for those with an error."""
         return self._database.execute("SELECT host, configuration FROM hosts").fetchall()
 
-    def add(self, rows: Mapping[str, Sequence[str]], texts: Sequence[JudgedText] = ()) -> None:
-        """Add rows and texts to the batch."""
-        for table, values in rows.items():
-            self._rows.setdefault(table, []).extend(values)
-            self.unwritten += sum(map(len, values))
+    def add(
+        self,
+        rows: Mapping[str, Sequence[str]],
+        *,
+        columns: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        texts: Sequence[JudgedText] = (),
+    ) -> None:
+        """Add rows, whole columns and texts to the batch."""
+        for added, kept in ((rows, self._rows), (columns, self._columns)):
+            for table, values in added.items():
+                kept.setdefault(table, []).extend(values)
+                self.unwritten += sum(map(len, values))
         for text in texts:
             self.unwritten += len(text.data) + sum(map(len, text.directives))
         self._texts |= {text.digest: text for text in texts}
@@ -120,9 +129,11 @@ class Part:
                     self._write_texts()
                     for table, values in self._rows.items():
                         self._insert(table, values)
+                    for table, pieces in self._columns.items():
+                        self._insert_columns(table, pieces)
             except duckdb.Error as error:
                 raise _unwritable(self.path, error) from None
-            self._rows, self._texts, self.unwritten = {}, {}, 0
+            self._rows, self._columns, self._texts, self.unwritten = {}, {}, {}, 0
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -150,12 +161,15 @@ class Part:
             [text.data for text in new],
         ]
         self._database.execute("INSERT INTO texts SELECT unnest(?), unnest(?), unnest(?), unnest(?)", columns)
-        for pieces in _batches([piece for text in new for piece in text.directives]):
-            self._database.execute(tables.insertion_of_columns("directives"), [f"[{','.join(pieces)}]"])
+        self._insert_columns("directives", [piece for text in new for piece in text.directives])
 
     def _insert(self, table: str, rows: Sequence[str]) -> None:
         for start in range(0, len(rows), tables.MOST):
             self._database.execute(tables.insertion(table), [f"[{','.join(rows[start : start + tables.MOST])}]"])
+
+    def _insert_columns(self, table: str, pieces: Sequence[str]) -> None:
+        for batch in _batches(pieces):
+            self._database.execute(tables.insertion_of_columns(table), [f"[{','.join(batch)}]"])
 
     def summary(self) -> Summary:
         """Return what is in the file."""

@@ -219,7 +219,7 @@ class Run:
                 self._waiting[item.digest] = hosts
                 self._unjudged.append(item._replace(host=hosts[0]))
             return
-        self.part.add(found.rows, found.texts)
+        self.part.add(found.rows, columns=found.columns, texts=found.texts)
         self._judged.add(bytes.fromhex(found.digest))
         self._found(hosts, found.digest)
 

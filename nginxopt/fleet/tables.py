@@ -131,7 +131,7 @@ def insertion_of_columns(table: str) -> str:
     """Return the statement that adds rows, from a JSON array of what `columns` yields."""
     shared, *names = TABLES[table]
     structure = json.dumps([{shared: TABLES[table][shared], **{name: [_structure(table)[name]] for name in names}}])
-    selected = ", ".join([f"piece.{shared}", *(f"unnest(piece.{name})" for name in names)])
+    selected = ", ".join([f"piece.{shared}", *(f'unnest(piece."{name}")' for name in names)])
     return f"INSERT INTO {table} SELECT {selected} FROM (SELECT unnest(from_json(?, '{structure}')) AS piece)"
 
 

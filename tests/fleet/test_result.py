@@ -30,7 +30,7 @@ def _text(data: bytes) -> JudgedText:
 def test_a_file_of_64_megabytes_is_written(part: Part) -> None:
     """DuckDB gets more memory for a batch that needs it."""
     data = b"x" * (64 << 20)
-    part.add({}, [_text(data)])
+    part.add({}, texts=[_text(data)])
     assert part.unwritten >= len(data)
     part.commit()
     assert part.unwritten == 0
@@ -45,7 +45,7 @@ def test_directives_are_written_in_order(part: Part, count: int) -> None:
     rows = [(number, number + 1, f"http/{number % 7}", "set\xe9\udcff", ["$a", f"{number}"]) for number in range(count)]
     for name in (b"one", b"two"):
         digest = hashlib.sha256(name).hexdigest()
-        part.add({}, [JudgedText(digest, name, list(columns("directives", digest, rows)))])
+        part.add({}, texts=[JudgedText(digest, name, list(columns("directives", digest, rows)))])
     part.commit()
     expected = [(*row[:3], "set\xe9\\xff", row[4]) for row in rows]
     for name in (b"one", b"two"):
@@ -56,7 +56,8 @@ def test_directives_are_written_in_order(part: Part, count: int) -> None:
 
 def test_a_signal_during_a_batch_neither_loses_nor_doubles_it(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
     """The batch is written first; whoever then commits again, as a run does at its end, writes nothing."""
-    part.add({"hosts": [row("hosts", f"web{number}", "0" * 64, "x") for number in range(1000)]}, [_text(b"events {}")])
+    hosts = [row("hosts", f"web{number}", "0" * 64, "x") for number in range(1000)]
+    part.add({"hosts": hosts}, texts=[_text(b"events {}")])
     write_texts = part._write_texts
 
     def interrupted() -> None:
