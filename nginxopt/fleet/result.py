@@ -67,13 +67,12 @@ class Unread:
         return ": ".join([self.host, *([":".join(place)] if place else []), self.message])
 
 
-_SMALL = {"memory_limit": "64MB", "threads": "1"}
+_SMALL = {"memory_limit": "40MB", "threads": "1"}
 """Batches are small, and the processors belong to the workers."""
 
 _MANY_BYTES = 8_000_000  # of texts in a batch
+_LONG_BYTES = 2_000_000  # of rows or columns in a statement
 _MEMORY_FOR_MANY = "512MB"  # DuckDB makes copies of them
-
-_PIECES = 500_000  # bytes of columns that one statement inserts, unless one of them has more
 
 
 class Part:
@@ -153,7 +152,7 @@ class Part:
         known = {digest for (digest,) in self._database.execute(query, [list(self._texts)]).fetchall()}
         new = [text for digest, text in self._texts.items() if digest not in known]
         if sum(len(text.data) for text in new) > _MANY_BYTES:
-            self._database.execute(f"SET memory_limit = '{_MEMORY_FOR_MANY}'")
+            self._take_memory()
         columns = [
             [text.digest for text in new],
             [len(text.data) for text in new],
@@ -165,11 +164,21 @@ class Part:
 
     def _insert(self, table: str, rows: Sequence[str]) -> None:
         for start in range(0, len(rows), tables.MOST):
-            self._database.execute(tables.insertion(table), [f"[{','.join(rows[start : start + tables.MOST])}]"])
+            self._put(tables.insertion(table), rows[start : start + tables.MOST])
 
     def _insert_columns(self, table: str, pieces: Sequence[str]) -> None:
         for batch in _batches(pieces):
-            self._database.execute(tables.insertion_of_columns(table), [f"[{','.join(batch)}]"])
+            self._put(tables.insertion_of_columns(table), batch)
+
+    def _put(self, statement: str, items: Sequence[str]) -> None:
+        """Execute a statement with a JSON array."""
+        text = f"[{','.join(items)}]"
+        if len(text) > _LONG_BYTES:
+            self._take_memory()
+        self._database.execute(statement, [text])
+
+    def _take_memory(self) -> None:
+        self._database.execute(f"SET memory_limit = '{_MEMORY_FOR_MANY}'")
 
     def summary(self) -> Summary:
         """Return what is in the file."""
@@ -208,7 +217,7 @@ def _batches(pieces: Sequence[str]) -> Iterator[list[str]]:
     batch: list[str] = []
     size = 0
     for piece in pieces:
-        if batch and size + len(piece) > _PIECES:
+        if batch and size + len(piece) > tables.LONGEST:
             yield batch
             batch, size = [], 0
         batch.append(piece)

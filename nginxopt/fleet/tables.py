@@ -19,6 +19,9 @@ FORMAT = "2"
 MOST = 5000
 """The number of rows that one statement inserts: DuckDB needs many times the memory of their text."""
 
+LONGEST = 500_000
+"""The bytes of columns that one statement inserts, unless one row has more."""
+
 TABLES: Mapping[str, Mapping[str, str]] = {
     "hosts": {"host": "VARCHAR", "configuration": "VARCHAR", "place": "VARCHAR"},
     "configurations": {
@@ -118,13 +121,22 @@ def insertion(table: str) -> str:
 def columns(table: str, first: str, rows: Sequence[Sequence[Any]]) -> Iterator[str]:
     """Yield rows that share the value of their first column as JSON of whole columns: a third of the bytes of `row`.
 
-    Each piece has at most `MOST` rows.
+    Each piece has at most `MOST` rows, and of several not more than `LONGEST` bytes.
     """
-    shared, *names = TABLES[table]
     for start in range(0, len(rows), MOST):
-        values = zip(*rows[start : start + MOST], strict=True)
-        piece = {name: list(map(_valid, column)) for name, column in zip(names, values, strict=True)}
-        yield json.dumps({shared: first, **piece})
+        yield from _pieces(table, first, rows[start : start + MOST])
+
+
+def _pieces(table: str, first: str, rows: Sequence[Sequence[Any]]) -> Iterator[str]:
+    shared, *names = TABLES[table]
+    values = {name: list(map(_valid, column)) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+    piece = json.dumps({shared: first, **values})
+    if len(piece) <= LONGEST or len(rows) == 1:
+        yield piece
+        return
+    half = len(rows) // 2
+    yield from _pieces(table, first, rows[:half])
+    yield from _pieces(table, first, rows[half:])
 
 
 def insertion_of_columns(table: str) -> str:

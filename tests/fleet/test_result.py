@@ -39,6 +39,21 @@ def test_a_file_of_64_megabytes_is_written(part: Part) -> None:
         assert database.execute("SELECT octet_length(content) FROM texts").fetchall() == [(len(data),)]
 
 
+@pytest.mark.parametrize(("count", "size"), [(1, 8_000_000), (MOST, 2_000), (2 * MOST + 1, 10)])
+def test_findings_of_any_size_are_written(part: Part, count: int, size: int) -> None:
+    """One message of megabytes, or many long ones, need more memory than a result usually takes."""
+    message = "m" * size
+    place = (0, 1, 2, 3)
+    rows = [
+        (number, "a", "info", "b", "c", *place, message, None, None, None, None, None, None) for number in range(count)
+    ]
+    part.add({}, columns={"findings": list(columns("findings", "0" * 64, rows))})
+    part.commit()
+    counted = part._database.execute("SELECT count(DISTINCT number), min(length(message)) FROM findings").fetchall()
+    assert counted == [(count, size)]
+    part.close()
+
+
 @pytest.mark.parametrize("count", [0, 1, MOST, 2 * MOST + 1])
 def test_directives_are_written_in_order(part: Part, count: int) -> None:
     """However many a file has, and whatever bytes are in them, the rows are those that were given."""
