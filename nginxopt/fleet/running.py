@@ -24,6 +24,7 @@ from nginxopt.fleet.plan import Plan
 from nginxopt.fleet.result import Part
 from nginxopt.fleet.sources import Fleet
 from nginxopt.fleet.tables import row
+from nginxopt.system.interrupts import interruptible
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -73,6 +74,7 @@ class Run:
     _batch: int = 0
     _workers: int = 0
     _counted: float = float("-inf")
+    _raise_again: Callable[[], None] = lambda: None
 
     def __call__(self) -> None:
         """Ask about all hosts that the result does not have, and write what is found, batch by batch.
@@ -86,8 +88,9 @@ class Run:
         self._judged = {bytes.fromhex(digest) for _, digest in done if digest is not None}
         self.progress(len(names))
         try:
-            self.client.register_plugin(Planned(self._name, self.plan))
-            self._ask(iter(self.fleet.hosts(names.__contains__)))
+            with interruptible() as self._raise_again:
+                self.client.register_plugin(Planned(self._name, self.plan))
+                self._ask(iter(self.fleet.hosts(names.__contains__)))
         except NginxoptError:
             raise
         except (Exception, CancelledError) as error:
@@ -165,6 +168,7 @@ class Run:
         """Return a future that is done. Raises `RunError` if there will be none."""
         without = time.monotonic()
         while True:
+            self._raise_again()
             try:
                 return self._done.get(timeout=_SECONDS)
             except Empty:

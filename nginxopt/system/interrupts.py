@@ -41,12 +41,20 @@ def uninterrupted() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[Callable[[], None]]:
     """Raise what the handler of a signal raises, even where a library has turned that into an error of its own.
 
-    DuckDB ends a query when a handler has raised something, and then raises `RuntimeError`.
+    DuckDB ends a query when a handler has raised something, and then raises `RuntimeError`. What is raised in a
+    finalizer, Python drops: a loop calls what is yielded, which raises it again if a signal has arrived.
     """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None
+        return
     arrived: list[int] = []
+
+    def raise_again() -> None:
+        if arrived:
+            signal.raise_signal(arrived[0])
 
     def noting(handler: _Handler) -> _Handler:
         def note(number: int, frame: FrameType | None) -> object:
@@ -60,7 +68,7 @@ def interruptible() -> Iterator[None]:
         for number, handler in handlers.items():
             if callable(handler):
                 signal.signal(number, noting(handler))
-        yield
+        yield raise_again
     except Exception:
         if arrived:
             signal.raise_signal(arrived[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -50,6 +51,16 @@ def test_a_query_is_ended_as_anything_else(number: signal.Signals, error: type[B
         _query(number)
     with pytest.raises(error), interruptible():
         _query(number)
+
+
+def test_what_a_finalizer_loses_is_raised_again() -> None:
+    """Python drops what is raised there, and so may a library."""
+    with interruptible() as raise_again:
+        raise_again()
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            raise_again()
 
 
 def test_other_errors_stay_as_they_are() -> None:
