@@ -22,7 +22,8 @@ _SCRIPT = frozenset(["break", "if", "return", "rewrite", "set"])
 """The directives of the rewrite module: an `if` that holds nothing else has the location's configuration."""
 
 _HEADERS = frozenset(["add_header", "add_trailer"])
-_INHERITANCE = frozenset(["add_header_inherit", "add_trailer_inherit"])
+INHERITANCE = frozenset(["add_header_inherit", "add_trailer_inherit"])
+"""The directives that say whether a block has the headers of the block around it (`ngx_http_headers_merge`)."""
 
 _NOT_TRIED = re.compile(
     r"include|api|auth_jwt.*|f4f.*|health_check|hls.*|js_.*|perl.*|session_log|status.*|upstream_conf|.*_cache_purge|spdy_.*"
@@ -43,7 +44,7 @@ def inherited() -> frozenset[str]:
 
 def inherits_headers(config: Config) -> bool:
     """Return whether a block has the headers of the block around it if it adds none; True is certain."""
-    return is_known(config) and not any(directive.name in _INHERITANCE for directive, _ in config.walk())
+    return is_known(config) and not any(directive.name in INHERITANCE for directive, _ in config.walk())
 
 
 def of_location(block: Block, *, headers_inherited: bool) -> Entering:

@@ -127,6 +127,20 @@ def test_in_a_location(each_binary: nginx.Binary, outer: str, tmp_path: Path) ->
     check(each_binary, site, tmp_path, [*asked, get("/in/a?x=1"), get("/in"), get("/i"), get("/page")])
 
 
+@pytest.mark.parametrize("around", ["off", "on", "merge"])
+@pytest.mark.parametrize("inside", ["off", "on", "merge"])
+def test_inherited_headers(each_binary: nginx.Binary, around: str, inside: str, tmp_path: Path) -> None:
+    """With `add_header_inherit` (1.29.3), a location that says itself what it inherits is in no group, as one around it
+    may have no headers; others have the headers that they had.
+    """
+    if each_binary.version < (1, 29, 3):
+        pytest.skip("this nginx has no add_header_inherit")
+    said = "".join(f"location ~ ^/s{number} {{ add_header_inherit {inside}; return 200; }}" for number in range(3))
+    server = f"{SHOWN} add_header X-A 1 always; add_header_inherit {around}; location /in/ {{ {INNER} }} {INNER} {said}"
+    site = Site([server], HTTP, files=FILES, located=2 * INNER.count("location ~"))
+    check(each_binary, site, tmp_path, [get(f"/{uri}") for uri in ("in/a", "in/a/x", "in/none", "s1", "none")])
+
+
 def compiled(text: str) -> Emission:
     """Compile a fragment of a server."""
     emission = emit(plan(load_text(text.encode(), "site.conf", context="server"), Options(groups=True)))

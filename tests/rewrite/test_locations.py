@@ -143,6 +143,8 @@ def test_short_runs_stay() -> None:
         "location ~ ^/q { proxy_pass http://q; }",
         "location ~ ^/q { return 404; some_module on; }",
         "location ~ ^/q { return 404; include more.conf; }",
+        "location ~ ^/q { return 404; add_header_inherit merge; }",
+        "location ~ ^/q { if ($arg_x) { add_trailer_inherit on; } return 404; }",
         "location ~ ^/q { return 404; location ~ ^/qq { return 404; } }",
         "location ~ ^/q { if ($arg_x) { unknown_one 1; } return 404; }",
         "include more.conf;",

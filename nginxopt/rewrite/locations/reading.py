@@ -12,7 +12,7 @@ from functools import cache
 
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File
 from nginxopt.config.tokens import Token
-from nginxopt.rewrite.surroundings import inherited
+from nginxopt.rewrite.surroundings import INHERITANCE, inherited
 from nginxopt.text import encode
 
 FEWEST = 3
@@ -43,8 +43,12 @@ class LocationRun:
 
 @cache
 def _known() -> frozenset[str]:
-    """The directives of nginx that a location may have and means the same with a location more around it."""
-    return (inherited() | _SCRIPT | {"add_header", "add_trailer", "try_files"}) - {"location"}
+    """The directives of nginx that a location may have and means the same with a location more around it.
+
+    Where the level around both says `add_header_inherit off`, a location with `merge` would have the headers of the
+    one around it, which has none.
+    """
+    return (inherited() | _SCRIPT | {"add_header", "add_trailer", "try_files"}) - INHERITANCE - {"location"}
 
 
 def read(config: Config, subject: Collection[File]) -> Iterator[LocationRun]:
