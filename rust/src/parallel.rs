@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::thread;
 
 /// Below this many items, a thread costs more than it saves.
-const LEAST: usize = 4096;
+const LEAST: usize = 512;
 
 /// Splits `0..count` into one range for each processor, runs `work` on them at once, and returns the results in order.
 ///

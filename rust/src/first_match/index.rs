@@ -9,7 +9,7 @@ use super::trie::PrefixTrie;
 use crate::parallel;
 
 /// From so many literals on, the parts of an index are built at once.
-const MANY: usize = 4_096;
+const MANY: usize = 512;
 
 /// An index over patterns by the literals that each of their matches contains, in lower case. So it also serves for all
 /// spellings of a subject, and few patterns differ only by the case of their literals.

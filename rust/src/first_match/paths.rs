@@ -20,6 +20,9 @@ type State = Vec<(usize, u32)>;
 /// The most calls at one place of a subject, from any place of it on, if a search tries all ways; `None` if it is more
 /// than `limit`, or unknown.
 pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
+    if ways_grow(behind_bytes(ast)) {
+        return None;
+    }
     let mut graph = Graph { nodes: vec![PatternNode::default()] };
     let start = graph.add_items(behind_bytes(ast), 0)?;
     let closures = graph.closures(start)?;
@@ -51,6 +54,40 @@ fn behind_bytes(ast: &Ast) -> &[Ast] {
     let Ast::Concat(items) = ast else { return std::slice::from_ref(ast) };
     let is_byte = |item: &&Ast| matches!(item, Ast::Start | Ast::Byte(_) | Ast::Class(_));
     &items[items.iter().take_while(is_byte).count()..]
+}
+
+/// Whether an unbounded run of bytes follows another, with only bytes between them that both can read: what stands
+/// between them, n times, has n ways through. To follow every byte finds this out last.
+fn ways_grow(items: &[Ast]) -> bool {
+    let mut last: Option<ByteSet> = None;
+    let mut between = ByteSet::default();
+    for item in items {
+        match (item, unbounded_run(item)) {
+            (Ast::Byte(byte), _) => between.insert(*byte),
+            (_, Some(run)) => {
+                let both = last.replace(run).map_or(ByteSet::default(), |last| last.intersection(&run));
+                if !both.is_empty() && between.union(&both) == both {
+                    return true;
+                }
+                between = ByteSet::default();
+            }
+            _ => last = None,
+        }
+    }
+    false
+}
+
+/// The bytes of which an item reads any number, if it is such a run.
+fn unbounded_run(item: &Ast) -> Option<ByteSet> {
+    match item {
+        Ast::Capture { sub, .. } => unbounded_run(sub),
+        Ast::Repeat { max: None, sub, .. } => match &**sub {
+            Ast::Byte(byte) => Some(ByteSet::one(*byte)),
+            Ast::Class(set) => Some(*set),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Adds up the ways to each node.
@@ -271,6 +308,21 @@ mod tests {
                     assert_eq!(regex.is_match(subject.as_bytes(), limit), MatchOutcome::No, "{pattern} {unit}");
                 }
             }
+        }
+    }
+
+    /// Two runs that can read what stands between them have more ways the longer a subject is, and others do not.
+    #[test]
+    fn growing_ways() {
+        let grows = |pattern: &str| match parse(pattern.as_bytes()).unwrap().ast {
+            crate::syntax::Ast::Concat(items) => super::ways_grow(&items),
+            _ => false,
+        };
+        for pattern in ["^/(.*)/(.*)x", "^/.*.*", "^/[^/]+a[a-z]*$", "^/[^/]+[0-9]+/", "^/(?:a)*a*b"] {
+            assert!(grows(pattern) && calls(pattern).is_none(), "{pattern}");
+        }
+        for pattern in ["^/[^/]*/.*x", "^/a*b*c", "^/.*a[0-9]+", "^/.*(?:a|b).*", "^/(a|b)*x.*", "^/.*a{2}"] {
+            assert!(!grows(pattern), "{pattern}");
         }
     }
 

@@ -21,7 +21,7 @@ use crate::parallel;
 const DEEPEST: usize = 39;
 
 /// Of so many rows, what is written is checked while its cost is counted.
-const MANY: usize = 4_096;
+const MANY: usize = 512;
 
 /// Up to this many rows, a tree is compared with a chain of all rows.
 const FEW: usize = 100;

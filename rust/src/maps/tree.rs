@@ -37,8 +37,8 @@ impl<'r> Tree<'r> {
     /// leave no place to cut the trie.
     pub fn new(rows: &'r [RowFacts<'r>], mut members: Vec<usize>, in_lines: bool) -> Option<(Tree<'r>, Vec<usize>)> {
         let mut scattered = Vec::new();
+        let mut entries = entries(rows, members.iter().copied(), in_lines);
         loop {
-            let entries = entries(rows, members.iter().copied(), in_lines);
             let leaf = leaf_size(entries.len());
             let keyed = Keyed::new(rows, entries, leaf)?;
             let Buckets { buckets, scattered: others } = keyed.buckets(rows.len());
@@ -46,6 +46,8 @@ impl<'r> Tree<'r> {
                 return Some((Tree { members, keyed, buckets }, scattered));
             }
             members.retain(|row| others.binary_search(row).is_err());
+            entries = keyed.chunks.labels.entries;
+            entries.retain(|entry| others.binary_search(&entry.row).is_err());
             scattered.extend(others);
         }
     }

@@ -12,6 +12,7 @@ use crate::first_match::Bounds;
 use crate::lexer::{Event, Lexer};
 use crate::maps::cost::Cost;
 use crate::maps::text::EmittedMap;
+use crate::parallel;
 use crate::phase::{Entering, Phase};
 use crate::rewrite::filter::{self, Filter, FilterRule, Passing};
 use crate::rewrite::groups::Groups;
@@ -143,8 +144,9 @@ impl Grouping {
     /// The grouping of the rules that stay; `None` if none is in a group or behind a filter: where an `if` would change
     /// more than the script, and where that does not cost less. `bytes` is the text that contains the run.
     pub fn of(bytes: &[u8], run: &Run, plan: &Plan, options: &Options) -> Option<Grouping> {
-        let rule = |place: usize| StayingRule::new(bytes, place, &run.rules[place], options.entering);
-        let staying = plan.kept().map(|(place, _)| rule(place)).collect::<Option<Vec<_>>>()?;
+        let kept: Vec<usize> = plan.kept().map(|(place, _)| place).collect();
+        let rule = |at: usize| StayingRule::new(bytes, kept[at], &run.rules[kept[at]], options.entering);
+        let staying: Vec<_> = parallel::collect(kept.len(), rule).into_iter().collect::<Option<_>>()?;
         let first = plan.stands_before(options);
         let (before, behind) = staying.split_at(staying.partition_point(|rule| rule.place < first));
         let mut grouping = Grouping::none(&staying);

@@ -51,6 +51,11 @@ impl ByteSet {
         ByteSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 
+    /// The bytes in both sets.
+    pub fn intersection(&self, other: &ByteSet) -> ByteSet {
+        ByteSet(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+
     /// The bytes that are not in the set.
     pub fn complement(&self) -> ByteSet {
         ByteSet(self.0.map(|word| !word))
