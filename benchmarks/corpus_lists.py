@@ -34,6 +34,7 @@ from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.rows import wrapped
 from nginxopt.rewrite.planning import Part, plan
 from nginxopt.rewrite.proof import proved
+from nginxopt.text import Source
 
 CORPUS = Path(os.environ.get("NGINXOPT_CORPUS") or Path(__file__).parents[1] / "fixtures" / "corpus")
 SHORTEST, LONG = 5, 20
@@ -80,7 +81,7 @@ class Corpus:
         try:
             config = load_text(data, name, includes=False)
             if not config.scope.context and any(row.name.startswith("~") for row in config.scope.directives):
-                config = wrapped(data, name, _ROWS_ALONE, prefix=None)
+                config = wrapped(Source(name, data), _ROWS_ALONE, prefix=None)
             compiled = proved(plan(config, _OPTIONS))[0].plan
         except InputError as error:
             self.refused[name] = str(error)

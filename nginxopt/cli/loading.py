@@ -8,6 +8,7 @@ from nginxopt.cli.compiling import Call
 from nginxopt.config import Config, File, surroundings
 from nginxopt.config import load as load_file
 from nginxopt.config.context import parse_context
+from nginxopt.config.reader import source
 from nginxopt.config.surroundings import Alone, Surroundings
 from nginxopt.errors import UsageError
 from nginxopt.rewrite.maps import rows
@@ -55,8 +56,7 @@ def _rows(call: Call, head: str | None, around: Alone | None) -> Loaded:
     """Return a file of rows with a map around it; in place there is none to change."""
     if head is None or call.mode in ("write", "diff"):
         raise rows.unknown(call.file, None if around is None else around.because)
-    config = load_file(call.file, includes=False)
-    return Loaded(rows.wrapped(config.main.source.data, call.file, head, prefix=call.prefix), around=around, head=head)
+    return Loaded(rows.wrapped(source(call.file), head, prefix=call.prefix), around=around, head=head)
 
 
 def _is_main(call: Call) -> bool:

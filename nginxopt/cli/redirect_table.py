@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,17 +32,14 @@ def table(call: Call, reading: Reading) -> tuple[Source, Kind] | None:
 
     A file that can be read only once, such as standard input, is a table only if its kind is stated.
     """
-    from nginxopt.config.filesystem import DISK, STDIN
-    from nginxopt.config.reader import contents
+    from nginxopt.config.reader import source
     from nginxopt.rewrite.tables.kinds import kind_of
-    from nginxopt.text import Source
 
     if reading.kind is None and not Path(call.file).is_file():
         return None
-    data = sys.stdin.buffer.read() if call.file == STDIN else contents(call.file, DISK)
-    source = Source(call.file, data)
-    kind = reading.kind or kind_of(source)
-    return None if kind is None else (source, kind)
+    text = source(call.file)
+    kind = reading.kind or kind_of(text)
+    return None if kind is None else (text, kind)
 
 
 def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows: bool) -> int:

@@ -169,11 +169,9 @@ def _record(asked: AskedSite, path: str, output: str | None, ask: Ask) -> int:
 
 
 def _source(path: str) -> Source:
-    from nginxopt.config.filesystem import DISK, STDIN
-    from nginxopt.config.reader import contents
-    from nginxopt.text import Source
+    from nginxopt.config.reader import source
 
-    return Source(path, sys.stdin.buffer.read() if path == STDIN else contents(path, DISK))
+    return source(path)
 
 
 def _base(asked: AskedSite) -> Url | None:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +15,7 @@ from nginxopt.config import paths
 from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump
 from nginxopt.config.filesystem import DISK, STDIN, Files
-from nginxopt.config.reader import Parse, contents, parsed
+from nginxopt.config.reader import Parse, parsed, source
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Directive
 from nginxopt.errors import InputError
@@ -105,7 +104,7 @@ class _Reading:
     def _config(self, path: str) -> Config:
         """Return the configuration at `path`, with its templates if these are to be read."""
         name = self._options.stdin_name if path == STDIN else path
-        data = sys.stdin.buffer.read() if path == STDIN else contents(path, DISK)
+        data = source(path).data
         dump = Dump.of(name, data)
         try:
             config = alone(data, name, self._options) if dump is None else self._load_dump(path, name, dump)

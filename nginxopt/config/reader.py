@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nginxopt.config.filesystem import STDIN, Files, NotRegular, is_descriptor
+from nginxopt.config.filesystem import DISK, STDIN, Files, NotRegular, is_descriptor
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source
@@ -89,6 +90,11 @@ def parsed(path: str, data: bytes) -> File:
     """Return a text as the file at `path`. Raises `InputError` if it cannot be parsed."""
     source = Source(path, data)
     return File(source, parse(source))
+
+
+def source(path: str) -> Source:
+    """Return the text of a main file, or of standard input. Raises `InputError` if it cannot be read."""
+    return Source(path, sys.stdin.buffer.read() if path == STDIN else contents(path, DISK))
 
 
 def contents(path: str, files: Files) -> bytes:

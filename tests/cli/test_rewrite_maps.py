@@ -108,6 +108,26 @@ def test_a_file_of_rows(run: Any, site: Path) -> None:
     assert (alone / "rows.map").read_text() == ROWS
 
 
+@pytest.mark.parametrize(
+    ("rows", "place"),
+    [
+        (b"~^/a 1;\n~^/b 2\n", ":2:1: "),
+        (b'~^/a 1;\n~^/b "2;\n', ":2:6: "),
+        (b"~^/a 1;\n}\nmap $uri $b {\n~^/b 2;\n", ":2:1: "),
+        (b"~^/a 1; }\n", ":1:9: "),
+        (b"~^/a 1;\n~^/\0b 2;\n", ":2:4: "),
+        (b"\xef\xbb\xbfinclude more;\n", ":1:1: "),
+    ],
+)
+def test_rows_that_cannot_be_read(run: Any, tmp_path: Path, rows: bytes, place: str) -> None:
+    """An error in a file of rows has its place in that file, and what ends the map is one."""
+    (tmp_path / "rows.map").write_bytes(rows)
+    refused = run("rewrite-to-map", "rows.map", "--context", "map $uri $new", "-o", "out")
+    assert (refused.status, refused.out) == (3, b"")
+    assert refused.err.startswith(f"rows.map{place}")
+    assert not (tmp_path / "out").exists()
+
+
 def test_rows_of_another_place(run: Any, site: Path) -> None:
     """A file that servers include is no file of rows, whatever the call says."""
     (site / "rules.conf").write_text("rewrite ^/a$ /b last;\n")

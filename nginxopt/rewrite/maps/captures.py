@@ -129,7 +129,7 @@ class CaptureReadings:
         opener = scope.opener
         if opener is None or opener.name not in _VALUES or not opener.args or row.name == "include":
             return
-        names = frozenset[str]().union(*map(variables, row.args))
+        names = frozenset(name for word in row.args if "$" in word for name in variables(word))
         if not names:
             return
         self._evaluates.append((frozenset(variables(opener.args[-1])), names))

@@ -195,7 +195,7 @@ def _early(regex_map: RegexMap) -> Directive | None:
     A tree that numbers its rows evaluates two of them to take the first (`$..._pick`).
     """
     for row in regex_map.patterns:
-        names = {name for name in set[str]().union(*map(variables, row.args)) if not name.isdigit()}
+        names = {name for word in row.args if "$" in word for name in variables(word) if not name.isdigit()}
         if names and not all(is_constant(name) for name in names - groups(row.name)):
             return row
     return None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import codecs
 from pathlib import Path
 
 from nginxopt.config import Config, load_text, statements
+from nginxopt.config.tree import parse
 from nginxopt.errors import InputError, UsageError
 from nginxopt.text import Source, encode
 
@@ -42,8 +43,19 @@ def unknown(path: str, because: str | None = None) -> UsageError:
     )
 
 
-def wrapped(data: bytes, path: str, around: str, *, prefix: str | None) -> Config:
-    """Return a configuration of one map with rows of `data`; their lines are those of the file at `path`."""
+def wrapped(rows: Source, around: str, *, prefix: str | None) -> Config:
+    """Return a configuration of one map with the rows of a file; their lines are those of the file.
+
+    Raises `InputError` if they cannot be parsed.
+    """
+    data = rows.data
     text = encode(f"{around} {{ ") + data + (b"" if data.endswith(b"\n") else b"\n") + b"}\n"
-    base = prefix if prefix is not None else str(Path(os.fspath(path)).parent)
-    return load_text(text, path, prefix=base, context="http", missing_ok=True)
+    base = prefix if prefix is not None else str(Path(rows.path).parent)
+    try:
+        config = load_text(text, rows.path, prefix=base, context="http", missing_ok=True)
+    except InputError:
+        parse(rows)  # an error has its place in the file
+        raise
+    if len(config.main.block.nodes) > 1 or data.startswith(codecs.BOM_UTF8):
+        parse(rows)
+    return config
