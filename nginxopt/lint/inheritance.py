@@ -13,16 +13,15 @@ from nginxopt.config import Directive, layout
 from nginxopt.lint.diagnostic import Finding, Fix, Related, Safety
 from nginxopt.lint.witness import Witness
 from nginxopt.semantics import Level
-
-_INHERIT = {"add_header": "add_header_inherit"}
-"""The directive that says how a list is inherited."""
+from nginxopt.semantics.headers import INHERITANCE
 
 
 def effective(level: Level, name: str) -> Mapping[str, Directive]:
     """Return the directives of a list in force at a level, by the name of the header in lower case."""
     own = {directive.args[0].lower(): directive for directive in level.own(name) if len(directive.args) > 1}
     outer = level.parent if level.inherits(name) else None
-    if outer is None or (own and not _merges(level, name)):
+    inherit = _inherit(level, name)
+    if outer is None or inherit == "off" or (own and inherit != "merge"):
         return own
     return {**effective(outer, name), **own}
 
@@ -34,15 +33,16 @@ def lost(level: Level, name: str) -> Mapping[str, Directive]:
     """
     if not level.own(name) or not level.setting(name).known or level.parent is None or not level.inherits(name):
         return {}
-    if name in _INHERIT and level.setting(_INHERIT[name]).value in ("merge", "off"):
+    if _inherit(level, name) in ("merge", "off"):
         return {}
     own = {directive.args[0].lower() for directive in level.own(name) if directive.args}
     inherited = effective(level.parent, name)
     return {header: directive for header, directive in inherited.items() if header not in own}
 
 
-def _merges(level: Level, name: str) -> bool:
-    return name in _INHERIT and level.setting(_INHERIT[name]).value == "merge"
+def _inherit(level: Level, name: str) -> str | None:
+    """Return how a list is inherited, if anything says so."""
+    return level.setting(INHERITANCE[name]).value if name in INHERITANCE else None
 
 
 def finding(level: Level, name: str, lost: Mapping[str, Directive], witness: Witness) -> Finding:

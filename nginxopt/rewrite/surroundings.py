@@ -14,6 +14,7 @@ from typing import Literal
 from nginxopt.config import Block, Bulk, Comment, Config, Directive
 from nginxopt.rewrite.unread import is_known
 from nginxopt.semantics.directives import NGINX, PLUS
+from nginxopt.semantics.headers import INHERITANCE
 
 Entering = Literal["nothing", "all but break", "all"]
 """The rules that may stand in an `if` which certainly ends the script."""
@@ -21,9 +22,7 @@ Entering = Literal["nothing", "all but break", "all"]
 _SCRIPT = frozenset(["break", "if", "return", "rewrite", "set"])
 """The directives of the rewrite module: an `if` that holds nothing else has the location's configuration."""
 
-_HEADERS = frozenset(["add_header", "add_trailer"])
-INHERITANCE = frozenset(["add_header_inherit", "add_trailer_inherit"])
-"""The directives that say whether a block has the headers of the block around it (`ngx_http_headers_merge`)."""
+_HEADERS = frozenset(INHERITANCE)
 
 _NOT_TRIED = re.compile(
     r"include|api|auth_jwt.*|f4f.*|health_check|hls.*|js_.*|perl.*|session_log|status.*|upstream_conf|.*_cache_purge|spdy_.*"
@@ -44,7 +43,7 @@ def inherited() -> frozenset[str]:
 
 def inherits_headers(config: Config) -> bool:
     """Return whether a block has the headers of the block around it if it adds none; True is certain."""
-    return is_known(config) and not any(directive.name in INHERITANCE for directive, _ in config.walk())
+    return is_known(config) and not any(directive.name in INHERITANCE.values() for directive, _ in config.walk())
 
 
 def of_location(block: Block, *, headers_inherited: bool) -> Entering:

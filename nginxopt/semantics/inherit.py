@@ -20,6 +20,7 @@ from nginxopt.config import Block, Bulk, Config, Directive, Scope
 from nginxopt.config.unread import unread_names
 from nginxopt.records import record
 from nginxopt.semantics.defaults import default
+from nginxopt.semantics.headers import INHERITANCE
 from nginxopt.text import Source, Span
 from nginxopt.version import Version
 
@@ -175,7 +176,8 @@ class Level:
         if setting is None:
             may_be_own = name in self._own or self.is_open or name in self.unread or name in RIVALS
             own = self._own_setting(name) if may_be_own else None
-            setting = self._settings[name] = own or self._inherited(name)
+            headers = self._headers(name, own) if name in INHERITANCE else None
+            setting = self._settings[name] = headers or own or self._inherited(name)
         if not setting.known and setting.level is not None:
             setting.level.unknown.add(name)
         return setting
@@ -191,6 +193,16 @@ class Level:
                 return None
         known = bool(directives) and not (is_open and name in _LISTS)
         return Setting(name, directives, self, known, default(name, self.target))
+
+    def _headers(self, name: str, own: Setting | None) -> Setting | None:
+        """Return headers as `add_header_inherit` says (`ngx_http_headers_merge`); None if as any other setting."""
+        inherit = self.setting(INHERITANCE[name]).value
+        if inherit == "off":
+            return own or Setting(name, (), self, True, None)
+        if inherit != "merge" or own is None or not self.inherits(name):
+            return None
+        outer = self._inherited(name)
+        return Setting(name, own.directives + outer.directives, self, own.known and outer.known, None)
 
     def _inherited(self, name: str) -> Setting:
         outer = self._outer(name)

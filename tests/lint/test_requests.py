@@ -157,6 +157,15 @@ def test_merged_lists_are_in_force_together() -> None:
     assert sorted(inheritance.effective(location_of(model, "/c"), "add_header")) == ["a", "b"]
 
 
+def test_headers_that_a_level_drops_are_not_lost_further_in() -> None:
+    """What `off` drops, no level inside has."""
+    text = (
+        "add_header A 1; location / { add_header_inherit off; location /c { add_header_inherit on; add_header B 1; } }"
+    )
+    model = model_of(text, target=Version(1, 29, 3))
+    assert not inheritance.lost(location_of(model, "/c"), "add_header")
+
+
 @pytest.mark.parametrize(
     ("value", "may"),
     [("$uri", True), ("$request_uri", False), ("$1", True), ("$host$arg_a", False), ("$copy", True), ("$page", True),

@@ -20,7 +20,16 @@ from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.nginx.layouts import Ran
 from tests.nginx.running import running
-from tests.request.verify.pairs import FILES, HARMLESS, MISTAKES, UNKNOWN, Pair, whole
+from tests.request.verify.pairs import (
+    FILES,
+    HARMLESS,
+    INHERITED_ALIKE,
+    INHERITED_UNLIKE,
+    MISTAKES,
+    UNKNOWN,
+    Pair,
+    whole,
+)
 
 _CHANGING = re.compile(rb"^(?:Date|ETag|Last-Modified): .*\r\n", re.MULTILINE)
 _ECHO = 'server { listen 127.0.0.1:{U}; location / { return 200 "$request $http_host $http_x"; } }'
@@ -129,6 +138,19 @@ def test_nginx_answers_equivalent_sides_alike(pair: Pair, binary: nginx.Binary, 
             with served(binary, text, ports, str(tmp_path)):
                 answers.append([ask(plain(path, ports[0]), ports[0]) for path in _PATHS])
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("pair", [*INHERITED_UNLIKE, *INHERITED_ALIKE], ids=lambda pair: pair.name)
+def test_nginx_inherits_headers(pair: Pair, each_binary: nginx.Binary, tmp_path: Path) -> None:
+    """nginx answers alike with the same headers only."""
+    if each_binary.version < (1, 29, 3):
+        pytest.skip("this nginx has no add_header_inherit")
+    answers = []
+    with nginx.reserved_ports(2) as ports:
+        for text in (pair.old, pair.new):
+            with served(each_binary, text, ports, str(tmp_path)):
+                answers.append([ask(plain(path, ports[0]), ports[0]) for path in ("/a", "/b")])
+    assert (answers[0] == answers[1]) == (pair in INHERITED_ALIKE)
 
 
 _SHOWN = (

@@ -106,3 +106,25 @@ def test_the_outermost_level(text: bytes, kind: str, is_open: bool) -> None:
     level = levels(configuration({"nginx.conf": text}), Version(1, 28, 0))
     assert (level.kind, level.is_open) == (kind, is_open)
     assert Model(configuration({"nginx.conf": text}), TARGET).is_whole == (not is_open)
+
+
+@pytest.mark.parametrize(
+    ("server", "location", "values"),
+    [
+        ("", "", ["A"]),
+        ("", "add_header B 1;", ["B"]),
+        ("add_header_inherit merge;", "add_header B 1;", ["B", "A"]),
+        ("add_header_inherit off;", "", []),
+        ("add_header_inherit off;", "add_header B 1;", ["B"]),
+        ("add_header_inherit off;", "add_header_inherit on;", ["A"]),
+    ],
+)
+def test_headers_in_force(server: str, location: str, values: list[str]) -> None:
+    """Headers and trailers are in force as `add_header_inherit` says, which is inherited itself."""
+    for name in ("add_header", "add_trailer"):
+        text = f"http {{ server {{ add_header A 1; {server} location / {{ {location} }} }} }}".replace(
+            "add_header", name
+        )
+        setting = innermost({"nginx.conf": text.encode()}).setting(name)
+        assert setting.known
+        assert [directive.args[0] for directive in setting.directives] == values

@@ -184,11 +184,13 @@ class _Verifier:
             return f"{_PHRASES[old.kind]} before, {_PHRASES[new.kind]} now"
         if old.what != new.what:
             return f"{_PHRASES[old.kind]}, but not the same"
+        names = unlike_settings(self._old, old.state.level, self._new, new.state.level)
+        if names:
+            return f"other settings: {', '.join(names)}"
         if old.state.entered != new.state.entered:
             checked = {name for name, *_ in old.state.entered ^ new.state.entered}
             return f"nginx checks {', '.join(sorted(checked))} as it enters a location, and not alike on both sides"
-        names = unlike_settings(self._old, old.state.level, self._new, new.state.level)
-        return f"other settings: {', '.join(names)}" if names else "the same settings, with other values of variables"
+        return "the same settings, with other values of variables"
 
     def _doubt(self, reason: str, old: int | None, new: int | None) -> None:
         self._doubts.setdefault((reason, old, new), Doubt(reason, old, new))

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from nginxopt._native import request_settings
 from nginxopt.config import statements
@@ -47,6 +47,9 @@ Definition = MapForm | GeoForm | OpaqueVariableForm
 
 Words = tuple[str, ...]
 """The arguments of a directive."""
+
+Headers = TypeVar("Headers", list[int], tuple[Words, ...])
+"""The directives of a block that add headers or trailers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +148,14 @@ class Side:
     def _in_force(self, number: int) -> dict[str, list[int] | None]:
         form = self.level(number)
         around = {} if form["parent"] is None else self._in_force(form["parent"])
-        return {**around, **form["settings"]} if form["settings"] else around
+        own = form["settings"]
+        in_force = {**around, **own} if own else around
+        if "add_header_inherit" not in in_force:
+            return in_force
+        inherit, outer, inner = in_force["add_header_inherit"], around.get("add_header", []), own.get("add_header", [])
+        if inherit is None or outer is None or inner is None:
+            return {**in_force, "add_header": None}
+        return {**in_force, "add_header": _with_inherited(self._words(inherit[-1]), outer, inner)}
 
     def _all_words(self, directives: list[int] | None) -> tuple[Words, ...] | None:
         return None if directives is None else tuple(map(self._words, directives))
@@ -186,7 +196,11 @@ class Side:
             parent = self.level(number)["parent"]
             around = {} if parent is None else self.others(parent)
             own = self._own_others(self.site.levels[number])
-            known = self._others[number] = {**around, **own} if own else around
+            known = {**around, **own} if own else around
+            if inherit := known.get("add_trailer_inherit"):
+                trailers = around.get("add_trailer", ()), own.get("add_trailer", ())
+                known = {**known, "add_trailer": _with_inherited(inherit[-1], *trailers)}
+            self._others[number] = known
         return known
 
     def _own_others(self, level: Level) -> dict[str, tuple[Words, ...]]:
@@ -293,6 +307,17 @@ class Side:
         modifier = next((sign for sign in ("~*", "^~", "=", "~", "@") if word.startswith(sign)), "")
         text = word if modifier == "@" else word.removeprefix(modifier)
         return LocationName(modifier, text.encode("latin-1"))
+
+
+def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:
+    """Return the headers of a block by the `add_header_inherit` in force there (`ngx_http_headers_merge`)."""
+    match inherit[0].lower():
+        case "off":
+            return own
+        case "merge":
+            return own + around
+        case _:
+            return own or around
 
 
 def _is_inner(form: LevelForm) -> bool:

@@ -12,7 +12,8 @@ from functools import cache
 
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File
 from nginxopt.config.tokens import Token
-from nginxopt.rewrite.surroundings import INHERITANCE, inherited
+from nginxopt.rewrite.surroundings import inherited
+from nginxopt.semantics.headers import INHERITANCE
 from nginxopt.text import encode
 
 FEWEST = 3
@@ -48,7 +49,8 @@ def _known() -> frozenset[str]:
     Where the level around both says `add_header_inherit off`, a location with `merge` would have the headers of the
     one around it, which has none.
     """
-    return (inherited() | _SCRIPT | {"add_header", "add_trailer", "try_files"}) - INHERITANCE - {"location"}
+    others = {"location", *INHERITANCE.values()}
+    return (inherited() | _SCRIPT | INHERITANCE.keys() | {"try_files"}) - others
 
 
 def read(config: Config, subject: Collection[File]) -> Iterator[LocationRun]:

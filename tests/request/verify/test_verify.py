@@ -11,7 +11,7 @@ from nginxopt.request.model import Model
 from nginxopt.request.verify import Verification, servers, verify
 from nginxopt.semantics.site import Build
 from nginxopt.version import Version
-from tests.request.verify.pairs import HARMLESS, MISTAKES, UNKNOWN, Pair, whole
+from tests.request.verify.pairs import HARMLESS, INHERITED_ALIKE, INHERITED_UNLIKE, MISTAKES, UNKNOWN, Pair, whole
 
 VERSION = Version(1, 22, 1)
 
@@ -59,6 +59,18 @@ def test_what_is_not_known_is_in_doubt(pair: Pair) -> None:
 def test_a_configuration_is_equivalent_to_itself(pair: Pair) -> None:
     """A configuration answers as itself, whatever stands in it."""
     assert verified(Pair("", pair.old, pair.old)).verdict == "equivalent"
+
+
+@pytest.mark.parametrize("pair", [*INHERITED_UNLIKE, *INHERITED_ALIKE], ids=lambda pair: pair.name)
+def test_inherited_headers(pair: Pair) -> None:
+    """Headers are those of `add_header_inherit`, wherever it stands; trailers are too, and no request shows them."""
+    trailers = Pair(
+        pair.name, pair.old.replace("add_header", "add_trailer"), pair.new.replace("add_header", "add_trailer")
+    )
+    verdicts = ["different", "unknown"] if pair in INHERITED_UNLIKE else ["equivalent", "equivalent"]
+    for sides, verdict in zip((pair, trailers), verdicts, strict=True):
+        old, new = (model(whole(text), Version(1, 29, 3)) for text in (sides.old, sides.new))
+        assert [verify(old, new).verdict, verify(new, old).verdict] == [verdict, verdict]
 
 
 def test_versions_are_not_compared() -> None:

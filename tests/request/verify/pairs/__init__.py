@@ -5,8 +5,9 @@ that of an upstream, and `{T}` a folder with the files of `FILES`.
 """
 
 from tests.request.verify.pairs.harmless import HARMLESS
+from tests.request.verify.pairs.inherited import INHERITED_ALIKE, INHERITED_UNLIKE
 from tests.request.verify.pairs.mistakes import MISTAKES
 from tests.request.verify.pairs.pair import FILES, Pair, whole
 from tests.request.verify.pairs.unknown import UNKNOWN
 
-__all__ = ["FILES", "HARMLESS", "MISTAKES", "UNKNOWN", "Pair", "whole"]
+__all__ = ["FILES", "HARMLESS", "INHERITED_ALIKE", "INHERITED_UNLIKE", "MISTAKES", "UNKNOWN", "Pair", "whole"]
