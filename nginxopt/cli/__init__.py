@@ -60,7 +60,6 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     signal.signal(signal.SIGTERM, _terminate)
     with stdout.guarded():
         status = _run(args)
-    gc.freeze()  # the end of Python need not search what is left for garbage
     sys.exit(status)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -44,11 +43,7 @@ def run(call: Call, compile_options: Options) -> int:
     from nginxopt.config.tree import collector_paused
 
     with collector_paused():
-        status = _run(call, compile_options)
-        # A configuration refers to itself. To search it for garbage takes as long as to parse it: it is taken for old.
-        gc.freeze()
-        gc.unfreeze()
-    return status
+        return _run(call, compile_options)
 
 
 def _run(call: Call, compile_options: Options) -> int:

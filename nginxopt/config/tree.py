@@ -165,7 +165,9 @@ def parse(source: Source) -> Block:
         payload = crossplane.parser.parse(
             source.path, onerror=_raise, single=True, comments=True, check_ctx=False, check_args=False
         )
-        nodes = _nodes(source, payload["config"][0]["parsed"], ends)
+        parsed = payload["config"][0]["parsed"]
+        nodes = _nodes(source, parsed, ends)
+        parsed.clear()  # crossplane's function refers to itself and to this, so that only a search for garbage finds it
     return Block(nodes, Span(0, len(source.data)), source)
 
 
