@@ -206,7 +206,8 @@ class _Attack:
 
     def _feed(self) -> None:
         assert self._vegeta.stdin is not None
-        with contextlib.suppress(OSError), self._vegeta.stdin as targets:  # it may have ended: its status says so
+        # It may have ended, which its status says, and then its pipe may be closed before this begins: `ValueError`.
+        with contextlib.suppress(OSError, ValueError), self._vegeta.stdin as targets:
             targets.write(self._order.targets)
 
     def _close(self) -> None:
