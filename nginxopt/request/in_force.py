@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nginxopt.config import Directive
 from nginxopt.request.outcomes import OutcomeForm, OutcomeKind
 from nginxopt.semantics import Level
+from nginxopt.semantics.headers import INHERITANCE
 from nginxopt.semantics.upstreams import PROTOCOLS
 
 _ALWAYS = ("add_header", "add_trailer", "expires", "error_page", "access_log", "error_log")
@@ -32,7 +33,7 @@ class InForce:
 def in_force(level: Level, outcome: OutcomeForm) -> Iterator[InForce]:
     """Yield the settings at a level that matter to an outcome, as far as any are stated."""
     for name in _names(level, outcome["kind"]):
-        setting = level.setting(name)
+        setting = level.headers(name) if name in INHERITANCE else level.setting(name)
         if not setting.known:
             yield InForce(name, None)
         elif setting.directives:

@@ -176,11 +176,23 @@ class Level:
         if setting is None:
             may_be_own = name in self._own or self.is_open or name in self.unread or name in RIVALS
             own = self._own_setting(name) if may_be_own else None
-            headers = self._headers(name, own) if name in INHERITANCE else None
-            setting = self._settings[name] = headers or own or self._inherited(name)
+            setting = self._settings[name] = own or self._inherited(name)
         if not setting.known and setting.level is not None:
             setting.level.unknown.add(name)
         return setting
+
+    def headers(self, name: str) -> Setting:
+        """Return the headers or trailers in force, of this level and of those around it, as `add_header_inherit` says
+        (`ngx_http_headers_merge`).
+        """
+        stated, own, outer = self.setting(name), self.own(name), self._outer(name)
+        inherit = self.setting(INHERITANCE[name]).value
+        if inherit == "off":
+            return stated if own else Setting(name, (), self, True, None)
+        if outer is None or (own and inherit != "merge") or (not own and stated.level is self):
+            return stated
+        around = outer.headers(name)
+        return Setting(name, own + around.directives, self, stated.known and around.known, None) if own else around
 
     def _own_setting(self, name: str) -> Setting | None:
         """Return the own setting of a directive at this level; None if it certainly has none."""
@@ -193,16 +205,6 @@ class Level:
                 return None
         known = bool(directives) and not (is_open and name in _LISTS)
         return Setting(name, directives, self, known, default(name, self.target))
-
-    def _headers(self, name: str, own: Setting | None) -> Setting | None:
-        """Return headers as `add_header_inherit` says (`ngx_http_headers_merge`); None if as any other setting."""
-        inherit = self.setting(INHERITANCE[name]).value
-        if inherit == "off":
-            return own or Setting(name, (), self, True, None)
-        if inherit != "merge" or own is None or not self.inherits(name):
-            return None
-        outer = self._inherited(name)
-        return Setting(name, own.directives + outer.directives, self, own.known and outer.known, None)
 
     def _inherited(self, name: str) -> Setting:
         outer = self._outer(name)

@@ -125,6 +125,6 @@ def test_headers_in_force(server: str, location: str, values: list[str]) -> None
         text = f"http {{ server {{ add_header A 1; {server} location / {{ {location} }} }} }}".replace(
             "add_header", name
         )
-        setting = innermost({"nginx.conf": text.encode()}).setting(name)
+        setting = innermost({"nginx.conf": text.encode()}).headers(name)
         assert setting.known
         assert [directive.args[0] for directive in setting.directives] == values

@@ -124,13 +124,16 @@ class Compiler:
             name = self._names_around(around)
         return self._keys.number(("handler", self.settings(level), name))
 
-    def _names_around(self, location: int) -> tuple[LocationName, ...]:
-        """Return the names of a location and of those around it, which an inherited `alias` belongs to."""
+    def _names_around(self, location: int) -> tuple[tuple[LocationName, bool], ...]:
+        """Return the names of a location and of those around it, and whether it has an `alias`, which takes the place
+        of the name of the location that states it, and is inherited so.
+        """
         names = []
         level: int | None = location
         while level is not None and self._side.level(level)["kind"] == "location":
-            names.append(self._side.location_name(level))
-            level = self._side.level(level)["parent"]
+            form = self._side.level(level)
+            names.append((self._side.location_name(level), "alias" in form["settings"]))
+            level = form["parent"]
         return tuple(names)
 
     def answering(self, level: int) -> Hashable:
@@ -276,8 +279,9 @@ class Compiler:
 
     def _location(self, level: int) -> Program:
         """Return what becomes of a request in a location once it is chosen."""
-        name = self._side.location_name(level)
-        identity = (name.modifier, name.text.decode("latin-1")) if self._names_itself(level) else ()
+        names = self._names_around(level) if self._names_itself(level) else ()
+        used = [name for name, _ in names[:1]] + [name for name, states_alias in names if states_alias][:1]
+        identity = tuple(word for name in used for word in (name.modifier, name.text.decode("latin-1")))
         enter = self._operation(
             "enter", identity, level, (), self._side.level(level)["node"], also=self._entered(level)
         )

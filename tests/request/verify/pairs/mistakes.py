@@ -86,6 +86,16 @@ MISTAKES = (
     ),
     Pair("root for alias", "location /a/ { alias {T}/s/; }", "location /a/ { root {T}/s/; }"),
     Pair(
+        "an alias that is stated again",
+        "location /a/ { alias {T}/s/; location /a/a/ { } }",
+        "location /a/ { alias {T}/s/; location /a/a/ { alias {T}/s/; } }",
+    ),
+    Pair(
+        "an alias that is stated again in a regex location",
+        "location /a/ { alias {T}/s/; location ~ t { } }",
+        "location /a/ { alias {T}/s/; location ~ t { alias {T}/s/; } }",
+    ),
+    Pair(
         "an alias that is inherited",
         "location /a/ { alias {T}/s; location /a/b/ { } }",
         "location /a { alias {T}/s; location /a/b/ { } }",
