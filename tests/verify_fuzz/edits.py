@@ -132,6 +132,55 @@ def _into_if(draw: random.Random, nodes: Nodes) -> str | None:
     return f"in an if: {_head(node)}"
 
 
+def _nest(draw: random.Random, nodes: Nodes) -> str | None:
+    """Put a location into another that matches the same, or more."""
+    places = _places(
+        nodes, lambda node: _name(node) == "location" and " @" not in _head(node) and " = " not in _head(node)
+    )
+    if not places:
+        return None
+    body, node = draw.choice(places)
+    around = _head(node) if "~" in _head(node) else draw.choice(("location /", "location ^~ /", _head(node)[:-1]))
+    body[body.index(node)] = Node(around.encode("utf-8", "surrogateescape"), [node])
+    return f"inside of {around}: {_head(node)}"
+
+
+def _unnest(draw: random.Random, nodes: Nodes) -> str | None:
+    """Put what a location holds in its place."""
+    places = _places(nodes, lambda node: _name(node) == "location" and _holds_locations(node))
+    if not places:
+        return None
+    body, node = draw.choice(places)
+    at = body.index(node)
+    inner = [other for other in node.body or () if _name(other) == "location"]
+    body[at : at + draw.randrange(2)] = inner
+    return f"out of {_head(node)}"
+
+
+def _holds_locations(node: Node) -> bool:
+    return any(_name(inner) == "location" for inner in node.body or ())
+
+
+def _say_again(draw: random.Random, nodes: Nodes) -> str | None:
+    """Copy a setting to a block inside of its own, which has it anyway, or out of it."""
+    blocks = [(body, node.body) for body, node in walk(nodes) if node.body and _name(node) in ("location", "if")]
+    pairs = [pair for pair in blocks for pair in (pair, pair[::-1])]
+    pairs = [pair for pair in pairs if any(map(_is_setting, pair[0]))]
+    if not pairs:
+        return None
+    source, target = draw.choice(pairs)
+    node = draw.choice([node for node in source if _is_setting(node)])
+    target.insert(0, *copied([node]))
+    return f"again {_head(node)}"
+
+
+def _is_setting(node: Node) -> bool:
+    return node.body is None and _name(node) not in _NO_SETTINGS
+
+
+_NO_SETTINGS = ("set", "rewrite", "return", "break", "listen", "server_name", "try_files", "include")
+
+
 EDITS: Sequence[Edit] = (
     _delete,
     _delete,
@@ -141,6 +190,9 @@ EDITS: Sequence[Edit] = (
     _copy,
     _move,
     _into_if,
+    _nest,
+    _unnest,
+    _say_again,
     _replacing(r"\blast$", ("break", "redirect", "permanent")),
     _replacing(r"\bbreak$", ("last",)),
     _replacing(r"\bpermanent$", ("redirect",)),
