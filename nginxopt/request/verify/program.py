@@ -125,8 +125,8 @@ class Compiler:
         return self._keys.number(("handler", self.settings(level), name))
 
     def _names_around(self, location: int) -> tuple[tuple[LocationName, bool], ...]:
-        """Return the names of a location and of those around it, and whether it has an `alias`, which takes the place
-        of the name of the location that states it, and is inherited so.
+        """Return the names of a location and of those around it, each with whether it states an `alias`: an inherited
+        one replaces the name of the location that states it.
         """
         names = []
         level: int | None = location
