@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import signal
 import sys
 from collections.abc import Generator, Iterable, Iterator
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -110,6 +112,24 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         if item.get_closest_marker("no_cover"):
             patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that leaves the folder it was started in: the tests after it would look for files elsewhere.
+
+    pytest-cov goes back after each test, which hides it from all runs that measure coverage.
+    """
+    result = yield
+    folder = item.config.invocation_params.dir
+    try:
+        now = str(Path.cwd())
+    except FileNotFoundError:  # it is gone already
+        now = ""
+    if now != str(folder):
+        os.chdir(folder)
+        pytest.fail(f"{item.nodeid} has left {folder} for {now or 'a folder that is gone'}", pytrace=False)
+    return result
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -6,13 +6,11 @@ configuration is accepted without a word, and the maps are read once.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from nginxopt import cli
 from nginxopt.system import nginx
 from tests.nginx.layouts import DEBIAN, DOCKER, LONG, RHEL, Ran, accepted, output_of, server, tree
 
@@ -195,25 +193,19 @@ def test_odd_layouts(
     assert run(str(main.parent / file), *named, "--check", "-q").status == 0
 
 
-def test_main_file_in_another_folder(each_binary: nginx.Binary, tmp_path: Path) -> None:
+def test_main_file_in_another_folder(
+    each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """-c names the main file, with any name, and -p the prefix that has it in `conf`; both may be relative."""
     for options in (["-c", "elsewhere/main.conf"], ["-p", "prefix"]):
         base = tmp_path / options[0]
         layout = {"site.conf": server("site", "a", "b", LONG)}
         text = f"events {{}}\nhttp {{ include {base}/site.conf; }}\n"
         tree(base, {**layout, "elsewhere/main.conf": text, "prefix/conf/nginx.conf": text})
-        assert run_in(base, "site.conf", *options, "--write", "-q") == 0
+        monkeypatch.chdir(base)
+        assert run("site.conf", *options, "--write", "-q").status == 0
         main = base / options[1] if options[0] == "-c" else base / "prefix" / "conf" / "nginx.conf"
         accepted(each_binary, main)
-
-
-def run_in(folder: Path, *args: str) -> int:
-    """The exit status of the command in a folder."""
-    os.chdir(folder)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["rewrite-to-map", *args])
-    assert isinstance(ended.value.code, int)
-    return ended.value.code
 
 
 def test_c_names_another_configuration(run: Callable[..., Ran], tmp_path: Path) -> None:
