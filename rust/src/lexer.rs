@@ -224,14 +224,10 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_blanks(&mut self) {
-        while let Some(&byte) = self.bytes.get(self.pos) {
-            match byte {
-                b'\n' => self.line += 1,
-                b' ' | b'\t' | b'\r' => {}
-                _ => return,
-            }
-            self.pos += 1;
-        }
+        let rest = self.bytes.get(self.pos..).unwrap_or_default();
+        let count = rest.iter().position(|byte| !b" \t\r\n".contains(byte)).unwrap_or(rest.len());
+        self.line += memchr::memchr_iter(b'\n', &rest[..count]).count() as u32;
+        self.pos += count;
     }
 
     fn end_of_file(&self) -> Result<Option<RawEvent>, LexError> {

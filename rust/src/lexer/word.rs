@@ -12,6 +12,18 @@ pub(super) enum Terminator {
     Brace,
 }
 
+/// The bytes that stand for themselves in an unquoted word, wherever they are in it.
+const IS_PLAIN: [bool; 256] = {
+    let mut is_plain = [true; 256];
+    let others = b" \t\r\n;{\\$";
+    let mut at = 0;
+    while at < others.len() {
+        is_plain[others[at] as usize] = false;
+        at += 1;
+    }
+    is_plain
+};
+
 impl<'a> Lexer<'a> {
     /// Reads an unquoted word and what ends it.
     pub(super) fn plain_word(&mut self) -> Result<Terminator, LexError> {
@@ -20,7 +32,9 @@ impl<'a> Lexer<'a> {
         let mut pos = start;
         let mut replaced = false;
         // The first byte is never an ending: the caller has handled bytes that end or open something.
-        while let Some(&byte) = window.get(pos) {
+        loop {
+            pos += window.get(pos..).map_or(0, plain_bytes);
+            let Some(&byte) = window.get(pos) else { break };
             match byte {
                 b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' if pos > start => {
                     self.push(start, pos, line, None, replaced);
@@ -151,6 +165,11 @@ impl<'a> Lexer<'a> {
         };
         self.error(self.bytes.len(), kind)
     }
+}
+
+/// How many plain bytes come first.
+fn plain_bytes(rest: &[u8]) -> usize {
+    rest.iter().position(|byte| !IS_PLAIN[usize::from(*byte)]).unwrap_or(rest.len())
 }
 
 /// The value of a word with the escapes nginx replaces.

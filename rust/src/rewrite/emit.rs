@@ -144,8 +144,8 @@ impl<'a> TierWriter<'a> {
         if let Some((path, args)) = folded.and_then(|folded| folded.get(self.plan.key(entry))) {
             return Text { path: Cow::Borrowed(path), args: args.as_deref().map(Cow::Borrowed) };
         }
-        let target = target::parse(&self.run.rules[rule].replacement).expect("a moved rule has a readable target");
-        Text { path: target::text(&target.path), args: target.args.map(|args| target::text(&args)) }
+        let (path, args) = target::split(&self.run.rules[rule].replacement);
+        Text { path, args }
     }
 
     fn class(&self, entry: &KeyEntry, text: &Text) -> Class {
@@ -264,6 +264,9 @@ impl<'a> TierWriter<'a> {
     }
 
     fn args(&self, blocks: &[Block]) -> Option<TierMap> {
+        if !blocks.iter().any(|block| matches!(block.args, Args::Mapped)) {
+            return None;
+        }
         self.optional(|entry, block, line| {
             if let (Args::Mapped, Some(args)) = (&blocks[block].args, self.text(entry).args) {
                 quote(&args, line);

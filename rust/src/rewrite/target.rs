@@ -92,15 +92,35 @@ pub fn is_redirect(replacement: &[u8]) -> bool {
     [&b"http://"[..], b"https://", b"$scheme"].iter().any(|start| replacement.starts_with(start))
 }
 
-/// Splits a replacement; `None` where nginx would refuse it (`$` without a name).
-pub fn parse(replacement: &[u8]) -> Option<Target<'_>> {
+/// The texts of the path and of the arguments of a replacement that [`parse`] reads, as [`text`] writes their parts
+/// again.
+pub fn split(replacement: &[u8]) -> (Cow<'_, [u8]>, Option<Cow<'_, [u8]>>) {
+    if memchr::memchr(b'$', replacement).is_some() {
+        let target = parse(replacement).expect("a replacement that has been read before");
+        return (text(&target.path), target.args.map(|args| text(&args)));
+    }
+    let (path, args, _) = pieces(replacement);
+    (Cow::Borrowed(path), args.map(Cow::Borrowed))
+}
+
+/// What comes before the first `?`, what comes after it, and whether a last `?` drops the client's arguments.
+fn pieces(replacement: &[u8]) -> (&[u8], Option<&[u8]>, bool) {
     let (text, drop_args) = match replacement.split_last() {
         Some((b'?', rest)) => (rest, true),
         _ => (replacement, false),
     };
-    let (path, args) = match memchr::memchr(b'?', text) {
-        Some(at) => (&text[..at], Some(parts(&text[at + 1..])?)),
-        None => (text, None),
+    match memchr::memchr(b'?', text) {
+        Some(at) => (&text[..at], Some(&text[at + 1..]), drop_args),
+        None => (text, None, drop_args),
+    }
+}
+
+/// Splits a replacement; `None` where nginx would refuse it (`$` without a name).
+pub fn parse(replacement: &[u8]) -> Option<Target<'_>> {
+    let (path, args, drop_args) = pieces(replacement);
+    let args = match args {
+        Some(args) => Some(parts(args)?),
+        None => None,
     };
     Some(Target { path: parts(path)?, args, drop_args })
 }
@@ -217,7 +237,7 @@ mod tests {
 
     /// Only the first `?` splits, one last `?` drops the client's arguments, `$10` is `$1` and a `0`.
     #[test]
-    fn split() {
+    fn parsed() {
         let target = parse(b"/a$1?b=$10&c=${d}e??").unwrap();
         assert_eq!(target.path, [Part::Text(b"/a"), Part::Capture(1)]);
         let args = target.args.unwrap();
@@ -239,5 +259,15 @@ mod tests {
         assert_eq!(parse(b"/a${b"), None);
         assert_eq!(refusal(b"/$x/a${b"), "the closing bracket in \"b\" variable is missing");
         assert_eq!(refusal(b"/a$-${b"), "invalid variable name");
+    }
+
+    /// Texts that are not parsed are those that are written again.
+    #[test]
+    fn written_again() {
+        for replacement in ["/a", "", "?", "??", "/a?", "/a?b", "/a?b?c", "/a?b??", "/a$1?b=$x${y}z?", "$x?", "/?$1"] {
+            let target = parse(replacement.as_bytes()).unwrap();
+            let written = (text(&target.path), target.args.as_ref().map(|args| text(args)));
+            assert_eq!(split(replacement.as_bytes()), written, "{replacement}");
+        }
     }
 }
