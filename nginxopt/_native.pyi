@@ -319,11 +319,14 @@ class MapProof:
     counterexample: bytes | None
     obligations: dict[str, int]
 
-def prove_map(original: bytes, emitted: bytes, *, keeps_captures: bool = False) -> MapProof:
+def prove_map(
+    original: bytes, emitted: bytes, *, compiled: CompiledMap | None = None, keeps_captures: bool = False
+) -> MapProof:
     """Prove that the variable of `original`, one map block with its includes inline, keeps its value for every subject.
 
     `emitted` has the block of that variable and all maps that it reads, in any order. With `keeps_captures`, the proof
-    is also that an evaluation leaves captures as one of `original` does.
+    is also that an evaluation leaves captures as one of `original` does. The patterns that were read for `compiled` are
+    not read again if they are those of `original`.
     """
 
 def request_settings() -> list[str]:

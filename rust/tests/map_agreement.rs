@@ -1,7 +1,8 @@
 //! Maps planned for random maps are proved, and proved maps give every tried subject the same value as before.
 
+use nginxopt_native::first_match::ReadPatterns;
 use nginxopt_native::map_block::{self, MapBlock};
-use nginxopt_native::maps::{Compiled, Stays, compile, compile_keeping_captures};
+use nginxopt_native::maps::{Compiled, Stays, compile, compile_keeping_captures, read_patterns};
 use nginxopt_native::prove_map::interpret::Interpreter;
 use nginxopt_native::prove_map::{prove, prove_keeping_captures};
 use nginxopt_native::quote::quote;
@@ -40,9 +41,9 @@ fn map(rows: &[String]) -> String {
 }
 
 /// The emitted text for a map, if it is compiled.
-fn emitted(original: &str, compile: fn(&MapBlock, &str) -> Result<Compiled, Stays>) -> Option<Vec<u8>> {
+fn emitted(original: &str, compile: fn(&MapBlock, &ReadPatterns, &str) -> Result<Compiled, Stays>) -> Option<Vec<u8>> {
     let block = map_block::read_one(original.as_bytes()).expect("a map");
-    let compiled = compile(&block, "nxo_1_").ok()?;
+    let compiled = compile(&block, &read_patterns(&block), "nxo_1_").ok()?;
     let mut text = b"map $uri $to {\n    \"/a/b\" exact;\n    default ".to_vec();
     quote(&compiled.default, &mut text);
     text.extend_from_slice(b";\n");
@@ -82,7 +83,7 @@ proptest! {
         let original = map(&rows);
         if let Some(emitted) = emitted(&original, compile) {
             let text = String::from_utf8_lossy(&emitted);
-            let proof = prove(original.as_bytes(), &emitted);
+            let proof = prove(original.as_bytes(), &emitted, None);
             prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
             prop_assert_eq!(agree(original.as_bytes(), &emitted, &subjects), Ok(()), "{}\n{}", original, text);
         }
@@ -94,7 +95,7 @@ proptest! {
         let original = map(&rows);
         if let Some(emitted) = emitted(&original, compile_keeping_captures) {
             let text = String::from_utf8_lossy(&emitted);
-            let proof = prove_keeping_captures(original.as_bytes(), &emitted);
+            let proof = prove_keeping_captures(original.as_bytes(), &emitted, None);
             prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
             prop_assert_eq!(agree(original.as_bytes(), &emitted, &subjects), Ok(()), "{}\n{}", original, text);
         }
@@ -116,7 +117,7 @@ proptest! {
             let mut damaged = words.clone();
             damaged[from] = words[to];
             let damaged = damaged.concat();
-            if prove(original.as_bytes(), damaged.as_bytes()).is_ok() {
+            if prove(original.as_bytes(), damaged.as_bytes(), None).is_ok() {
                 prop_assert_eq!(agree(original.as_bytes(), damaged.as_bytes(), &subjects), Ok(()), "{}\n{}", original, damaged);
             }
         }
@@ -129,9 +130,9 @@ fn a_row_may_stand_for_its_neighbours() {
     let starts = ["~^/a.b$", "~^/a", "~^/a.b$"].map(|pattern| format!("    \"{pattern}\" \"v0\";\n"));
     let original = map(&starts);
     let text = emitted(&original, compile_keeping_captures).expect("it is compiled");
-    assert!(prove_keeping_captures(original.as_bytes(), &text).is_ok());
+    assert!(prove_keeping_captures(original.as_bytes(), &text, None).is_ok());
     let inside = (0..40).map(|number| format!("    \"~*bot{}\" \"v{number}\";\n", "x".repeat(39 - number)));
     let original = map(&inside.collect::<Vec<_>>());
     let text = emitted(&original, compile).expect("it is compiled");
-    assert!(prove(original.as_bytes(), &text).is_ok());
+    assert!(prove(original.as_bytes(), &text, None).is_ok());
 }

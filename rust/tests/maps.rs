@@ -12,7 +12,7 @@ use maps::generate::{Dice, block};
 use maps::subjects::subjects;
 use nginxopt_native::map_block::{read, read_one};
 use nginxopt_native::map_machine::{Machine, Request};
-use nginxopt_native::maps::{Compiled, Stays, compile};
+use nginxopt_native::maps::{Compiled, Stays, compile, read_patterns};
 
 /// The text of the new maps and the original map without its patterns.
 fn emitted(original: &str, compiled: &Compiled) -> Vec<u8> {
@@ -41,7 +41,7 @@ fn emitted(original: &str, compiled: &Compiled) -> Vec<u8> {
 /// Compares the original with the compiled maps; returns how the rows were divided.
 fn compare(original: &str, dice: &mut Dice) -> Result<Compiled, Stays> {
     let block = read_one(original.as_bytes()).expect("a map");
-    let compiled = compile(&block, "nxo_1a2b_")?;
+    let compiled = compile(&block, &read_patterns(&block), "nxo_1a2b_")?;
     let text = emitted(original, &compiled);
     let after = read(&text).unwrap_or_else(|error| panic!("{error}\n{}", String::from_utf8_lossy(&text)));
     let (before, after) = (Machine::new(std::slice::from_ref(&block)), Machine::new(&after));

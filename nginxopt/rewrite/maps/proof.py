@@ -42,8 +42,12 @@ def prove(
     try:
         for emitted in read(config, plan, texts, maps):
             regex_map = emitted.compiled.map
-            keeps_captures = emitted.compiled.keeps_captures
-            proof = _native.prove_map(regex_map.text(), emitted.text, keeps_captures=keeps_captures)
+            proof = _native.prove_map(
+                regex_map.text(),
+                emitted.text,
+                compiled=emitted.compiled.native,
+                keeps_captures=emitted.compiled.keeps_captures,
+            )
             if not proof.holds:
                 what = f"the map {regex_map.variable}: {proof.refutation}"
                 return PartRefutation(what, proof.counterexample, emitted.compiled)

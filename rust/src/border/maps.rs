@@ -4,10 +4,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::first_match::ReadPatterns;
 use crate::map_block;
 use crate::maps::cost::Cost;
 use crate::maps::refused::{Refused, refused};
-use crate::maps::{Compiled, Stays, compile, compile_keeping_captures};
+use crate::maps::{Compiled, Stays, compile, compile_keeping_captures, read_patterns};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -20,6 +21,14 @@ pyo3::create_exception!(
 #[pyclass(frozen, module = "nginxopt._native")]
 pub struct CompiledMap {
     compiled: Compiled,
+    patterns: Box<ReadPatterns>,
+}
+
+impl CompiledMap {
+    /// What has been read of the patterns of the map.
+    pub fn patterns(&self) -> &ReadPatterns {
+        &self.patterns
+    }
 }
 
 /// Why a map stays as it is.
@@ -125,14 +134,15 @@ pub fn compile_map(py: Python<'_>, block: &[u8], stem: String, keeps_captures: b
     let compile = if keeps_captures { compile_keeping_captures } else { compile };
     let plan = || {
         let map = map_block::read_one(block).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        match refused(&map) {
+        let patterns = Box::new(read_patterns(&map));
+        match refused(&map, &patterns) {
             Some(Refused::Pattern(row, message)) => Err(RefusedRow::new_err((true, row, message))),
             Some(Refused::Key(row)) => Err(RefusedRow::new_err((false, row, "conflicting parameter"))),
-            None => Ok(compile(&map, &stem)),
+            None => Ok(compile(&map, &patterns, &stem).map(|compiled| CompiledMap { compiled, patterns })),
         }
     };
     Ok(match py.detach(plan)? {
-        Ok(compiled) => MapCompilation::Compiled(CompiledMap { compiled }),
+        Ok(compiled) => MapCompilation::Compiled(compiled),
         Err(stays) => MapCompilation::Stays(staying(stays)),
     })
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use super::maps::CompiledMap;
 use crate::prove_map::{MapRefutation, prove, prove_keeping_captures};
 
 /// The verdict on the maps that replace one map.
@@ -18,10 +19,17 @@ pub struct MapProof {
 }
 
 #[pyfunction]
-#[pyo3(signature = (original, emitted, *, keeps_captures = false))]
-pub fn prove_map(py: Python<'_>, original: PyBackedBytes, emitted: PyBackedBytes, keeps_captures: bool) -> MapProof {
+#[pyo3(signature = (original, emitted, *, compiled = None, keeps_captures = false))]
+pub fn prove_map(
+    py: Python<'_>,
+    original: PyBackedBytes,
+    emitted: PyBackedBytes,
+    compiled: Option<&Bound<'_, CompiledMap>>,
+    keeps_captures: bool,
+) -> MapProof {
+    let patterns = compiled.map(|compiled| compiled.get().patterns());
     let prove = if keeps_captures { prove_keeping_captures } else { prove };
-    match py.detach(|| prove(&original, &emitted)) {
+    match py.detach(|| prove(&original, &emitted, patterns)) {
         Ok(proved) => MapProof {
             holds: true,
             refutation: None,

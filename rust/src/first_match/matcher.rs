@@ -64,6 +64,13 @@ impl Matcher {
             .map_or_else(|| Matcher::Unportable(syntax::prefix(text)), |portable| Matcher::Portable(Box::new(portable)))
     }
 
+    /// Forgets that PCRE2 took long.
+    pub fn rest(&self) {
+        if let Matcher::Portable(portable) = self {
+            portable.slow.store(0, Ordering::Relaxed);
+        }
+    }
+
     /// Whether the pattern matches.
     pub fn answer(&self, subject: &[u8]) -> Answer {
         match self {

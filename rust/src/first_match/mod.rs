@@ -9,6 +9,7 @@ pub(crate) mod effort;
 mod index;
 mod matcher;
 mod paths;
+mod read;
 mod requirement;
 mod trie;
 
@@ -18,6 +19,7 @@ use std::sync::OnceLock;
 
 pub use effort::{Bounds, answers_with_looks};
 pub use matcher::{Answer, Doubt};
+pub use read::{ReadPattern, ReadPatterns};
 
 use any_case::AnyCaseMatcher;
 use index::Index;
@@ -92,6 +94,9 @@ impl FirstMatch {
 
     /// The first pattern with an index in `range` that matches `subject`; as fast as [`FirstMatch::first`].
     pub fn first_in(&self, subject: &[u8], range: Range<usize>) -> First {
+        if range.is_empty() {
+            return First::None;
+        }
         let candidates = self.index.candidates(&subject.to_ascii_lowercase(), range.end);
         for index in candidates.skip_while(|index| *index < range.start) {
             match self.ask(index, subject) {
@@ -106,11 +111,19 @@ impl FirstMatch {
     /// `false` only if none of the first `limit` patterns matches any spelling of `subject`, and PCRE does not give up
     /// on one either.
     pub fn may_match_some_case(&self, subject: &[u8], limit: usize) -> bool {
+        if limit == 0 {
+            return false;
+        }
         let subject = subject.to_ascii_lowercase();
         self.index.candidates(&subject, limit).any(|index| {
             let build = || AnyCaseMatcher::of(self.patterns.get(index)).map(Box::new);
             self.spellings[index].get_or_init(build).as_ref().is_none_or(|spellings| spellings.may_match(&subject))
         })
+    }
+
+    /// Forgets on which patterns PCRE2 took long.
+    fn rest(&self) {
+        self.matchers.iter().filter_map(OnceLock::get).for_each(Matcher::rest);
     }
 
     fn ask(&self, index: usize, subject: &[u8]) -> Answer {
@@ -142,9 +155,9 @@ impl Required {
 
 /// Literals in lower case: each match of an exactly known pattern contains one of them, in any case of letters. The set
 /// with the longest literals is taken; empty if none is known.
-pub(crate) fn needed_literals(pattern: &[u8]) -> Vec<Vec<u8>> {
+pub(crate) fn needed_literals(pattern: &ReadPattern) -> Vec<Vec<u8>> {
     let shortest = |literals: &&[Vec<u8>]| literals.iter().map(Vec::len).min().unwrap_or(0);
-    let Required(requirements) = Required::of(pattern);
+    let Required(requirements) = Required::of_read(&pattern.pattern, &pattern.translation);
     let sets = requirements.iter().map(|requirement| requirement.need.literals());
     sets.max_by_key(shortest).unwrap_or_default().to_vec()
 }

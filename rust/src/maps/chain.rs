@@ -106,7 +106,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     fn matches_only(&mut self, rows: &[usize], exact: &ExactGuard) -> bool {
         let flag = if exact.caseless { &b"(?i)"[..] } else { b"" };
         let hir = |text: &[u8]| syntax::parse(text).ok().map(|pattern| pattern.translate().hir);
-        let hirs: Option<Vec<Hir>> = rows.iter().map(|row| hir(&self.writer.rows[*row].text)).collect();
+        let hirs: Option<Vec<Hir>> = rows.iter().map(|row| hir(self.writer.rows[*row].text)).collect();
         let (Some(guard), Some(hirs)) = (hir(&[flag, &exact.pattern].concat()), hirs) else { return false };
         self.is_included(&guard, &hirs.iter().collect::<Vec<_>>(), MOST_STATES_OF_GUARD)
     }
@@ -202,7 +202,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         }
         let facts = self.writer.rows;
         let rows: Vec<&RowFacts> = rows.iter().map(|row| &facts[*row]).collect();
-        let read = |row: &&RowFacts| syntax::parse(&row.text).ok().filter(|_| row.is_certain);
+        let read = |row: &&RowFacts| syntax::parse(row.text).ok().filter(|_| row.is_certain);
         let patterns = rows.iter().map(read).collect::<Option<Vec<Pattern>>>()?;
         if !patterns.iter().all(|pattern| pattern.translate().exact) {
             return None;

@@ -1,7 +1,7 @@
 //! Compiles a map into the maps that replace its patterns.
 
 use crate::collisions;
-use crate::first_match::FirstMatch;
+use crate::first_match::{FirstMatch, ReadPatterns};
 use crate::map_block::MapBlock;
 use crate::maps::captures::CaptureNames;
 use crate::maps::chain::ChainWriter;
@@ -26,24 +26,35 @@ const MANY: usize = 512;
 /// Up to this many rows, a tree is compared with a chain of all rows.
 const FEW: usize = 100;
 
-/// Compiles a map. O(n log n) in its rows; the same map gives the same bytes.
+/// Compiles a map, of which [`row::read_patterns`] has read the patterns. O(n log n) in its rows; the same map gives the
+/// same bytes.
 ///
 /// The names of all new variables start with `stem`, which has only small letters, digits and underscores.
-pub fn compile(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
-    compiled(map, stem, false, None)
+pub fn compile(map: &MapBlock, patterns: &ReadPatterns, stem: &str) -> Result<Compiled, Stays> {
+    compiled((map, patterns), stem, false, None)
 }
 
 /// As [`compile`], of a map beside other patterns: what one of them matches costs more anyway.
-pub fn compile_beside(map: &MapBlock, stem: &str, others: &FirstMatch) -> Result<Compiled, Stays> {
-    compiled(map, stem, false, Some(others))
+pub fn compile_beside(
+    map: &MapBlock,
+    patterns: &ReadPatterns,
+    stem: &str,
+    others: &FirstMatch,
+) -> Result<Compiled, Stays> {
+    compiled((map, patterns), stem, false, Some(others))
 }
 
 /// As [`compile`], into maps whose evaluation leaves captures as one of the map does.
-pub fn compile_keeping_captures(map: &MapBlock, stem: &str) -> Result<Compiled, Stays> {
-    compiled(map, stem, true, None)
+pub fn compile_keeping_captures(map: &MapBlock, patterns: &ReadPatterns, stem: &str) -> Result<Compiled, Stays> {
+    compiled((map, patterns), stem, true, None)
 }
 
-fn compiled(map: &MapBlock, stem: &str, keeps_captures: bool, others: Option<&FirstMatch>) -> Result<Compiled, Stays> {
+fn compiled(
+    (map, patterns): (&MapBlock, &ReadPatterns),
+    stem: &str,
+    keeps_captures: bool,
+    others: Option<&FirstMatch>,
+) -> Result<Compiled, Stays> {
     let groups = CaptureNames::of(map);
     if groups.are_in(map.fallback()) || groups.are_in(&map.source) {
         return Err(Stays::OutsideCaptures);
@@ -53,18 +64,18 @@ fn compiled(map: &MapBlock, stem: &str, keeps_captures: bool, others: Option<&Fi
     }
     let caseless = map.patterns.iter().filter(|row| row.caseless || row.pattern.starts_with(b"(?i)")).count();
     let folded = 2 * caseless > map.patterns.len();
-    let (rows, required) = row::read(map, &groups, folded);
-    let texts: Vec<&[u8]> = rows.iter().map(|row| &*row.text).collect();
-    let Ok(first) = FirstMatch::of_required(&texts, required) else { return Err(Stays::TooManyRows) };
+    let (rows, first) =
+        parallel::both_of(map.patterns.len(), || row::facts(map, patterns, &groups, folded), || patterns.first());
+    let first = first.ok_or(Stays::TooManyRows)?;
     if keeps_captures {
         let parts = Parts::chained(&rows, Exact::none(rows.len()));
         let compiled = write_keeping(&parts, Writer::new(map, &rows, stem, folded, &parts))?;
-        return checked(compiled, &rows, (&first, others), &map.source);
+        return checked(compiled, &rows, (first, others), &map.source);
     }
-    let exact = if map.hostnames { Exact::none(rows.len()) } else { Exact::choose(&rows, &first) };
+    let exact = if map.hostnames { Exact::none(rows.len()) } else { Exact::choose(&rows, first) };
     let plan = |parts: Parts| {
         let compiled = write(&parts, Writer::new(map, &rows, stem, folded, &parts));
-        checked(compiled, &rows, (&first, others), &map.source)
+        checked(compiled, &rows, (first, others), &map.source)
             .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
     let tree = Parts::divide(&rows, exact.clone()).and_then(plan);

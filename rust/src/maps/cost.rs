@@ -123,14 +123,15 @@ fn probes(rows: &[RowFacts]) -> Vec<Vec<u8>> {
 mod tests {
     use super::Cost;
     use crate::map_block::read_one;
-    use crate::maps::compile;
+    use crate::maps::{compile, read_patterns};
 
     /// Costs are counted by running the maps: one pattern finds the key, the next the key of a chunk.
     #[test]
     fn counted() {
         let cost = |rows: String| {
             let text = format!("map $uri $to {{ {rows} }}");
-            compile(&read_one(text.as_bytes()).unwrap(), "nxo_1_").unwrap().cost
+            let map = read_one(text.as_bytes()).unwrap();
+            compile(&map, &read_patterns(&map), "nxo_1_").unwrap().cost
         };
         let few = cost((0..60).map(|number| format!("~^/page{number}/ {number};")).collect());
         assert_eq!((few.far, few.near, few.worst, few.hit), (1, 1, 1, 1));

@@ -115,7 +115,7 @@ mod tests {
 
     fn choose(texts: &[&str]) -> (Vec<bool>, Vec<(String, usize)>) {
         with_rows(texts, false, |_, rows| {
-            let patterns: Vec<&[u8]> = rows.iter().map(|row| &*row.text).collect();
+            let patterns: Vec<&[u8]> = rows.iter().map(|row| row.text).collect();
             let Exact { keys, holds, .. } = Exact::choose(rows, &FirstMatch::new(&patterns).unwrap());
             let keys = keys.into_iter().map(|entry| (String::from_utf8(entry.string).unwrap(), entry.row));
             (holds, keys.collect())

@@ -8,6 +8,7 @@ use crate::maps::row::{self, RowFacts};
 pub fn with_rows<R>(rows: &[&str], folded: bool, test: impl FnOnce(&MapBlock, &[RowFacts]) -> R) -> R {
     let text = format!("map $uri $to {{ default none; {} }}", rows.join(" "));
     let map = read_one(text.as_bytes()).expect("a map");
-    let (rows, _) = row::read(&map, &CaptureNames::of(&map), folded);
+    let patterns = row::read_patterns(&map);
+    let rows = row::facts(&map, &patterns, &CaptureNames::of(&map), folded);
     test(&map, &rows)
 }

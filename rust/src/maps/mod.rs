@@ -39,4 +39,5 @@ pub mod writer;
 
 pub use compile::{compile, compile_beside, compile_keeping_captures};
 pub use compiled::Compiled;
+pub use row::read_patterns;
 pub use stays::Stays;

@@ -1,10 +1,9 @@
 //! Finds rows with which nginx does not start.
 
 use std::collections::HashSet;
-use std::ops::Range;
 
+use crate::first_match::ReadPatterns;
 use crate::map_block::MapBlock;
-use crate::parallel;
 use crate::pcre::Regex;
 use crate::syntax;
 
@@ -25,11 +24,10 @@ pub fn error(pattern: &[u8]) -> Option<String> {
     Some(Regex::new(pattern).err()?.to_string())
 }
 
-/// The first row that nginx refuses. O(length).
-pub fn refused(map: &MapBlock) -> Option<Refused> {
-    let first =
-        |mut range: Range<usize>| range.find_map(|at| Some(Refused::Pattern(at, error(&map.patterns[at].pattern)?)));
-    let pattern = parallel::ranges(map.patterns.len(), first).into_iter().flatten().next();
+/// The first row that nginx refuses, of a map of which the patterns have been read. O(length).
+pub fn refused(map: &MapBlock, patterns: &ReadPatterns) -> Option<Refused> {
+    let mut unread = (0..map.patterns.len()).filter(|at| patterns.get(*at).is_none());
+    let pattern = unread.find_map(|at| Some(Refused::Pattern(at, error(&map.patterns[at].pattern)?)));
     pattern.or_else(|| {
         let mut keys = HashSet::new();
         let mut plain = map.exact.iter().enumerate().filter(|(_, row)| !row.is_hostname);
@@ -41,9 +39,12 @@ pub fn refused(map: &MapBlock) -> Option<Refused> {
 mod tests {
     use super::*;
     use crate::map_block::read_one;
+    use crate::maps::read_patterns;
 
     fn of(rows: &str) -> Option<Refused> {
-        refused(&read_one(format!("map $uri $x {{ {rows} }}").as_bytes()).expect("a block"))
+        let text = format!("map $uri $x {{ {rows} }}");
+        let map = read_one(text.as_bytes()).expect("a block");
+        refused(&map, &read_patterns(&map))
     }
 
     /// A pattern that no PCRE compiles and a repeated key are refused; patterns that only some PCRE compile are not

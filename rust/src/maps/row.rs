@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::first_match::{Bounds, Required, needed_literals};
+use crate::first_match::{ReadPattern, ReadPatterns, needed_literals};
 use crate::language::{Finite, finite};
 use crate::map_block::{MapBlock, PatternRow};
 use crate::maps::captures::{self, CaptureNames};
 use crate::maps::sequence::{Beginnings, Sequence, Tail, beginnings};
 use crate::parallel;
-use crate::syntax::{self, Ast, ByteSet, Pattern, Translation};
+use crate::syntax::{self, Ast, ByteSet, Translation};
 
 /// The most strings of a row that become keys.
 const MOST_STRINGS: usize = 64;
@@ -17,7 +17,7 @@ const MOST_STRINGS: usize = 64;
 pub struct RowFacts<'m> {
     pub row: &'m PatternRow<'m>,
     /// The pattern as PCRE reads it without options.
-    pub text: Cow<'m, [u8]>,
+    pub text: &'m [u8],
     /// The beginnings of its matches.
     pub beginnings: Option<Beginnings>,
     /// Literals in lower case: each match contains one of them, in any case of letters. Empty if none is known.
@@ -36,68 +36,67 @@ pub struct RowFacts<'m> {
     pub strings: Option<Vec<Vec<u8>>>,
 }
 
-/// Reads all the rows, in lower case if `folded`, and what each match of them contains.
-pub fn read<'m>(map: &'m MapBlock<'m>, groups: &CaptureNames, folded: bool) -> (Vec<RowFacts<'m>>, Vec<Required>) {
-    let rows = &map.patterns;
-    parallel::collect(rows.len(), |row| RowFacts::new(&rows[row], groups, folded)).into_iter().unzip()
+/// Reads the patterns of a map.
+pub fn read_patterns(map: &MapBlock) -> ReadPatterns {
+    let texts: Vec<Cow<[u8]>> = map.patterns.iter().map(text).collect();
+    ReadPatterns::of(&texts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+}
+
+/// The pattern of a row as PCRE takes it without options.
+fn text<'r>(row: &'r PatternRow) -> Cow<'r, [u8]> {
+    if row.caseless { Cow::Owned([b"(?i)", &*row.pattern].concat()) } else { Cow::Borrowed(&row.pattern) }
+}
+
+/// What is known of all rows, whose patterns have been read; in lower case if `folded`.
+pub fn facts<'m>(
+    map: &'m MapBlock<'m>,
+    patterns: &'m ReadPatterns,
+    groups: &CaptureNames,
+    folded: bool,
+) -> Vec<RowFacts<'m>> {
+    let facts = |at: usize| RowFacts::new(&map.patterns[at], (patterns.text(at), patterns.get(at)), groups, folded);
+    parallel::collect(map.patterns.len(), facts)
 }
 
 impl<'m> RowFacts<'m> {
-    fn new(row: &'m PatternRow<'m>, groups: &CaptureNames, folded: bool) -> (RowFacts<'m>, Required) {
-        let text =
-            if row.caseless { Cow::Owned([b"(?i)", &*row.pattern].concat()) } else { Cow::Borrowed(&*row.pattern) };
+    fn new(
+        row: &'m PatternRow<'m>,
+        (text, read): (&'m [u8], Option<&ReadPattern>),
+        groups: &CaptureNames,
+        folded: bool,
+    ) -> RowFacts<'m> {
         // A row with a named group sets the variable of that name where it matches.
         let is_plain = !groups.are_in(&row.value) && !captures::names_a_group(&row.pattern);
-        match syntax::parse(&text) {
-            Ok(pattern) => RowFacts::read(row, text, &pattern, is_plain, folded),
-            Err(_) => {
-                let beginnings = unread_beginning(&text, folded);
-                let is_skippable = beginnings.is_some();
-                let required = Required::of_unread(&text);
-                let facts = RowFacts {
-                    row,
-                    text,
-                    beginnings,
-                    needs: Vec::new(),
-                    is_certain: false,
-                    is_certain_in_lines: false,
-                    is_skippable,
-                    spans_lines: true,
-                    is_plain,
-                    strings: None,
-                };
-                (facts, required)
-            }
-        }
-    }
-
-    fn read(
-        row: &'m PatternRow<'m>,
-        text: Cow<'m, [u8]>,
-        pattern: &Pattern,
-        is_plain: bool,
-        folded: bool,
-    ) -> (RowFacts<'m>, Required) {
+        let Some(read) = read else {
+            let beginnings = unread_beginning(text, folded);
+            return RowFacts {
+                row,
+                text,
+                is_skippable: beginnings.is_some(),
+                beginnings,
+                needs: Vec::new(),
+                is_certain: false,
+                is_certain_in_lines: false,
+                spans_lines: true,
+                is_plain,
+                strings: None,
+            };
+        };
+        let ReadPattern { pattern, translation, bounds } = read;
         let beginnings = beginnings(pattern, folded);
-        let translation = pattern.translate();
-        let Bounds { always_answers: is_certain, in_lines, before_prefix } = Bounds::of(pattern, &translation.hir);
-        let is_skippable = is_certain || before_prefix;
-        let needs = if beginnings.is_none() { needed_literals(&text) } else { Vec::new() };
-        let spans_lines = !is_certain || beginnings.is_none() || !is_one_line(&pattern.ast);
-        let strings = if is_plain && may_be_finite(&pattern.ast) { strings(&translation) } else { None };
-        let facts = RowFacts {
+        let is_certain = bounds.always_answers;
+        RowFacts {
             row,
             text,
-            beginnings,
-            needs,
+            needs: if beginnings.is_none() { needed_literals(read) } else { Vec::new() },
             is_certain,
-            is_certain_in_lines: in_lines,
-            is_skippable,
-            spans_lines,
+            is_certain_in_lines: bounds.in_lines,
+            is_skippable: is_certain || bounds.before_prefix,
+            spans_lines: !is_certain || beginnings.is_none() || !is_one_line(&pattern.ast),
             is_plain,
-            strings,
-        };
-        (facts, Required::of_read(pattern, &translation))
+            strings: if is_plain && may_be_finite(&pattern.ast) { strings(translation) } else { None },
+            beginnings,
+        }
     }
 
     /// Whether it matches all subjects with its beginnings; if `in_lines`, all those without an inner newline.

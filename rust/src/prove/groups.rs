@@ -161,7 +161,7 @@ impl<'t> Trees<'t> {
             }
         }
         let original = original(&rules, &root.variable)?;
-        prove_map::prove(&original, &self.reached(root)).map(|_| ()).map_err(|refutation| Refutation {
+        prove_map::prove(&original, &self.reached(root), None).map(|_| ()).map_err(|refutation| Refutation {
             what: format!("the group of a URI: {}", refutation.what),
             counterexample: refutation.counterexample,
         })

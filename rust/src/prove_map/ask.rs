@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Look};
 
+use crate::first_match::ReadPattern;
 use crate::language::{Limits, Question, Subjects, Witness, counted_witness};
 use crate::prove_map::guard::choices;
-use crate::prove_map::row::Language;
 use crate::syntax::{Ast, Hir, Pattern};
 
 /// A newline followed by another byte: `$` does not match before it, and a dot does not match it.
@@ -76,7 +76,7 @@ impl Questions {
 
     /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has
     /// to stay so whatever is put in front of it.
-    pub fn covers(&self, language: &Language, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
+    pub fn covers(&self, language: &ReadPattern, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
         if !language.translation.exact {
             return false;
         }
@@ -279,8 +279,8 @@ fn looks_forward(ast: &Ast) -> bool {
 mod tests {
     use super::*;
 
-    fn language(pattern: &str) -> Language {
-        Language::of(pattern.as_bytes()).unwrap()
+    fn language(pattern: &str) -> ReadPattern {
+        ReadPattern::of(pattern.as_bytes()).unwrap()
     }
 
     fn covers(pattern: &str, key: &str, caseless: bool, lines: bool) -> bool {

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use crate::first_match::{First, FirstMatch};
+use crate::first_match::{First, FirstMatch, ReadPattern};
 use crate::language::{Finite, finite};
 use crate::map_block::MapBlock;
 use crate::parallel;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::prover::{Numbers, Place, Prover};
-use crate::prove_map::row::{Language, Rows};
+use crate::prove_map::row::Rows;
 
 /// Limit of the strings of one row.
 const MOST_STRINGS: usize = 128;
@@ -126,7 +126,7 @@ impl<'b> Prover<'b> {
     /// A row whose strings are all looked up matches no remaining subject.
     fn leave_exact(&self, known: &LookedUp, place: &mut Place) {
         for (row, live) in self.rows.list.iter().zip(&mut place.live) {
-            let is_finite = |events: &&Language| events.translation.hir.properties().maximum_len().is_some();
+            let is_finite = |events: &&'b ReadPattern| events.translation.hir.properties().maximum_len().is_some();
             let Some(events) = row.events().filter(is_finite).filter(|_| *live) else { continue };
             if let Finite::Strings { strings, any_case } = finite(&events.translation.hir, MOST_STRINGS) {
                 // nginx matches no pattern against the empty string.
@@ -148,14 +148,11 @@ impl Answers<'_, '_> {
     /// Checks that each answer is the value of the first row that matches.
     fn check(&self) -> Result<Proved, MapRefutation> {
         let proved = Proved::default();
-        let rows = &self.rows.list;
-        let texts: Vec<&[u8]> = rows.iter().map(|row| row.text.as_slice()).collect();
-        let required = parallel::collect(rows.len(), |row| rows[row].required());
-        let Ok(index) = FirstMatch::of_required(&texts, required) else {
+        let Some(index) = self.rows.patterns.first() else {
             return refute(Obligation::ExactAnswer, "the rows hold too many literals for an index");
         };
         for listed in self.known.by_spelling.values() {
-            self.check_answer(listed, &index, &proved)?;
+            self.check_answer(listed, index, &proved)?;
             proved.discharge(Obligation::ExactAnswer);
         }
         Ok(proved)

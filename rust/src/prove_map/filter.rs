@@ -1,15 +1,15 @@
 //! Decides whether one pattern stands for several: whether it matches wherever PCRE matches one of them or gives up on
 //! it.
 
-use crate::first_match::{First, FirstMatch};
+use crate::first_match::{First, FirstMatch, ReadPattern};
 use crate::prove_map::ask::Questions;
 use crate::prove_map::guard::Guarding;
-use crate::prove_map::row::{Language, OriginalRow};
+use crate::prove_map::row::OriginalRow;
 
 /// A filter, on which PCRE always answers.
 pub struct Filter<'f> {
     text: &'f [u8],
-    language: Language,
+    language: ReadPattern,
     questions: Questions,
 }
 
@@ -29,19 +29,22 @@ pub struct TurnedAway(pub Option<Vec<u8>>);
 impl<'f> Filter<'f> {
     /// Reads the pattern of a filter.
     pub fn read(text: &'f [u8]) -> Result<Filter<'f>, NoFilter> {
-        let row = OriginalRow::of_pattern(text);
-        match row.language {
-            _ if row.is_named => Err(NoFilter::SetsAName),
-            Some(language) if language.translation.exact && !row.may_give_up => {
-                Ok(Filter { text, language, questions: Questions::default() })
-            }
-            _ => Err(NoFilter::Unknown),
+        let language = ReadPattern::of(text);
+        let row = OriginalRow::of_pattern(text, language.as_ref());
+        if row.is_named {
+            return Err(NoFilter::SetsAName);
         }
+        if row.exact().is_none() {
+            return Err(NoFilter::Unknown);
+        }
+        let language = language.ok_or(NoFilter::Unknown)?;
+        Ok(Filter { text, language, questions: Questions::default() })
     }
 
     /// Checks that a subject on which something happens to a pattern passes: PCRE matches it, or gives up.
     pub fn lets_pass(&self, pattern: &[u8]) -> Result<(), TurnedAway> {
-        let row = OriginalRow::of_pattern(pattern);
+        let read = ReadPattern::of(pattern);
+        let row = OriginalRow::of_pattern(pattern, read.as_ref());
         let hir = &self.language.translation.hir;
         let guarding = Guarding::new(&self.language.pattern.ast);
         let by_beginning =
@@ -60,8 +63,9 @@ impl<'f> Filter<'f> {
 
     /// Whether one of the patterns matches each subject that passes, and PCRE gives up on none of them.
     pub fn is_exact(&self, patterns: &[&[u8]]) -> bool {
-        let rows: Vec<OriginalRow> = patterns.iter().map(|pattern| OriginalRow::of_pattern(pattern)).collect();
-        let hirs: Option<Vec<_>> = rows.iter().map(|row| Some(&row.exact()?.translation.hir)).collect();
+        let read: Vec<Option<ReadPattern>> = patterns.iter().map(|pattern| ReadPattern::of(pattern)).collect();
+        let rows = patterns.iter().zip(&read).map(|(pattern, read)| OriginalRow::of_pattern(pattern, read.as_ref()));
+        let hirs: Option<Vec<_>> = rows.map(|row| Some(&row.exact()?.translation.hir)).collect();
         let is_in = |hirs: Vec<_>| self.questions.is_included(&self.language.translation.hir, &hirs);
         hirs.is_some_and(is_in) && (!matches_empty(&[self.text]) || matches_empty(patterns))
     }
@@ -75,7 +79,7 @@ impl<'f> Filter<'f> {
 
 /// Whether PCRE may give up on a pattern.
 pub fn may_give_up(pattern: &[u8]) -> bool {
-    OriginalRow::of_pattern(pattern).may_give_up
+    ReadPattern::of(pattern).is_none_or(|read| !read.bounds.always_answers)
 }
 
 /// Whether one of the patterns certainly matches the empty subject, and none before it gives up.

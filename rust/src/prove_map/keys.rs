@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::first_match::ReadPattern;
 use crate::map_block::{MapBlock, PatternRow};
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::prefixes::Prefixes;
-use crate::prove_map::row::{Language, as_text};
+use crate::prove_map::row::as_text;
 use crate::syntax::Ast;
 
 /// Limit of the strings that one pattern lists; a token has no room for more.
@@ -62,7 +63,7 @@ fn product(mut heads: Vec<Vec<u8>>, next: &Ast, caseless: bool) -> Option<Vec<Ve
 /// The trie of `"~^(?<group>TRIE)" $group`, the only row of its map.
 fn captured(row: &PatternRow) -> Option<Ast> {
     let group = row.value.strip_prefix(b"$")?;
-    let language = Language::of(&as_text(&row.pattern, row.caseless))?;
+    let language = ReadPattern::of(&as_text(&row.pattern, row.caseless))?;
     let Ast::Concat(items) = &language.pattern.ast else { return None };
     let [Ast::Start, Ast::Capture { name: Some(name), sub, .. }] = items.as_slice() else { return None };
     let sub = (**sub).clone();

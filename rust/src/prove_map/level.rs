@@ -3,13 +3,13 @@
 
 use std::rc::Rc;
 
+use crate::first_match::ReadPattern;
 use crate::map_block::MapBlock;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::{Comparable, may_meet};
 use crate::prove_map::keys::KeysReader;
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::{Place, Prover};
-use crate::prove_map::row::Language;
 
 impl<'b> Prover<'b> {
     /// Follows the own map from level to level.
@@ -119,7 +119,7 @@ impl<'b> Prover<'b> {
                 format!("the pattern of ${name} does not split subjects at an inner newline"),
             );
         }
-        let newline = Language::of(ask::INNER_NEWLINE).expect("a pattern that is read").translation.hir;
+        let newline = ReadPattern::of(ask::INNER_NEWLINE).expect("a pattern that is read").translation.hir;
         let chain = self.chain(&row.value, place, None)?;
         if chain.end != place.end {
             return refute(

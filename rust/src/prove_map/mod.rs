@@ -104,30 +104,57 @@ pub mod walk;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 pub use obligation::{MapRefutation, Obligation, Proved};
 
 use ask::Questions;
 use prover::{Place, Prover};
-use row::Rows;
+use row::{Rows, as_text};
+
+use crate::first_match::ReadPatterns;
 use text::Texts;
 
 /// Decides whether the variable of `original`, one `map` block with its includes inline, has for every subject the
 /// value that the block of that variable in `emitted`, whole `map` blocks in any order, gives it.
-pub fn prove(original: &[u8], emitted: &[u8]) -> Result<Proved, MapRefutation> {
-    prove_with(original, emitted, false)
+///
+/// `patterns`: those of the original, where somebody has read them already. They are compared with the text, and read
+/// again if they are others.
+pub fn prove(original: &[u8], emitted: &[u8], patterns: Option<&ReadPatterns>) -> Result<Proved, MapRefutation> {
+    prove_with(original, emitted, patterns, false)
 }
 
 /// The same, and that an evaluation leaves captures as one of the original does.
-pub fn prove_keeping_captures(original: &[u8], emitted: &[u8]) -> Result<Proved, MapRefutation> {
-    prove_with(original, emitted, true)
+pub fn prove_keeping_captures(
+    original: &[u8],
+    emitted: &[u8],
+    patterns: Option<&ReadPatterns>,
+) -> Result<Proved, MapRefutation> {
+    prove_with(original, emitted, patterns, true)
 }
 
-fn prove_with(original: &[u8], emitted: &[u8], keeps_captures: bool) -> Result<Proved, MapRefutation> {
+fn prove_with(
+    original: &[u8],
+    emitted: &[u8],
+    patterns: Option<&ReadPatterns>,
+    keeps_captures: bool,
+) -> Result<Proved, MapRefutation> {
     let proved = Proved::default();
     let texts = Texts::read(original, emitted, &proved)?;
-    match check(&texts, &proved, keeps_captures) {
+    let rows = &texts.original.patterns;
+    let patterns_of_rows: Vec<Cow<[u8]>> = rows.iter().map(|row| as_text(&row.pattern, row.caseless)).collect();
+    let row_texts: Vec<&[u8]> = patterns_of_rows.iter().map(AsRef::as_ref).collect();
+    let own;
+    let patterns = match patterns.filter(|patterns| patterns.are(&row_texts)) {
+        Some(patterns) => patterns,
+        None => {
+            own = ReadPatterns::of(&row_texts);
+            &own
+        }
+    };
+    patterns.rest();
+    match check(&texts, patterns, &proved, keeps_captures) {
         Ok(()) => Ok(proved),
         Err(refutation) => {
             let counterexample = interpret::counterexample(&texts, refutation.counterexample.clone());
@@ -136,9 +163,9 @@ fn prove_with(original: &[u8], emitted: &[u8], keeps_captures: bool) -> Result<P
     }
 }
 
-fn check(texts: &Texts, proved: &Proved, keeps_captures: bool) -> Result<(), MapRefutation> {
+fn check(texts: &Texts, patterns: &ReadPatterns, proved: &Proved, keeps_captures: bool) -> Result<(), MapRefutation> {
     let maps = texts.check(proved)?;
-    let rows = Rows::new(&texts.original);
+    let rows = Rows::new(&texts.original, patterns);
     let live = (0..rows.list.len()).map(|row| rows.is_first_of_its_text(row)).collect();
     let place = Place { live, end: texts.original.fallback(), left_out: None, numbers: None };
     let prover = Prover {

@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::first_match::Bounds;
+use crate::first_match::ReadPattern;
 use crate::map_block::{MapBlock, PatternRow};
 use crate::pcre::Regex;
 use crate::prove_map::ask::{self, Questions};
 use crate::prove_map::guard::Guarding;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
-use crate::prove_map::row::{Heads, Language, Rows, as_text, group_names};
+use crate::prove_map::row::{Heads, Rows, as_text, group_names};
 use crate::syntax::Hir;
 
 pub struct Prover<'b> {
@@ -111,7 +111,7 @@ impl<'b> Prover<'b> {
 
     /// A subject that two rows match, judged by their languages.
     pub fn common(&self, one: usize, other: usize) -> Option<Vec<u8>> {
-        let [one, other] = [one, other].map(|row| self.rows.list[row].language.as_ref());
+        let [one, other] = [one, other].map(|row| self.rows.list[row].language);
         self.questions.common(&one?.translation.hir, &other?.translation.hir)
     }
 
@@ -280,7 +280,7 @@ impl<'b> Prover<'b> {
         for &place in rows {
             if !self.implies(place, (&guarding, &language), row.caseless) {
                 let what = format!("a guard skips {} where it may match", self.name(place));
-                let skipped = self.rows.list[place].language.as_ref();
+                let skipped = self.rows.list[place].language;
                 let counterexample =
                     skipped.and_then(|row| self.questions.outside(&row.translation.hir, &language.translation.hir));
                 return Err(MapRefutation { obligation: Obligation::Guard, what, counterexample });
@@ -291,7 +291,7 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether PCRE neither matches a row nor gives up on it for subjects that the guard does not match.
-    fn implies(&self, place: usize, (guarding, guard): (&Guarding, &Language), caseless: bool) -> bool {
+    fn implies(&self, place: usize, (guarding, guard): (&Guarding, &ReadPattern), caseless: bool) -> bool {
         let row = &self.rows.list[place];
         let by_beginning =
             || row.beginning().is_some_and(|begun| guarding.is_begun_by_pattern(&begun.pattern.ast, row.reach()));
@@ -308,14 +308,14 @@ impl<'b> Prover<'b> {
     }
 
     /// The language that a new row lets pass: it is known exactly, PCRE compiles the pattern and never gives up on it.
-    pub fn own_pattern(&self, row: &PatternRow) -> Result<Language, MapRefutation> {
+    pub fn own_pattern(&self, row: &PatternRow) -> Result<ReadPattern, MapRefutation> {
         let escaped = row.pattern.escape_ascii();
         let (passing, is_whole) = match negated(&row.pattern) {
             // The inside of `^(?!a)|(?:b)` is not a pattern.
             Some(inside) => ([b"^(?:", inside, b")"].concat(), crate::syntax::parse(inside).is_ok()),
             None => (row.pattern.to_vec(), true),
         };
-        let language = Language::of(&as_text(&passing, row.caseless));
+        let language = ReadPattern::of(&as_text(&passing, row.caseless));
         let Some(language) = language.filter(|language| is_whole && language.translation.exact) else {
             return refute(Obligation::Pattern, format!("the pattern \"{escaped}\" is not understood"));
         };
@@ -323,7 +323,7 @@ impl<'b> Prover<'b> {
             return refute(Obligation::Pattern, format!("PCRE2 does not take the pattern \"{escaped}\""));
         }
         self.proved.discharge(Obligation::Pattern);
-        if !Bounds::of(&language.pattern, &language.translation.hir).always_answers {
+        if !language.bounds.always_answers {
             return refute(Obligation::Effort, format!("PCRE may give up on the pattern \"{escaped}\""));
         }
         self.proved.discharge(Obligation::Effort);

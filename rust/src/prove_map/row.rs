@@ -1,15 +1,16 @@
 //! The regex rows of the original, and what is known of each.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-use crate::first_match::{Bounds, Required};
+use crate::first_match::{ReadPattern, ReadPatterns};
 use crate::map_block::MapBlock;
 use crate::parallel;
 use crate::prove_map::guard::Reach;
 use crate::prove_map::heads::heads;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::prover::Numbers;
-use crate::syntax::{self, Pattern, Translation};
+use crate::syntax::{self, Translation};
 
 /// A regex row of the original.
 pub struct OriginalRow<'b> {
@@ -17,9 +18,9 @@ pub struct OriginalRow<'b> {
     pub caseless: bool,
     pub value: &'b [u8],
     /// The pattern as PCRE takes it without options.
-    pub text: Vec<u8>,
+    text: &'b [u8],
     /// The parsed pattern; `None` if PCRE versions read it differently.
-    pub language: Option<Language>,
+    pub language: Option<&'b ReadPattern>,
     /// Whether PCRE may give up on a subject of up to 65,536 bytes, on which nginx then answers the default.
     pub may_give_up: bool,
     /// The same for subjects without an inner newline.
@@ -32,64 +33,40 @@ pub struct OriginalRow<'b> {
     pub has_captures: bool,
 }
 
-pub struct Language {
-    pub pattern: Pattern,
-    pub translation: Translation,
-}
-
-impl Language {
-    /// Reads a pattern that PCRE takes without options.
-    pub fn of(text: &[u8]) -> Option<Language> {
-        let pattern = syntax::parse(text).ok()?;
-        let translation = pattern.translate();
-        Some(Language { pattern, translation })
-    }
-}
-
 impl<'b> OriginalRow<'b> {
-    /// What is known of the pattern of a rule.
-    pub fn of_pattern(pattern: &'b [u8]) -> OriginalRow<'b> {
-        OriginalRow::new(pattern, false, b"")
+    /// What is known of a pattern that belongs to no map.
+    pub fn of_pattern(pattern: &'b [u8], read: Option<&'b ReadPattern>) -> OriginalRow<'b> {
+        OriginalRow::new((pattern, false, b""), (pattern, read))
     }
 
-    fn new(pattern: &'b [u8], caseless: bool, value: &'b [u8]) -> OriginalRow<'b> {
-        let text = as_text(pattern, caseless);
-        let language = Language::of(&text);
-        let bounds = language.as_ref().map(|Language { pattern, translation }| Bounds::of(pattern, &translation.hir));
-        let is_anchored = language.as_ref().is_some_and(|language| is_anchored(&language.translation));
-        let may_give_up = bounds.is_none_or(|bounds| !bounds.always_answers);
+    /// `row`: its pattern, whether it ignores case, and its value; then the pattern as PCRE takes it without options.
+    fn new(
+        (pattern, caseless, value): (&'b [u8], bool, &'b [u8]),
+        (text, language): (&'b [u8], Option<&'b ReadPattern>),
+    ) -> OriginalRow<'b> {
+        let is_anchored = language.is_some_and(|language| is_anchored(&language.translation));
+        let may_give_up = language.is_none_or(|language| !language.bounds.always_answers);
         OriginalRow {
             pattern,
             caseless,
             value,
-            has_heads: match bounds {
-                Some(bounds) => is_anchored && (!may_give_up || bounds.before_prefix),
-                None => true,
-            },
-            may_give_up,
-            may_give_up_in_lines: bounds.is_none_or(|bounds| !bounds.in_lines),
-            is_named: language.as_ref().map_or_else(|| may_have_names(pattern), |language| language.pattern.named),
-            has_captures: has_captures(value),
             text,
+            has_heads: language.is_none_or(|language| is_anchored && (!may_give_up || language.bounds.before_prefix)),
+            may_give_up,
+            may_give_up_in_lines: language.is_none_or(|language| !language.bounds.in_lines),
+            is_named: language.map_or_else(|| may_have_names(pattern), |language| language.pattern.named),
+            has_captures: has_captures(value),
             language,
-        }
-    }
-
-    /// What each match contains, for an index.
-    pub fn required(&self) -> Required {
-        match &self.language {
-            Some(language) => Required::of_read(&language.pattern, &language.translation),
-            None => Required::of_unread(&self.text),
         }
     }
 
     /// The strings that subjects begin with where PCRE matches or gives up. With `fold` they are in lower case. Without
     /// it, the prefix of a pattern that could not be parsed is [`Heads::AnyCase`].
     pub fn heads(&self, fold: bool) -> Heads {
-        match &self.language {
+        match self.language {
             _ if !self.has_heads => Heads::Exact(vec![Vec::new()]),
             Some(language) => Heads::Exact(heads(&language.pattern.ast, fold)),
-            None => match syntax::prefix(&self.text) {
+            None => match syntax::prefix(self.text) {
                 prefix if fold || prefix.is_empty() => Heads::Exact(vec![prefix]),
                 prefix => Heads::AnyCase(prefix),
             },
@@ -97,14 +74,14 @@ impl<'b> OriginalRow<'b> {
     }
 
     /// The language, if it is known exactly and PCRE never gives up on it.
-    pub fn exact(&self) -> Option<&Language> {
-        self.language.as_ref().filter(|language| language.translation.exact && !self.may_give_up)
+    pub fn exact(&self) -> Option<&'b ReadPattern> {
+        self.language.filter(|language| language.translation.exact && !self.may_give_up)
     }
 
     /// The parsed pattern, if PCRE neither matches nor gives up on a subject that differs from it before the first
     /// unbounded repetition.
-    pub fn beginning(&self) -> Option<&Language> {
-        self.language.as_ref().filter(|_| self.has_heads)
+    pub fn beginning(&self) -> Option<&'b ReadPattern> {
+        self.language.filter(|_| self.has_heads)
     }
 
     /// How far a guard may be compared with the pattern.
@@ -113,8 +90,8 @@ impl<'b> OriginalRow<'b> {
     }
 
     /// A language that contains all subjects on which PCRE matches or gives up; `None` stands for all subjects.
-    pub fn events(&self) -> Option<&Language> {
-        self.language.as_ref().filter(|_| !self.may_give_up)
+    pub fn events(&self) -> Option<&'b ReadPattern> {
+        self.language.filter(|_| !self.may_give_up)
     }
 }
 
@@ -125,8 +102,8 @@ pub enum Heads {
 }
 
 /// The pattern, with `~*` written as `(?i)`.
-pub fn as_text(pattern: &[u8], caseless: bool) -> Vec<u8> {
-    if caseless { [b"(?i)", pattern].concat() } else { pattern.to_vec() }
+pub fn as_text(pattern: &[u8], caseless: bool) -> Cow<'_, [u8]> {
+    if caseless { Cow::Owned([b"(?i)", pattern].concat()) } else { Cow::Borrowed(pattern) }
 }
 
 /// Whether each match starts at the start of the subject.
@@ -159,22 +136,26 @@ pub fn group_names(pattern: &[u8]) -> Vec<&[u8]> {
 /// The rows in order, and an index from their text to their places.
 pub struct Rows<'b> {
     pub list: Vec<OriginalRow<'b>>,
+    /// Their patterns.
+    pub patterns: &'b ReadPatterns,
     /// The places of case-sensitive rows, and of caseless rows.
     places: [HashMap<&'b [u8], Vec<usize>>; 2],
 }
 
 impl<'b> Rows<'b> {
-    /// O(total length of the patterns), on all processors.
-    pub fn new(block: &'b MapBlock<'_>) -> Rows<'b> {
-        let patterns = &block.patterns;
-        let read =
-            |place: usize| OriginalRow::new(&patterns[place].pattern, patterns[place].caseless, &patterns[place].value);
-        let list: Vec<OriginalRow> = parallel::collect(patterns.len(), read);
+    /// The rows of a map, and what is read of their patterns. O(total length), on all processors.
+    pub fn new(block: &'b MapBlock<'_>, patterns: &'b ReadPatterns) -> Rows<'b> {
+        let row = |place: usize| {
+            let row = &block.patterns[place];
+            let read = (patterns.text(place), patterns.get(place));
+            OriginalRow::new((&row.pattern, row.caseless, &row.value), read)
+        };
+        let list: Vec<OriginalRow> = parallel::collect(block.patterns.len(), row);
         let mut places: [HashMap<_, Vec<usize>>; 2] = Default::default();
         for (place, row) in list.iter().enumerate() {
             places[usize::from(row.caseless)].entry(row.pattern).or_default().push(place);
         }
-        Rows { list, places }
+        Rows { list, patterns, places }
     }
 
     /// The first row with this text and value after the row `behind`, else the first of all such rows.

@@ -1,6 +1,9 @@
 //! Correct emitted texts, and the obligation that refutes each fault put into them.
 
+use super::row::as_text;
 use super::{MapRefutation, Obligation, Proved, prove};
+use crate::first_match::ReadPatterns;
+use crate::map_block::read_one;
 
 const ORIGINAL: &str = r#"map $uri $to {
     volatile;
@@ -116,12 +119,27 @@ const PROGRAMS: [(&str, &str); 5] = [
     (ORIGINAL_FEW, FEW),
 ];
 
+/// The verdict, which is the same with patterns that have been read and asked before, and with those of another map.
+fn verdict(original: &str, emitted: &str) -> Result<Proved, MapRefutation> {
+    let verdict = prove(original.as_bytes(), emitted.as_bytes(), None);
+    let Ok(map) = read_one(original.as_bytes()) else { return verdict };
+    let texts: Vec<_> = map.patterns.iter().map(|row| as_text(&row.pattern, row.caseless)).collect();
+    let patterns = ReadPatterns::of(&texts.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    for _ in 0..100 {
+        patterns.first().expect("a small index").first(&[b'x'; 60], texts.len());
+    }
+    for patterns in [patterns, ReadPatterns::of(&[b"^/other"])] {
+        assert_eq!(prove(original.as_bytes(), emitted.as_bytes(), Some(&patterns)), verdict, "{emitted}");
+    }
+    verdict
+}
+
 fn proved(original: &str, emitted: &str) -> Proved {
-    prove(original.as_bytes(), emitted.as_bytes()).unwrap_or_else(|refutation| panic!("{refutation}\n{emitted}"))
+    verdict(original, emitted).unwrap_or_else(|refutation| panic!("{refutation}\n{emitted}"))
 }
 
 fn refuted(original: &str, emitted: &str) -> MapRefutation {
-    prove(original.as_bytes(), emitted.as_bytes()).expect_err(emitted)
+    verdict(original, emitted).expect_err(emitted)
 }
 
 /// A text without a fault is proved, and what was checked is counted.
@@ -284,7 +302,7 @@ fn faults() {
         let (original, right) = PROGRAMS[*program];
         let wrong = right.replace(old, new);
         assert_ne!(wrong, right, "{old}");
-        match prove(original.as_bytes(), wrong.as_bytes()) {
+        match verdict(original, &wrong) {
             Ok(_) => mistakes.push(format!("proved: {old} -> {new}")),
             Err(refutation) if refutation.obligation != *obligation => {
                 mistakes.push(format!("{}: {old} -> {new}: {refutation}", obligation.name()));

@@ -250,7 +250,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
 
     /// A subject of the bucket that the row may match.
     fn subject(&self, bucket: BucketId, row: &OriginalRow) -> Option<Vec<u8>> {
-        let language = row.language.as_ref()?;
+        let language = row.language?;
         let region = ask::beginning_with(&self.keys.keys.strings()[bucket?], self.keys.caseless);
         self.prover.questions.common(&region, &language.translation.hir)
     }

@@ -94,9 +94,10 @@ impl Groups {
     /// The map for the statements, and the maps it leads to; `None` if they cannot be compiled, or do not cost less.
     fn compile(&self, names: &GroupNames, others: Option<&FirstMatch>) -> Option<(EmittedMap, Compiled)> {
         let block = self.block(names.map.clone())?;
+        let patterns = maps::read_patterns(&block);
         let compiled = others.map_or_else(
-            || maps::compile(&block, &names.tree),
-            |others| maps::compile_beside(&block, &names.tree, others),
+            || maps::compile(&block, &patterns, &names.tree),
+            |others| maps::compile_beside(&block, &patterns, &names.tree, others),
         );
         let mut compiled = compiled.ok()?;
         let exact = block.exact.iter().map(|row| (Key::Exact(row.key.to_vec()), row.value.to_vec()));

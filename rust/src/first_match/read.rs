@@ -1,0 +1,125 @@
+//! Patterns that are read once, for all that ask about them.
+
+use std::sync::OnceLock;
+use std::thread;
+
+use super::{Bounds, FirstMatch, PatternTexts, Required};
+use crate::parallel;
+use crate::syntax::{self, Pattern, Translation};
+
+/// From so many patterns, another thread frees the memory that they take.
+const MANY: usize = 4_096;
+
+/// A pattern that every PCRE reads alike.
+#[derive(Debug)]
+pub struct ReadPattern {
+    pub pattern: Pattern,
+    pub translation: Translation,
+    /// The subjects on which PCRE certainly finds an answer.
+    pub bounds: Bounds,
+}
+
+impl ReadPattern {
+    /// Reads a pattern that PCRE takes without options; `None` if PCRE versions read it differently. O(length).
+    pub fn of(text: &[u8]) -> Option<ReadPattern> {
+        let pattern = syntax::parse(text).ok()?;
+        let translation = pattern.translate();
+        let bounds = Bounds::of(&pattern, &translation.hir);
+        Some(ReadPattern { pattern, translation, bounds })
+    }
+}
+
+/// A list of patterns, each with what is read of it, and an index over all of them.
+///
+/// What is read depends on the texts alone, so that who compiles a list and who proves the result may share it.
+pub struct ReadPatterns {
+    texts: PatternTexts,
+    list: Vec<Option<ReadPattern>>,
+    first: OnceLock<Option<FirstMatch>>,
+}
+
+impl ReadPatterns {
+    /// O(total length of the patterns), on all processors.
+    pub fn of(texts: &[&[u8]]) -> ReadPatterns {
+        let list = parallel::collect(texts.len(), |at| ReadPattern::of(texts[at]));
+        ReadPatterns { texts: PatternTexts::new(texts), list, first: OnceLock::new() }
+    }
+
+    /// Whether these are the patterns of the list, in its order.
+    pub fn are(&self, texts: &[&[u8]]) -> bool {
+        texts.len() == self.list.len() && texts.iter().enumerate().all(|(at, text)| self.texts.get(at) == *text)
+    }
+
+    /// The text of a pattern.
+    pub fn text(&self, at: usize) -> &[u8] {
+        self.texts.get(at)
+    }
+
+    /// What is read of a pattern; `None` if PCRE versions read it differently.
+    pub fn get(&self, at: usize) -> Option<&ReadPattern> {
+        self.list[at].as_ref()
+    }
+
+    /// The index over all patterns, made on first use; `None` if they hold too many literals for one.
+    pub fn first(&self) -> Option<&FirstMatch> {
+        let make = || {
+            let texts: Vec<&[u8]> = (0..self.list.len()).map(|at| self.text(at)).collect();
+            FirstMatch::of_required(&texts, parallel::collect(texts.len(), |at| self.required(at))).ok()
+        };
+        self.first.get_or_init(make).as_ref()
+    }
+
+    /// Forgets on which patterns PCRE2 took long: the next answers do not depend on the questions before them.
+    pub fn rest(&self) {
+        if let Some(Some(first)) = self.first.get() {
+            first.rest();
+        }
+    }
+
+    fn required(&self, at: usize) -> Required {
+        match self.get(at) {
+            Some(read) => Required::of_read(&read.pattern, &read.translation),
+            None => Required::of_unread(self.text(at)),
+        }
+    }
+}
+
+impl Drop for ReadPatterns {
+    fn drop(&mut self) {
+        if self.list.len() >= MANY {
+            let (list, first) = (std::mem::take(&mut self.list), self.first.take());
+            thread::spawn(move || drop((list, first)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ReadPatterns;
+    use crate::first_match::{Doubt, First};
+
+    /// Texts in their order make a list what it is.
+    #[test]
+    fn are_the_same() {
+        let patterns = ReadPatterns::of(&[b"^/a", b"^/b{,3}"]);
+        assert!(patterns.are(&[b"^/a", b"^/b{,3}"]));
+        for others in [&[&b"^/a"[..]][..], &[b"^/b{,3}", b"^/a"], &[b"^/a", b"^/b{,3}", b"c"], &[b"^/ab", b"^/{,3}"]] {
+            assert!(!patterns.are(others));
+        }
+        assert!(patterns.get(0).is_some() && patterns.get(1).is_none() && patterns.text(1) == b"^/b{,3}");
+        assert_eq!(patterns.first().unwrap().first(b"/b", 2), First::Unknown(1, Doubt::Unportable));
+    }
+
+    /// A pattern on which PCRE2 took too long is tried again after a rest.
+    #[test]
+    fn rested() {
+        let patterns = ReadPatterns::of(&[b"^/(a+)+$"]);
+        let first = patterns.first().unwrap();
+        let subject = [b"/".as_slice(), &[b'a'; 40], b"!"].concat();
+        while first.first(b"/a!", 1) == First::None {
+            assert_eq!(first.first(&subject, 1), First::Unknown(0, Doubt::Effort));
+        }
+        patterns.rest();
+        assert_eq!(first.first(b"/a!", 1), First::None);
+    }
+}
