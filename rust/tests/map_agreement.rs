@@ -4,7 +4,7 @@ use nginxopt_native::first_match::ReadPatterns;
 use nginxopt_native::map_block::{self, MapBlock};
 use nginxopt_native::maps::{Compiled, Stays, compile, compile_keeping_captures, read_patterns};
 use nginxopt_native::prove_map::interpret::Interpreter;
-use nginxopt_native::prove_map::{prove, prove_keeping_captures};
+use nginxopt_native::prove_map::{Obligation, prove, prove_keeping_captures};
 use nginxopt_native::quote::quote;
 use proptest::prelude::*;
 
@@ -135,4 +135,24 @@ fn a_row_may_stand_for_its_neighbours() {
     let original = map(&inside.collect::<Vec<_>>());
     let text = emitted(&original, compile).expect("it is compiled");
     assert!(prove(original.as_bytes(), &text, None).is_ok());
+}
+
+/// The halves of many buckets are checked at once; a fault in either is found, and of two the first.
+#[test]
+fn many_buckets() {
+    let rows = (0..3_000).map(|number| format!("    \"~^/p{number:04}/.*$\" v{number:04};\n"));
+    let original = map(&rows.collect::<Vec<_>>());
+    let text = emitted(&original, compile).expect("it is compiled");
+    let text = String::from_utf8(text).expect("ASCII");
+    let holds = prove(original.as_bytes(), text.as_bytes(), None).expect("it is proved");
+    assert!(holds.count(Obligation::Bucket) > 2_000, "{holds:?}");
+    let refuted = |faults: &[(&str, &str)]| {
+        let wrong = faults.iter().fold(text.clone(), |text, (from, to)| text.replacen(from, to, 1));
+        prove(original.as_bytes(), wrong.as_bytes(), None).expect_err("it is wrong")
+    };
+    let [first, last] = [("v0003", "v0004"), ("v2990", "v2991")];
+    let [of_first, of_last, of_both] = [refuted(&[first]), refuted(&[last]), refuted(&[first, last])];
+    assert!(of_first.what.contains("p0003") && of_last.what.contains("p2990"), "{of_first} {of_last}");
+    assert_eq!(of_both.what, of_first.what);
+    assert_eq!(of_first.counterexample.map(|subject| subject.starts_with(b"/p0003/")), Some(true));
 }

@@ -1,10 +1,14 @@
 //! Counts the patterns that are tried for a subject.
 
+use std::borrow::Cow;
+
 use crate::first_match::{First, FirstMatch};
-use crate::map_block::read;
+use crate::map_block::MapBlock;
 use crate::map_machine::{Machine, Request};
 use crate::maps::compiled::Compiled;
 use crate::maps::row::RowFacts;
+use crate::maps::text::EmittedMap;
+use crate::parallel;
 
 /// The number of sample subjects.
 const MOST_PROBES: usize = 2_000;
@@ -56,8 +60,7 @@ impl Cost {
         (first, others): (&FirstMatch, Option<&FirstMatch>),
         source: &[u8],
     ) -> Cost {
-        let text = text(compiled, source);
-        let blocks = read(&text).unwrap_or_default();
+        let blocks: Vec<MapBlock> = compiled.maps.iter().map(|map| block(map, source)).collect();
         let machine = Machine::new(&blocks);
         let tried = |subject: &[u8]| {
             let mut request = Request::with(SUBJECT, subject);
@@ -66,32 +69,43 @@ impl Cost {
         };
         let far = tried(&far(rows));
         let probes = probes(rows);
-        let (mut misses, hits): (Vec<_>, Vec<_>) =
-            probes.iter().partition(|subject| first.first(subject, rows.len()) == First::None);
-        misses.retain(|subject| others.is_none_or(|others| others.first(subject, usize::MAX) == First::None));
-        let sorted = |subjects: Vec<&Vec<u8>>| {
-            let mut counts: Vec<usize> = subjects.into_iter().map(|subject| tried(subject)).collect();
-            counts.sort_unstable();
-            counts
+        let probe = |at: usize| {
+            let subject = &probes[at];
+            if first.first(subject, rows.len()) != First::None {
+                return Some(Probe::Hit(tried(subject)));
+            }
+            let is_miss = others.is_none_or(|others| others.first(subject, usize::MAX) == First::None);
+            is_miss.then(|| Probe::Miss(tried(subject)))
         };
-        let (misses, hits) = (sorted(misses), sorted(hits));
+        let (mut misses, mut hits) = (Vec::new(), Vec::new());
+        for probe in parallel::collect(probes.len(), probe).into_iter().flatten() {
+            match probe {
+                Probe::Hit(count) => hits.push(count),
+                Probe::Miss(count) => misses.push(count),
+            }
+        }
+        misses.sort_unstable();
+        hits.sort_unstable();
         let median = |counts: &[usize]| counts.get(counts.len() / 2).copied().unwrap_or(far);
         let worst = misses.last().copied().unwrap_or(far).max(far);
         Cost { far, near: median(&misses), worst, hit: median(&hits) }
     }
 }
 
-/// The maps, with a variable as the source instead of that of the original.
-fn text(compiled: &Compiled, source: &[u8]) -> Vec<u8> {
-    let mut text = Vec::new();
-    for map in &compiled.maps {
-        let mut map = map.clone();
-        if let Some(before) = map.source.strip_suffix(source) {
-            map.source = [before, b"$", SUBJECT].concat();
-        }
-        map.write(&mut text);
+/// A subject, by the patterns tried for it.
+enum Probe {
+    /// A row matches.
+    Hit(usize),
+    Miss(usize),
+}
+
+/// A map, with a variable as the source instead of that of the original.
+fn block<'m>(map: &'m EmittedMap, source: &[u8]) -> MapBlock<'m> {
+    let mut block = map.block();
+    if let Some(before) = map.source.strip_suffix(source) {
+        block.source = Cow::Owned([before, b"$", SUBJECT].concat());
     }
-    text
+    block
 }
 
 fn far(rows: &[RowFacts]) -> Vec<u8> {

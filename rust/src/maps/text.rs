@@ -1,5 +1,8 @@
 //! Writes maps as text.
 
+use std::borrow::Cow;
+
+use crate::map_block::{ExactRow, MapBlock, PatternRow};
 use crate::quote::{escape_pattern, quote, quote_key, quoted_length};
 
 /// The longest token: it must fit into nginx's buffer of 4,096 bytes (`NGX_CONF_BUFFER`).
@@ -58,6 +61,32 @@ impl EmittedMap {
             out.extend_from_slice(b";\n");
         }
         out.extend_from_slice(b"}\n");
+    }
+
+    /// The block as it is read from its text; without spans.
+    pub fn block(&self) -> MapBlock<'_> {
+        let mut block = MapBlock {
+            source: Cow::Borrowed(&self.source),
+            variable: Cow::Borrowed(&self.name),
+            volatile: self.volatile,
+            hostnames: self.hostnames,
+            default: (!self.default.is_empty()).then_some(Cow::Borrowed(&self.default)),
+            ..MapBlock::default()
+        };
+        for (key, value) in &self.rows {
+            let value = Cow::Borrowed(value.as_slice());
+            match key {
+                Key::Exact(key) => {
+                    let key = Cow::Borrowed(key.as_slice());
+                    block.exact.push(ExactRow { key, value, is_hostname: self.hostnames, span: 0..0 });
+                }
+                Key::Pattern { pattern, caseless } => {
+                    let pattern = Cow::Borrowed(pattern.as_slice());
+                    block.patterns.push(PatternRow { pattern, caseless: *caseless, value, span: 0..0 });
+                }
+            }
+        }
+        block
     }
 
     /// The same with another start of names; both are of one length, and no pattern or value contains the former
@@ -143,7 +172,7 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::{EmittedMap, Key};
-    use crate::map_block::read_one;
+    use crate::map_block::{MapBlock, read_one};
 
     /// What is written is read back: keys that look like something else, quotes, backslashes, newlines.
     #[test]
@@ -170,6 +199,10 @@ mod tests {
         assert!(block.exact.iter().all(|row| *row.value == *b"v \\1\"") && block.volatile && !block.hostnames);
         let read: Vec<_> = block.patterns.iter().map(|row| (&*row.pattern, row.caseless)).collect();
         assert_eq!(read, patterns);
+        let mut without_spans = MapBlock { span: 0..0, ..block };
+        without_spans.exact.iter_mut().for_each(|row| row.span = 0..0);
+        without_spans.patterns.iter_mut().for_each(|row| row.span = 0..0);
+        assert_eq!(map.block(), without_spans);
     }
 
     /// A token is longer in a file than it is.

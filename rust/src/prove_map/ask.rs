@@ -26,13 +26,14 @@ const BUILDING: usize = 100;
 
 /// Answers questions about languages as long as their work is within a bound. Then nothing is known any more.
 pub struct Questions {
+    most: usize,
     left: Cell<usize>,
     covers: RefCell<HashMap<CoverQuestion, bool>>,
 }
 
 /// The pattern after the literal prefix, the rest of the key, whether case is ignored, and whether subjects are left
 /// out.
-type CoverQuestion = (String, Vec<u8>, bool, bool);
+type CoverQuestion = (Vec<Ast>, Vec<u8>, bool, bool);
 
 impl Default for Questions {
     fn default() -> Questions {
@@ -42,7 +43,17 @@ impl Default for Questions {
 
 impl Questions {
     pub fn within(states: usize) -> Questions {
-        Questions { left: Cell::new(states), covers: RefCell::default() }
+        Questions { most: states, left: Cell::new(states), covers: RefCell::default() }
+    }
+
+    /// The same bound of work for a part of the questions.
+    pub fn part(&self) -> Questions {
+        Questions::within(self.left.get())
+    }
+
+    /// Takes the work for a [part](Questions::part) from the bound.
+    pub fn add(&self, part: &Questions) {
+        self.left.set(self.left.get().saturating_sub(part.most - part.left.get()));
     }
 
     fn ask(&self, question: Question, language: &Hir, others: &[&Hir]) -> Witness {
@@ -99,7 +110,7 @@ impl Questions {
         if !rest.iter().all(looks_forward) {
             return self.holds(&language.translation.hir, key, caseless, left_out);
         }
-        let question = (format!("{rest:?}"), tail.to_vec(), caseless, left_out.is_some());
+        let question = (rest.to_vec(), tail.to_vec(), caseless, left_out.is_some());
         if let Some(answer) = self.covers.borrow().get(&question) {
             return *answer;
         }

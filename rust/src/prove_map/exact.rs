@@ -125,15 +125,24 @@ impl<'b> Prover<'b> {
 
     /// A row whose strings are all looked up matches no remaining subject.
     fn leave_exact(&self, known: &LookedUp, place: &mut Place) {
-        for (row, live) in self.rows.list.iter().zip(&mut place.live) {
-            let is_finite = |events: &&'b ReadPattern| events.translation.hir.properties().maximum_len().is_some();
-            let Some(events) = row.events().filter(is_finite).filter(|_| *live) else { continue };
-            if let Finite::Strings { strings, any_case } = finite(&events.translation.hir, MOST_STRINGS) {
-                // nginx matches no pattern against the empty string.
-                *live = strings.iter().any(|string| !string.is_empty() && !known.has(string, any_case));
-            }
-        }
+        let rows = &self.rows.list;
+        let is_left = |row: usize| place.live[row] && !rows[row].events().is_some_and(|events| has_all(known, events));
+        let live = parallel::collect(rows.len(), is_left);
+        place.live = live;
     }
+}
+
+/// Whether all strings of a language are looked up.
+fn has_all(known: &LookedUp, language: &ReadPattern) -> bool {
+    let hir = &language.translation.hir;
+    hir.properties().maximum_len().is_some()
+        && match finite(hir, MOST_STRINGS) {
+            // nginx matches no pattern against the empty string.
+            Finite::Strings { strings, any_case } => {
+                strings.iter().all(|string| string.is_empty() || known.has(string, any_case))
+            }
+            _ => false,
+        }
 }
 
 /// What is looked up, to be compared with the rows.

@@ -1,7 +1,7 @@
 //! The levels, from the variable's own map on: newline, exact strings, rows, tree. Each leaves rows or subjects to the
 //! next.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::first_match::ReadPattern;
 use crate::map_block::MapBlock;
@@ -41,7 +41,7 @@ impl<'b> Prover<'b> {
                         source: &self.original.source,
                         maps: &self.maps,
                         used: &mut used,
-                        proved: self.proved,
+                        proved: &self.proved,
                     };
                     let keys = reader.keys(inner)?;
                     drop(used);
@@ -142,7 +142,7 @@ impl<'b> Prover<'b> {
             }
         }
         self.proved.discharge(Obligation::Newline);
-        place.left_out = Some(Rc::new(newline));
+        place.left_out = Some(Arc::new(newline));
         Ok(block.fallback())
     }
 }

@@ -106,6 +106,7 @@ mod tests;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::sync::Arc;
 
 pub use obligation::{MapRefutation, Obligation, Proved};
 
@@ -114,6 +115,8 @@ use prover::{Place, Prover};
 use row::{Rows, as_text};
 
 use crate::first_match::ReadPatterns;
+use crate::map_block::MapBlock;
+use crate::parallel;
 use text::Texts;
 
 /// Decides whether the variable of `original`, one `map` block with its includes inline, has for every subject the
@@ -142,37 +145,43 @@ fn prove_with(
 ) -> Result<Proved, MapRefutation> {
     let proved = Proved::default();
     let texts = Texts::read(original, emitted, &proved)?;
-    let rows = &texts.original.patterns;
-    let patterns_of_rows: Vec<Cow<[u8]>> = rows.iter().map(|row| as_text(&row.pattern, row.caseless)).collect();
-    let row_texts: Vec<&[u8]> = patterns_of_rows.iter().map(AsRef::as_ref).collect();
     let own;
-    let patterns = match patterns.filter(|patterns| patterns.are(&row_texts)) {
+    let patterns = match patterns.filter(|patterns| with_row_texts(&texts.original, |rows| patterns.are(rows))) {
         Some(patterns) => patterns,
         None => {
-            own = ReadPatterns::of(&row_texts);
+            own = with_row_texts(&texts.original, ReadPatterns::of);
             &own
         }
     };
     patterns.rest();
-    match check(&texts, patterns, &proved, keeps_captures) {
-        Ok(()) => Ok(proved),
-        Err(refutation) => {
-            let counterexample = interpret::counterexample(&texts, refutation.counterexample.clone());
-            Err(MapRefutation { counterexample, ..refutation })
-        }
-    }
+    check(&texts, patterns, proved, keeps_captures).map_err(|refutation| {
+        let counterexample = interpret::counterexample(&texts, refutation.counterexample.clone());
+        MapRefutation { counterexample, ..refutation }
+    })
 }
 
-fn check(texts: &Texts, patterns: &ReadPatterns, proved: &Proved, keeps_captures: bool) -> Result<(), MapRefutation> {
-    let maps = texts.check(proved)?;
-    let rows = Rows::new(&texts.original, patterns);
+/// Calls a function with the patterns of a map as PCRE takes them without options.
+fn with_row_texts<R>(map: &MapBlock, call: impl FnOnce(&[&[u8]]) -> R) -> R {
+    let texts: Vec<Cow<[u8]>> = map.patterns.iter().map(|row| as_text(&row.pattern, row.caseless)).collect();
+    call(&texts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+}
+
+fn check(
+    texts: &Texts,
+    patterns: &ReadPatterns,
+    proved: Proved,
+    keeps_captures: bool,
+) -> Result<Proved, MapRefutation> {
+    let count = texts.original.patterns.len();
+    let (rows, maps) = parallel::both_of(count, || Rows::new(&texts.original, patterns), || texts.check(&proved));
+    let maps = maps?;
     let live = (0..rows.list.len()).map(|row| rows.is_first_of_its_text(row)).collect();
     let place = Place { live, end: texts.original.fallback(), left_out: None, numbers: None };
     let prover = Prover {
         original: &texts.original,
         own: &texts.own,
-        maps,
-        rows,
+        maps: Arc::new(maps),
+        rows: Arc::new(rows),
         proved,
         questions: Questions::default(),
         used: RefCell::default(),
@@ -181,5 +190,6 @@ fn check(texts: &Texts, patterns: &ReadPatterns, proved: &Proved, keeps_captures
     if keeps_captures {
         prover.check_captures_kept()?;
     }
-    prover.check_used()
+    prover.check_used()?;
+    Ok(prover.proved)
 }

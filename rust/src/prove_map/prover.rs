@@ -2,10 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::first_match::ReadPattern;
 use crate::map_block::{MapBlock, PatternRow};
+use crate::parallel;
 use crate::pcre::Regex;
 use crate::prove_map::ask::{self, Questions};
 use crate::prove_map::guard::Guarding;
@@ -16,9 +17,9 @@ use crate::syntax::Hir;
 pub struct Prover<'b> {
     pub original: &'b MapBlock<'b>,
     pub own: &'b MapBlock<'b>,
-    pub maps: HashMap<&'b [u8], &'b MapBlock<'b>>,
-    pub rows: Rows<'b>,
-    pub proved: &'b Proved,
+    pub maps: Arc<HashMap<&'b [u8], &'b MapBlock<'b>>>,
+    pub rows: Arc<Rows<'b>>,
+    pub proved: Proved,
     pub questions: Questions,
     /// The maps that the proof has reached.
     pub used: RefCell<HashSet<&'b [u8]>>,
@@ -32,7 +33,7 @@ pub struct Place<'b> {
     /// The value where no row matches.
     pub end: &'b [u8],
     /// Subjects that do not reach this place.
-    pub left_out: Option<Rc<Hir>>,
+    pub left_out: Option<Arc<Hir>>,
     /// How rows are numbered, from 0, if values start with the number of their row.
     pub numbers: Option<Numbers>,
 }
@@ -51,6 +52,36 @@ pub struct Chain<'b> {
 }
 
 impl<'b> Prover<'b> {
+    /// Runs two parts of a proof at once, each by a prover of its own, so that neither depends on the work of the other.
+    /// If both fail, the first is what failed.
+    pub fn both(
+        &self,
+        first: impl FnOnce(&Prover<'b>) -> Result<(), MapRefutation> + Send,
+        second: impl FnOnce(&Prover<'b>) -> Result<(), MapRefutation>,
+    ) -> Result<(), MapRefutation> {
+        let [one, other] = [self.part(), self.part()];
+        let ((first, one), second) = parallel::both(move || (first(&one), one), || second(&other));
+        for part in [&one, &other] {
+            self.proved.add(&part.proved);
+            self.questions.add(&part.questions);
+            self.used.borrow_mut().extend(&*part.used.borrow());
+        }
+        first.and(second)
+    }
+
+    /// A prover of the same maps that has proved nothing.
+    fn part(&self) -> Prover<'b> {
+        Prover {
+            original: self.original,
+            own: self.own,
+            maps: self.maps.clone(),
+            rows: self.rows.clone(),
+            proved: Proved::default(),
+            questions: self.questions.part(),
+            used: RefCell::default(),
+        }
+    }
+
     /// The map of a value that consists of one emitted variable.
     pub fn map_of(&self, value: &[u8]) -> Option<&'b MapBlock<'b>> {
         value.strip_prefix(b"$").and_then(|name| self.maps.get(name)).copied()
@@ -342,7 +373,7 @@ impl<'b> Prover<'b> {
 
     /// Checks that the value of a row may stand without its own pattern.
     pub fn check_moves(&self, row: usize) -> Result<(), MapRefutation> {
-        self.rows.check_moves(row, self.proved)
+        self.rows.check_moves(row, &self.proved)
     }
 
     pub fn why_bound(&self, row: usize) -> Option<&'static str> {

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::map_block::{self, MapBlock, UnreadableMap};
+use crate::parallel;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::row::{group_names, has_captures};
 use crate::variables;
@@ -10,6 +11,9 @@ use crate::variables;
 /// nginx nests at most 100 evaluations of variables (`ngx_http_variable_depth`), SRC and whatever evaluates `$var`
 /// included. Deeper, a value is silently empty.
 const DEEPEST: usize = 40;
+
+/// The bytes that a row of a map takes, or more.
+const BYTES_OF_A_ROW: usize = 32;
 
 /// The blocks of both texts.
 pub struct Texts<'t> {
@@ -21,8 +25,13 @@ pub struct Texts<'t> {
 
 impl<'t> Texts<'t> {
     pub fn read(original: &'t [u8], emitted: &'t [u8], proved: &Proved) -> Result<Texts<'t>, MapRefutation> {
-        let original = map_block::read_one(original).or_else(|error| unread("the original", &error))?;
-        let mut others = map_block::read(emitted).or_else(|error| unread("the emitted text", &error))?;
+        let (own, emitted) = parallel::both_of(
+            emitted.len() / BYTES_OF_A_ROW,
+            || map_block::read_one(original),
+            || map_block::read(emitted),
+        );
+        let original = own.or_else(|error| unread("the original", &error))?;
+        let mut others = emitted.or_else(|error| unread("the emitted text", &error))?;
         let Some(own) = others.iter().position(|block| block.variable == original.variable) else {
             return refute(Obligation::Reads, "the emitted text does not define the variable");
         };

@@ -22,9 +22,11 @@ const MOST_PAIRS: usize = 20_000_000;
 /// Limit of the keys by which subjects without a key are excluded.
 const MOST_KEYS: usize = 2_000;
 
-/// A tree, and the data of its proof.
-struct TreeProof<'p, 'b> {
-    prover: &'p Prover<'b>,
+/// Of so many buckets, one half is checked while the other is.
+const MANY: usize = 1_024;
+
+/// A tree, and what is known of its buckets.
+struct Tree<'p, 'b> {
     place: &'p Place<'b>,
     keys: &'p Keys,
     /// The value where no leaf has a match.
@@ -34,6 +36,12 @@ struct TreeProof<'p, 'b> {
     comparable: Comparable,
     /// For each key, the rows that may match there, without floats; the last entry is for subjects without a key.
     candidates: Vec<Vec<u32>>,
+}
+
+/// The proof of some buckets of a tree.
+struct TreeProof<'p, 'b> {
+    prover: &'p Prover<'b>,
+    tree: &'p Tree<'p, 'b>,
     /// The leaves by their value, whose order relative to the floats has been checked.
     leaves: HashMap<&'b [u8], Rc<Chain<'b>>>,
 }
@@ -55,39 +63,46 @@ impl<'b> Prover<'b> {
                 format!("behind the rows of ${name} stands another value than the default"),
             );
         }
-        let mut tree = TreeProof::new(self, place, keys, default, floats)?;
-        for bucket in (0..keys.keys.strings().len()).map(Some).chain([None]) {
-            tree.check(bucket, values.get(&bucket).copied().unwrap_or(default))?;
-            self.proved.discharge(if bucket.is_some() { Obligation::Bucket } else { Obligation::Empty });
+        let tree = Tree::new(self, place, keys, default, floats)?;
+        let count = keys.keys.strings().len();
+        let check = |prover: &Prover<'b>, numbers: Range<usize>| {
+            let mut proof = TreeProof { prover, tree: &tree, leaves: HashMap::new() };
+            for bucket in numbers.map(|number| (number < count).then_some(number)) {
+                proof.check(bucket, values.get(&bucket).copied().unwrap_or(default))?;
+                prover.proved.discharge(if bucket.is_some() { Obligation::Bucket } else { Obligation::Empty });
+            }
+            Ok(())
+        };
+        if count < MANY {
+            return check(self, 0..count + 1);
         }
-        Ok(())
+        self.both(|prover| check(prover, 0..count / 2), |prover| check(prover, count / 2..count + 1))
     }
 }
 
-impl<'p, 'b> TreeProof<'p, 'b> {
+impl<'p, 'b> Tree<'p, 'b> {
     fn new(
-        prover: &'p Prover<'b>,
+        prover: &Prover<'b>,
         place: &'p Place<'b>,
         keys: &'p Keys,
         default: &'b [u8],
         floats: Chain<'b>,
-    ) -> Result<TreeProof<'p, 'b>, MapRefutation> {
+    ) -> Result<Tree<'p, 'b>, MapRefutation> {
         let mut is_float = vec![false; prover.rows.list.len()];
         floats.rows.iter().for_each(|&row| is_float[row] = true);
         let comparable = Comparable::new(floats.rows.iter().map(|&row| (row, &prover.rows.list[row])), keys.caseless);
-        let leaves = HashMap::new();
         let candidates = vec![Vec::new(); keys.keys.strings().len() + 1];
-        let mut tree = TreeProof { prover, place, keys, default, floats, is_float, comparable, candidates, leaves };
-        tree.find_candidates()?;
+        let mut tree = Tree { place, keys, default, floats, is_float, comparable, candidates };
+        tree.find_candidates(&prover.rows.list)?;
         Ok(tree)
     }
 
     /// Adds each row that is not a float to every bucket with a subject on which PCRE may match the row or give up.
-    fn find_candidates(&mut self) -> Result<(), MapRefutation> {
+    fn find_candidates(&mut self, list: &[OriginalRow]) -> Result<(), MapRefutation> {
         let folded = FoldedKeys::new(self.keys);
         let is_tried = |row: &usize| !self.is_float[*row] && self.place.live[*row];
-        let rows: Vec<usize> = (0..self.prover.rows.list.len()).filter(is_tried).collect();
-        let (list, keys) = (&self.prover.rows.list, self.keys);
+        let rows: Vec<usize> = (0..list.len()).filter(is_tried).collect();
+        let keys = self.keys;
         let find = |range: Range<usize>| pairs_of(&rows[range], list, keys, &folded);
         let parts = parallel::ranges(rows.len(), find);
         if parts.iter().any(Option::is_none) || parts.iter().flatten().map(Vec::len).sum::<usize>() > MOST_PAIRS {
@@ -98,7 +113,9 @@ impl<'p, 'b> TreeProof<'p, 'b> {
         }
         Ok(())
     }
+}
 
+impl<'b> TreeProof<'_, 'b> {
     fn check(&mut self, bucket: BucketId, value: &'b [u8]) -> Result<(), MapRefutation> {
         let leaf = self.leaf(value)?;
         let goes_on = self.goes_on(&leaf);
@@ -110,7 +127,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
                 self.prover.proved.discharge(Obligation::Cover);
                 return Ok(());
             }
-            let is_end = !goes_on && self.prover.says(row, leaf.end, self.place);
+            let is_end = !goes_on && self.prover.says(row, leaf.end, self.tree.place);
             if is_end && self.covers(bucket, row) {
                 return self.check_cover(bucket, &leaf, row);
             }
@@ -118,7 +135,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
                 return if is_end { self.check_cover(bucket, &leaf, row) } else { self.refute_missing(bucket, row) };
             }
         }
-        if goes_on || leaf.end == self.place.end {
+        if goes_on || leaf.end == self.tree.place.end {
             return Ok(());
         }
         refute(Obligation::End, format!("{} ends with another value than the default", self.name(bucket)))
@@ -131,15 +148,15 @@ impl<'p, 'b> TreeProof<'p, 'b> {
     }
 
     fn goes_on(&self, leaf: &Chain) -> bool {
-        !self.floats.rows.is_empty() && leaf.end == self.default
+        !self.tree.floats.rows.is_empty() && leaf.end == self.tree.default
     }
 
     fn leaf(&mut self, value: &'b [u8]) -> Result<Rc<Chain<'b>>, MapRefutation> {
         if let Some(leaf) = self.leaves.get(value) {
             return Ok(leaf.clone());
         }
-        let stop = if self.floats.rows.is_empty() { None } else { Some(self.default) };
-        let leaf = Rc::new(self.prover.chain(value, self.place, stop)?);
+        let stop = if self.tree.floats.rows.is_empty() { None } else { Some(self.tree.default) };
+        let leaf = Rc::new(self.prover.chain(value, self.tree.place, stop)?);
         if self.goes_on(&leaf) {
             self.check_floats(&leaf)?;
         }
@@ -150,12 +167,12 @@ impl<'p, 'b> TreeProof<'p, 'b> {
     /// No float may match a subject of a later row in a leaf, which is tried before the float.
     fn check_floats(&self, leaf: &Chain) -> Result<(), MapRefutation> {
         for &row in &leaf.rows {
-            let first = self.comparable.first(&self.prover.rows.list[row]).filter(|&first| first < row);
+            let first = self.tree.comparable.first(&self.prover.rows.list[row]).filter(|&first| first < row);
             let Some(first) = first else {
                 self.prover.proved.discharge(Obligation::Floating);
                 continue;
             };
-            let earlier = self.floats.rows.iter().filter(|&&float| first <= float && float < row);
+            let earlier = self.tree.floats.rows.iter().filter(|&&float| first <= float && float < row);
             let earlier = earlier.filter(|float| leaf.rows.binary_search(float).is_err());
             self.prover.check_apart(row, earlier.copied())?;
         }
@@ -164,15 +181,16 @@ impl<'p, 'b> TreeProof<'p, 'b> {
 
     /// The rows, ascending, that may match in a bucket by their heads and are not tried there.
     fn untried(&self, bucket: BucketId, leaf: &Chain, goes_on: bool) -> Vec<usize> {
-        let candidates = &self.candidates[bucket.unwrap_or(self.candidates.len() - 1)];
+        let candidates = &self.tree.candidates[bucket.unwrap_or(self.tree.candidates.len() - 1)];
         let is_untried = |row: &usize| leaf.rows.binary_search(row).is_err();
         let mut untried: Vec<usize> = candidates.iter().map(|&row| row as usize).filter(is_untried).collect();
-        if goes_on || self.floats.rows.is_empty() {
+        if goes_on || self.tree.floats.rows.is_empty() {
             return untried;
         }
-        let key = bucket.map_or(&[][..], |place| &self.keys.keys.strings()[place]);
-        if let Some(first) = self.comparable.first_of(key) {
-            let floats = self.floats.rows.iter().copied().filter(|&float| first <= float && self.place.live[float]);
+        let key = bucket.map_or(&[][..], |place| &self.tree.keys.keys.strings()[place]);
+        if let Some(first) = self.tree.comparable.first_of(key) {
+            let floats =
+                self.tree.floats.rows.iter().copied().filter(|&float| first <= float && self.tree.place.live[float]);
             untried.extend(floats.filter(is_untried));
             untried.sort_unstable();
         }
@@ -182,10 +200,10 @@ impl<'p, 'b> TreeProof<'p, 'b> {
     /// Whether PCRE neither matches a row nor gives up on it for the subjects of a bucket, as they begin with a key or,
     /// without one, do not.
     fn leads_elsewhere(&self, bucket: BucketId, row: usize) -> bool {
-        let keys = &self.keys.keys;
+        let keys = &self.tree.keys.keys;
         let key = bucket.map_or(&[][..], |place| &keys.strings()[place]);
         self.prover.rows.list[row].beginning().is_some_and(|row| {
-            let extended = ask::extended(&row.pattern.ast, key, self.keys.caseless);
+            let extended = ask::extended(&row.pattern.ast, key, self.tree.keys.caseless);
             extended.iter().all(|extended| keys.longest(extended) != bucket)
         })
     }
@@ -194,26 +212,26 @@ impl<'p, 'b> TreeProof<'p, 'b> {
     fn is_apart(&self, bucket: BucketId, row: usize) -> bool {
         let Some(events) = self.prover.rows.list[row].events() else { return false };
         let Some(place) = bucket else { return self.have_keys(&events.translation.hir) };
-        let region = ask::beginning_with(&self.keys.keys.strings()[place], self.keys.caseless);
+        let region = ask::beginning_with(&self.tree.keys.keys.strings()[place], self.tree.keys.caseless);
         self.prover.questions.are_disjoint(&region, &events.translation.hir)
     }
 
     /// Whether all subjects of a language begin with a key.
     fn have_keys(&self, language: &Hir) -> bool {
-        let keys = self.keys.keys.strings();
+        let keys = self.tree.keys.keys.strings();
         if keys.is_empty() || keys.len() > MOST_KEYS {
             return false;
         }
-        let starts: Vec<Hir> = keys.iter().map(|key| ask::beginning_with(key, self.keys.caseless)).collect();
+        let starts: Vec<Hir> = keys.iter().map(|key| ask::beginning_with(key, self.tree.keys.caseless)).collect();
         self.prover.questions.is_included(language, &starts.iter().collect::<Vec<_>>())
     }
 
     /// Whether a row matches all subjects of a bucket but the empty one, and PCRE never gives up on it.
     fn covers(&self, bucket: BucketId, row: usize) -> bool {
-        let key = bucket.map_or(&[][..], |place| &self.keys.keys.strings()[place]);
+        let key = bucket.map_or(&[][..], |place| &self.tree.keys.keys.strings()[place]);
         let language = self.prover.rows.list[row].exact();
-        let left_out = self.place.left_out.as_deref();
-        language.is_some_and(|language| self.prover.questions.covers(language, key, self.keys.caseless, left_out))
+        let left_out = self.tree.place.left_out.as_deref();
+        language.is_some_and(|language| self.prover.questions.covers(language, key, self.tree.keys.caseless, left_out))
     }
 
     /// Checks a value that replaces a row: the row matches all subjects of the bucket that no earlier row matches.
@@ -232,8 +250,9 @@ impl<'p, 'b> TreeProof<'p, 'b> {
             return refute(Obligation::Cover, what);
         }
         let behind = leaf.rows.iter().copied().filter(|&other| other > row);
-        let candidates = &self.candidates[place];
-        let is_candidate = |other: usize| self.is_float[other] || candidates.binary_search(&(other as u32)).is_ok();
+        let candidates = &self.tree.candidates[place];
+        let is_candidate =
+            |other: usize| self.tree.is_float[other] || candidates.binary_search(&(other as u32)).is_ok();
         if let Some(later) = behind.into_iter().find(|&other| is_candidate(other)) {
             return refute(Obligation::Order, format!("{} comes before {name}", self.prover.name(later)));
         }
@@ -243,7 +262,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
 
     fn name(&self, bucket: BucketId) -> String {
         match bucket {
-            Some(place) => format!("the bucket \"{}\"", self.keys.keys.strings()[place].escape_ascii()),
+            Some(place) => format!("the bucket \"{}\"", self.tree.keys.keys.strings()[place].escape_ascii()),
             None => "the bucket of the subjects without a key".into(),
         }
     }
@@ -251,7 +270,7 @@ impl<'p, 'b> TreeProof<'p, 'b> {
     /// A subject of the bucket that the row may match.
     fn subject(&self, bucket: BucketId, row: &OriginalRow) -> Option<Vec<u8>> {
         let language = row.language?;
-        let region = ask::beginning_with(&self.keys.keys.strings()[bucket?], self.keys.caseless);
+        let region = ask::beginning_with(&self.tree.keys.keys.strings()[bucket?], self.tree.keys.caseless);
         self.prover.questions.common(&region, &language.translation.hir)
     }
 }

@@ -53,7 +53,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// The syntax tree of a pattern. Non-capturing groups and flags leave no node: `(?i)a` is the class `[Aa]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Ast {
     /// The empty string.
     Empty,
