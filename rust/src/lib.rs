@@ -5,6 +5,7 @@
 //! which nginx keeps in the tables of [`hash`], and [`maps`] compiles maps with many patterns. [`prove`] and
 //! [`prove_map`] decide from the two texts alone whether they do the same. [`quote`] writes tokens.
 
+mod bytes;
 pub mod collisions;
 pub mod first_match;
 pub mod hash;

@@ -59,12 +59,13 @@ NATIVE = {
 
 # What each module of the crate may use of the others.
 CRATE_USES: dict[str, set[str]] = {
-    "lexer": set(),
+    "bytes": set(),
+    "lexer": {"bytes"},
     "map_block": {"lexer"},
     "quote": {"lexer"},
     "hash": set(),
     "collisions": {"hash"},
-    "syntax": set(),
+    "syntax": {"bytes"},
     "pcre": set(),
     "parallel": set(),
     "phase": set(),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{CONF_BUFFER, LexError, LexErrorKind, Lexer, Word};
+use crate::bytes::all_but;
 
 /// What ends a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,16 +14,7 @@ pub(super) enum Terminator {
 }
 
 /// The bytes that stand for themselves in an unquoted word, wherever they are in it.
-const IS_PLAIN: [bool; 256] = {
-    let mut is_plain = [true; 256];
-    let others = b" \t\r\n;{\\$";
-    let mut at = 0;
-    while at < others.len() {
-        is_plain[others[at] as usize] = false;
-        at += 1;
-    }
-    is_plain
-};
+const IS_PLAIN: [bool; 256] = all_but(b" \t\r\n;{\\$");
 
 impl<'a> Lexer<'a> {
     /// Reads an unquoted word and what ends it.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::bytes::all_but;
+
 /// A pattern of the form `^stem$`, `^stem\z` or `^stemX?$`: what [`super::parse`] and [`super::Pattern::translate`] say
 /// of it, in one pass and at most one allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,16 +74,7 @@ fn pop(bytes: &mut Cow<'_, [u8]>) -> Option<u8> {
 }
 
 /// The bytes that stand for themselves anywhere outside a class.
-pub(super) const PLAIN: [bool; 256] = {
-    let mut plain = [true; 256];
-    let special = b"\0\n\\^$.[|()?*+{";
-    let mut at = 0;
-    while at < special.len() {
-        plain[special[at] as usize] = false;
-        at += 1;
-    }
-    plain
-};
+pub(super) const PLAIN: [bool; 256] = all_but(b"\0\n\\^$.[|()?*+{");
 
 impl Literal<'_> {
     /// All strings of the language, in the order of [`crate::language::finite`]: with the optional byte before without,
