@@ -173,11 +173,14 @@ class RefusedRow(Exception):  # noqa: N818 - what nginx does, not a failure
 
     args: tuple[bool, int, str]
 
-def compile_map(block: bytes, *, stem: str, keeps_captures: bool = False) -> CompiledMap | StayingMap:
+def compile_map(
+    block: bytes, *, stem: str, keeps_captures: bool = False, keeps_patterns: bool = False
+) -> CompiledMap | StayingMap:
     """Plan and write the maps that take over the patterns of a block, whose includes are inlined.
 
     The names of the new variables start with `stem`: small letters, digits and underscores, at most 24. With
-    `keeps_captures`, an evaluation leaves captures as one of the block does.
+    `keeps_captures`, an evaluation leaves captures as one of the block does. With `keeps_patterns`, what is read of the
+    patterns, some 6 kB a row, is kept for `prove_map`.
     `ValueError` for anything but one block, and `RefusedRow` for a row that nginx refuses. Some 10 us a row.
     """
 
@@ -325,8 +328,8 @@ def prove_map(
     """Prove that the variable of `original`, one map block with its includes inline, keeps its value for every subject.
 
     `emitted` has the block of that variable and all maps that it reads, in any order. With `keeps_captures`, the proof
-    is also that an evaluation leaves captures as one of `original` does. The patterns that were read for `compiled` are
-    not read again if they are those of `original`.
+    is also that an evaluation leaves captures as one of `original` does. Patterns that `compiled` has kept are not
+    read again if they are those of `original`.
     """
 
 def request_settings() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt._native import CompiledMap, StayingMap, compile_map
+from nginxopt._native import CompiledMap, StayingMap, compile_map, prove_map
 
 
 def block(rows: str, flags: str = "") -> bytes:
@@ -35,6 +35,23 @@ def test_the_same_text_twice() -> None:
     assert isinstance(first, CompiledMap)
     assert isinstance(second, CompiledMap)
     assert first.maps == second.maps
+
+
+def test_kept_patterns_prove_the_same() -> None:
+    """The proof says the same with patterns that were kept, with none, and with those of another map."""
+    original, another = (block(" ".join(f'"~^/{name}{at}/.*" {at};' for at in range(40))) for name in "ab")
+    kept, others = (compile_map(text, stem="nxo_1_", keeps_patterns=True) for text in (original, another))
+    forgotten = compile_map(original, stem="nxo_1_")
+    assert isinstance(kept, CompiledMap)
+    assert isinstance(others, CompiledMap)
+    assert isinstance(forgotten, CompiledMap)
+    assert kept.maps == forgotten.maps
+    emitted = block(f"default {kept.default.decode()};") + kept.maps
+    for text, holds in ((emitted, True), (emitted.replace(b'"/a7/" "7"', b'"/a7/" "8"'), False)):
+        proofs = [prove_map(original, text, compiled=compiled) for compiled in (kept, others, forgotten, None)]
+        verdicts = [(proof.holds, proof.refutation, proof.counterexample, proof.obligations) for proof in proofs]
+        assert verdicts == verdicts[:1] * 4
+        assert verdicts[0][0] == holds
 
 
 def test_reasons() -> None:

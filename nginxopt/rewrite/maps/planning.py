@@ -38,6 +38,9 @@ REASONS = {
 _KEEPING = frozenset(["captures-read", "named-captures"])
 """The reasons that hold only for maps that set other captures."""
 
+_MOST_KEPT_ROWS = 50_000
+"""What is read of the patterns of so many rows is kept for the proof, up to 300 MB."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeptMap:
@@ -128,10 +131,17 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> M
     kept = [each for each in refused.values() if each.reason not in _KEEPING]
     candidates = [each for each in found if each not in refused or refused[each].reason in _KEEPING]
     stem = names.stem(asked_stem, dict.fromkeys(file for each in candidates for file in each.files), config, "maps")
-    compiled = []
+    compiled: list[CompiledMap] = []
+    rows = 0
     for number, regex_map in enumerate(candidates, 1):
         reader = refused.get(regex_map)
-        result = _compile(regex_map, names.short(f"{stem}_m{number}_"), keeps_captures=reader is not None)
+        rows += len(regex_map.patterns)
+        result = _compile(
+            regex_map,
+            names.short(f"{stem}_m{number}_"),
+            keeps_captures=reader is not None,
+            keeps_patterns=rows <= _MOST_KEPT_ROWS,
+        )
         if isinstance(result, KeptMap):
             kept.append(reader or result)
         else:
@@ -161,9 +171,11 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
         yield KeptMap(regex_map, "named-captures", reader)
 
 
-def _compile(regex_map: RegexMap, stem: str, *, keeps_captures: bool) -> CompiledMap | KeptMap:
+def _compile(regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool) -> CompiledMap | KeptMap:
     try:
-        native = _native.compile_map(regex_map.text(), stem=stem, keeps_captures=keeps_captures)
+        native = _native.compile_map(
+            regex_map.text(), stem=stem, keeps_captures=keeps_captures, keeps_patterns=keeps_patterns
+        )
     except ValueError as error:
         raise InputError(
             f"nginx refuses this map: {error}", source=regex_map.directive.source, span=regex_map.directive.name.span

@@ -21,13 +21,13 @@ pyo3::create_exception!(
 #[pyclass(frozen, module = "nginxopt._native")]
 pub struct CompiledMap {
     compiled: Compiled,
-    patterns: Box<ReadPatterns>,
+    patterns: Option<Box<ReadPatterns>>,
 }
 
 impl CompiledMap {
-    /// What has been read of the patterns of the map.
-    pub fn patterns(&self) -> &ReadPatterns {
-        &self.patterns
+    /// What has been read of the patterns of the map, if it was to be kept.
+    pub fn patterns(&self) -> Option<&ReadPatterns> {
+        self.patterns.as_deref()
     }
 }
 
@@ -129,16 +129,25 @@ pub enum MapCompilation {
 }
 
 #[pyfunction]
-#[pyo3(signature = (block, *, stem, keeps_captures = false))]
-pub fn compile_map(py: Python<'_>, block: &[u8], stem: String, keeps_captures: bool) -> PyResult<MapCompilation> {
+#[pyo3(signature = (block, *, stem, keeps_captures = false, keeps_patterns = false))]
+pub fn compile_map(
+    py: Python<'_>,
+    block: &[u8],
+    stem: String,
+    keeps_captures: bool,
+    keeps_patterns: bool,
+) -> PyResult<MapCompilation> {
     let compile = if keeps_captures { compile_keeping_captures } else { compile };
     let plan = || {
         let map = map_block::read_one(block).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let patterns = Box::new(read_patterns(&map));
+        let patterns = read_patterns(&map);
         match refused(&map, &patterns) {
             Some(Refused::Pattern(row, message)) => Err(RefusedRow::new_err((true, row, message))),
             Some(Refused::Key(row)) => Err(RefusedRow::new_err((false, row, "conflicting parameter"))),
-            None => Ok(compile(&map, &patterns, &stem).map(|compiled| CompiledMap { compiled, patterns })),
+            None => Ok(compile(&map, &patterns, &stem).map(|compiled| {
+                let patterns = keeps_patterns.then(|| Box::new(patterns));
+                CompiledMap { compiled, patterns }
+            })),
         }
     };
     Ok(match py.detach(plan)? {

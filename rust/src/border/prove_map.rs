@@ -27,7 +27,7 @@ pub fn prove_map(
     compiled: Option<&Bound<'_, CompiledMap>>,
     keeps_captures: bool,
 ) -> MapProof {
-    let patterns = compiled.map(|compiled| compiled.get().patterns());
+    let patterns = compiled.and_then(|compiled| compiled.get().patterns());
     let prove = if keeps_captures { prove_keeping_captures } else { prove };
     match py.detach(|| prove(&original, &emitted, patterns)) {
         Ok(proved) => MapProof {

@@ -88,7 +88,8 @@ impl Drop for ReadPatterns {
     fn drop(&mut self) {
         if self.list.len() >= MANY {
             let (list, first) = (std::mem::take(&mut self.list), self.first.take());
-            thread::spawn(move || drop((list, first)));
+            // Without a thread, they are freed here.
+            _ = thread::Builder::new().spawn(move || drop((list, first)));
         }
     }
 }
