@@ -128,7 +128,8 @@ def test_the_scheduler_is_killed(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_connection_is_gone(tmp_path: Path) -> None:
     """Whatever is asked once Dask has given up the connection, the error says that the scheduler is gone."""
-    with cluster(tmp_path, 1, dict(os.environ)) as one, connected(scheduler=one.address) as client:
+    path = f"{fake_vegeta(tmp_path / 'bin')}:{os.environ['PATH']}"
+    with cluster(tmp_path, 1, {"PATH": path}) as one, connected(scheduler=one.address) as client:
         asked = Team(client)
         client.close()
         for ask in (lambda: asked.drop("attack"), lambda: asked.ask(worker.machine), lambda: asked.clocks(["tcp://a"])):

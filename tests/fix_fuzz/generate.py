@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from nginxopt.system import nginx
 from tests.fix_fuzz.case import MAIN, Case, Start
@@ -53,7 +54,8 @@ class _Maker:
     def _world(self) -> World:
         rng = self.rng
         old = self.binary.version < (1, 23)
-        world = World(rng, self.binary.version, lua=old and rng.random() < 0.15)
+        lua = old and rng.random() < 0.15 and all(Path(path).exists() for path in LUA)
+        world = World(rng, self.binary.version, lua=lua)
         names = rng.sample(_NAMES, len(_NAMES))
         kinds = self.kinds or (*HTTP_KINDS, *HTTP_KINDS, "plain", "plain", *OTHER_KINDS)
         many = rng.random() < 0.06

@@ -19,6 +19,7 @@ from tests.fix_fuzz.origins import HTTP_KINDS, OTHER_KINDS
 from tests.fix_fuzz.seeded import SEEDED, Seeded
 from tests.fix_fuzz.show import reproduction
 from tests.fix_fuzz.trial import SELECTED, Fault, Trial, staged
+from tests.nginx.modules import require_lua
 from tests.support import NGINXES
 
 COUNT = 20
@@ -57,6 +58,11 @@ def _with(chosen: Callable[[Seeded], bool]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(("nginx_", "name"), pairs)
 
 
+def _require_modules(binary: nginx.Binary, seeded: Seeded) -> None:
+    if "ngx_http_lua_module" in seeded.text:
+        require_lua(binary)
+
+
 @functools.cache
 def _built(binary: nginx.Binary) -> str:
     """How a binary was built, with the version."""
@@ -67,6 +73,7 @@ def _built(binary: nginx.Binary) -> str:
 def test_faults_are_seen(nginx_: nginx.Binary, name: str) -> None:
     """Each fault that a fix had makes a difference, of the kind that it had."""
     seeded = SEEDED[name]
+    _require_modules(nginx_, seeded)
 
     async def act(trial: Trial) -> frozenset[str]:
         case = seeded.case(name)
@@ -79,6 +86,7 @@ def test_faults_are_seen(nginx_: nginx.Binary, name: str) -> None:
 @_with(lambda _: True)
 def test_they_are_not_made(nginx_: nginx.Binary, name: str) -> None:
     """No such fault is left: what `--fix` makes of the configuration changes nothing."""
+    _require_modules(nginx_, SEEDED[name])
 
     async def act(trial: Trial) -> str:
         return _shown(trial, await trial.check(SEEDED[name].case(name)))
