@@ -299,7 +299,8 @@ fn written<'e>(
 fn push_text<'e>(out: &mut Vec<Piece<'e>>, text: Cow<'e, [u8]>) {
     match out.last_mut() {
         _ if text.is_empty() => {}
-        Some(Piece::Text(last)) => last.to_mut().extend_from_slice(&text),
+        Some(Piece::Text(Cow::Owned(last))) => last.extend_from_slice(&text),
+        Some(Piece::Text(last)) => *last = Cow::Owned([&**last, &*text].concat()),
         _ => out.push(Piece::Text(text)),
     }
 }

@@ -126,10 +126,16 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
         Ok(subjects) => subjects,
         Err(reason) => return Ok(Err(reason)),
     };
-    if !any_case && !strings.all(|string| !string.contains(&b'$')) {
+    let (mut has_dollar, mut has_empty) = (false, false);
+    strings.all(|string| {
+        has_dollar |= string.contains(&b'$');
+        has_empty |= string.is_empty();
+        true
+    });
+    if has_dollar && !any_case {
         return Ok(Err(Reason::DollarInKey));
     }
-    if !strings.all(|string| !string.is_empty()) {
+    if has_empty {
         return Ok(Err(Reason::EmptyUri));
     }
     if strings.spellings() > MOST_SPELLINGS {
@@ -153,7 +159,7 @@ pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>
         }
     }
     let is_listed = options.phase == Phase::Location;
-    if !fits_tokens(&strings, &extra, &target, text) || (is_listed && !strings.all(trie::fits)) {
+    if !fits_tokens(&strings, &extra, &rule.replacement, text) || (is_listed && !strings.all(trie::fits)) {
         return Ok(Err(Reason::KeyTooLong));
     }
     // The strings may borrow from the pattern as written, but not from a reading of it, which ends here.
@@ -328,11 +334,14 @@ fn fold(action: Action, regex: &Regex, target: &Target, strings: &Strings) -> Op
 }
 
 /// Whether nginx can read every token that is written for the rule.
-fn fits_tokens(strings: &Strings, extra: &Extra, target: &Target, pattern: &[u8]) -> bool {
+fn fits_tokens(strings: &Strings, extra: &Extra, replacement: &[u8], pattern: &[u8]) -> bool {
     let both = |path: &[u8], args: Option<&[u8]>| quoted_length(path) + args.map_or(0, quoted_length) <= MAX_TOKEN;
     let target_fits = match &extra.folded {
         Some(folded) => folded.values().all(|(path, args)| both(path, args.as_deref())),
-        None => both(&target::text(&target.path), target.args.as_deref().map(target::text).as_deref()),
+        None => {
+            let (path, args) = target::split(replacement);
+            both(path, args)
+        }
     };
     let pattern_fits = !extra.sets_captures || quoted_length(pattern) <= MAX_TOKEN;
     target_fits && pattern_fits && strings.all(|string| quoted_length(string) <= MAX_TOKEN)

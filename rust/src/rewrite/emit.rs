@@ -1,6 +1,5 @@
 //! The tiers of a plan: which keys share a tier, a block and the constant part of a target, and the lines of the maps.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::hash::Element;
@@ -61,19 +60,19 @@ fn listed(run: &Run, plan: &Plan, tier: u8) -> Vec<Tier> {
 
 /// The target of a key, its captures written out.
 struct Text<'a> {
-    path: Cow<'a, [u8]>,
-    args: Option<Cow<'a, [u8]>>,
+    path: &'a [u8],
+    args: Option<&'a [u8]>,
 }
 
 /// The common parts of the targets of a block, gathered key by key.
 struct Gathered<'a> {
     class: Class,
     keys: usize,
-    path: Cow<'a, [u8]>,
+    path: &'a [u8],
     /// The length of the common start of all paths, and whether all paths are equal.
     shared: usize,
     same_path: bool,
-    args: Option<Cow<'a, [u8]>>,
+    args: Option<&'a [u8]>,
     same_args: bool,
     patterns: Vec<Vec<u8>>,
     last_rule: u32,
@@ -142,7 +141,7 @@ impl<'a> TierWriter<'a> {
         let rule = entry.rule as usize;
         let folded = self.plan.extras.get(&rule).and_then(|extra| extra.folded.as_ref());
         if let Some((path, args)) = folded.and_then(|folded| folded.get(self.plan.key(entry))) {
-            return Text { path: Cow::Borrowed(path), args: args.as_deref().map(Cow::Borrowed) };
+            return Text { path, args: args.as_deref() };
         }
         let (path, args) = target::split(&self.run.rules[rule].replacement);
         Text { path, args }
@@ -166,9 +165,9 @@ impl<'a> TierWriter<'a> {
                 keys: 0,
                 shared: text.path.len(),
                 same_path: true,
-                path: text.path.clone(),
+                path: text.path,
                 same_args: true,
-                args: text.args.clone(),
+                args: text.args,
                 patterns: Vec::new(),
                 last_rule: u32::MAX,
             });
@@ -211,6 +210,9 @@ impl<'a> TierWriter<'a> {
     }
 
     fn classes(&self, default: usize) -> Option<TierMap> {
+        if self.gathered.len() == 1 {
+            return None; // to be told from none
+        }
         self.optional(|_, block, line| {
             line.extend_from_slice((block + 1).to_string().as_bytes());
             block != default
@@ -269,7 +271,7 @@ impl<'a> TierWriter<'a> {
         }
         self.optional(|entry, block, line| {
             if let (Args::Mapped, Some(args)) = (&blocks[block].args, self.text(entry).args) {
-                quote(&args, line);
+                quote(args, line);
                 return true;
             }
             false
