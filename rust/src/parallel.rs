@@ -2,6 +2,7 @@
 
 use std::num::NonZero;
 use std::ops::Range;
+use std::sync::mpsc;
 use std::thread;
 
 /// Below this many items, a thread costs more than it saves.
@@ -30,8 +31,33 @@ pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) ->
 
 /// What `of` makes of each of `0..count`, in order, on all processors.
 pub fn collect<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
-    let mut parts = ranges(count, |part| part.map(&of).collect::<Vec<R>>());
-    if parts.len() == 1 { parts.remove(0) } else { parts.into_iter().flatten().collect() }
+    let parts = ranges(count, |part| part.map(&of).collect::<Vec<R>>()).into_iter();
+    let joined = parts.reduce(|mut all, part| {
+        all.extend(part);
+        all
+    });
+    joined.unwrap_or_default()
+}
+
+/// How many items [`ahead`] prepares at a time, and how many of such blocks may wait.
+const BLOCK: usize = 4_096;
+const WAITING: usize = 4;
+
+/// Calls `take` for each block of `0..count`, in order, with what `prepare` makes of it, on another processor if there
+/// are several blocks.
+///
+/// Panics if `prepare` does.
+pub fn ahead<T: Send>(count: usize, prepare: impl Fn(Range<usize>) -> T + Send, mut take: impl FnMut(Range<usize>, T)) {
+    let mut blocks = (0..count).step_by(BLOCK).map(|start| start..count.min(start + BLOCK));
+    if count <= BLOCK {
+        return blocks.for_each(|block| take(block.clone(), prepare(block)));
+    }
+    thread::scope(|scope| {
+        let (ready, prepared) = mpsc::sync_channel(WAITING);
+        // It ends early if `take` panics.
+        scope.spawn(move || blocks.all(|block| ready.send((block.clone(), prepare(block))).is_ok()));
+        prepared.into_iter().for_each(|(block, prepared)| take(block, prepared));
+    });
 }
 
 /// Runs two pieces of work on so many items: at once, if there are enough.
@@ -57,6 +83,18 @@ mod tests {
     fn covers_everything_in_order() {
         for count in [0, 1, LEAST - 1, 3 * LEAST + 7] {
             let all: Vec<usize> = ranges(count, |range| range.collect::<Vec<_>>()).concat();
+            assert_eq!(all, (0..count).collect::<Vec<_>>());
+        }
+        for count in [0, 1, BLOCK, (2 * WAITING + 1) * BLOCK + 7] {
+            let mut all = Vec::new();
+            ahead(
+                count,
+                |block| block.collect::<Vec<_>>(),
+                |block, prepared| {
+                    assert_eq!(block.collect::<Vec<_>>(), prepared);
+                    all.extend(prepared);
+                },
+            );
             assert_eq!(all, (0..count).collect::<Vec<_>>());
         }
         assert_eq!(both(|| 1, || "two"), (1, "two"));

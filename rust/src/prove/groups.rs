@@ -70,9 +70,7 @@ impl<'t> Trees<'t> {
 
     /// Checks that nginx builds each table without a warning.
     pub fn fit(&self, sizes: Sizes) -> Discharged<()> {
-        self.by_name
-            .values()
-            .try_for_each(|block| maps::fits(&block.variable, block.exact.iter().map(|row| &*row.key), sizes))
+        self.by_name.values().try_for_each(|block| maps::fits(&block.variable, &block.exact, |row| &row.key, sizes))
     }
 
     /// Replaces look-ups of groups by the rules of the groups, and filters by the rules behind them, which have to be

@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
+use std::ops::Range;
 
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::hash::{self, Element, Sizes};
 use crate::lexer::{Lexer, RawEvent, Word};
+use crate::parallel;
 use crate::prove::tables::TableSizes;
 use crate::prove::{Discharged, Refutation};
 
@@ -42,8 +44,14 @@ pub struct UriMap<'t> {
     rows: Vec<MapRow<'t>>,
     default: Option<Cow<'t, [u8]>>,
     volatile: bool,
-    table: HashTable<u32>,
+    tables: Vec<Table>,
     hasher: DefaultHashBuilder,
+}
+
+/// Some of the rows, by their keys in small letters: those with places before `end`.
+struct Table {
+    end: usize,
+    rows: HashTable<u32>,
 }
 
 /// Reads the maps file.
@@ -144,30 +152,47 @@ impl<'t> UriMap<'t> {
         Ok(())
     }
 
-    /// Makes the table of the rows, unless two have the same key, ignoring case.
+    /// Makes the tables of the rows, unless two have the same key, ignoring case. Each processor makes one.
     fn index(&mut self) -> bool {
-        let (rows, hasher) = (&self.rows, &self.hasher);
-        let key = |at: u32| &*rows[at as usize].key;
-        let mut table = HashTable::with_capacity(rows.len());
-        for at in 0..rows.len() as u32 {
-            let hash = hash_lowered(hasher, key(at));
-            let entry = table.entry(
+        let tables = parallel::ranges(self.rows.len(), |places| self.table(places));
+        let Some(tables) = tables.into_iter().collect() else { return false };
+        self.tables = tables;
+        true
+    }
+
+    /// The table of the rows whose hashes fall into these of as many places as there are rows; `None` if two of them
+    /// have the same key.
+    fn table(&self, places: Range<usize>) -> Option<Table> {
+        let key = |at: u32| &*self.rows[at as usize].key;
+        let mut rows = HashTable::with_capacity(places.len());
+        for at in 0..self.rows.len() as u32 {
+            let hash = hash_lowered(&self.hasher, key(at));
+            if !places.contains(&self.place(hash)) {
+                continue;
+            }
+            let entry = rows.entry(
                 hash,
                 |other| key(*other).eq_ignore_ascii_case(key(at)),
-                |other| hash_lowered(hasher, key(*other)),
+                |other| hash_lowered(&self.hasher, key(*other)),
             );
             match entry {
-                Entry::Occupied(_) => return false,
+                Entry::Occupied(_) => return None,
                 Entry::Vacant(place) => place.insert(at),
             };
         }
-        self.table = table;
-        true
+        Some(Table { end: places.end, rows })
+    }
+
+    /// The place of a hash among as many as there are rows.
+    fn place(&self, hash: u64) -> usize {
+        (((hash >> 32) * self.rows.len() as u64) >> 32) as usize
     }
 
     fn find(&self, subject: &[u8]) -> Option<usize> {
         let hash = hash_lowered(&self.hasher, subject);
-        self.table.find(hash, |at| self.is_at(*at as usize, subject)).map(|at| *at as usize)
+        let place = self.place(hash);
+        let table = self.tables.iter().find(|table| place < table.end)?;
+        table.rows.find(hash, |at| self.is_at(*at as usize, subject)).map(|at| *at as usize)
     }
 
     fn is_at(&self, at: usize, subject: &[u8]) -> bool {
@@ -253,13 +278,13 @@ impl<'t> Maps<'t> {
 
     /// Checks that nginx builds each table without a warning.
     pub fn fit(&self, sizes: Sizes) -> Discharged<()> {
-        self.by_name.iter().try_for_each(|(name, map)| fits(name, map.rows().map(|(key, _)| key), sizes))
+        self.by_name.iter().try_for_each(|(name, map)| fits(name, &map.rows, |row| &row.key, sizes))
     }
 }
 
-/// Checks that nginx builds the table of a map with these keys without a warning.
-pub fn fits<'k>(name: &[u8], keys: impl Iterator<Item = &'k [u8]>, sizes: Sizes) -> Discharged<()> {
-    let elements: Vec<Element> = keys.map(Element::new).collect();
+/// Checks that nginx builds the table of a map with these rows without a warning.
+pub fn fits<R: Sync>(name: &[u8], rows: &[R], key: impl Fn(&R) -> &[u8] + Sync, sizes: Sizes) -> Discharged<()> {
+    let elements = parallel::collect(rows.len(), |at| Element::new(key(&rows[at])));
     let problem = match hash::simulate(&elements, sizes) {
         hash::TableFit::Fits(_) => return Ok(()),
         hash::TableFit::Warns => "nginx would warn that it could not build an optimal hash",
@@ -269,15 +294,61 @@ pub fn fits<'k>(name: &[u8], keys: impl Iterator<Item = &'k [u8]>, sizes: Sizes)
     Err(Refutation::new(format!("${}: {problem}", name.escape_ascii())))
 }
 
-/// The hash of `bytes` in small letters, eight bytes at a time.
+/// The hash of `bytes` in small letters, as many at a time as a processor has in a register; the last ones may count
+/// twice.
 fn hash_lowered(hasher: &DefaultHashBuilder, bytes: &[u8]) -> u64 {
+    const WIDTH: usize = 16;
     let mut state = hasher.build_hasher();
-    let (words, rest) = bytes.as_chunks::<8>();
-    for word in words {
-        state.write_u64(u64::from_le_bytes(word.map(|byte| byte.to_ascii_lowercase())));
+    let mut write = |chunk: &[u8; WIDTH]| {
+        state.write_u128(u128::from_le_bytes(chunk.map(|byte| byte.to_ascii_lowercase())));
+    };
+    bytes.as_chunks().0.iter().for_each(&mut write);
+    match bytes.last_chunk() {
+        Some(last) => write(last),
+        None => {
+            let mut padded = [0; WIDTH];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            write(&padded);
+        }
     }
-    let mut last = [0u8; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    state.write_u64(u64::from_le_bytes(last.map(|byte| byte.to_ascii_lowercase())));
     state.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Enough rows for several tables.
+    const MANY: usize = 5_000;
+
+    /// The keys have from 2 to 64 bytes.
+    fn key(number: usize) -> String {
+        format!("/{number:x}{}", "Aa/-_[{@`Zz".repeat(number % 6))
+    }
+
+    fn text(keys: impl Iterator<Item = String>) -> String {
+        let rows: String = keys.map(|key| format!("\"{key}\" \"to {key}\";\n")).collect();
+        format!("map $uri $to {{ volatile; {rows} }}")
+    }
+
+    /// Each key is found in any letter case, and no other; with a twin of one of them, nginx refuses the map.
+    #[test]
+    fn many_rows() {
+        let all = text((0..MANY).map(key));
+        let maps = read(all.as_bytes()).unwrap();
+        let map = maps.get(b"to").unwrap();
+        for number in 0..MANY {
+            let key = key(number);
+            let value = format!("to {key}");
+            assert_eq!(map.get(key.as_bytes()), value.as_bytes());
+            assert_eq!(map.get(key.to_ascii_uppercase().as_bytes()), value.as_bytes());
+            assert_eq!(map.get(format!("{key}.").as_bytes()), b"");
+            assert_eq!(map.get(key.replace('[', "{").replace('@', "\\").as_bytes()).is_empty(), key.contains('['));
+        }
+        for number in [0, 1, MANY / 2, MANY - 1] {
+            let twin = key(number).to_ascii_uppercase();
+            let refuted = read(text((0..MANY).map(key).chain([twin])).as_bytes()).err().unwrap();
+            assert!(refuted.what.contains("a duplicate key"), "{}", refuted.what);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::ops::Range;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
@@ -31,11 +32,27 @@ pub struct Assignment {
     stayed: HashMap<Vec<u8>, Vec<Stayed>>,
 }
 
+/// The strings of some rules, one behind the other, with their hashes.
+#[derive(Default)]
+struct Listed {
+    bytes: Vec<u8>,
+    /// The end of each string in `bytes`, and its hash.
+    strings: Vec<(usize, u64)>,
+    /// The end of the strings of each rule in `strings`.
+    rules: Vec<usize>,
+}
+
+/// A string, and its hash in lower case.
+#[derive(Clone, Copy)]
+struct Hashed<'s> {
+    text: &'s [u8],
+    hash: u64,
+}
+
 /// What is known of a string before a rule takes it.
 struct Found {
     /// The earlier rule that matches it.
     owner: Option<usize>,
-    hash: u64,
     /// Of the entries whose keys equal it apart from case: how many there are, and the last.
     spelled: (u32, u32),
 }
@@ -55,11 +72,12 @@ impl Assignment {
         let first =
             FirstMatch::new(&patterns).map_err(|limit| BadPattern { rule: kept[0], message: limit.to_string() })?;
         let count = candidates.iter().flatten().map(|movable| movable.strings.count()).sum();
+        let hasher = DefaultHashBuilder::default();
         let mut assignment = Assignment {
             entries: Vec::with_capacity(count),
             keys: Vec::new(),
             table: HashTable::with_capacity(count),
-            hasher: DefaultHashBuilder::default(),
+            hasher: hasher.clone(),
             owns: vec![false; candidates.len()],
             taken: HashMap::new(),
             staying: HashMap::new(),
@@ -67,66 +85,64 @@ impl Assignment {
         };
         let mut kept_before = 0;
         let mut found = Vec::new();
-        for (rule, candidate) in candidates.iter().enumerate() {
-            let before = KeptBefore { rules: &kept[..kept_before], first: &first };
-            match candidate {
-                Ok(movable) => assignment.add(rule, movable, &before, &mut found),
-                Err(_) => kept_before += 1,
+        let list = |rules: Range<usize>| Listed::of(&candidates[rules], &hasher);
+        parallel::ahead(candidates.len(), list, |rules, listed| {
+            for (rule, strings) in rules.zip(listed.by_rule()) {
+                let before = KeptBefore { rules: &kept[..kept_before], first: &first };
+                match &candidates[rule] {
+                    Ok(movable) => assignment.add(rule, movable, strings, &before, &mut found),
+                    Err(_) => kept_before += 1,
+                }
             }
-        }
+        });
         Ok(assignment)
     }
 
-    /// Gives a rule the strings that no earlier rule matches; keeps the rule if that is unknown for one of them. `all`
-    /// is room for what is found.
-    fn add(&mut self, rule: usize, movable: &Movable, before: &KeptBefore, all: &mut Vec<Found>) {
-        let read = movable.strings.read();
-        let strings = read.as_ref().unwrap_or(&movable.strings);
-        let mut why = None;
+    /// Gives a rule those of its `strings` that no earlier rule matches; keeps the rule if that is unknown for one of
+    /// them. `all` is room for what is found.
+    fn add<'s>(
+        &mut self,
+        rule: usize,
+        movable: &Movable,
+        strings: impl Iterator<Item = Hashed<'s>> + Clone,
+        before: &KeptBefore,
+        all: &mut Vec<Found>,
+    ) {
         all.clear();
-        strings.all(|string| {
+        for string in strings.clone() {
             match self.find(string, movable.any_case, before) {
                 Ok(found) => all.push(found),
-                Err(reason) => why = Some(reason),
+                Err(reason) => return self.stay(rule, movable, reason),
             }
-            why.is_none()
-        });
-        if let Some(reason) = why {
-            self.stay(rule, movable, reason);
-            return;
         }
-        let mut all = all.iter();
-        strings.all(|string| {
-            let Some(found) = all.next() else { return false };
+        for (string, found) in strings.zip(all.iter()) {
             match found.owner {
                 None => {
-                    let spelled = if strings.is_literal() { found.spelled } else { self.spelled(string, found.hash) };
-                    self.assign(rule, string, movable.any_case, found.hash, spelled);
+                    let spelled = if movable.strings.is_literal() { found.spelled } else { self.spelled(string) };
+                    self.assign(rule, string, movable.any_case, spelled);
                 }
                 Some(owner) => {
-                    self.taken.entry(rule).or_insert_with(|| (owner, string.to_vec()));
+                    self.taken.entry(rule).or_insert_with(|| (owner, string.text.to_vec()));
                 }
             }
-            true
-        });
+        }
     }
 
     /// Looks for the earlier rule that matches `string`.
-    fn find(&self, string: &[u8], any_case: bool, before: &KeptBefore) -> Result<Found, Reason> {
-        let hash = self.hasher.hash_one(Lowered(string));
-        let spelled = self.spelled(string, hash);
-        if let Some(taker) = before.taker(string, any_case, self.stayed(string, any_case))? {
-            return Ok(Found { owner: Some(taker), hash, spelled });
+    fn find(&self, string: Hashed, any_case: bool, before: &KeptBefore) -> Result<Found, Reason> {
+        let spelled = self.spelled(string);
+        if let Some(taker) = before.taker(string.text, any_case, self.stayed(string.text, any_case))? {
+            return Ok(Found { owner: Some(taker), spelled });
         }
-        let spellings = (spelled.0 > 0).then(|| self.spellings(string, hash));
+        let spellings = (spelled.0 > 0).then(|| self.spellings(string));
         for entry in spellings.into_iter().flatten() {
             let known = &self.entries[entry as usize];
-            if known.any_case || (!any_case && self.bytes(entry) == string) {
-                return Ok(Found { owner: Some(known.rule as usize), hash, spelled });
+            if known.any_case || (!any_case && self.bytes(entry) == string.text) {
+                return Ok(Found { owner: Some(known.rule as usize), spelled });
             }
         }
         let is_crowded = spelled.0 as usize + MOST_SPELLINGS > MAX_TIERS;
-        if is_crowded { Err(Reason::CaseTiers) } else { Ok(Found { owner: None, hash, spelled }) }
+        if is_crowded { Err(Reason::CaseTiers) } else { Ok(Found { owner: None, spelled }) }
     }
 
     /// The first rule that stays although its strings are known, and that matches `string`; with `any_case`, some
@@ -149,25 +165,26 @@ impl Assignment {
     }
 
     /// The entries whose keys equal `string` apart from case.
-    fn spellings(&self, string: &[u8], hash: u64) -> impl Iterator<Item = u32> + '_ {
-        let head = self.table.find(hash, |entry| self.bytes(*entry).eq_ignore_ascii_case(string)).copied();
+    fn spellings(&self, string: Hashed) -> impl Iterator<Item = u32> + '_ {
+        let is_same = |entry: &u32| self.bytes(*entry).eq_ignore_ascii_case(string.text);
+        let head = self.table.find(string.hash, is_same).copied();
         let next = |entry: &u32| Some(self.entries[*entry as usize].next).filter(|next| *next != NONE);
         std::iter::successors(head, next)
     }
 
     /// How many they are, and the last of them.
-    fn spelled(&self, string: &[u8], hash: u64) -> (u32, u32) {
-        self.spellings(string, hash).fold((0, NONE), |(count, _), entry| (count + 1, entry))
+    fn spelled(&self, string: Hashed) -> (u32, u32) {
+        self.spellings(string).fold((0, NONE), |(count, _), entry| (count + 1, entry))
     }
 
     /// Makes `rule` the owner of `string`.
-    fn assign(&mut self, rule: usize, string: &[u8], any_case: bool, hash: u64, (tier, last): (u32, u32)) {
+    fn assign(&mut self, rule: usize, string: Hashed, any_case: bool, (tier, last): (u32, u32)) {
         let index = self.entries.len() as u32;
         let start = self.keys.len() as u32;
-        self.keys.extend_from_slice(string);
+        self.keys.extend_from_slice(string.text);
         self.entries.push(KeyEntry {
             start,
-            length: string.len() as u16,
+            length: string.text.len() as u16,
             tier: tier as u8,
             any_case,
             rule: rule as u32,
@@ -176,7 +193,8 @@ impl Assignment {
         self.owns[rule] = true;
         if last == NONE {
             let (entries, keys, hasher) = (&self.entries, &self.keys, &self.hasher);
-            self.table.insert_unique(hash, index, |entry| hasher.hash_one(Lowered(bytes(entries, keys, *entry))));
+            self.table
+                .insert_unique(string.hash, index, |entry| hasher.hash_one(Lowered(bytes(entries, keys, *entry))));
         } else {
             self.entries[last as usize].next = index;
         }
@@ -220,6 +238,38 @@ impl Assignment {
         let moves = |(rule, _): &(usize, Candidate)| !self.staying.contains_key(rule);
         let extras = candidates.into_iter().enumerate().filter(moves).filter_map(extra).collect();
         Plan { fates, entries: self.entries, keys: self.keys, extras }
+    }
+}
+
+impl Listed {
+    /// Lists the strings of rules; none of one that stays.
+    fn of(candidates: &[Candidate], hasher: &DefaultHashBuilder) -> Listed {
+        let mut listed = Listed::default();
+        for candidate in candidates {
+            if let Ok(movable) = candidate {
+                movable.strings.all(|string| {
+                    listed.bytes.extend_from_slice(string);
+                    listed.strings.push((listed.bytes.len(), hasher.hash_one(Lowered(string))));
+                    true
+                });
+            }
+            listed.rules.push(listed.strings.len());
+        }
+        listed
+    }
+
+    /// The strings of each rule.
+    fn by_rule(&self) -> impl Iterator<Item = impl Iterator<Item = Hashed<'_>> + Clone> {
+        let mut start = 0;
+        self.rules.iter().map(move |end| {
+            let strings = start..*end;
+            start = *end;
+            strings.map(|at| {
+                let start = if at == 0 { 0 } else { self.strings[at - 1].0 };
+                let (end, hash) = self.strings[at];
+                Hashed { text: &self.bytes[start..end], hash }
+            })
+        })
     }
 }
 
@@ -269,5 +319,49 @@ impl Hash for Lowered<'_> {
             lowered.make_ascii_lowercase();
             state.write(lowered);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::phase::{Entering, Phase};
+    use crate::rewrite::options::Options;
+    use crate::rewrite::plan::Fate;
+    use crate::rewrite::planner::plan;
+    use crate::rewrite::runs;
+    use crate::syntax::Readings;
+
+    /// Enough rules for several blocks that are listed ahead.
+    const MANY: usize = 10_000;
+
+    /// A rule is compared with those of all blocks before: it is of a second tier, repeats one, or never fires.
+    #[test]
+    fn many_rules() {
+        let mut text: String = (0..MANY).map(|number| format!("rewrite ^/a/{number}/?$ /to{number} last;\n")).collect();
+        for number in (0..MANY).step_by(3) {
+            text.push_str(&format!("rewrite ^/A/{number}$ /other last;\nrewrite ^/a/{number}/$ /other last;\n"));
+            text.push_str(&format!("rewrite ^/a/{number}/?$ /to{number} last;\n"));
+        }
+        let section = std::iter::once(0..text.len()).collect();
+        let read = runs::read(text.as_bytes(), &[section]).unwrap();
+        let options = Options {
+            phase: Phase::Server,
+            captures_matter: false,
+            readings: Readings::default(),
+            bound: 64,
+            entering: Entering::Nothing,
+        };
+        let plan = plan(&read.runs[0], &options).unwrap();
+        assert!(plan.fates[..MANY].iter().all(|fate| *fate == Fate::Moved));
+        for (number, fates) in (0..MANY).step_by(3).zip(plan.fates[MANY..].chunks(3)) {
+            let witness = format!("/a/{number}/").into_bytes();
+            let dead = Fate::Dead { by: Some(number), witness: Some(witness) };
+            assert_eq!(fates, [Fate::Moved, dead, Fate::Duplicate { of: number }]);
+        }
+        let tiers = plan.entries.iter().map(|entry| entry.tier).fold([0, 0], |mut count, tier| {
+            count[usize::from(tier)] += 1;
+            count
+        });
+        assert_eq!(tiers, [4 * MANY, 2 * MANY.div_ceil(3)]);
     }
 }
