@@ -5,6 +5,7 @@ Exit statuses: 0 done and clean, 1 findings (or: would change), and those of `ng
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import signal
@@ -60,6 +61,7 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     signal.signal(signal.SIGTERM, _terminate)
     with stdout.guarded():
         status = _run(args)
+    atexit.register(gc.freeze)  # the process ends: a last search for garbage takes 15 ms
     sys.exit(status)
 
 

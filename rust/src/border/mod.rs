@@ -6,6 +6,7 @@ mod hash;
 mod lexer;
 mod map_block;
 mod maps;
+mod memory;
 mod patterns;
 mod prove;
 mod prove_map;
@@ -19,6 +20,14 @@ use pyo3::prelude::*;
 /// The native core of nginxopt.
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::memory::return_large_blocks();
+        Ok(())
+    }
+
     #[pymodule_export]
     use super::hash::{map_sizes, map_verdict, variable_sizes};
     #[pymodule_export]
