@@ -8,12 +8,13 @@ use crate::maps::cut::Cut;
 use crate::maps::entry::PathEntry;
 use crate::maps::trie::Trie;
 
-/// Some of the keys: those at and below its roots, which one pattern distinguishes.
+/// Some of the keys: those at and below its roots, which one map distinguishes.
 pub struct Chunk {
     /// Nodes whose paths are keys of the level above, which lead here; none begins with another.
     pub roots: Vec<usize>,
-    /// The pattern, without an anchor, that matches the longest key of the chunk that a subject begins with.
-    pub pattern: Vec<u8>,
+    /// The patterns, without anchors, the first of which that matches finds the longest key of the chunk that a subject
+    /// begins with.
+    pub patterns: Vec<Vec<u8>>,
 }
 
 /// A trie with its keys. The pattern on top finds the longest root that a subject begins with, whose chunk the longest
@@ -109,6 +110,8 @@ impl<'k> Chunks<'k> {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::{Chunk, Chunks};
     use crate::maps::entry::entries;
     use crate::maps::example::with_rows;
@@ -129,15 +132,16 @@ mod tests {
 
     /// The longest key that a subject begins with, as nginx finds it: from level to level.
     fn longest<'s>(chunks: &Chunks, subject: &'s [u8]) -> &'s [u8] {
-        let first = |pattern: &[u8]| {
-            let pattern = [b"^", pattern].concat();
+        let find = |pattern: &Vec<u8>| {
+            let pattern = [b"^", &**pattern].concat();
             assert!(token_length(&pattern) <= LONGEST);
             let captures = Regex::new(&pattern).unwrap().captures(subject, 100_000).unwrap();
-            captures.map_or(&[][..], |captures| &subject[captures[0].clone().unwrap()])
+            captures.map(|captures| &subject[captures[0].clone().unwrap()])
         };
-        chunks.levels.iter().fold(first(&chunks.top), |key, level| {
+        let first = |patterns: &[Vec<u8>]| patterns.iter().find_map(find).unwrap_or_default();
+        chunks.levels.iter().fold(first(slice::from_ref(&chunks.top)), |key, level| {
             let leads_here = |chunk: &&Chunk| chunk.roots.iter().any(|root| chunks.path(*root) == key);
-            level.iter().find(leads_here).map_or(key, |chunk| first(&chunk.pattern))
+            level.iter().find(leads_here).map_or(key, |chunk| first(&chunk.patterns))
         })
     }
 
@@ -146,8 +150,11 @@ mod tests {
     fn longest_keys() {
         let wide = (0..1500).map(|number| format!("~^/{:x}/page-{number}/ 1;", number * 7919 % 1009));
         let deep = (1..120).map(|length| format!("~^/{} 1;", "a".repeat(length)));
-        for texts in [wide.collect::<Vec<_>>(), deep.collect()] {
+        let many = (0..10_000).map(|number| format!("~^/{:x}/page-{number}/ 1;", number * 7919 % 1009));
+        for (texts, has_several) in [(wide.collect::<Vec<_>>(), false), (deep.collect(), false), (many.collect(), true)] {
             with_chunks(&texts, |chunks| {
+                let mut below = chunks.levels.iter().flatten();
+                assert_eq!(below.any(|chunk| chunk.patterns.len() > 1), has_several);
                 let keys: Vec<&[u8]> = (1..chunks.labels.trie.nodes.len())
                     .filter(|at| chunks.is_key(*at))
                     .map(|at| chunks.path(at))

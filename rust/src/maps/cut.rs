@@ -10,6 +10,15 @@ const MOST_TEXT: usize = LONGEST - 60;
 /// Keys beside a chunk stay above it if their text is no longer than this.
 const LEAST_TEXT: usize = MOST_TEXT / 8;
 
+/// Of so many nodes, the chunks of the last level have several patterns each: nginx takes memory and time for each map,
+/// and PCRE2 four bytes more for each byte of a pattern that is longer than 1,000 (`parsed_pattern` in
+/// pcre2_compile.c, which nginx allocates in a pool).
+const MANY: usize = 10_000;
+
+/// The longest text of such a pattern, and of all of such a chunk.
+const SHORT_TEXT: usize = 1_000 - 60;
+const TEXT_OF_SHORT: usize = 8 * SHORT_TEXT;
+
 /// The length of `(?:|)`.
 const GROUP_TEXT: usize = 5;
 
@@ -25,6 +34,8 @@ pub struct Cut<'c, 'k> {
     path_lengths: Vec<usize>,
     /// Whether the node, with all below it, belongs to a chunk of an earlier level.
     is_gone: Vec<bool>,
+    /// Whether the chunks of the next level have several patterns.
+    has_short_patterns: bool,
 }
 
 /// The size of the text after the path of a node.
@@ -47,15 +58,31 @@ impl<'c, 'k> Cut<'c, 'k> {
             let length = path_lengths[at];
             path_lengths[node.children.clone()].iter_mut().for_each(|child| *child += length);
         }
-        let (has_keys, is_gone) = (vec![false; count], vec![false; count]);
-        Cut { labels, is_key, has_keys, sizes: vec![Size::default(); count], label_lengths, path_lengths, is_gone }
+        Cut {
+            labels,
+            is_key,
+            has_keys: vec![false; count],
+            sizes: vec![Size::default(); count],
+            label_lengths,
+            path_lengths,
+            is_gone: vec![false; count],
+            has_short_patterns: count >= MANY,
+        }
     }
 
     /// Cuts off the largest subtrees that fit a pattern, several in one where they are neighbours. No chunks if all
     /// that is left fits a pattern, or no spelling is free for a root.
     pub fn level(&mut self, spellings: &mut Spellings<'k>) -> Vec<Chunk> {
         let mut chunks = Vec::new();
+        for at in 0..self.sizes.len() {
+            if self.is_gone[at] {
+                self.is_gone[self.labels.trie.nodes[at].children.clone()].fill(true);
+            }
+        }
         for at in (0..self.sizes.len()).rev() {
+            if self.is_gone[at] {
+                continue;
+            }
             self.measure(at);
             let is_small = self.fits(at);
             let is_whole = self.branches(at).all(|child| self.sizes[child].is_whole);
@@ -68,7 +95,13 @@ impl<'c, 'k> Cut<'c, 'k> {
                 }
             }
         }
+        self.has_short_patterns = false;
         chunks
+    }
+
+    /// The most text of a chunk with the path that its keys share.
+    fn most_text(&self) -> usize {
+        if self.has_short_patterns { TEXT_OF_SHORT } else { MOST_TEXT }
     }
 
     /// The pattern of what is left, if it fits one.
@@ -84,7 +117,7 @@ impl<'c, 'k> Cut<'c, 'k> {
     }
 
     fn fits(&self, at: usize) -> bool {
-        self.path_lengths[at] + self.sizes[at].text + GROUP_TEXT <= MOST_TEXT && self.sizes[at].depth <= DEEPEST
+        self.path_lengths[at] + self.sizes[at].text + GROUP_TEXT <= self.most_text() && self.sizes[at].depth <= DEEPEST
     }
 
     fn measure(&mut self, at: usize) {
@@ -117,8 +150,8 @@ impl<'c, 'k> Cut<'c, 'k> {
         if text <= LEAST_TEXT && !is_first {
             return;
         }
-        if at > 0 && self.path_lengths[at] + text + GROUP_TEXT <= MOST_TEXT && spellings.take(path) {
-            chunks.push(Chunk { roots: vec![at], pattern: self.pattern(at, &whole, true) });
+        if at > 0 && self.path_lengths[at] + text + GROUP_TEXT <= self.most_text() && spellings.take(path) {
+            chunks.push(Chunk { roots: vec![at], patterns: self.patterns(at, &whole, true) });
             whole.into_iter().for_each(|child| self.is_gone[child] = true);
             self.is_key[at] = true;
             return;
@@ -128,9 +161,9 @@ impl<'c, 'k> Cut<'c, 'k> {
             let text: usize = roots.iter().map(|child| self.text(*child)).sum();
             if number == 0 || text > LEAST_TEXT {
                 roots.iter().for_each(|root| self.is_key[*root] = true);
-                let pattern = self.pattern(at, &roots, false);
+                let patterns = self.patterns(at, &roots, false);
                 roots.iter().for_each(|root| self.close(*root));
-                chunks.push(Chunk { roots, pattern });
+                chunks.push(Chunk { roots, patterns });
             }
         }
     }
@@ -141,7 +174,7 @@ impl<'c, 'k> Cut<'c, 'k> {
         for &child in children {
             let text = self.text(child) + GROUP_TEXT;
             match groups.last_mut() {
-                Some((sum, group)) if *sum + text <= MOST_TEXT => {
+                Some((sum, group)) if *sum + text <= self.most_text() => {
                     *sum += text;
                     group.push(child);
                 }
@@ -156,6 +189,34 @@ impl<'c, 'k> Cut<'c, 'k> {
     fn close(&mut self, root: usize) {
         self.is_gone[self.labels.trie.nodes[root].children.clone()].fill(true);
         self.sizes[root] = Size::default();
+    }
+
+    /// The patterns of the keys below a node, and of the node itself if `is_key`; each key stands before its prefixes.
+    fn patterns(&self, at: usize, branches: &[usize], is_key: bool) -> Vec<Vec<u8>> {
+        if !self.has_short_patterns {
+            return vec![self.pattern(at, branches, is_key)];
+        }
+        let least = self.path_lengths[at] + GROUP_TEXT;
+        let (mut patterns, mut group, mut text) = (Vec::new(), Vec::new(), least);
+        for &child in branches {
+            let more = self.text(child);
+            let is_long = least + more > SHORT_TEXT;
+            if !group.is_empty() && (is_long || text + more > SHORT_TEXT) {
+                patterns.push(self.pattern(at, &group, false));
+                (group, text) = (Vec::new(), least);
+            }
+            if is_long {
+                let below: Vec<usize> = self.branches(child).collect();
+                patterns.append(&mut self.patterns(child, &below, self.is_key[child]));
+            } else {
+                group.push(child);
+                text += more;
+            }
+        }
+        if is_key || !group.is_empty() {
+            patterns.push(self.pattern(at, &group, is_key));
+        }
+        patterns
     }
 
     /// The pattern of the keys below a node, and of the node itself if `is_key`; each key stands before its prefixes.

@@ -11,6 +11,9 @@ use crate::parallel;
 /// The longest key, in bytes.
 const LONGEST: usize = 512;
 
+/// So many keys without capital letters have a map of their own, which is half as large: each key stands there once.
+const MANY_SMALL: usize = 2_000;
+
 /// The contents of the table.
 #[derive(Clone, Default)]
 pub struct Exact {
@@ -70,29 +73,48 @@ impl Exact {
 
     /// Writes the maps, and returns the variable of the first; `next` is the value of subjects that are not keys.
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
-        let mut exact = writer.of_source("exact");
-        let mut answer = writer.of("exact", "answer");
-        for KeyAnswer { string, row } in &self.keys {
-            exact.rows.push((Key::Exact(string.clone()), string.clone()));
-            answer.rows.push((Key::Exact(string.clone()), writer.value(*row)));
+        let (small, spelled): (Vec<&KeyAnswer>, Vec<&KeyAnswer>) =
+            self.keys.iter().partition(|key| !key.string.iter().any(u8::is_ascii_uppercase));
+        if small.len() < MANY_SMALL {
+            return write_spelled(&self.keys.iter().collect::<Vec<_>>(), writer, next);
         }
-        let mut known = writer.of("exact", "known");
-        known.rows.push((Key::Exact(Vec::new()), next.to_vec()));
-        known.default = writer.variable("same");
-        let same = EmittedMap {
-            source: [&*writer.variable("exact"), b">", &writer.map.source].concat(),
-            rows: vec![(
-                Key::Pattern { pattern: br"(?s)^(.+)>\1\z".to_vec(), caseless: false },
-                writer.variable("answer"),
-            )],
-            default: next.to_vec(),
-            ..writer.of("exact", "same")
-        };
-        for map in [exact, answer, same] {
-            writer.add(map);
-        }
-        writer.add(known)
+        let next = if spelled.is_empty() { next.to_vec() } else { write_spelled(&spelled, writer, next) };
+        write_small(&small, writer, &next)
     }
+}
+
+/// Keys of which each gives itself, to be compared with the subject, as nginx ignores the case of letters.
+fn write_spelled(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u8> {
+    let mut exact = writer.of_source("exact");
+    let mut answer = writer.of("exact", "answer");
+    for KeyAnswer { string, row } in keys {
+        exact.rows.push((Key::Exact(string.clone()), string.clone()));
+        answer.rows.push((Key::Exact(string.clone()), writer.value(*row)));
+    }
+    let mut known = writer.of("exact", "known");
+    known.rows.push((Key::Exact(Vec::new()), next.to_vec()));
+    known.default = writer.variable("same");
+    let same = EmittedMap {
+        source: [&*writer.variable("exact"), b">", &writer.map.source].concat(),
+        rows: vec![(Key::Pattern { pattern: br"(?s)^(.+)>\1\z".to_vec(), caseless: false }, writer.variable("answer"))],
+        default: next.to_vec(),
+        ..writer.of("exact", "same")
+    };
+    for map in [exact, answer, same] {
+        writer.add(map);
+    }
+    writer.add(known)
+}
+
+/// Keys without capital letters: a subject that has none is one of them if nginx finds it, and one that has some is not.
+fn write_small(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u8> {
+    let mut listed = writer.of_source("listed");
+    listed.rows.extend(keys.iter().map(|key| (Key::Exact(key.string.clone()), writer.value(key.row))));
+    listed.default = next.to_vec();
+    let mut small = writer.of_source("small");
+    small.rows.push((Key::Pattern { pattern: b"[A-Z]".to_vec(), caseless: false }, next.to_vec()));
+    small.default = writer.add(listed);
+    writer.add(small)
 }
 
 /// The first matching rows for the strings of a row; `None` if one is unknown, or a table cannot give its value.
@@ -109,9 +131,11 @@ fn answers(strings: &[Vec<u8>], rows: &[RowFacts], first: &FirstMatch) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::Exact;
+    use super::{Exact, MANY_SMALL};
     use crate::first_match::FirstMatch;
     use crate::maps::example::with_rows;
+    use crate::maps::parts::Parts;
+    use crate::maps::writer::Writer;
 
     fn choose(texts: &[&str]) -> (Vec<bool>, Vec<(String, usize)>) {
         with_rows(texts, false, |_, rows| {
@@ -129,6 +153,26 @@ mod tests {
         assert_eq!(holds, [false, true, true, true]);
         let expected = [("/x", 0), ("/y", 1), ("\n", 3)].map(|(key, row)| (key.to_owned(), row));
         assert_eq!(keys, expected);
+    }
+
+    /// Many keys without capital letters stand in a map of their own, before the others.
+    #[test]
+    fn small_letters() {
+        let texts: Vec<String> =
+            (0..MANY_SMALL).map(|number| format!(r"'~^/p{number}\z' {number};")).chain([r"'~^/Q\z' q;".into()]).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        with_rows(&texts, false, |map, rows| {
+            let patterns: Vec<&[u8]> = rows.iter().map(|row| row.text).collect();
+            let exact = Exact::choose(rows, &FirstMatch::new(&patterns).unwrap());
+            let parts = Parts::chained(rows, exact.clone());
+            let mut writer = Writer::new(map, rows, "m_", false, &parts);
+            assert_eq!(exact.write(&mut writer, b"next"), b"$m_small");
+            let map = |name: &[u8]| writer.maps.iter().find(|map| map.name == name).expect("a map");
+            let keys = |name| map(name).rows.iter().filter(|(key, _)| key.exact().is_some()).count();
+            assert_eq!((keys(b"m_listed"), keys(b"m_exact")), (MANY_SMALL, 1));
+            assert_eq!((&*map(b"m_listed").default, &*map(b"m_small").rows[0].1), (&b"$m_known"[..], &b"$m_known"[..]));
+            assert_eq!(map(b"m_small").default, b"$m_listed");
+        });
     }
 
     /// What a table cannot express: captures, variables in keys, two spellings, and unknown answers.

@@ -1,5 +1,7 @@
 //! The tree: from the longest key that a subject begins with to the rows that may match it.
 
+use std::slice;
+
 use hashbrown::HashMap;
 
 use crate::maps::bucket::{Bucket, Buckets, Keyed};
@@ -82,26 +84,28 @@ fn leaf_size(entries: usize) -> usize {
 /// Writes the maps that set `$prefix` to the longest key.
 fn write_chunks(writer: &mut Writer, chunks: &Chunks) {
     let name = |level: usize| if level == chunks.levels.len() { "prefix".to_owned() } else { format!("root{level}") };
-    write_keys(writer, &chunks.top, &name(0));
+    write_keys(writer, slice::from_ref(&chunks.top), &name(0));
     let mut count = 0;
     for (level, below) in chunks.levels.iter().enumerate() {
         let mut map =
             EmittedMap { default: writer.variable(&name(level)), ..writer.of(&name(level), &name(level + 1)) };
         for chunk in below {
             count += 1;
-            let variable = write_keys(writer, &chunk.pattern, &format!("chunk{count}"));
+            let variable = write_keys(writer, &chunk.patterns, &format!("chunk{count}"));
             map.rows.extend(chunk.roots.iter().map(|root| (Key::Exact(chunks.path(*root).to_vec()), variable.clone())));
         }
         writer.add(map);
     }
 }
 
-/// Writes the map that gives the longest key that a pattern finds.
-fn write_keys(writer: &mut Writer, pattern: &[u8], what: &str) -> Vec<u8> {
-    let key = String::from_utf8_lossy(&writer.name("key")).into_owned();
-    let pattern = [b"^(?<", key.as_bytes(), b">", pattern, b")"].concat();
+/// Writes the map that gives the longest key, which the first pattern that matches finds.
+fn write_keys(writer: &mut Writer, patterns: &[Vec<u8>], what: &str) -> Vec<u8> {
+    let key = writer.name("key");
     let mut map = writer.of_source(what);
-    map.rows.push((Key::Pattern { pattern, caseless: writer.folded }, writer.variable("key")));
+    for pattern in patterns {
+        let pattern = [b"^(?<", &*key, b">", pattern, b")"].concat();
+        map.rows.push((Key::Pattern { pattern, caseless: writer.folded }, writer.variable("key")));
+    }
     writer.add(map)
 }
 

@@ -20,6 +20,9 @@ const MANY: usize = 4_096;
 /// only the `>` in the middle splits them.
 const SAME: &[u8] = br"(?s)^(.+)>\1\z";
 
+/// `"~[A-Z]"`: a subject without capital letters is what nginx looks up in its place.
+const CAPITAL: &[u8] = b"[A-Z]";
+
 /// Strings that are looked up.
 #[derive(Default)]
 struct LookedUp<'b> {
@@ -48,12 +51,59 @@ impl<'b> Prover<'b> {
         &self,
         block: &'b MapBlock<'b>,
         keys: &'b MapBlock<'b>,
-        mut place: Place<'b>,
+        place: Place<'b>,
     ) -> Result<(), MapRefutation> {
         self.meet(keys);
         let (known, next) = self.looked_up(block, keys)?;
-        let answers = Answers { rows: &self.rows, known: &known, numbers: place.numbers, end: place.end };
-        self.leave_exact(&known, &mut place);
+        self.answered(&known, next, place)
+    }
+
+    /// The strings of a map that only subjects without capital letters reach, if `block` splits subjects like that:
+    /// `map SRC $small { "~[A-Z]" NEXT; default $listed; }`.
+    pub fn strings_without_capitals(&self, block: &MapBlock) -> Option<&'b MapBlock<'b>> {
+        let [row] = block.patterns.as_slice() else { return None };
+        let splits = *row.pattern == *CAPITAL && !row.caseless && block.exact.is_empty() && self.is_of_source(block);
+        let listed = self.map_of(block.fallback()).filter(|listed| self.is_of_source(listed));
+        listed.filter(|listed| splits && listed.patterns.is_empty() && !listed.exact.is_empty())
+    }
+
+    /// `map SRC $listed { "string" VALUE; ... default NEXT; }`: strings without capital letters; then the level of all
+    /// other subjects, those with capital letters included. nginx looks up a subject in small letters
+    /// (`ngx_http_map_find`), which without capital letters is the subject itself.
+    pub fn listed(
+        &self,
+        block: &'b MapBlock<'b>,
+        listed: &'b MapBlock<'b>,
+        place: Place<'b>,
+    ) -> Result<(), MapRefutation> {
+        self.meet(listed);
+        let name = block.variable.escape_ascii();
+        let next = &*block.patterns[0].value;
+        if listed.fallback() != next {
+            return refute(Obligation::ExactKey, format!("${name}: two values for subjects that are not known"));
+        }
+        if self.original.hostnames {
+            return refute(Obligation::ExactKey, format!("${name}: the known strings are not those of the subject"));
+        }
+        let mut known = LookedUp::default();
+        for row in &listed.exact {
+            let key = row.key.escape_ascii();
+            if row.key.is_empty() || row.key.iter().any(u8::is_ascii_uppercase) {
+                return refute(Obligation::ExactKey, format!("\"{key}\" is no string of small letters"));
+            }
+            let string = Lookup { key: &row.key, value: &row.value, any_case: false };
+            if known.by_spelling.insert(row.key.to_vec(), string).is_some() {
+                return refute(Obligation::ExactKey, format!("\"{key}\" is there twice"));
+            }
+            self.proved.discharge(Obligation::ExactKey);
+        }
+        self.answered(&known, next, place)
+    }
+
+    /// Checks the values of the strings, and the level of all other subjects, which `next` leads to.
+    fn answered(&self, known: &LookedUp<'b>, next: &'b [u8], mut place: Place<'b>) -> Result<(), MapRefutation> {
+        let answers = Answers { rows: &self.rows, known, numbers: place.numbers, end: place.end };
+        self.leave_exact(known, &mut place);
         if self.rows.list.len() < MANY {
             self.proved.add(&answers.check()?);
             return self.level(next, place);

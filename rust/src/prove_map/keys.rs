@@ -60,7 +60,7 @@ fn product(mut heads: Vec<Vec<u8>>, next: &Ast, caseless: bool) -> Option<Vec<Ve
     fits.then(|| heads.iter().flat_map(|head| tails.iter().map(move |tail| [&head[..], tail].concat())).collect())
 }
 
-/// The trie of `"~^(?<group>TRIE)" $group`, the only row of its map.
+/// The trie of `"~^(?<group>TRIE)" $group`.
 fn captured(row: &PatternRow) -> Option<Ast> {
     let group = row.value.strip_prefix(b"$")?;
     let language = ReadPattern::of(&as_text(&row.pattern, row.caseless))?;
@@ -85,17 +85,17 @@ impl<'b> KeysReader<'_, 'b> {
         if *block.source == *self.source { self.trie(block) } else { self.chunks(block) }
     }
 
+    /// The first pattern that matches captures: together they are one trie, whose branches are the tries of the rows.
     fn trie(&mut self, block: &MapBlock) -> Result<Keys, MapRefutation> {
         let name = block.variable.escape_ascii();
-        let read = match block.patterns.as_slice() {
-            [row] if block.exact.is_empty() => captured(row).map(|read| (read, row.caseless)),
-            _ => None,
-        };
-        let Some((trie, caseless)) = read else {
+        let caseless = block.patterns.first().is_some_and(|row| row.caseless);
+        let is_read = block.exact.is_empty() && block.patterns.iter().all(|row| row.caseless == caseless);
+        let tries = block.patterns.iter().map(captured).collect::<Option<Vec<Ast>>>();
+        let Some(tries) = tries.filter(|tries| is_read && !tries.is_empty()) else {
             return refute(Obligation::Trie, format!("${name} does not capture a key"));
         };
-        let Some(strings) = strings(&trie, caseless) else {
-            return refute(Obligation::Trie, format!("the pattern of ${name} is no list of keys"));
+        let Some(strings) = strings(&Ast::Alternation(tries), caseless) else {
+            return refute(Obligation::Trie, format!("the patterns of ${name} are no list of keys"));
         };
         if !block.fallback().is_empty() {
             return refute(Obligation::Trie, format!("${name} has a key for subjects that begin with none"));

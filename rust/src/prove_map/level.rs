@@ -30,6 +30,8 @@ impl<'b> Prover<'b> {
             if chain.end != value {
                 self.leave(&chain.rows, &mut place)?;
                 value = chain.end;
+            } else if let Some(listed) = self.strings_without_capitals(block) {
+                return self.listed(block, listed, place);
             } else if self.is_of_source(block) {
                 value = self.newline(block, &mut place)?;
             } else if let Some(inner) = self.map_of(&block.source) {

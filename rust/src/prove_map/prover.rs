@@ -148,7 +148,11 @@ impl<'b> Prover<'b> {
 
     /// Whether a map has the form of one that holds rows.
     fn is_link(&self, block: &'b MapBlock<'b>) -> bool {
-        self.is_of_source(block) && block.exact.is_empty() && !self.is_trie(block) && self.newline_row(block).is_none()
+        self.is_of_source(block)
+            && block.exact.is_empty()
+            && !self.is_trie(block)
+            && self.newline_row(block).is_none()
+            && self.strings_without_capitals(block).is_none()
     }
 
     /// The row that sends subjects with an inner newline to other rows, if the map has it and no other.
@@ -175,8 +179,8 @@ impl<'b> Prover<'b> {
             group.is_some_and(|group| group_names(&row.pattern).contains(&group))
                 && self.rows.with_text(row.caseless, &row.pattern).is_empty()
         };
-        let row = block.patterns.first().filter(|_| block.patterns.len() == 1);
-        block.exact.is_empty() && self.is_of_source(block) && row.is_some_and(captures)
+        let rows = &block.patterns;
+        block.exact.is_empty() && self.is_of_source(block) && !rows.is_empty() && rows.iter().all(captures)
     }
 
     /// Whether a map has the form of one that holds keys, of one trie or of chunks.

@@ -111,12 +111,32 @@ const ORIGINAL_FEW: &str = r#"map $uri $to { default d; "~*^/a/b" 1; "~*^/a/(?<r
 const FEW: &str =
     r#"map $uri $to { default d; "~*^(?!/a/|/c)" d; "~*^/a/b" 1; "~*^/a/(?<rest>.*)$" "$rest"; "~^/c" 3; }"#;
 
-const PROGRAMS: [(&str, &str); 5] = [
+/// Strings without capital letters, and keys that several patterns capture.
+const ORIGINAL_SMALL: &str = r#"map $uri $to {
+    default d;
+    "~^/a\z" 1;
+    "~^/b$" 2;
+    "~^/A\z" 3;
+    "~^/c/.*" 4;
+    "~^/d/.*" 5;
+    "~^/e/f" 6;
+}"#;
+
+const SMALL: &str = r#"map $uri $to { default $m_small; }
+map $uri $m_small { "~[A-Z]" $m_tree; default $m_listed; }
+map $uri $m_listed { "/a" 1; "/b" 2; "/b\n" 2; default $m_tree; }
+map $uri $m_prefix { "~^(?<m_key>/c/)" $m_key; "~^(?<m_key>/(?:d/|e/f))" $m_key; "~^(?<m_key>/A)" $m_key; }
+map $m_prefix $m_tree { "/A" $m_leaf; "/c/" 4; "/d/" 5; "/e/f" 6; default d; }
+map $uri $m_leaf { "~^/A\z" 3; default d; }
+"#;
+
+const PROGRAMS: [(&str, &str); 6] = [
     (ORIGINAL, TREE),
     (ORIGINAL_CHUNKS, CHUNKS),
     (ORIGINAL_PICK, PICK),
     (ORIGINAL_EFFORT, EFFORT),
     (ORIGINAL_FEW, FEW),
+    (ORIGINAL_SMALL, SMALL),
 ];
 
 /// The verdict, which is the same with patterns that have been read and asked before, and with those of another map.
@@ -167,6 +187,7 @@ fn forms() {
     assert!(proved(ORIGINAL_PICK, PICK).count(Obligation::Number) >= 5);
     assert!(proved(ORIGINAL_EFFORT, EFFORT).count(Obligation::Floating) >= 3);
     assert_eq!(proved(ORIGINAL_FEW, FEW).count(Obligation::Guard), 3);
+    assert_eq!(proved(ORIGINAL_SMALL, SMALL).count(Obligation::ExactKey), 3);
 }
 /// A fault: the text it is put into, what is replaced by what, and the obligation that refutes it.
 type Fault = (usize, &'static str, &'static str, Obligation);
@@ -276,6 +297,23 @@ const FAULTS: &[Fault] = &[
     (0, r#""/h\n" "/h\n"; "#, "", Obligation::ExactKey),
     (0, r#""/h" 6;"#, r#""/h" 2;"#, Obligation::ExactAnswer),
     (0, r#""/a/c" 2; "/a/c\n" 2;"#, r#""/a/c" 2; "/a/c\n" 6;"#, Obligation::ExactAnswer),
+    (5, r#""/a" 1;"#, r#""/A" 1;"#, Obligation::ExactKey),
+    (5, r#""/a" 1;"#, r#""/a" 1; "" 1;"#, Obligation::ExactKey),
+    (5, "$m_listed { ", "$m_listed { \"/b\" 2; ", Obligation::ExactKey),
+    (5, r#"2; default $m_tree"#, "2; default d", Obligation::ExactKey),
+    (5, r#""~[A-Z]" $m_tree"#, r#""~[A-Z]" d"#, Obligation::ExactKey),
+    (5, "[A-Z]", "[A-Y]", Obligation::Guard),
+    (5, "~[A-Z]", "~*[A-Z]", Obligation::Guard),
+    (5, "map $uri $m_listed", "map $request_uri $m_listed", Obligation::Guard),
+    (5, r#""/b" 2;"#, r#""/b" 1;"#, Obligation::ExactAnswer),
+    (5, r#""/b\n" 2;"#, r#""/b\n" d;"#, Obligation::ExactAnswer),
+    (5, r#""/b\n" 2;"#, "", Obligation::Bucket),
+    // Keys of several patterns.
+    (5, "e/f))", "e/f|c/x))", Obligation::Trie),
+    (5, "e/f))", "e/f)|/c/)", Obligation::Trie),
+    (5, "~^(?<m_key>/A)", "~*^(?<m_key>/A)", Obligation::Trie),
+    (5, "~^(?<m_key>/A)", "~^(?<m_key>/[a-f])", Obligation::BucketKey),
+    (5, r#""~^(?<m_key>/A)" $m_key; "#, "", Obligation::BucketKey),
     // Two answers.
     (2, r#""" $m_value; default $m_lower"#, r#""" $m_lower; default $m_value"#, Obligation::Pick),
     (2, r"8[0-9]*:\1[9-9]", r"8[0-9]*:\1[8-9]", Obligation::Pick),
