@@ -151,7 +151,8 @@ mod tests {
         let wide = (0..1500).map(|number| format!("~^/{:x}/page-{number}/ 1;", number * 7919 % 1009));
         let deep = (1..120).map(|length| format!("~^/{} 1;", "a".repeat(length)));
         let many = (0..10_000).map(|number| format!("~^/{:x}/page-{number}/ 1;", number * 7919 % 1009));
-        for (texts, has_several) in [(wide.collect::<Vec<_>>(), false), (deep.collect(), false), (many.collect(), true)] {
+        for (texts, has_several) in [(wide.collect::<Vec<_>>(), false), (deep.collect(), false), (many.collect(), true)]
+        {
             with_chunks(&texts, |chunks| {
                 let mut below = chunks.levels.iter().flatten();
                 assert_eq!(below.any(|chunk| chunk.patterns.len() > 1), has_several);

@@ -29,6 +29,9 @@ pub struct Exact {
 struct KeyAnswer {
     string: Vec<u8>,
     row: usize,
+    /// Whether it is a string of a row that matches strings without capital letters only, and of another.
+    is_small: bool,
+    is_spelled: bool,
 }
 
 impl Exact {
@@ -61,11 +64,17 @@ impl Exact {
         if own.windows(2).any(|pair| pair[0] == pair[1]) || !answers.iter().all(is_free) {
             return false;
         }
-        for entry in answers {
-            let folded = entry.string.to_ascii_lowercase();
-            if !self.places.contains_key(&folded) {
-                self.places.insert(folded, self.keys.len());
-                self.keys.push(entry);
+        let is_small = answers.iter().all(|entry| !entry.string.iter().any(u8::is_ascii_uppercase));
+        for mut entry in answers {
+            (entry.is_small, entry.is_spelled) = (is_small, !is_small);
+            let count = self.keys.len();
+            let place = *self.places.entry(entry.string.to_ascii_lowercase()).or_insert(count);
+            match self.keys.get_mut(place) {
+                Some(known) => {
+                    known.is_small |= is_small;
+                    known.is_spelled |= !is_small;
+                }
+                None => self.keys.push(entry),
             }
         }
         true
@@ -73,11 +82,12 @@ impl Exact {
 
     /// Writes the maps, and returns the variable of the first; `next` is the value of subjects that are not keys.
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
-        let (small, spelled): (Vec<&KeyAnswer>, Vec<&KeyAnswer>) =
-            self.keys.iter().partition(|key| !key.string.iter().any(u8::is_ascii_uppercase));
+        let small: Vec<&KeyAnswer> = self.keys.iter().filter(|key| key.is_small).collect();
         if small.len() < MANY_SMALL {
             return write_spelled(&self.keys.iter().collect::<Vec<_>>(), writer, next);
         }
+        // Each map has all strings of its rows: of what it does not have, no such row matches anything.
+        let spelled: Vec<&KeyAnswer> = self.keys.iter().filter(|key| key.is_spelled).collect();
         let next = if spelled.is_empty() { next.to_vec() } else { write_spelled(&spelled, writer, next) };
         write_small(&small, writer, &next)
     }
@@ -87,7 +97,7 @@ impl Exact {
 fn write_spelled(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u8> {
     let mut exact = writer.of_source("exact");
     let mut answer = writer.of("exact", "answer");
-    for KeyAnswer { string, row } in keys {
+    for KeyAnswer { string, row, .. } in keys {
         exact.rows.push((Key::Exact(string.clone()), string.clone()));
         answer.rows.push((Key::Exact(string.clone()), writer.value(*row)));
     }
@@ -124,7 +134,12 @@ fn answers(strings: &[Vec<u8>], rows: &[RowFacts], first: &FirstMatch) -> Option
     let answer = |string: &Vec<u8>| {
         let First::Match(row) = first.first(string, rows.len()) else { return None };
         let fits = string.len() <= LONGEST && !string.contains(&b'$') && !string.contains(&0);
-        (fits && rows[row].is_plain).then(|| KeyAnswer { string: string.clone(), row })
+        (fits && rows[row].is_plain).then(|| KeyAnswer {
+            string: string.clone(),
+            row,
+            is_small: false,
+            is_spelled: false,
+        })
     };
     strings.map(answer).collect()
 }
@@ -158,8 +173,8 @@ mod tests {
     /// Many keys without capital letters stand in a map of their own, before the others.
     #[test]
     fn small_letters() {
-        let texts: Vec<String> =
-            (0..MANY_SMALL).map(|number| format!(r"'~^/p{number}\z' {number};")).chain([r"'~^/Q\z' q;".into()]).collect();
+        let mut texts: Vec<String> = (0..MANY_SMALL).map(|number| format!(r"'~^/p{number}\z' {number};")).collect();
+        texts.extend([r"'~^/(Q|r|p1)\z' q;", r"'~^/(p2|s)\z' s;"].map(str::to_owned));
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         with_rows(&texts, false, |map, rows| {
             let patterns: Vec<&[u8]> = rows.iter().map(|row| row.text).collect();
@@ -169,7 +184,7 @@ mod tests {
             assert_eq!(exact.write(&mut writer, b"next"), b"$m_small");
             let map = |name: &[u8]| writer.maps.iter().find(|map| map.name == name).expect("a map");
             let keys = |name| map(name).rows.iter().filter(|(key, _)| key.exact().is_some()).count();
-            assert_eq!((keys(b"m_listed"), keys(b"m_exact")), (MANY_SMALL, 1));
+            assert_eq!((keys(b"m_listed"), keys(b"m_exact")), (MANY_SMALL + 1, 3));
             assert_eq!((&*map(b"m_listed").default, &*map(b"m_small").rows[0].1), (&b"$m_known"[..], &b"$m_known"[..]));
             assert_eq!(map(b"m_small").default, b"$m_listed");
         });

@@ -58,7 +58,7 @@
 //! | `row` | a row of a chain is a row of the original, with its value |
 //! | `order` | the rows of a chain ascend |
 //! | `guard` | a guard or a filter is implied by all rows that it may skip |
-//! | `trie` | a key's pattern lists literals and captures all of one; each key comes before those it begins with |
+//! | `trie` | the patterns of keys list literals and capture all of one; each key comes before those it begins with |
 //! | `chunk` | each root has a chunk, which holds it and only keys whose longest root leads to this chunk |
 //! | `bucket-key` | the rows of a tree are keys of its trie, which differ by more than case |
 //! | `bucket` | a row that may match in a bucket is tried there, or comes after one that covers it |
@@ -67,7 +67,7 @@
 //! | `empty` | the empty subject gets the default |
 //! | `floating` | a row tried out of order matches no subject of a row that it has changed places with |
 //! | `newline` | `(?s)\n.` selects subjects with an inner newline, and all rows that may match one are tried there |
-//! | `exact-key` | an exact key maps to itself, is compared with the subject, and has an answer |
+//! | `exact-key` | an exact key has an answer, and is compared with the subject unless neither has capital letters |
 //! | `exact-answer` | the answer is the value of the first row that matches the key |
 //! | `pick` | two answers are compared as numbers of equal width, and the smaller one's text is taken |
 //! | `number` | the number in front of a value is the row's place, from 0 |
