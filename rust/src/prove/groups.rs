@@ -216,11 +216,10 @@ fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
 /// string, to which `try_files` may lead, so that is a key.
 fn original(rules: &[(&[u8], &[u8])], patterns: &ReadPatterns, variable: &[u8]) -> Discharged<Vec<u8>> {
     let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
-    let index = patterns.first().ok_or_else(|| Refutation::new("the rules hold too many literals for an index"))?;
-    match index.first(b"", rules.len()) {
-        First::None => {}
-        First::Match(first) => text.extend_from_slice(&[b"\"\" ", rules[first].1, b";\n"].concat()),
-        First::Unknown(..) => return Err(Refutation::on("the effect of the rules is unknown", b"")),
+    match patterns.first().map(|index| index.first(b"", rules.len())) {
+        Some(First::None) => {}
+        Some(First::Match(first)) => text.extend_from_slice(&[b"\"\" ", rules[first].1, b";\n"].concat()),
+        Some(First::Unknown(..)) | None => return Err(Refutation::on("the effect of the rules is unknown", b"")),
     }
     for (pattern, number) in rules {
         quote(&[b"~", *pattern].concat(), &mut text);
