@@ -50,7 +50,7 @@ pub struct Plan {
     /// By rule: what moving it requires besides its keys.
     pub extras: HashMap<usize, Extra>,
     pub(super) keys: Vec<u8>,
-    /// What is read of the rules that stay for what they are by themselves.
+    /// What is read of the patterns of the rules that were judged to stay; others may stay besides.
     pub patterns: Option<ReadPatterns>,
 }
 
