@@ -30,11 +30,12 @@ def run(command: Sequence[str], cwd: Path, *, most: int = 0) -> Usage:
     """Run a command to its end and return its usage; `ChildError` with its last words if its status is above `most`.
 
     A child inherits the peak of its parent's memory (`exec_mmap` in fs/exec.c), so the measuring process must stay
-    smaller than the measured one.
+    smaller than the measured one. A Python child keeps its compiled modules, as those of an installed package are.
     """
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     with tempfile.TemporaryFile() as log:
         start = time.perf_counter()
-        process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        process = subprocess.Popen(command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)

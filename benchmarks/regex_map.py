@@ -31,7 +31,8 @@ from nginxopt.errors import NginxoptError, RunError
 from nginxopt.system import nginx
 from nginxopt.system.http import Client, Request
 
-MOST_INSTRUCTIONS, MOST_MAPS, MOST_SECONDS = 40_000, 2_000, 2.0
+MOST_INSTRUCTIONS, MOST_MAPS = 40_000, 2_000
+MOST_RATIO = 2.6  # to crossplane alone: 2 s where that takes 0.31 s for 10,000 literals (`speed`), and 0.76 s here
 
 _HEAD, _SERVER = b"events {}\nhttp {\n", b"server {\n"
 _CPU_SECONDS, _MOST_REQUESTS = 0.4, 20_000
@@ -70,7 +71,12 @@ class Result:
         yield "a worker takes no more memory", self.compiled.pss <= self.original.pss
         yield "nginx -t takes no longer", self.compiled.test <= self.original.test
         yield f"fewer than {MOST_MAPS:,} maps: {self.compiled.maps:,}", self.compiled.maps < MOST_MAPS
-        yield f"the command takes at most {MOST_SECONDS} s", self.command.wall <= MOST_SECONDS
+        yield f"at most {MOST_RATIO} times the time of crossplane alone: {self.ratio:.2f}", self.ratio <= MOST_RATIO
+
+    @property
+    def ratio(self) -> float:
+        """The time of the command as a multiple of crossplane's."""
+        return self.command.wall / self.crossplane.wall
 
 
 def measure(binary: nginx.Binary, count: int, rounds: int, *, instructions: bool) -> Result:
@@ -177,8 +183,7 @@ def table(result: Result) -> Iterator[str]:
     yield _line("worker, MB (PSS)", [f"{cost.pss / MEGABYTE:.1f}" for cost in forms.values()])
     yield _line("nginx -t, s", [f"{cost.test:.3f}" for cost in forms.values()])
     yield _line("maps", [f"{cost.maps:,}" for cost in forms.values()])
-    ratio = result.command.wall / result.crossplane.wall
-    yield f"the command takes {result.command.wall:.2f} s, {ratio:.2f} times crossplane alone"
+    yield f"the command takes {result.command.wall:.2f} s, crossplane alone {result.crossplane.wall:.2f} s"
     yield from (f"{'held' if holds else 'NOT HELD':<9}{what}" for what, holds in result.verdicts())
 
 

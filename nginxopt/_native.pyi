@@ -305,8 +305,12 @@ def prove_rewrites(
     is_complete: bool,
     include: list[bytes] | None,
     may_set_sizes: set[bytes] | None,
+    compiled: list[CompiledRun],
 ) -> tuple[int, int, int, int]:
-    """Return rules, rules gone, strings and strings that stand for all their spellings; or raise `Refuted`."""
+    """Return rules, rules gone, strings and strings that stand for all their spellings; or raise `Refuted`.
+
+    Of `compiled` it takes over what was read of patterns, for those that it finds in the texts.
+    """
 
 class MapProof:
     """The verdict on the maps that are to stand for one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,6 +102,8 @@ def _report(
 ) -> None:
     if call.report is None:
         return
+    import json
+
     from nginxopt.rewrite.tables.summary import report
     from nginxopt.system.files import write_all
 

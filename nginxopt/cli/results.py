@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,8 @@ def report(call: Call, compiled: Plan, proof: Proof | None, differentials: list[
     """Write the JSON report, if a call requests one."""
     if call.report is None:
         return
+    import json
+
     from nginxopt.rewrite import report as reports
     from nginxopt.system.files import write_all
 
@@ -56,11 +57,11 @@ def tell(
     notes: list[str] | None = None,
 ) -> None:
     """Print the summary to standard error, or to standard output if the plan is the result."""
+    if call.quiet:
+        return
     from nginxopt.rewrite import summary
     from nginxopt.rewrite.planning import moved_by_literals
 
-    if call.quiet:
-        return
     more = moved_by_literals(compiled)
     lines = summary.lines(compiled, proof, moved_by_literals=more, verbose=call.verbose)
     print_summary(call, lines, [*_differential_lines(differentials or []), *(notes or [])])

@@ -177,6 +177,7 @@ def _rewrites(emission: Emission) -> tuple[int, int, int, int]:
         is_complete=unread.is_known(plan.config),
         include=_include(emission),
         may_set_sizes=_may_set_sizes(plan.config),
+        compiled=[compiled.run.native for compiled in emission.compiled],
     )
 
 

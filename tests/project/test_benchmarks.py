@@ -72,6 +72,21 @@ def test_speed(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(capsys.readouterr().out.splitlines()) == 6
 
 
+def test_limits_of_speed() -> None:
+    """Time is held against that of crossplane, not judged without it, and memory always."""
+
+    def within(rules: int, wall: float, megabytes: int, crossplane: float | None) -> bool | None:
+        other = None if crossplane is None else Usage(crossplane, crossplane, 0)
+        return speed.Result("literal", rules, Usage(wall, wall, megabytes * 1e6), other).within
+
+    assert within(10_000, 0.4, 80, 1.0)
+    assert not within(10_000, 0.5, 80, 1.0)
+    assert not within(10_000, 0.4, 81, 1.0)
+    assert within(10_000, 9.0, 80, None)
+    assert within(100_000, 9.0, 300, 1.0)
+    assert within(40, 9.0, 300, 1.0) is None
+
+
 def test_speed_of_a_failure(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that fails is no figure."""
     monkeypatch.setitem(MIXES, "broken", lambda _: iter([b"rewrite ^/a$ /b"]))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+from typing import TYPE_CHECKING
 
 from nginxopt.request import columns
-from nginxopt.rewrite.tables.table import Kind, Table
-from nginxopt.text import Source
+
+if TYPE_CHECKING:
+    from nginxopt.rewrite.tables.table import Kind, Table
+    from nginxopt.text import Source
 
 KINDS: tuple[Kind, ...] = ("csv", "netlify", "cloudflare", "apache")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -56,6 +55,8 @@ def keep(file: Path, scratches: Scratches, *, named: Path | None = None) -> tupl
     except OSError as error:
         if error.errno not in NOT_ALLOWED:
             raise
+    import tempfile  # it takes longer to import than to write most files
+
     copy = Path(tempfile.mkdtemp(prefix=f"{BACKUP}-")) / file.name
     duplicate(file, copy)
     return copy, True

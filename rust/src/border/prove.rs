@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::PyReadings;
+use crate::border::run::CompiledRun;
 use crate::prove::{self, Facts, Other, Pair};
 
 pyo3::create_exception!(
@@ -41,7 +42,7 @@ impl PyPair {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, inherited, is_complete, include, may_set_sizes))]
+#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, inherited, is_complete, include, may_set_sizes, compiled))]
 pub fn prove_rewrites(
     py: Python<'_>,
     pairs: Vec<PyPair>,
@@ -55,6 +56,7 @@ pub fn prove_rewrites(
     is_complete: bool,
     include: Option<Vec<Vec<u8>>>,
     may_set_sizes: Option<HashSet<Vec<u8>>>,
+    compiled: Vec<Py<CompiledRun>>,
 ) -> PyResult<(usize, usize, usize, usize)> {
     let set = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<HashSet<_>>();
     let facts = Facts {
@@ -65,6 +67,7 @@ pub fn prove_rewrites(
         is_complete,
         include,
         may_set_sizes,
+        patterns: compiled.iter().filter_map(|run| run.get().patterns()).collect(),
     };
     let proof = py.detach(|| {
         let pairs: Vec<Pair> = pairs.iter().map(PyPair::borrow).collect();

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use crate::first_match::ReadPatterns;
 use crate::hash::Element;
 use crate::rewrite::grouping::{Grouping, StayingItem};
 use crate::rewrite::lines::Text;
@@ -23,6 +24,9 @@ use crate::syntax::{self, Readings};
 
 /// The number of keys passed to Python, for questions to a real nginx.
 const SAMPLE: usize = 20_000;
+
+/// What is read of so many patterns is kept for the proof; of more, it takes too much memory.
+const MOST_READ: usize = 50_000;
 
 /// The names of the variables of a run, as passed by Python.
 #[derive(Clone, FromPyObject)]
@@ -47,6 +51,8 @@ pub struct CompiledRun {
     /// The grouping of the rules that stay, if some are in groups.
     grouping: Option<Grouping>,
     captures_matter: bool,
+    /// What is read of the patterns of groups, if it is kept.
+    patterns: Option<Arc<ReadPatterns>>,
     /// Whether `$1` to `$9` must be emptied if no key is hit.
     clears: bool,
     /// The removed rules that are read otherwise than written: start, end, and the rule as read.
@@ -76,10 +82,12 @@ impl CompiledRun {
         let step = plan.entries.len().div_ceil(SAMPLE).max(1);
         let tiers = emit::tiers(run, &plan, options);
         let lists = tiers.iter().filter(|tier| tier.key.is_none());
+        let grouping = Grouping::of(bytes, run, &plan, options);
+        let has_groups = grouping.as_ref().is_some_and(|grouping| grouping.count() > 0);
         CompiledRun {
             spans: run.rules.iter().map(|rule| rule.span.clone()).collect(),
             listing: lists.flat_map(|tier| &tier.blocks).map(|block| block.patterns.len()).sum(),
-            grouping: Grouping::of(bytes, run, &plan, options),
+            grouping,
             captures_matter: options.captures_matter,
             clears: clears(&tiers, &plan, options),
             tiers,
@@ -91,6 +99,7 @@ impl CompiledRun {
             changed: changed(run, &plan, &options.readings),
             declared: declared(run, &plan),
             fates: plan.fates,
+            patterns: plan.patterns.filter(|read| has_groups && read.count() <= MOST_READ).map(Arc::new),
         }
     }
 
@@ -103,6 +112,7 @@ impl CompiledRun {
             kept: items.iter().map(|item| item.pattern().to_vec()).enumerate().collect(),
             grouping: Some(grouping),
             captures_matter: options.captures_matter,
+            patterns: None,
             tiers: Vec::new(),
             clears: false,
             declared: Vec::new(),
@@ -113,6 +123,11 @@ impl CompiledRun {
             listing: 0,
             changed: [0; 4],
         })
+    }
+
+    /// What has been read of the patterns of groups, if it was kept.
+    pub(super) fn patterns(&self) -> Option<Arc<ReadPatterns>> {
+        self.patterns.clone()
     }
 
     /// Whether nothing answers keys, and no rule is in a group.

@@ -1,5 +1,6 @@
 //! Patterns that are read once, for all that ask about them.
 
+use std::fmt;
 use std::sync::OnceLock;
 use std::thread;
 
@@ -45,6 +46,20 @@ impl ReadPatterns {
         ReadPatterns { texts: PatternTexts::new(texts), list, first: OnceLock::new() }
     }
 
+    /// What is `known` of these texts; if nothing is, they are read, into `own`.
+    pub fn known_or<'p>(
+        known: impl IntoIterator<Item = &'p ReadPatterns>,
+        texts: &[&[u8]],
+        own: &'p mut Option<ReadPatterns>,
+    ) -> &'p ReadPatterns {
+        known.into_iter().find(|known| known.are(texts)).unwrap_or_else(|| own.insert(ReadPatterns::of(texts)))
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.list.len()
+    }
+
     /// Whether these are the patterns of the list, in its order.
     pub fn are(&self, texts: &[&[u8]]) -> bool {
         texts.len() == self.list.len() && texts.iter().enumerate().all(|(at, text)| self.texts.get(at) == *text)
@@ -81,6 +96,12 @@ impl ReadPatterns {
             Some(read) => Required::of_read(&read.pattern, &read.translation),
             None => Required::of_unread(self.text(at)),
         }
+    }
+}
+
+impl fmt::Debug for ReadPatterns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} patterns", self.list.len())
     }
 }
 

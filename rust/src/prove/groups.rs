@@ -20,17 +20,17 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use crate::first_match::{Bounds, First, FirstMatch};
+use crate::first_match::{First, ReadPatterns};
 use crate::hash::Sizes;
 use crate::map_block::{self, MapBlock};
 use crate::phase::Entering;
 use crate::prove::align::Known;
 use crate::prove::node::Node;
-use crate::prove::{Discharged, Refutation, filters, maps, names, surroundings};
+use crate::prove::{Discharged, Facts, Refutation, filters, maps, names, surroundings};
 use crate::prove_map;
 use crate::quote::quote;
-use crate::syntax;
 
 /// The maps that look up the group of a URI.
 #[derive(Default)]
@@ -107,7 +107,7 @@ impl<'t> Trees<'t> {
                 .iter()
                 .flat_map(|group| group.block.iter().flatten())
                 .try_for_each(|rule| surroundings::check(entering, rule))?;
-            self.check(groups, variable, root)?;
+            self.check(groups, variable, root, known.facts)?;
             flat.statements.extend(groups.iter().flat_map(|group| group.block.iter().flatten()));
             flat.grouping.push(first);
             flat.grouping.extend(groups);
@@ -140,7 +140,7 @@ impl<'t> Trees<'t> {
     }
 
     /// Checks that the look-up gives the group of the first rule that matches.
-    fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>) -> Discharged<()> {
+    fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>, facts: &Facts) -> Discharged<()> {
         let mut rules: Vec<(&[u8], &[u8])> = Vec::new();
         let mut numbers = HashSet::new();
         for group in groups {
@@ -152,14 +152,20 @@ impl<'t> Trees<'t> {
                 if !rule.is_rule() {
                     return Err(Refutation::new("a group contains something other than rules that end the script"));
                 }
-                if !always_answers(rule.word(1)) {
-                    return Err(Refutation::new("a group contains a rule on which PCRE may give up"));
-                }
                 rules.push((rule.word(1), number));
             }
         }
-        let original = original(&rules, &root.variable)?;
-        prove_map::prove(&original, &self.reached(root), None).map(|_| ()).map_err(|refutation| Refutation {
+        let texts: Vec<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();
+        let mut own = None;
+        let patterns = ReadPatterns::known_or(facts.patterns.iter().map(Arc::as_ref), &texts, &mut own);
+        patterns.rest();
+        // Otherwise a rule responds with 500, but a map gives its default.
+        let always_answers = |rule| patterns.get(rule).is_some_and(|read| read.bounds.always_answers);
+        if !(0..rules.len()).all(always_answers) {
+            return Err(Refutation::new("a group contains a rule on which PCRE may give up"));
+        }
+        let original = original(&rules, patterns, &root.variable)?;
+        prove_map::prove(&original, &self.reached(root), Some(patterns)).map(|_| ()).map_err(|refutation| Refutation {
             what: format!("the group of a URI: {}", refutation.what),
             counterexample: refutation.counterexample,
         })
@@ -198,13 +204,6 @@ fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Whether every PCRE answers on each URI. Otherwise a rule responds with 500, but a map gives its default.
-fn always_answers(pattern: &[u8]) -> bool {
-    let Ok(pattern) = syntax::parse(pattern) else { return false };
-    let hir = pattern.translate().hir;
-    Bounds::of(&pattern, &hir).always_answers
-}
-
 /// The number of a group: `if ($group = 7) { ... }`.
 fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
     let is_equality = node.block.is_some() && node.words().len() == 4 && node.word(0) == b"if" && node.word(2) == b"=";
@@ -215,14 +214,12 @@ fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
 
 /// The text of the map that the groups replace: the rules' patterns in order. A map tries no pattern on the empty
 /// string, to which `try_files` may lead, so that is a key.
-fn original(rules: &[(&[u8], &[u8])], variable: &[u8]) -> Discharged<Vec<u8>> {
+fn original(rules: &[(&[u8], &[u8])], patterns: &ReadPatterns, variable: &[u8]) -> Discharged<Vec<u8>> {
     let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
-    let patterns: Vec<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();
-    let index = FirstMatch::new(&patterns).map_err(|error| Refutation::new(error.to_string()))?;
-    match index.first(b"", rules.len()) {
-        First::None => {}
-        First::Match(first) => text.extend_from_slice(&[b"\"\" ", rules[first].1, b";\n"].concat()),
-        First::Unknown(..) => return Err(Refutation::on("the effect of the rules is unknown", b"")),
+    match patterns.first().map(|index| index.first(b"", rules.len())) {
+        Some(First::None) => {}
+        Some(First::Match(first)) => text.extend_from_slice(&[b"\"\" ", rules[first].1, b";\n"].concat()),
+        Some(First::Unknown(..)) | None => return Err(Refutation::on("the effect of the rules is unknown", b"")),
     }
     for (pattern, number) in rules {
         quote(&[b"~", *pattern].concat(), &mut text);

@@ -1,7 +1,8 @@
 //! The proof that an emitted configuration answers every request as the original does.
 //!
-//! It reads both texts again, from nothing, with code that shares the lexer, the PCRE translator and the model of
-//! nginx's hash with the planner, and nothing else.
+//! It reads both texts again, from nothing, with code that shares the lexer, the PCRE translator, the index over
+//! patterns and the model of nginx's hash with the planner, and nothing else. What has been read of patterns may be
+//! handed over ([`Facts::patterns`]); it is used for equal texts only.
 //!
 //! # Theorem
 //!
@@ -47,7 +48,9 @@ pub mod trie;
 pub mod work;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
+use crate::first_match::ReadPatterns;
 use crate::parallel;
 use crate::prove::align::Known;
 use crate::prove::groups::Trees;
@@ -74,6 +77,8 @@ pub struct Facts {
     pub include: Option<Vec<Vec<u8>>>,
     /// If a file of the http block is missing: the paths of includes that may lead to sizes of the maps' tables.
     pub may_set_sizes: Option<HashSet<Vec<u8>>>,
+    /// What has been read of patterns: it is taken over for those of the same texts, and depends on nothing else.
+    pub patterns: Vec<Arc<ReadPatterns>>,
 }
 
 /// One file, before and after, and where it stands.

@@ -145,14 +145,8 @@ fn prove_with(
 ) -> Result<Proved, MapRefutation> {
     let proved = Proved::default();
     let texts = Texts::read(original, emitted, &proved)?;
-    let own;
-    let patterns = match patterns.filter(|patterns| with_row_texts(&texts.original, |rows| patterns.are(rows))) {
-        Some(patterns) => patterns,
-        None => {
-            own = with_row_texts(&texts.original, ReadPatterns::of);
-            &own
-        }
-    };
+    let mut own = None;
+    let patterns = with_row_texts(&texts.original, |rows| ReadPatterns::known_or(patterns, rows, &mut own));
     patterns.rest();
     check(&texts, patterns, proved, keeps_captures).map_err(|refutation| {
         let counterexample = interpret::counterexample(&texts, refutation.counterexample.clone());

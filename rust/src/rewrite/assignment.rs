@@ -7,13 +7,16 @@ use std::ops::Range;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::collisions;
-use crate::first_match::{Doubt, First, FirstMatch};
+use crate::first_match::{Doubt, First, FirstMatch, ReadPatterns};
 use crate::hash::Element;
 use crate::parallel;
 use crate::rewrite::candidate::{Candidate, MOST_SPELLINGS, Movable};
 use crate::rewrite::plan::{BadPattern, Fate, KeyEntry, MAX_TIERS, NONE, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{Rule, Run};
+
+/// The patterns of the rules that stay are beyond the reach of an index.
+const TOO_MANY: &str = "the rules hold too many literals for an index";
 
 /// Which rule owns which string: the first rule, in order, that matches it.
 pub struct Assignment {
@@ -66,11 +69,10 @@ struct Stayed {
 
 impl Assignment {
     /// Assigns the strings of all rules. Linear, except for PCRE2 on strings that kept rules may match.
-    pub fn make(run: &Run, candidates: &[Candidate]) -> Result<Assignment, BadPattern> {
-        let kept: Vec<usize> = (0..candidates.len()).filter(|rule| candidates[*rule].is_err()).collect();
-        let patterns: Vec<&[u8]> = kept.iter().map(|rule| &*run.rules[*rule].pattern).collect();
-        let first =
-            FirstMatch::new(&patterns).map_err(|limit| BadPattern { rule: kept[0], message: limit.to_string() })?;
+    ///
+    /// `kept` are the rules that stay, and `patterns` what is read of them.
+    pub fn make(candidates: &[Candidate], kept: &[usize], patterns: &ReadPatterns) -> Result<Assignment, BadPattern> {
+        let first = patterns.first().ok_or_else(|| BadPattern { rule: kept[0], message: TOO_MANY.to_owned() })?;
         let count = candidates.iter().flatten().map(|movable| movable.strings.count()).sum();
         let hasher = DefaultHashBuilder::default();
         let mut assignment = Assignment {
@@ -88,7 +90,7 @@ impl Assignment {
         let list = |rules: Range<usize>| Listed::of(&candidates[rules], &hasher);
         parallel::ahead(candidates.len(), list, |rules, listed| {
             for (rule, strings) in rules.zip(listed.by_rule()) {
-                let before = KeptBefore { rules: &kept[..kept_before], first: &first };
+                let before = KeptBefore { rules: &kept[..kept_before], first };
                 match &candidates[rule] {
                     Ok(movable) => assignment.add(rule, movable, strings, &before, &mut found),
                     Err(_) => kept_before += 1,
@@ -237,7 +239,7 @@ impl Assignment {
         let extra = |(rule, candidate): (usize, Candidate)| Some((rule, *candidate.ok()?.extra?));
         let moves = |(rule, _): &(usize, Candidate)| !self.staying.contains_key(rule);
         let extras = candidates.into_iter().enumerate().filter(moves).filter_map(extra).collect();
-        Plan { fates, entries: self.entries, keys: self.keys, extras }
+        Plan { fates, entries: self.entries, keys: self.keys, extras, patterns: None }
     }
 }
 

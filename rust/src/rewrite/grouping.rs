@@ -8,11 +8,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::first_match::Bounds;
+use crate::first_match::{ReadPattern, ReadPatterns};
 use crate::lexer::{Event, Lexer};
 use crate::maps::cost::Cost;
 use crate::maps::text::EmittedMap;
-use crate::parallel;
 use crate::phase::{Entering, Phase};
 use crate::rewrite::filter::{self, Filter, FilterRule, Passing};
 use crate::rewrite::groups::Groups;
@@ -22,7 +21,7 @@ use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{Barrier, Rule, Run};
 use crate::rewrite::target::Action;
 use crate::rewrite::text::Names;
-use crate::syntax::{self, Pattern};
+use crate::syntax::Pattern;
 
 /// Groups beyond this many look-ups cost more than they save; their numbers have two digits in names.
 const MOST_LOOK_UPS: usize = 8;
@@ -56,9 +55,9 @@ enum StayingPart {
 pub struct StayingRule<'r> {
     /// Its place in the run.
     place: usize,
-    /// Its pattern; parsed, if that is possible.
+    /// Its pattern; read, if that is possible.
     text: &'r [u8],
-    pattern: Option<Pattern>,
+    pattern: Option<&'r Pattern>,
     statement: Cow<'r, [u8]>,
     /// Whether its pattern is read, and PCRE may give up on it.
     may_give_up: bool,
@@ -67,32 +66,45 @@ pub struct StayingRule<'r> {
 }
 
 impl<'r> StayingRule<'r> {
-    fn new(bytes: &'r [u8], place: usize, rule: &'r Rule, entering: Entering) -> Option<StayingRule<'r>> {
+    fn new(
+        bytes: &'r [u8],
+        place: usize,
+        (rule, read): (&'r Rule, Option<&'r ReadPattern>),
+        entering: Entering,
+    ) -> Option<StayingRule<'r>> {
         let may_enter = entering == Entering::All || rule.action != Action::Break;
         let statement = on_one_line(&bytes[rule.span.clone()])?;
-        Some(StayingRule::read(place, &rule.pattern, statement, may_enter))
+        Some(StayingRule::read(place, (&rule.pattern, read), statement, may_enter))
     }
 
     /// A rule that does not end the script.
-    fn going_on(bytes: &'r [u8], place: usize, barrier: &'r Barrier) -> Option<StayingRule<'r>> {
+    fn going_on(
+        bytes: &'r [u8],
+        place: usize,
+        (barrier, read): (&'r Barrier, Option<&'r ReadPattern>),
+    ) -> Option<StayingRule<'r>> {
         let statement = on_one_line(&bytes[barrier.span.clone()])?;
-        Some(StayingRule::read(place, &barrier.pattern, statement, false))
+        Some(StayingRule::read(place, (&barrier.pattern, read), statement, false))
     }
 
-    fn read(place: usize, text: &'r [u8], statement: Cow<'r, [u8]>, may_enter: bool) -> StayingRule<'r> {
-        let pattern = syntax::parse(text).ok();
-        let gives_up = |pattern: &Pattern| !Bounds::of(pattern, &pattern.translate().hir).always_answers;
-        let may_give_up = pattern.as_ref().is_some_and(gives_up);
+    fn read(
+        place: usize,
+        (text, read): (&'r [u8], Option<&'r ReadPattern>),
+        statement: Cow<'r, [u8]>,
+        may_enter: bool,
+    ) -> StayingRule<'r> {
+        let pattern = read.map(|read| &read.pattern);
+        let may_give_up = read.is_some_and(|read| !read.bounds.always_answers);
         let may_enter = may_enter && pattern.is_some() && !may_give_up;
         StayingRule { place, text, pattern, statement, may_give_up, may_enter }
     }
 
     fn sets_a_name(&self) -> bool {
-        self.pattern.as_ref().is_some_and(|pattern| pattern.named)
+        self.pattern.is_some_and(|pattern| pattern.named)
     }
 
     fn for_filter(&self) -> FilterRule<'_> {
-        FilterRule { pattern: self.pattern.as_ref(), statement: &self.statement, may_fire: self.may_enter }
+        FilterRule { pattern: self.pattern, statement: &self.statement, may_fire: self.may_enter }
     }
 }
 
@@ -145,12 +157,17 @@ impl Grouping {
     /// more than the script, and where that does not cost less. `bytes` is the text that contains the run.
     pub fn of(bytes: &[u8], run: &Run, plan: &Plan, options: &Options) -> Option<Grouping> {
         let kept: Vec<usize> = plan.kept().map(|(place, _)| place).collect();
-        let rule = |at: usize| StayingRule::new(bytes, kept[at], &run.rules[kept[at]], options.entering);
-        let staying: Vec<_> = parallel::collect(kept.len(), rule).into_iter().collect::<Option<_>>()?;
+        let texts: Vec<&[u8]> = kept.iter().map(|place| &*run.rules[*place].pattern).collect();
+        let mut own = None;
+        let patterns = ReadPatterns::known_or(plan.patterns.as_ref(), &texts, &mut own);
+        let rule = |(at, place): (usize, &usize)| {
+            StayingRule::new(bytes, *place, (&run.rules[*place], patterns.get(at)), options.entering)
+        };
+        let staying: Vec<_> = kept.iter().enumerate().map(rule).collect::<Option<_>>()?;
         let first = plan.stands_before(options);
         let (before, behind) = staying.split_at(staying.partition_point(|rule| rule.place < first));
         let mut grouping = Grouping::none(&staying);
-        let maker = PartMaker::new(options, &staying)?;
+        let maker = PartMaker::new(options, &staying, patterns)?;
         maker.add_all(before, &mut grouping);
         grouping.leading = grouping.parts.len();
         maker.add_all(behind, &mut grouping);
@@ -159,15 +176,17 @@ impl Grouping {
 
     /// The grouping of rules of which some do not end the script.
     pub fn of_items(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<Grouping> {
+        let patterns = ReadPatterns::of(&items.iter().map(StayingItem::pattern).collect::<Vec<_>>());
         let mut staying = Vec::new();
         for (place, item) in items.iter().enumerate() {
+            let read = patterns.get(place);
             staying.push(match item {
-                StayingItem::Rule(rule, _) => StayingRule::new(bytes, place, rule, options.entering)?,
-                StayingItem::Barrier(barrier) => StayingRule::going_on(bytes, place, barrier)?,
+                StayingItem::Rule(rule, _) => StayingRule::new(bytes, place, (rule, read), options.entering)?,
+                StayingItem::Barrier(barrier) => StayingRule::going_on(bytes, place, (barrier, read))?,
             });
         }
         let mut grouping = Grouping::none(&staying);
-        PartMaker::new(options, &staying)?.add_all(&staying, &mut grouping);
+        PartMaker::new(options, &staying, &patterns)?.add_all(&staying, &mut grouping);
         (!grouping.grouped.is_empty() || !grouping.filtered.is_empty()).then_some(grouping)
     }
 
@@ -283,17 +302,20 @@ struct PartMaker<'s, 'r> {
     phase: Phase,
     captures_matter: bool,
     staying: &'s [StayingRule<'r>],
+    /// What is read of their patterns.
+    patterns: &'s ReadPatterns,
 }
 
 impl<'s, 'r> PartMaker<'s, 'r> {
     /// `None` where no rule may stand in an `if`.
-    fn new(options: &Options, staying: &'s [StayingRule<'r>]) -> Option<PartMaker<'s, 'r>> {
+    fn new(options: &Options, staying: &'s [StayingRule<'r>], patterns: &'s ReadPatterns) -> Option<PartMaker<'s, 'r>> {
         let passing = match options.entering {
             Entering::Nothing => return None,
             Entering::AllButBreak => Passing::Firing,
             Entering::All => Passing::Any,
         };
-        Some(PartMaker { passing, phase: options.phase, captures_matter: options.captures_matter, staying })
+        let (phase, captures_matter) = (options.phase, options.captures_matter);
+        Some(PartMaker { passing, phase, captures_matter, staying, patterns })
     }
 
     /// Adds rules that stand one behind the other, in the way that tries the fewest patterns.
@@ -352,7 +374,7 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| (rule.text, &*rule.statement)).collect();
         let places = rules.first()?.place..=rules.last()?.place;
         let others = self.staying.iter().filter(|rule| !places.contains(&rule.place)).map(|rule| rule.text);
-        Groups::of(&texts, &others.take(MOST_BESIDE).collect::<Vec<_>>())
+        Groups::of(&texts, &others.take(MOST_BESIDE).collect::<Vec<_>>(), Some(self.patterns))
     }
 
     /// Adds rules behind filters, as many as possible behind each, and the others alone.
@@ -386,8 +408,8 @@ impl<'s, 'r> PartMaker<'s, 'r> {
 
     /// Whether a rule of a location is for all URIs of the rules before it.
     fn is_for_all(&self, rule: &StayingRule, others: &[StayingRule]) -> bool {
-        let others: Option<Vec<&Pattern>> = others.iter().map(|rule| rule.pattern.as_ref()).collect();
-        let (Some(rule), Some(others)) = (&rule.pattern, others) else { return false };
+        let others: Option<Vec<&Pattern>> = others.iter().map(|rule| rule.pattern).collect();
+        let (Some(rule), Some(others)) = (rule.pattern, others) else { return false };
         self.phase == Phase::Location && others.len() < filter::MOST && filter::is_for_all(rule, &others)
     }
 

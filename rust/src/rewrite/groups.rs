@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
-use crate::first_match::{First, FirstMatch};
+use crate::first_match::{First, FirstMatch, ReadPatterns};
 use crate::map_block::{ExactRow, MapBlock, PatternRow};
 use crate::maps::cost::Cost;
 use crate::maps::text::{EmittedMap, Key};
@@ -43,8 +43,9 @@ impl Groups {
     /// The rules in groups; `None` if the look-up costs more than trying them, or cannot be proved.
     ///
     /// There are as many groups as rules in a group: a miss compares numbers, at 150 instructions each, and a hit tries
-    /// the rules of one group. `others`: the patterns of the rules that stay beside them.
-    pub fn of(rules: &[(&[u8], &[u8])], others: &[&[u8]]) -> Option<Groups> {
+    /// the rules of one group. `others`: the patterns of the rules that stay beside them; `patterns`: those of the
+    /// rules, where they have been read already.
+    pub fn of(rules: &[(&[u8], &[u8])], others: &[&[u8]], patterns: Option<&ReadPatterns>) -> Option<Groups> {
         if rules.len() < FEWEST {
             return None;
         }
@@ -52,7 +53,7 @@ impl Groups {
         let rules = rules.iter().map(|(pattern, statement)| (pattern.to_vec(), statement.to_vec())).collect();
         let groups = Groups { rules, size, cost: Cost::default(), tables: Vec::new(), unnamed: None };
         let others = FirstMatch::new(others).ok()?;
-        let (root, compiled) = groups.compile(&Names::unknown().of_groups(1), Some(&others))?;
+        let (root, compiled) = groups.compile(&Names::unknown().of_groups(1), Some(&others), patterns)?;
         let mut tables = compiled.keys();
         tables.push(root.rows.iter().filter_map(|(key, _)| key.exact().cloned()).collect());
         let cost = compiled.cost;
@@ -87,17 +88,25 @@ impl Groups {
         if let (Some(maps), Some(stem)) = (&self.unnamed, names.usual_stem()) {
             return Some(maps.iter().map(|map| map.with_names(UNKNOWN_STEM, stem)).collect());
         }
-        let (root, compiled) = self.compile(names, None)?;
+        let (root, compiled) = self.compile(names, None, None)?;
         Some(std::iter::once(root).chain(compiled.maps).collect())
     }
 
     /// The map for the statements, and the maps it leads to; `None` if they cannot be compiled, or do not cost less.
-    fn compile(&self, names: &GroupNames, others: Option<&FirstMatch>) -> Option<(EmittedMap, Compiled)> {
+    fn compile(
+        &self,
+        names: &GroupNames,
+        others: Option<&FirstMatch>,
+        patterns: Option<&ReadPatterns>,
+    ) -> Option<(EmittedMap, Compiled)> {
         let block = self.block(names.map.clone())?;
-        let patterns = maps::read_patterns(&block);
+        let texts: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
+        let mut own = None;
+        let patterns = ReadPatterns::known_or(patterns, &texts, &mut own);
+        patterns.rest();
         let compiled = others.map_or_else(
-            || maps::compile(&block, &patterns, &names.tree),
-            |others| maps::compile_beside(&block, &patterns, &names.tree, others),
+            || maps::compile(&block, patterns, &names.tree),
+            |others| maps::compile_beside(&block, patterns, &names.tree, others),
         );
         let mut compiled = compiled.ok()?;
         let exact = block.exact.iter().map(|row| (Key::Exact(row.key.to_vec()), row.value.to_vec()));
@@ -165,7 +174,7 @@ mod tests {
             .map(|number| (format!("^/of/{number}/(.*)$"), format!("rewrite ^/of/{number}/(.*)$ /to/$1 last;")))
             .collect();
         let rules: Vec<(&[u8], &[u8])> = rules.iter().map(|(one, other)| (one.as_bytes(), other.as_bytes())).collect();
-        let groups = Groups::of(&rules, &[]).unwrap();
+        let groups = Groups::of(&rules, &[], None).unwrap();
         assert!(groups.unnamed.is_some());
         let compiled = Groups { unnamed: None, ..groups.clone() };
         for stem in ["nxo_123abc", "other", "nxo_123abc_2"] {
@@ -181,7 +190,7 @@ mod tests {
     fn placeholder() {
         let patterns: Vec<String> = (0..MANY).map(|number| format!("^/{UNKNOWN_STEM}/{number}/")).collect();
         let rules: Vec<(&[u8], &[u8])> = patterns.iter().map(|pattern| (pattern.as_bytes(), &b"x;"[..])).collect();
-        assert!(Groups::of(&rules, &[]).unwrap().unnamed.is_none());
+        assert!(Groups::of(&rules, &[], None).unwrap().unnamed.is_none());
     }
 
     /// Only what certainly begins with a slash is left out for the empty subject.

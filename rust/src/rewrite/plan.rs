@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::first_match::ReadPatterns;
 use crate::phase::Phase;
 use crate::rewrite::candidate::Extra;
 use crate::rewrite::options::Options;
@@ -49,6 +50,8 @@ pub struct Plan {
     /// By rule: what moving it requires besides its keys.
     pub extras: HashMap<usize, Extra>,
     pub(super) keys: Vec<u8>,
+    /// What is read of the patterns of the rules that were judged to stay; others may stay besides.
+    pub patterns: Option<ReadPatterns>,
 }
 
 impl Plan {

@@ -4,6 +4,7 @@
 //! rule that matches it. A string that an earlier kept rule matches is left out of the map: the kept rule answers it.
 //! Rules that differ only in letter case go to different *tiers* of maps, because nginx folds the case of map keys.
 
+use crate::first_match::ReadPatterns;
 use crate::parallel;
 use crate::rewrite::assignment::Assignment;
 use crate::rewrite::candidate::{self, Candidate};
@@ -24,10 +25,12 @@ pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
     }
     // If nginx cannot take all keys, their rules stay; the other rules then have other maps, which are examined again.
     loop {
-        let assignment = Assignment::make(run, &candidates)?;
+        let kept: Vec<usize> = (0..candidates.len()).filter(|rule| candidates[*rule].is_err()).collect();
+        let patterns = ReadPatterns::of(&kept.iter().map(|rule| &*run.rules[*rule].pattern).collect::<Vec<_>>());
+        let assignment = Assignment::make(&candidates, &kept, &patterns)?;
         let crowded = assignment.crowded();
         if crowded.is_empty() {
-            return Ok(assignment.into_plan(run, candidates));
+            return Ok(Plan { patterns: Some(patterns), ..assignment.into_plan(run, candidates) });
         }
         for rule in crowded {
             candidates[rule] = Err(Reason::HashCollision);
