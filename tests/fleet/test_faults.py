@@ -203,7 +203,7 @@ def test_a_configuration_that_kills_workers_is_a_row() -> None:
 
 @contextmanager
 def _cluster(workers: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a scheduler and workers as a user does; yield the scheduler and its address.
+    """Start a scheduler and workers as a user does; yield the scheduler and its address, once it has all workers.
 
     Each worker is one process, without a second one that watches it, and all are killed at the end: a watched worker
     that is asked to end while it starts waits for ever for a scheduler that is gone.
@@ -220,6 +220,8 @@ def _cluster(workers: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
         for _ in range(workers):
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
             started.append(subprocess.Popen(worker, **quiet))  # type: ignore[call-overload]
+        for _ in range(workers):  # a command waits for them 15 seconds, which a busy machine may need to start one
+            next(line for line in started[0].stderr if "Register worker" in line)
         yield started[0], address
     finally:
         for process in started:
