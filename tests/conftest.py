@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
 from tests.dealing import Dealing
-from tests.measuring import UNMEASURED
+from tests.measuring import UNMEASURED, Measure
 from tests.support import IN_CI, NO_NGINX, ROOT
 
 # A busy machine makes an example slow; that is no failure. In CI, each run has the same examples.
@@ -78,8 +78,8 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
         measured.add(function)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> Generator[None, object, object]:
     """Let pytest-cov alone measure a process of xdist: where others do, too, they measure what `no_cover` leaves out.
 
     Coverage starts in such a process by itself, as in the commands that tests run, and pytest-cov as in the process
@@ -91,6 +91,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     # Coverage locks its data at each line, by two calls that take a third of the time that it takes. One thread alone
     # runs when data is saved, and the interpreter keeps each addition whole.
     Collector.lock_data = Collector.unlock_data = staticmethod([].clear)  # type: ignore[method-assign,assignment]
+    result = yield
+    if plugin := session.config.pluginmanager.getplugin("_cov"):
+        session.config.pluginmanager.register(Measure(plugin.cov_controller), "measure")
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
@@ -103,15 +107,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
         gc.collect()
         gc.freeze()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Measure the commands that a test and its fixtures run only if the test is measured."""
-    with pytest.MonkeyPatch.context() as patch:
-        if item.get_closest_marker("no_cover"):
-            patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
-        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

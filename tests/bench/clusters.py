@@ -64,8 +64,11 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster(folder: Path, workers: int, environment: Mapping[str, str]) -> Iterator[Cluster]:
-    """Run a scheduler and so many `dask worker`, and end them by their pids."""
+    """Run a scheduler and so many `dask worker`, which it has then, and end them by their pids."""
     variables = {**os.environ, **environment, "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
+    # Dask is large, and takes half as long again where coverage is measured; all but twenty lines of what its processes
+    # run of nginxopt, tests call in their own.
+    variables.pop("COVERAGE_PROCESS_CONFIG", None)
     with (folder / "dask.log").open("ab") as log, contextlib.ExitStack() as running:
 
         def start(*words: str) -> subprocess.Popen[bytes]:
@@ -86,7 +89,9 @@ def cluster(folder: Path, workers: int, environment: Mapping[str, str]) -> Itera
         scheduler = start("distributed.cli.dask_scheduler", *words)
         address = _address(named)
         worker = ("distributed.cli.dask_worker", address, "--no-nanny", "--no-dashboard", "--nthreads", "1")
-        yield Cluster(address, folder, scheduler, [start(*worker, "--host", "127.0.0.1") for _ in range(workers)])
+        made = Cluster(address, folder, scheduler, [start(*worker, "--host", "127.0.0.1") for _ in range(workers)])
+        _registered(folder / "dask.log", workers)
+        yield made
 
 
 def _address(path: Path) -> str:
@@ -96,6 +101,14 @@ def _address(path: Path) -> str:
             return str(json.loads(path.read_text())["address"])
         time.sleep(0.05)
     raise AssertionError("the scheduler does not start")
+
+
+def _registered(log: Path, workers: int) -> None:
+    """Wait until the scheduler has its workers: a command waits 15 seconds, and a busy machine may need as many."""
+    deadline = time.monotonic() + PATIENCE
+    while log.read_text().count("Register worker") < workers:
+        assert time.monotonic() < deadline, "the workers do not start"
+        time.sleep(0.05)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

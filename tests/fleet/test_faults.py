@@ -203,7 +203,11 @@ def test_a_configuration_that_kills_workers_is_a_row() -> None:
 
 @contextmanager
 def _cluster(workers: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Start a scheduler and workers as a user does; yield the scheduler and its address."""
+    """Start a scheduler and workers as a user does; yield the scheduler and its address, once it has all workers.
+
+    Each worker is one process, without a second one that watches it, and all are killed at the end: a watched worker
+    that is asked to end while it starts waits for ever for a scheduler that is gone.
+    """
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
     command = [*dask, "--dashboard-address", "127.0.0.1:0", "--host", "tcp://127.0.0.1:0"]
     started = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)]
@@ -211,14 +215,17 @@ def _cluster(workers: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
         assert started[0].stderr
         line = next(line for line in started[0].stderr if "Scheduler at:" in line)
         address = line.split()[-1]
-        worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]
+        dask = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
+        worker = [*dask, "--no-dashboard", "--host", "127.0.0.1", "--local-directory", "scratch"]
         for _ in range(workers):
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            started.append(subprocess.Popen([*worker, "--host", "127.0.0.1"], **quiet))  # type: ignore[call-overload]
+            started.append(subprocess.Popen(worker, **quiet))  # type: ignore[call-overload]
+        for _ in range(workers):  # a command waits for them 15 seconds, which a busy machine may need to start one
+            next(line for line in started[0].stderr if "Register worker" in line)
         yield started[0], address
     finally:
-        for process in reversed(started):
-            process.terminate()
+        for process in started:
+            process.kill()
         for process in started:
             process.communicate()
 
