@@ -10,14 +10,13 @@ const MOST_TEXT: usize = LONGEST - 60;
 /// Keys beside a chunk stay above it if their text is no longer than this.
 const LEAST_TEXT: usize = MOST_TEXT / 8;
 
-/// Of so many nodes, the chunks of the last level have several patterns each: nginx takes memory and time for each map,
-/// and PCRE2 four bytes more for each byte of a pattern that is longer than 1,000 (`parsed_pattern` in
-/// pcre2_compile.c, which nginx allocates in a pool).
+/// Of so many nodes, the chunks of the last level have several short patterns instead of one. Of a pattern of more than
+/// 1,000 bytes, PCRE2 allocates four bytes for each while it compiles it (`parsed_pattern` in pcre2_compile.c), which
+/// nginx keeps.
 const MANY: usize = 10_000;
 
-/// The longest text of such a pattern, and of all of such a chunk.
+/// The longest text of such a pattern.
 const SHORT_TEXT: usize = 1_000 - 60;
-const TEXT_OF_SHORT: usize = 8 * SHORT_TEXT;
 
 /// The length of `(?:|)`.
 const GROUP_TEXT: usize = 5;
@@ -99,11 +98,6 @@ impl<'c, 'k> Cut<'c, 'k> {
         chunks
     }
 
-    /// The most text of a chunk with the path that its keys share.
-    fn most_text(&self) -> usize {
-        if self.has_short_patterns { TEXT_OF_SHORT } else { MOST_TEXT }
-    }
-
     /// The pattern of what is left, if it fits one.
     pub fn top(&self) -> Option<Vec<u8>> {
         let branches: Vec<usize> = self.branches(0).collect();
@@ -117,7 +111,7 @@ impl<'c, 'k> Cut<'c, 'k> {
     }
 
     fn fits(&self, at: usize) -> bool {
-        self.path_lengths[at] + self.sizes[at].text + GROUP_TEXT <= self.most_text() && self.sizes[at].depth <= DEEPEST
+        self.path_lengths[at] + self.sizes[at].text + GROUP_TEXT <= MOST_TEXT && self.sizes[at].depth <= DEEPEST
     }
 
     fn measure(&mut self, at: usize) {
@@ -150,7 +144,7 @@ impl<'c, 'k> Cut<'c, 'k> {
         if text <= LEAST_TEXT && !is_first {
             return;
         }
-        if at > 0 && self.path_lengths[at] + text + GROUP_TEXT <= self.most_text() && spellings.take(path) {
+        if at > 0 && self.path_lengths[at] + text + GROUP_TEXT <= MOST_TEXT && spellings.take(path) {
             chunks.push(Chunk { roots: vec![at], patterns: self.patterns(at, &whole, true) });
             whole.into_iter().for_each(|child| self.is_gone[child] = true);
             self.is_key[at] = true;
@@ -174,7 +168,7 @@ impl<'c, 'k> Cut<'c, 'k> {
         for &child in children {
             let text = self.text(child) + GROUP_TEXT;
             match groups.last_mut() {
-                Some((sum, group)) if *sum + text <= self.most_text() => {
+                Some((sum, group)) if *sum + text <= MOST_TEXT => {
                     *sum += text;
                     group.push(child);
                 }
