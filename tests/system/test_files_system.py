@@ -131,7 +131,10 @@ def test_a_full_disk_changes_nothing(small: Path, links: bool) -> None:
 
 def as_nobody(script: str, folder: Path) -> str:
     """What a Python script prints that runs as a user who is nobody, in a folder."""
-    program = "import os\nfrom nginxopt.errors import InputError\nfrom nginxopt.system.files import write_all\n"
+    # Python's own modules may be where only root can read them.
+    program = (
+        "import os, tempfile\nfrom nginxopt.errors import InputError\nfrom nginxopt.system.files import write_all\n"
+    )
     program += f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n{script}"
     with tempfile.TemporaryDirectory() as temporary:
         Path(temporary).chmod(0o777)
