@@ -89,7 +89,7 @@ impl<'b> Prover<'b> {
         for row in &listed.exact {
             let key = row.key.escape_ascii();
             if row.key.is_empty() || row.key.iter().any(u8::is_ascii_uppercase) {
-                return refute(Obligation::ExactKey, format!("\"{key}\" is no string of small letters"));
+                return refute(Obligation::ExactKey, format!("\"{key}\" is empty or has capital letters"));
             }
             let string = Lookup { key: &row.key, value: &row.value, any_case: false };
             if known.by_spelling.insert(row.key.to_vec(), string).is_some() {

@@ -95,7 +95,7 @@ impl<'b> KeysReader<'_, 'b> {
             return refute(Obligation::Trie, format!("${name} does not capture a key"));
         };
         let Some(strings) = strings(&Ast::Alternation(tries), caseless) else {
-            return refute(Obligation::Trie, format!("the patterns of ${name} are no list of keys"));
+            return refute(Obligation::Trie, format!("the patterns of ${name} are not a list of keys"));
         };
         if !block.fallback().is_empty() {
             return refute(Obligation::Trie, format!("${name} has a key for subjects that begin with none"));
