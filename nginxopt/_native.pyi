@@ -174,13 +174,19 @@ class RefusedRow(Exception):  # noqa: N818 - what nginx does, not a failure
     args: tuple[bool, int, str]
 
 def compile_map(
-    block: bytes, *, stem: str, keeps_captures: bool = False, keeps_patterns: bool = False
+    block: bytes,
+    *,
+    stem: str,
+    keeps_captures: bool = False,
+    keeps_patterns: bool = False,
+    as_large: bool = False,
 ) -> CompiledMap | StayingMap:
     """Plan and write the maps that take over the patterns of a block, whose includes are inlined.
 
     The names of the new variables start with `stem`: small letters, digits and underscores, at most 24. With
     `keeps_captures`, an evaluation leaves captures as one of the block does. With `keeps_patterns`, what is read of the
     patterns, some 6 kB a row, is kept for `prove_map`.
+    `as_large`: a small list gets the forms of large ones, for tests.
     `ValueError` for anything but one block, and `RefusedRow` for a row that nginx refuses. Some 10 us a row.
     """
 

@@ -2,7 +2,9 @@
 
 use nginxopt_native::first_match::ReadPatterns;
 use nginxopt_native::map_block::{self, MapBlock};
-use nginxopt_native::maps::{Compiled, Stays, compile, compile_keeping_captures, read_patterns};
+use nginxopt_native::maps::{
+    Compiled, LargeForms, Stays, compile, compile_keeping_captures, compile_with, read_patterns,
+};
 use nginxopt_native::prove_map::interpret::Interpreter;
 use nginxopt_native::prove_map::{Obligation, prove, prove_keeping_captures};
 use nginxopt_native::quote::quote;
@@ -38,6 +40,10 @@ fn row() -> impl Strategy<Value = String> {
 
 fn map(rows: &[String]) -> String {
     format!("map $uri $to {{\n    default none;\n    \"/a/b\" exact;\n{}}}\n", rows.concat())
+}
+
+fn compile_as_large(map: &MapBlock, patterns: &ReadPatterns, stem: &str) -> Result<Compiled, Stays> {
+    compile_with(map, patterns, stem, LargeForms::ALWAYS)
 }
 
 /// The emitted text for a map, if it is compiled.
@@ -89,6 +95,18 @@ proptest! {
         }
     }
 
+    /// So is that with the forms of large lists.
+    #[test]
+    fn large_forms_are_proved(rows in prop::collection::vec(row(), 1..40), subjects in subjects()) {
+        let original = map(&rows);
+        if let Some(emitted) = emitted(&original, compile_as_large) {
+            let text = String::from_utf8_lossy(&emitted);
+            let proof = prove(original.as_bytes(), &emitted, None);
+            prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
+            prop_assert_eq!(agree(original.as_bytes(), &emitted, &subjects), Ok(()), "{}\n{}", original, text);
+        }
+    }
+
     /// So is the text that keeps captures.
     #[test]
     fn kept_captures_are_proved(rows in prop::collection::vec(row(), 1..20), subjects in subjects()) {
@@ -108,9 +126,10 @@ proptest! {
         subjects in subjects(),
         from in any::<prop::sample::Index>(),
         to in any::<prop::sample::Index>(),
+        as_large in any::<bool>(),
     ) {
         let original = map(&rows);
-        if let Some(emitted) = emitted(&original, compile) {
+        if let Some(emitted) = emitted(&original, if as_large { compile_as_large } else { compile }) {
             let text = String::from_utf8(emitted).expect("ASCII");
             let words: Vec<&str> = text.split_inclusive([' ', ';', '\n']).collect();
             let (from, to) = (from.index(words.len()), to.index(words.len()));

@@ -29,6 +29,7 @@ PROFILES: dict[str, dict[str, float]] = {
     "without anchors": {"unanchored": 8, "open": 0.3, "catastrophic": 0.3},
     "exact": {"exact": 8, "finite": 8, "named": 0.3, "catch_all": 0.3, "catastrophic": 0},
     "names": {"named": 20, "catastrophic": 0},
+    "dotted": {"dotted": 40, "catastrophic": 0, "catch_all": 0.1, "tricky": 0.2},
 }
 """How often each kind of pattern comes, by the kind of list."""
 
@@ -53,12 +54,13 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A map: what it looks up, and its statements in the order of the text."""
+    """A map: what it looks up, its statements in the order of the text, and whether it is compiled as a large list."""
 
     name: str
     profile: str
     source: Source
     rows: tuple[Row, ...]
+    as_large: bool
 
     @property
     def regexes(self) -> int:
@@ -128,13 +130,14 @@ def generate(seed: int, number: int) -> Case:
         others.append(Row(Kind.DEFAULT, key + token(draw, values.default()) + b";"))
     if draw.random() < 0.1:
         others.append(Row(Kind.COMMENT, draw.choice((b"# ~^/a a;", b'# "', b"# }"))))
+    as_large = draw.random() < 0.5
     if draw.random() < 0.5:  # as most are written
         others.sort(key=lambda row: row.kind.value)
-        return Case(f"{seed}-{number}", profile, source, (*others, *regexes))
+        return Case(f"{seed}-{number}", profile, source, (*others, *regexes), as_large)
     rows: list[Row] = list(regexes)
     for row in others:
         rows.insert(draw.randint(0, len(rows)), row)
-    return Case(f"{seed}-{number}", profile, source, tuple(rows))
+    return Case(f"{seed}-{number}", profile, source, tuple(rows), as_large)
 
 
 def _pattern(draw: random.Random, style: Style, profile: str) -> Pattern:

@@ -27,7 +27,7 @@ class Examined:
 
 def compiled(case: Case) -> bytes | None:
     """Return what takes the place of a map, its variable being `AFTER`; None if the map stays."""
-    result = _native.compile_map(case.block(AFTER), stem=STEM)
+    result = _native.compile_map(case.block(AFTER), stem=STEM, as_large=case.as_large)
     if isinstance(result, _native.StayingMap):
         return None
     return case.compiled(AFTER, result.maps, result.default, result.guard)

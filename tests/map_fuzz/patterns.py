@@ -54,6 +54,17 @@ def _open(draw: random.Random, style: Style) -> Pattern:
     return Pattern(b"^" + regex + tail, groups, tuple(word + tail_ for tail_ in draw.sample(_TAILS, 6)))
 
 
+def _dotted(draw: random.Random, _: Style) -> Pattern:
+    """Return a pattern of few segments with dots, some of which are escaped, and strings with another byte there."""
+    segments = [draw.choice((b"a", b"b.c", b"v1.0", b"v1.2", b"v2", b"ab")) for _ in range(draw.randint(1, 3))]
+    word = b"/" + b"/".join(segments) + draw.choice((b"", b".html", b".htm", b".b.c"))
+    pieces = word.split(b".")
+    regex = pieces[0] + b"".join(draw.choice((b".", b".", rb"\.", rb"[\x00-\xff]")) + piece for piece in pieces[1:])
+    tail, groups = draw.choice(((b".*$", 0), (b".*$", 0), (b"$", 0), (b"$", 0), (b"", 0), (b"(.*)$", 1)))
+    strings = [b"".join(draw.choice((b".", b"x", b"\n", b"a")) + piece for piece in pieces)[1:] for _ in range(6)]
+    return Pattern(b"^" + regex + tail, groups, (word, word + b"\n", *(each + draw.choice(_TAILS) for each in strings)))
+
+
 def _exact(draw: random.Random, style: Style) -> Pattern:
     word, regex = _plain(draw, style)
     return Pattern(b"^" + regex + draw.choice((b"$", b"$", b"$", rb"\z", rb"\Z", b"/?$")), 0, (word, word + b"\n"))
@@ -149,7 +160,7 @@ def _catastrophic(draw: random.Random, style: Style) -> Pattern:
 
 
 KINDS: tuple[tuple[float, Make], ...] = (
-    (30, _open), (16, _exact), (5, _finite), (6, _middle), (8, _unanchored), (4, _alternatives), (1, _catch_all),
+    (30, _open), (8, _dotted), (16, _exact), (5, _finite), (6, _middle), (8, _unanchored), (4, _alternatives), (1, _catch_all),
     (2, _named), (2, _tricky), (0.15, _catastrophic),
 )  # fmt: skip
 

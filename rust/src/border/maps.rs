@@ -8,7 +8,7 @@ use crate::first_match::ReadPatterns;
 use crate::map_block;
 use crate::maps::cost::Cost;
 use crate::maps::refused::{Refused, refused};
-use crate::maps::{Compiled, Stays, compile, compile_keeping_captures, read_patterns};
+use crate::maps::{Compiled, LargeForms, Stays, compile_keeping_captures, compile_with, read_patterns};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -129,25 +129,33 @@ pub enum MapCompilation {
 }
 
 #[pyfunction]
-#[pyo3(signature = (block, *, stem, keeps_captures = false, keeps_patterns = false))]
+#[pyo3(signature = (block, *, stem, keeps_captures = false, keeps_patterns = false, as_large = false))]
 pub fn compile_map(
     py: Python<'_>,
     block: &[u8],
     stem: String,
     keeps_captures: bool,
     keeps_patterns: bool,
+    as_large: bool,
 ) -> PyResult<MapCompilation> {
-    let compile = if keeps_captures { compile_keeping_captures } else { compile };
+    let large = if as_large { LargeForms::ALWAYS } else { LargeForms::USUAL };
     let plan = || {
         let map = map_block::read_one(block).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let patterns = read_patterns(&map);
         match refused(&map, &patterns) {
             Some(Refused::Pattern(row, message)) => Err(RefusedRow::new_err((true, row, message))),
             Some(Refused::Key(row)) => Err(RefusedRow::new_err((false, row, "conflicting parameter"))),
-            None => Ok(compile(&map, &patterns, &stem).map(|compiled| {
-                let patterns = keeps_patterns.then(|| Box::new(patterns));
-                CompiledMap { compiled, patterns }
-            })),
+            None => {
+                let compiled = if keeps_captures {
+                    compile_keeping_captures(&map, &patterns, &stem)
+                } else {
+                    compile_with(&map, &patterns, &stem, large)
+                };
+                Ok(compiled.map(|compiled| {
+                    let patterns = keeps_patterns.then(|| Box::new(patterns));
+                    CompiledMap { compiled, patterns }
+                }))
+            }
         }
     };
     Ok(match py.detach(plan)? {

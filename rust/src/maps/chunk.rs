@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 
 use crate::maps::cut::Cut;
 use crate::maps::entry::PathEntry;
+use crate::maps::large::LargeForms;
 use crate::maps::trie::Trie;
 
 /// Some of the keys: those at and below its roots, which one map distinguishes.
@@ -74,10 +75,15 @@ impl<'k> Spellings<'k> {
 impl<'k> Chunks<'k> {
     /// Cuts the trie where a text would be too long, or its groups too deep. Of keys that differ only in case, the one
     /// that more rows begin with is kept. O(n log n). `None` if such keys leave no place to cut.
-    pub fn new(trie: Trie, entries: Vec<PathEntry<'k>>, mut is_key: Vec<bool>) -> Option<Chunks<'k>> {
+    pub fn new(
+        trie: Trie,
+        entries: Vec<PathEntry<'k>>,
+        mut is_key: Vec<bool>,
+        large: LargeForms,
+    ) -> Option<Chunks<'k>> {
         let labels = Labels { trie, entries };
         let mut spellings = labels.settle_spellings(&mut is_key);
-        let mut cut = Cut::new(&labels, is_key.clone());
+        let mut cut = Cut::new(&labels, is_key.clone(), large);
         let mut levels = Vec::new();
         loop {
             let chunks = cut.level(&mut spellings);
@@ -116,6 +122,7 @@ mod tests {
     use crate::maps::entry::entries;
     use crate::maps::example::with_rows;
     use crate::maps::keys::KeyChoice;
+    use crate::maps::large::LargeForms;
     use crate::maps::trie::Trie;
     use crate::pattern_text::{LONGEST, token_length};
     use crate::pcre::Regex;
@@ -126,7 +133,7 @@ mod tests {
             let entries = entries(rows, 0..rows.len(), false);
             let trie = Trie::new(&entries);
             let is_key = KeyChoice::choose(&trie, &entries, rows, 1).is_key;
-            test(&Chunks::new(trie, entries, is_key).expect("chunks"));
+            test(&Chunks::new(trie, entries, is_key, LargeForms::USUAL).expect("chunks"));
         });
     }
 

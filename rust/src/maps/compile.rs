@@ -8,6 +8,7 @@ use crate::maps::chain::ChainWriter;
 use crate::maps::compiled::{Compiled, Shape};
 use crate::maps::cost::Cost;
 use crate::maps::exact::Exact;
+use crate::maps::large::LargeForms;
 use crate::maps::parts::{FloatingOrder, Parts};
 use crate::maps::row::{self, RowFacts};
 use crate::maps::stays::Stays;
@@ -23,15 +24,17 @@ const DEEPEST: usize = 39;
 /// Of so many rows, what is written is checked while its cost is counted.
 const MANY: usize = 512;
 
-/// Up to this many rows, a tree is compared with a chain of all rows.
-const FEW: usize = 100;
-
 /// Compiles a map, of which [`row::read_patterns`] has read the patterns. O(n log n) in its rows; the same map gives the
 /// same bytes.
 ///
 /// The names of all new variables start with `stem`, which has only small letters, digits and underscores.
 pub fn compile(map: &MapBlock, patterns: &ReadPatterns, stem: &str) -> Result<Compiled, Stays> {
-    compiled((map, patterns), stem, false, None)
+    compile_with(map, patterns, stem, LargeForms::USUAL)
+}
+
+/// As [`compile`], with the forms of large lists from other sizes on.
+pub fn compile_with(map: &MapBlock, patterns: &ReadPatterns, stem: &str, large: LargeForms) -> Result<Compiled, Stays> {
+    compiled((map, patterns), stem, Options { keeps_captures: false, others: None, large })
 }
 
 /// As [`compile`], of a map beside other patterns: what one of them matches costs more anyway.
@@ -41,19 +44,26 @@ pub fn compile_beside(
     stem: &str,
     others: &FirstMatch,
 ) -> Result<Compiled, Stays> {
-    compiled((map, patterns), stem, false, Some(others))
+    compiled((map, patterns), stem, Options { keeps_captures: false, others: Some(others), large: LargeForms::USUAL })
 }
 
 /// As [`compile`], into maps whose evaluation leaves captures as one of the map does.
 pub fn compile_keeping_captures(map: &MapBlock, patterns: &ReadPatterns, stem: &str) -> Result<Compiled, Stays> {
-    compiled((map, patterns), stem, true, None)
+    compiled((map, patterns), stem, Options { keeps_captures: true, others: None, large: LargeForms::USUAL })
+}
+
+/// How a map is compiled.
+struct Options<'o> {
+    keeps_captures: bool,
+    /// Patterns beside the map.
+    others: Option<&'o FirstMatch>,
+    large: LargeForms,
 }
 
 fn compiled(
     (map, patterns): (&MapBlock, &ReadPatterns),
     stem: &str,
-    keeps_captures: bool,
-    others: Option<&FirstMatch>,
+    Options { keeps_captures, others, large }: Options,
 ) -> Result<Compiled, Stays> {
     let groups = CaptureNames::of(map);
     if groups.are_in(map.fallback()) || groups.are_in(&map.source) {
@@ -69,17 +79,17 @@ fn compiled(
     let first = first.ok_or(Stays::TooManyRows)?;
     if keeps_captures {
         let parts = Parts::chained(&rows, Exact::none(rows.len()));
-        let compiled = write_keeping(&parts, Writer::new(map, &rows, stem, folded, &parts))?;
+        let compiled = write_keeping(&parts, Writer::new(map, &rows, stem, folded, (&parts, large)))?;
         return checked(compiled, &rows, (first, others), &map.source);
     }
     let exact = if map.hostnames { Exact::none(rows.len()) } else { Exact::choose(&rows, first) };
     let plan = |parts: Parts| {
-        let compiled = write(&parts, Writer::new(map, &rows, stem, folded, &parts));
+        let compiled = write(&parts, Writer::new(map, &rows, stem, folded, (&parts, large)));
         checked(compiled, &rows, (first, others), &map.source)
             .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
-    let tree = Parts::divide(&rows, exact.clone()).and_then(plan);
-    if tree.is_ok() && rows.len() > FEW {
+    let tree = Parts::divide(&rows, exact.clone(), large).and_then(plan);
+    if tree.is_ok() && rows.len() >= large.rows {
         return tree;
     }
     cheaper(tree, plan(Parts::chained(&rows, exact)))

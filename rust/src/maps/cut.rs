@@ -1,6 +1,7 @@
 //! Cuts chunks off a trie of keys, level by level, until the rest fits a pattern.
 
 use crate::maps::chunk::{Chunk, Labels, Spellings};
+use crate::maps::large::LargeForms;
 use crate::maps::pattern::escaped_length;
 use crate::pattern_text::{DEEPEST, LONGEST, escape};
 
@@ -9,14 +10,6 @@ const MOST_TEXT: usize = LONGEST - 60;
 
 /// Keys beside a chunk stay above it if their text is no longer than this.
 const LEAST_TEXT: usize = MOST_TEXT / 8;
-
-/// Of so many nodes, the chunks of the last level have several short patterns instead of one. Of a pattern of more than
-/// 1,000 bytes, PCRE2 allocates four bytes for each while it compiles it (`parsed_pattern` in pcre2_compile.c), which
-/// nginx keeps.
-const MANY: usize = 10_000;
-
-/// The longest text of such a pattern.
-const SHORT_TEXT: usize = 1_000 - 60;
 
 /// The length of `(?:|)`.
 const GROUP_TEXT: usize = 5;
@@ -35,6 +28,7 @@ pub struct Cut<'c, 'k> {
     is_gone: Vec<bool>,
     /// Whether the chunks of the next level have several patterns.
     has_short_patterns: bool,
+    short_text: usize,
 }
 
 /// The size of the text after the path of a node.
@@ -49,7 +43,7 @@ struct Size {
 }
 
 impl<'c, 'k> Cut<'c, 'k> {
-    pub fn new(labels: &'c Labels<'k>, is_key: Vec<bool>) -> Cut<'c, 'k> {
+    pub fn new(labels: &'c Labels<'k>, is_key: Vec<bool>, large: LargeForms) -> Cut<'c, 'k> {
         let count = is_key.len();
         let label_lengths: Vec<usize> = (0..count).map(|at| token_length(labels.label(at))).collect();
         let mut path_lengths = label_lengths.clone();
@@ -65,7 +59,8 @@ impl<'c, 'k> Cut<'c, 'k> {
             label_lengths,
             path_lengths,
             is_gone: vec![false; count],
-            has_short_patterns: count >= MANY,
+            has_short_patterns: count >= large.nodes,
+            short_text: large.text,
         }
     }
 
@@ -194,8 +189,8 @@ impl<'c, 'k> Cut<'c, 'k> {
         let (mut patterns, mut group, mut text) = (Vec::new(), Vec::new(), least);
         for &child in branches {
             let more = self.text(child);
-            let is_long = least + more > SHORT_TEXT;
-            if !group.is_empty() && (is_long || text + more > SHORT_TEXT) {
+            let is_long = least + more > self.short_text;
+            if !group.is_empty() && (is_long || text + more > self.short_text) {
                 patterns.push(self.pattern(at, &group, false));
                 (group, text) = (Vec::new(), least);
             }

@@ -11,9 +11,6 @@ use crate::parallel;
 /// The longest key, in bytes.
 const LONGEST: usize = 512;
 
-/// So many keys without capital letters have a map of their own, which is half as large: each key stands there once.
-const MANY_SMALL: usize = 2_000;
-
 /// The contents of the table.
 #[derive(Clone, Default)]
 pub struct Exact {
@@ -83,7 +80,7 @@ impl Exact {
     /// Writes the maps, and returns the variable of the first; `next` is the value of subjects that are not keys.
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
         let small: Vec<&KeyAnswer> = self.keys.iter().filter(|key| key.is_small).collect();
-        if small.len() < MANY_SMALL {
+        if small.len() < writer.large.strings {
             return write_spelled(&self.keys.iter().collect::<Vec<_>>(), writer, next);
         }
         // Each map has all strings of its rows: of what it does not have, no such row matches anything.
@@ -146,9 +143,10 @@ fn answers(strings: &[Vec<u8>], rows: &[RowFacts], first: &FirstMatch) -> Option
 
 #[cfg(test)]
 mod tests {
-    use super::{Exact, MANY_SMALL};
+    use super::Exact;
     use crate::first_match::FirstMatch;
     use crate::maps::example::with_rows;
+    use crate::maps::large::LargeForms;
     use crate::maps::parts::Parts;
     use crate::maps::writer::Writer;
 
@@ -173,18 +171,19 @@ mod tests {
     /// Many keys without capital letters stand in a map of their own, before the others.
     #[test]
     fn small_letters() {
-        let mut texts: Vec<String> = (0..MANY_SMALL).map(|number| format!(r"'~^/p{number}\z' {number};")).collect();
+        let many = LargeForms::USUAL.strings;
+        let mut texts: Vec<String> = (0..many).map(|number| format!(r"'~^/p{number}\z' {number};")).collect();
         texts.extend([r"'~^/(Q|r|p1)\z' q;", r"'~^/(p2|s)\z' s;"].map(str::to_owned));
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         with_rows(&texts, false, |map, rows| {
             let patterns: Vec<&[u8]> = rows.iter().map(|row| row.text).collect();
             let exact = Exact::choose(rows, &FirstMatch::new(&patterns).unwrap());
             let parts = Parts::chained(rows, exact.clone());
-            let mut writer = Writer::new(map, rows, "m_", false, &parts);
+            let mut writer = Writer::new(map, rows, "m_", false, (&parts, LargeForms::USUAL));
             assert_eq!(exact.write(&mut writer, b"next"), b"$m_small");
             let map = |name: &[u8]| writer.maps.iter().find(|map| map.name == name).expect("a map");
             let keys = |name| map(name).rows.iter().filter(|(key, _)| key.exact().is_some()).count();
-            assert_eq!((keys(b"m_listed"), keys(b"m_exact")), (MANY_SMALL + 1, 3));
+            assert_eq!((keys(b"m_listed"), keys(b"m_exact")), (many + 1, 3));
             assert_eq!((&*map(b"m_listed").default, &*map(b"m_small").rows[0].1), (&b"$m_known"[..], &b"$m_known"[..]));
             assert_eq!(map(b"m_small").default, b"$m_listed");
         });

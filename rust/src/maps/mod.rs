@@ -18,11 +18,14 @@ pub mod compile;
 pub mod compiled;
 pub mod cost;
 pub mod cut;
+pub mod dotted;
 pub mod entry;
 pub mod exact;
 #[cfg(test)]
 mod example;
+pub mod frame;
 pub mod keys;
+pub mod large;
 pub mod lines;
 pub mod parts;
 pub mod pattern;
@@ -37,7 +40,8 @@ pub mod trie;
 pub mod union;
 pub mod writer;
 
-pub use compile::{compile, compile_beside, compile_keeping_captures};
+pub use compile::{compile, compile_beside, compile_keeping_captures, compile_with};
 pub use compiled::Compiled;
+pub use large::LargeForms;
 pub use row::read_patterns;
 pub use stays::Stays;

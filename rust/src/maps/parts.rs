@@ -2,6 +2,7 @@
 
 use crate::maps::captures;
 use crate::maps::exact::Exact;
+use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
 use crate::maps::sequence::Tail;
 use crate::maps::stays::Stays;
@@ -41,18 +42,18 @@ pub enum FloatingOrder {
 
 impl<'r> Parts<'r> {
     /// Divides the rows, if it can be decided which of two comes first.
-    pub fn divide(rows: &'r [RowFacts<'r>], exact: Exact) -> Result<Parts<'r>, Stays> {
+    pub fn divide(rows: &'r [RowFacts<'r>], exact: Exact, large: LargeForms) -> Result<Parts<'r>, Stays> {
         let (exact, left) = Parts::left(rows, exact);
         let lines = is_worth_lines(rows, &left);
         let stays = |lines: bool| left.iter().find_map(|row| shows(*row, &rows[*row], lines));
-        let parts = Parts::with_tree(rows, &left, lines).ok_or(Stays::NotWorse)?;
+        let parts = Parts::with_tree(rows, &left, lines, large).ok_or(Stays::NotWorse)?;
         let Some(reason) = stays(lines).filter(|_| parts.order == FloatingOrder::Picked) else {
             return Ok(Parts { exact, ..parts });
         };
         if lines || stays(true).is_some() {
             return Err(reason);
         }
-        let parts = Parts::with_tree(rows, &left, true).ok_or(Stays::NotWorse)?;
+        let parts = Parts::with_tree(rows, &left, true, large).ok_or(Stays::NotWorse)?;
         Ok(Parts { exact, ..parts })
     }
 
@@ -70,13 +71,13 @@ impl<'r> Parts<'r> {
         (exact, left)
     }
 
-    fn with_tree(rows: &'r [RowFacts<'r>], left: &[usize], lines: bool) -> Option<Parts<'r>> {
+    fn with_tree(rows: &'r [RowFacts<'r>], left: &[usize], lines: bool, large: LargeForms) -> Option<Parts<'r>> {
         let has_path = |row: &&usize| rows[**row].beginnings.is_some() && rows[**row].is_skippable;
         let (members, mut floating): (Vec<usize>, Vec<usize>) = left.iter().partition(has_path);
         if members.len() < FEWEST_IN_TREE {
             return None;
         }
-        let (tree, scattered) = Tree::new(rows, members, lines)?;
+        let (tree, scattered) = Tree::new(rows, members, lines, large)?;
         floating.extend(scattered);
         floating.sort_unstable();
         let order = order(&tree.members, &floating);
@@ -121,11 +122,12 @@ mod tests {
     use super::{FloatingOrder, Parts};
     use crate::maps::exact::Exact;
     use crate::maps::example::with_rows;
+    use crate::maps::large::LargeForms;
     use crate::maps::stays::Stays;
 
     fn divide(texts: &[&str]) -> Result<(FloatingOrder, Vec<usize>, bool), Stays> {
         with_rows(texts, false, |_, rows| {
-            let parts = Parts::divide(rows, Exact::none(rows.len()))?;
+            let parts = Parts::divide(rows, Exact::none(rows.len()), LargeForms::USUAL)?;
             Ok((parts.order, parts.floating, parts.lines))
         })
     }

@@ -32,6 +32,10 @@ pub struct RowFacts<'m> {
     pub spans_lines: bool,
     /// Whether its value is the same wherever it is evaluated, and nothing else shows that it has matched.
     pub is_plain: bool,
+    /// How many single bytes and sets follow the start of its pattern.
+    pub singles: usize,
+    /// Whether only a newline may follow these.
+    pub is_line: bool,
     /// All strings that it matches, if they are few and a case-sensitive table can hold them.
     pub strings: Option<Vec<Vec<u8>>>,
 }
@@ -79,12 +83,15 @@ impl<'m> RowFacts<'m> {
                 is_certain_in_lines: false,
                 spans_lines: true,
                 is_plain,
+                singles: 0,
+                is_line: false,
                 strings: None,
             };
         };
         let ReadPattern { pattern, translation, bounds } = read;
         let beginnings = beginnings(pattern, folded);
         let is_certain = bounds.always_answers;
+        let (singles, rest) = singles(&pattern.ast);
         RowFacts {
             row,
             text,
@@ -94,6 +101,8 @@ impl<'m> RowFacts<'m> {
             is_skippable: is_certain || bounds.before_prefix,
             spans_lines: !is_certain || beginnings.is_none() || !is_one_line(&pattern.ast),
             is_plain,
+            singles,
+            is_line: matches!(rest, [Ast::Dollar]),
             strings: if is_plain && may_be_finite(&pattern.ast) { strings(translation) } else { None },
             beginnings,
         }
@@ -129,6 +138,14 @@ fn unread_beginning(text: &[u8], folded: bool) -> Option<Beginnings> {
     }
     let sequences = vec![sequence];
     (!sequences[0].bytes.is_empty()).then_some(Beginnings { sequences, tail: Tail::Unknown })
+}
+
+/// The number of single bytes and sets behind the start of a pattern, and what follows them.
+fn singles(ast: &Ast) -> (usize, &[Ast]) {
+    let Ast::Concat(items) = ast else { return (0, &[]) };
+    let [Ast::Start, items @ ..] = items.as_slice() else { return (0, &[]) };
+    let count = items.iter().take_while(|item| matches!(item, Ast::Byte(_) | Ast::Class(_))).count();
+    (count, &items[count..])
 }
 
 /// Whether a match requires that only the last byte of the subject can be a newline.

@@ -7,7 +7,9 @@ use hashbrown::HashMap;
 use crate::maps::bucket::{Bucket, Buckets, Keyed};
 use crate::maps::chain::ChainWriter;
 use crate::maps::chunk::Chunks;
+use crate::maps::dotted::Dotted;
 use crate::maps::entry::entries;
+use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
@@ -37,12 +39,17 @@ pub struct WrittenTree {
 impl<'r> Tree<'r> {
     /// Builds a tree of rows, and returns those that belong in too many of its leaves. `None` if two spellings of a key
     /// leave no place to cut the trie.
-    pub fn new(rows: &'r [RowFacts<'r>], mut members: Vec<usize>, in_lines: bool) -> Option<(Tree<'r>, Vec<usize>)> {
+    pub fn new(
+        rows: &'r [RowFacts<'r>],
+        mut members: Vec<usize>,
+        in_lines: bool,
+        large: LargeForms,
+    ) -> Option<(Tree<'r>, Vec<usize>)> {
         let mut scattered = Vec::new();
         let mut entries = entries(rows, members.iter().copied(), in_lines);
         loop {
             let leaf = leaf_size(entries.len());
-            let keyed = Keyed::new(rows, entries, leaf)?;
+            let keyed = Keyed::new(rows, entries, leaf, large)?;
             let Buckets { buckets, scattered: others } = keyed.buckets(rows.len());
             if others.is_empty() {
                 return Some((Tree { members, keyed, buckets }, scattered));
@@ -58,12 +65,20 @@ impl<'r> Tree<'r> {
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> WrittenTree {
         let Tree { keyed: Keyed { chunks, .. }, buckets, .. } = self;
         write_chunks(writer, chunks);
+        let dotted = Dotted::choose(writer, chunks, buckets);
+        if let Some(dotted) = &dotted {
+            dotted.write(writer, chunks, buckets);
+        }
         let mut leaves = Leaves::new(leaf_size(chunks.labels.entries.len()), next);
         let length = |bucket: &Bucket| chunks.path(bucket.node).len();
-        let places: Vec<BucketValue> =
-            buckets.iter().map(|bucket| leaves.place(bucket, length(bucket), writer)).collect();
+        let place = |(at, bucket): (usize, &Bucket)| {
+            let tried = dotted.as_ref().map_or_else(|| bucket.tried.clone(), |dotted| dotted.left(at, bucket));
+            leaves.place(&Bucket { tried, ..bucket.clone() }, length(bucket), writer)
+        };
+        let places: Vec<BucketValue> = buckets.iter().enumerate().map(place).collect();
         let variables: Vec<Vec<u8>> = leaves.write(writer);
-        let mut tree = EmittedMap { default: next.to_vec(), ..writer.of("prefix", "tree") };
+        let key = if dotted.is_some() { "dotted" } else { "prefix" };
+        let mut tree = EmittedMap { default: next.to_vec(), ..writer.of(key, "tree") };
         for (bucket, place) in buckets.iter().zip(places) {
             let value = match place {
                 BucketValue::Next => continue,
@@ -72,6 +87,7 @@ impl<'r> Tree<'r> {
             };
             tree.rows.push((Key::Exact(chunks.path(bucket.node).to_vec()), value));
         }
+        tree.rows.extend(dotted.iter().flat_map(|dotted| dotted.answers(writer)));
         let buckets = tree.rows.len();
         WrittenTree { variable: writer.add(tree), buckets, leaves: variables.len() }
     }

@@ -1,6 +1,7 @@
 //! Writes the parts that the maps of a compilation share: names, flags, values.
 
 use crate::map_block::MapBlock;
+use crate::maps::large::LargeForms;
 use crate::maps::parts::{FloatingOrder, Parts};
 use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
@@ -23,6 +24,7 @@ pub struct Writer<'m> {
     pub is_numbered: bool,
     /// Whether subjects have no inner newline.
     pub in_lines: bool,
+    pub large: LargeForms,
     pub maps: Vec<EmittedMap>,
     /// The work that is left to show that exact guards let all rows pass.
     pub states_left: usize,
@@ -34,7 +36,7 @@ impl<'m> Writer<'m> {
         rows: &'m [RowFacts<'m>],
         stem: &'m str,
         folded: bool,
-        parts: &Parts,
+        (parts, large): (&Parts, LargeForms),
     ) -> Writer<'m> {
         let is_numbered = parts.order == FloatingOrder::Picked;
         Writer {
@@ -44,6 +46,7 @@ impl<'m> Writer<'m> {
             folded,
             is_numbered,
             in_lines: parts.lines,
+            large,
             maps: Vec::new(),
             states_left: MOST_STATES,
         }

@@ -38,6 +38,7 @@ impl<'b> Prover<'b> {
                 if inner.patterns.is_empty() && self.is_of_source(inner) {
                     return self.exact(block, inner, place);
                 } else if self.has_keys(inner) {
+                    let below = self.below_dotted(inner);
                     let mut used = self.used.borrow_mut();
                     let mut reader = KeysReader {
                         source: &self.original.source,
@@ -45,9 +46,10 @@ impl<'b> Prover<'b> {
                         used: &mut used,
                         proved: &self.proved,
                     };
-                    let keys = reader.keys(inner)?;
+                    let keys = reader.keys(below.unwrap_or(inner))?;
                     drop(used);
-                    return self.tree(block, &keys, &place);
+                    let dotted = below.map(|_| self.dotted(inner, block, &keys, &place)).transpose()?;
+                    return self.tree(block, &keys, dotted.as_ref(), &place);
                 } else {
                     return self.pick(block, inner, &place);
                 }

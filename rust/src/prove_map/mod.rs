@@ -62,6 +62,7 @@
 //! | `chunk` | each root has a chunk, which holds it and only keys whose longest root leads to this chunk |
 //! | `bucket-key` | the rows of a tree are keys of its trie, which differ by more than case |
 //! | `bucket` | a row that may match in a bucket is tried there, or comes after one that covers it |
+//! | `dotted` | a pattern that captures a piece stands for rows of bytes and dots, and each key that it gives has the value of its row |
 //! | `cover` | a row whose value ends a chain matches all subjects of the bucket |
 //! | `end` | a subject that no row matches gets the default |
 //! | `empty` | the empty subject gets the default |
@@ -83,6 +84,7 @@
 
 pub mod ask;
 pub mod comparable;
+pub mod dotted;
 pub mod exact;
 pub mod filter;
 pub mod guard;

@@ -20,6 +20,7 @@ pub enum Obligation {
     Chunk,
     BucketKey,
     Bucket,
+    Dotted,
     Cover,
     End,
     Empty,
@@ -35,7 +36,7 @@ pub enum Obligation {
 
 impl Obligation {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Obligation; 25] = [
+    pub const ALL: [Obligation; 26] = [
         Obligation::Reads,
         Obligation::OwnMap,
         Obligation::Names,
@@ -50,6 +51,7 @@ impl Obligation {
         Obligation::Chunk,
         Obligation::BucketKey,
         Obligation::Bucket,
+        Obligation::Dotted,
         Obligation::Cover,
         Obligation::End,
         Obligation::Empty,
@@ -80,6 +82,7 @@ impl Obligation {
             Obligation::Chunk => "chunk",
             Obligation::BucketKey => "bucket-key",
             Obligation::Bucket => "bucket",
+            Obligation::Dotted => "dotted",
             Obligation::Cover => "cover",
             Obligation::End => "end",
             Obligation::Empty => "empty",

@@ -394,7 +394,7 @@ pub struct Split<'b> {
 }
 
 /// The inside of a pattern that is one negative look-ahead: what a subject must not begin with.
-fn negated(pattern: &[u8]) -> Option<&[u8]> {
+pub fn negated(pattern: &[u8]) -> Option<&[u8]> {
     pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")
 }
 

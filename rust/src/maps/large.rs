@@ -1,0 +1,26 @@
+//! The forms that are for large lists.
+
+/// From which sizes on they are used.
+#[derive(Clone, Copy, Debug)]
+pub struct LargeForms {
+    /// From so many rows on, a tree is not compared with a chain of all rows.
+    pub rows: usize,
+    /// From so many strings without capital letters on, these have a table of their own, which is half as large: each
+    /// stands there once.
+    pub strings: usize,
+    /// From so many nodes of the trie on, the chunks of its last level have several short patterns instead of one.
+    pub nodes: usize,
+    /// From so many rows with dots on, several have one pattern.
+    pub dotted: usize,
+    /// The longest text of a short pattern. Of a pattern of more than 1,000 bytes, PCRE2 allocates four bytes for each
+    /// while it compiles it (`parsed_pattern` in pcre2_compile.c), which nginx keeps.
+    pub text: usize,
+}
+
+impl LargeForms {
+    pub const USUAL: LargeForms =
+        LargeForms { rows: 101, strings: 2_000, nodes: 10_000, dotted: 1_000, text: 1_000 - 60 };
+
+    /// Small lists get the forms of large ones, as random tests do not reach these otherwise.
+    pub const ALWAYS: LargeForms = LargeForms { rows: 1, strings: 1, nodes: 1, dotted: 1, text: 40 };
+}
