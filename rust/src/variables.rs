@@ -77,6 +77,13 @@ pub fn is_own(name: &str) -> bool {
     is_listed(name) || COMPUTED.iter().any(|start| name.starts_with(start))
 }
 
+/// Whether no value of a source of a map has a newline.
+pub fn has_no_newline(source: &[u8]) -> bool {
+    // A newline ends a request line, and the value of no header of HTTP/2 has one; an escaped one stays escaped. nginx
+    // changes the variable never (`ngx_http_core_variables`: `unparsed_uri`).
+    source.eq_ignore_ascii_case(b"$request_uri") || source.eq_ignore_ascii_case(b"${request_uri}")
+}
+
 /// Whether reading `$name` is certain to leave `$1` to `$9` as they are. A map with a regex does not: it sets them.
 pub fn keeps_captures(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();

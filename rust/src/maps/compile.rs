@@ -16,6 +16,7 @@ use crate::maps::text::EmittedMap;
 use crate::maps::writer::{DIGITS, Writer};
 use crate::maps::{lines, pick};
 use crate::parallel;
+use crate::variables;
 
 /// How deep the new maps may be nested, below the map itself. nginx nests at most 100 evaluations of variables
 /// (`ngx_http_variable_depth`), those of the rest of the configuration included; deeper values are empty.
@@ -77,8 +78,9 @@ fn compiled(
     let (rows, first) =
         parallel::both_of(map.patterns.len(), || row::facts(map, patterns, &groups, folded), || patterns.first());
     let first = first.ok_or(Stays::TooManyRows)?;
+    let has_no_newline = variables::has_no_newline(&map.source);
     if keeps_captures {
-        let parts = Parts::chained(&rows, Exact::none(rows.len()));
+        let parts = Parts::chained(&rows, Exact::none(rows.len()), has_no_newline);
         let compiled = write_keeping(&parts, Writer::new(map, &rows, stem, folded, (&parts, large)))?;
         return checked(compiled, &rows, (first, others), &map.source);
     }
@@ -88,11 +90,11 @@ fn compiled(
         checked(compiled, &rows, (first, others), &map.source)
             .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
-    let tree = Parts::divide(&rows, exact.clone(), large).and_then(plan);
+    let tree = Parts::divide(&rows, exact.clone(), has_no_newline, large).and_then(plan);
     if tree.is_ok() && rows.len() >= large.rows {
         return tree;
     }
-    cheaper(tree, plan(Parts::chained(&rows, exact)))
+    cheaper(tree, plan(Parts::chained(&rows, exact, has_no_newline)))
 }
 
 /// The result that tries fewer patterns; if there is none, the reason against the tree.
@@ -148,12 +150,13 @@ fn write_keeping(parts: &Parts, mut writer: Writer) -> Result<Compiled, Stays> {
 
 /// Writes the levels from last to first, as each names the next.
 fn write(parts: &Parts, mut writer: Writer) -> Compiled {
+    let lines = parts.tree.is_some() && parts.in_lines && !variables::has_no_newline(&writer.map.source);
     let mut shape = Shape {
         rows: writer.rows.len(),
         exact: parts.exact.as_ref().map_or(0, Exact::row_count),
         in_tree: parts.tree.as_ref().map_or(0, |tree| tree.members.len()),
         floating: parts.floating.len(),
-        lines: parts.lines,
+        lines,
         pick: parts.order == FloatingOrder::Picked,
         ..Shape::default()
     };
@@ -174,7 +177,7 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
     if let Some(exact) = &parts.exact {
         next = exact.write(&mut writer, &next);
     }
-    if parts.lines {
+    if lines {
         next = lines::write(&mut writer, &next);
     }
     Compiled { maps: writer.maps, default: next, guard: None, shape, cost: Cost::default() }

@@ -178,7 +178,7 @@ mod tests {
         with_rows(&texts, false, |map, rows| {
             let patterns: Vec<&[u8]> = rows.iter().map(|row| row.text).collect();
             let exact = Exact::choose(rows, &FirstMatch::new(&patterns).unwrap());
-            let parts = Parts::chained(rows, exact.clone());
+            let parts = Parts::chained(rows, exact.clone(), false);
             let mut writer = Writer::new(map, rows, "m_", false, (&parts, LargeForms::USUAL));
             assert_eq!(exact.write(&mut writer, b"next"), b"$m_small");
             let map = |name: &[u8]| writer.maps.iter().find(|map| map.name == name).expect("a map");

@@ -25,8 +25,8 @@ pub struct Parts<'r> {
     pub tree: Option<Tree<'r>>,
     /// The rows without a known beginning, ascending.
     pub floating: Vec<usize>,
-    /// Whether subjects with an inner newline have a map of their own.
-    pub lines: bool,
+    /// Whether the tree has subjects without an inner newline only.
+    pub in_lines: bool,
     pub order: FloatingOrder,
 }
 
@@ -41,16 +41,21 @@ pub enum FloatingOrder {
 }
 
 impl<'r> Parts<'r> {
-    /// Divides the rows, if it can be decided which of two comes first.
-    pub fn divide(rows: &'r [RowFacts<'r>], exact: Exact, large: LargeForms) -> Result<Parts<'r>, Stays> {
+    /// Divides the rows, if it can be decided which of two comes first. `has_no_newline`: subjects never have one.
+    pub fn divide(
+        rows: &'r [RowFacts<'r>],
+        exact: Exact,
+        has_no_newline: bool,
+        large: LargeForms,
+    ) -> Result<Parts<'r>, Stays> {
         let (exact, left) = Parts::left(rows, exact);
-        let lines = is_worth_lines(rows, &left);
-        let stays = |lines: bool| left.iter().find_map(|row| shows(*row, &rows[*row], lines));
-        let parts = Parts::with_tree(rows, &left, lines, large).ok_or(Stays::NotWorse)?;
-        let Some(reason) = stays(lines).filter(|_| parts.order == FloatingOrder::Picked) else {
+        let in_lines = has_no_newline || is_worth_lines(rows, &left);
+        let stays = |in_lines: bool| left.iter().find_map(|row| shows(*row, &rows[*row], in_lines));
+        let parts = Parts::with_tree(rows, &left, in_lines, large).ok_or(Stays::NotWorse)?;
+        let Some(reason) = stays(in_lines).filter(|_| parts.order == FloatingOrder::Picked) else {
             return Ok(Parts { exact, ..parts });
         };
-        if lines || stays(true).is_some() {
+        if in_lines || stays(true).is_some() {
             return Err(reason);
         }
         let parts = Parts::with_tree(rows, &left, true, large).ok_or(Stays::NotWorse)?;
@@ -58,9 +63,9 @@ impl<'r> Parts<'r> {
     }
 
     /// A chain of all rows that are not in the table.
-    pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact) -> Parts<'r> {
+    pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact, has_no_newline: bool) -> Parts<'r> {
         let (exact, floating) = Parts::left(rows, exact);
-        Parts { exact, tree: None, floating, lines: false, order: FloatingOrder::After }
+        Parts { exact, tree: None, floating, in_lines: has_no_newline, order: FloatingOrder::After }
     }
 
     /// The table, if it has enough rows, and the rows that are not in it.
@@ -71,17 +76,17 @@ impl<'r> Parts<'r> {
         (exact, left)
     }
 
-    fn with_tree(rows: &'r [RowFacts<'r>], left: &[usize], lines: bool, large: LargeForms) -> Option<Parts<'r>> {
+    fn with_tree(rows: &'r [RowFacts<'r>], left: &[usize], in_lines: bool, large: LargeForms) -> Option<Parts<'r>> {
         let has_path = |row: &&usize| rows[**row].beginnings.is_some() && rows[**row].is_skippable;
         let (members, mut floating): (Vec<usize>, Vec<usize>) = left.iter().partition(has_path);
         if members.len() < FEWEST_IN_TREE {
             return None;
         }
-        let (tree, scattered) = Tree::new(rows, members, lines, large)?;
+        let (tree, scattered) = Tree::new(rows, members, in_lines, large)?;
         floating.extend(scattered);
         floating.sort_unstable();
         let order = order(&tree.members, &floating);
-        Some(Parts { exact: None, tree: Some(tree), floating, lines, order })
+        Some(Parts { exact: None, tree: Some(tree), floating, in_lines, order })
     }
 }
 
@@ -127,8 +132,8 @@ mod tests {
 
     fn divide(texts: &[&str]) -> Result<(FloatingOrder, Vec<usize>, bool), Stays> {
         with_rows(texts, false, |_, rows| {
-            let parts = Parts::divide(rows, Exact::none(rows.len()), LargeForms::USUAL)?;
-            Ok((parts.order, parts.floating, parts.lines))
+            let parts = Parts::divide(rows, Exact::none(rows.len()), false, LargeForms::USUAL)?;
+            Ok((parts.order, parts.floating, parts.in_lines))
         })
     }
 

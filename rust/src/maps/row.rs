@@ -9,6 +9,7 @@ use crate::maps::captures::{self, CaptureNames};
 use crate::maps::sequence::{Beginnings, Sequence, Tail, beginnings};
 use crate::parallel;
 use crate::syntax::{self, Ast, ByteSet, Translation};
+use crate::variables;
 
 /// The most strings of a row that become keys.
 const MOST_STRINGS: usize = 64;
@@ -36,7 +37,7 @@ pub struct RowFacts<'m> {
     pub singles: usize,
     /// Whether only a newline may follow these.
     pub is_line: bool,
-    /// All strings that it matches, if they are few and a case-sensitive table can hold them.
+    /// All strings that the source can have and it matches, if they are few and a case-sensitive table can hold them.
     pub strings: Option<Vec<Vec<u8>>>,
 }
 
@@ -58,7 +59,14 @@ pub fn facts<'m>(
     groups: &CaptureNames,
     folded: bool,
 ) -> Vec<RowFacts<'m>> {
-    let facts = |at: usize| RowFacts::new(&map.patterns[at], (patterns.text(at), patterns.get(at)), groups, folded);
+    let has_no_newline = variables::has_no_newline(&map.source);
+    let facts = |at: usize| {
+        let mut facts = RowFacts::new(&map.patterns[at], (patterns.text(at), patterns.get(at)), groups, folded);
+        if has_no_newline && let Some(strings) = &mut facts.strings {
+            strings.retain(|string| !string.contains(&b'\n'));
+        }
+        facts
+    };
     parallel::collect(map.patterns.len(), facts)
 }
 

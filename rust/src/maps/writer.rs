@@ -45,7 +45,7 @@ impl<'m> Writer<'m> {
             stem,
             folded,
             is_numbered,
-            in_lines: parts.lines,
+            in_lines: parts.in_lines,
             large,
             maps: Vec::new(),
             states_left: MOST_STATES,

@@ -11,7 +11,12 @@ use crate::prove_map::guard::choices;
 use crate::syntax::{Ast, Hir, Pattern};
 
 /// A newline followed by another byte: `$` does not match before it, and a dot does not match it.
-pub const INNER_NEWLINE: &[u8] = b"(?s)\n.";
+const INNER_NEWLINE: &[u8] = b"(?s)\n.";
+
+/// The subjects with a newline that is not their last byte.
+pub fn inner_newline() -> Hir {
+    ReadPattern::of(INNER_NEWLINE).expect("a pattern that is read").translation.hir
+}
 
 /// Whether a pattern is [`INNER_NEWLINE`], its newline written as itself or as an escape.
 pub fn is_inner_newline(pattern: &[u8]) -> bool {

@@ -9,6 +9,7 @@ use crate::parallel;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::prover::{Numbers, Place, Prover};
 use crate::prove_map::row::Rows;
+use crate::variables;
 
 /// Limit of the strings of one row.
 const MOST_STRINGS: usize = 128;
@@ -176,20 +177,23 @@ impl<'b> Prover<'b> {
     /// A row whose strings are all looked up matches no remaining subject.
     fn leave_exact(&self, known: &LookedUp, place: &mut Place) {
         let rows = &self.rows.list;
-        let is_left = |row: usize| place.live[row] && !rows[row].events().is_some_and(|events| has_all(known, events));
+        let has_no_newline = variables::has_no_newline(&self.original.source);
+        let has_all = |events| has_all(known, events, has_no_newline);
+        let is_left = |row: usize| place.live[row] && !rows[row].events().is_some_and(has_all);
         let live = parallel::collect(rows.len(), is_left);
         place.live = live;
     }
 }
 
-/// Whether all strings of a language are looked up.
-fn has_all(known: &LookedUp, language: &ReadPattern) -> bool {
+/// Whether all strings of a language are looked up; those with a newline need not be if there are none.
+fn has_all(known: &LookedUp, language: &ReadPattern, has_no_newline: bool) -> bool {
     let hir = &language.translation.hir;
     hir.properties().maximum_len().is_some()
         && match finite(hir, MOST_STRINGS) {
             // nginx matches no pattern against the empty string.
             Finite::Strings { strings, any_case } => {
-                strings.iter().all(|string| string.is_empty() || known.has(string, any_case))
+                let is_impossible = |string: &Vec<u8>| string.is_empty() || has_no_newline && string.contains(&b'\n');
+                strings.iter().all(|string| is_impossible(string) || known.has(string, any_case))
             }
             _ => false,
         }

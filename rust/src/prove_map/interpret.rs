@@ -9,6 +9,7 @@ use crate::pcre::Regex;
 use crate::prove_map::row::{as_text, group_names};
 use crate::prove_map::text::Texts;
 use crate::syntax::Hir;
+use crate::variables;
 
 /// The limit of `match()` calls for a pattern: enough for these subjects.
 const CALLS: u32 = 10_000;
@@ -164,7 +165,11 @@ pub fn counterexample(texts: &Texts, suggested: Option<Vec<u8>>) -> Option<Vec<u
     let original = Interpreter::new(&texts.original.source, std::iter::once(&texts.original));
     let emitted = Interpreter::new(&texts.original.source, texts.emitted());
     let variable = &texts.original.variable;
+    let has_no_newline = variables::has_no_newline(&texts.original.source);
     let differs = |subject: &[u8]| {
+        if has_no_newline && subject.contains(&b'\n') {
+            return false;
+        }
         let values = (original.value(variable, subject), emitted.value(variable, subject));
         matches!(values, (Some(before), Some(after)) if before != after)
     };

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use crate::first_match::ReadPattern;
 use crate::map_block::MapBlock;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::{Comparable, may_meet};
@@ -123,7 +122,7 @@ impl<'b> Prover<'b> {
                 format!("the pattern of ${name} does not split subjects at an inner newline"),
             );
         }
-        let newline = ReadPattern::of(ask::INNER_NEWLINE).expect("a pattern that is read").translation.hir;
+        let newline = ask::inner_newline();
         let chain = self.chain(&row.value, place, None)?;
         if chain.end != place.end {
             return refute(

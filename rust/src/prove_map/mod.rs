@@ -119,6 +119,7 @@ use row::{Rows, as_text};
 use crate::first_match::ReadPatterns;
 use crate::map_block::MapBlock;
 use crate::parallel;
+use crate::variables;
 use text::Texts;
 
 /// Decides whether the variable of `original`, one `map` block with its includes inline, has for every subject the
@@ -172,7 +173,8 @@ fn check(
     let (rows, maps) = parallel::both_of(count, || Rows::new(&texts.original, patterns), || texts.check(&proved));
     let maps = maps?;
     let live = (0..rows.list.len()).map(|row| rows.is_first_of_its_text(row)).collect();
-    let place = Place { live, end: texts.original.fallback(), left_out: None, numbers: None };
+    let left_out = variables::has_no_newline(&texts.original.source).then(|| Arc::new(ask::inner_newline()));
+    let place = Place { live, end: texts.original.fallback(), left_out, numbers: None };
     let prover = Prover {
         original: &texts.original,
         own: &texts.own,
