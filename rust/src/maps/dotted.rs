@@ -308,6 +308,22 @@ mod tests {
         assert!(maps.contains(r#""~^/v1.2/b" "2";"#) && !maps.contains(r#""~^/v1.3/c" "#), "{maps}");
     }
 
+    /// A source without newlines has no map for these.
+    #[test]
+    fn lines() {
+        let rows: String =
+            (0..600).map(|number| format!("~^/p{number}/.*$ {number}; '~^/q{number}$' {number};")).collect();
+        let maps = |source: &str| {
+            let text = format!("map {source} $to {{ {rows} }}");
+            let map = read_one(text.as_bytes()).unwrap();
+            let compiled = compile_with(&map, &read_patterns(&map), "m_", LargeForms::USUAL).unwrap();
+            (compiled.maps.len(), compiled.keys().concat().iter().any(|key| key.contains(&b'\n')), compiled.shape.lines)
+        };
+        let (with, without) = (maps("$uri"), maps("$request_uri"));
+        assert_eq!((without.0 + 2, without.1, without.2), (with.0, false, false));
+        assert!(with.1 && with.2);
+    }
+
     /// Sets are joined, and known by their smallest number.
     #[test]
     fn sets() {

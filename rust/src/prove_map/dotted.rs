@@ -16,7 +16,7 @@ use crate::map_block::{MapBlock, PatternRow};
 use crate::prove_map::keys::{self, Keys, strings};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::{Place, Prover, negated};
-use crate::prove_map::row::OriginalRow;
+use crate::prove_map::row::{Heads, OriginalRow};
 use crate::syntax::{Ast, ByteSet};
 
 /// Rows that patterns stand for, before the value of a key is looked up.
@@ -255,31 +255,45 @@ fn answers<'b>(tree: &'b MapBlock<'b>) -> Result<Answers<'b>, MapRefutation> {
     Ok(answers)
 }
 
-/// Whether two rows have no subject in common, on which PCRE finds a match or gives up, by the bytes and sets that they
-/// begin with.
-pub fn begin_apart(one: &OriginalRow, other: &OriginalRow) -> bool {
-    if one.beginning().is_none() || other.beginning().is_none() {
-        return false;
-    }
-    let (Some((first, rest)), Some((second, other_rest))) = (singles(one), singles(other)) else { return false };
-    let are_apart = |(one, other): (&Ast, &Ast)| set(one).intersection(&set(other)).is_empty();
-    // A row that ends there matches at most a newline behind.
-    let ends_before = |row: &OriginalRow, items: &[Ast], rest: &[Ast], others: &[Ast]| {
-        let behind = others.get(items.len()..).unwrap_or_default();
-        let is_newline = behind.len() <= 1 && behind.iter().all(|item| set(item).contains(b'\n'));
-        matches!(rest, [Ast::Dollar]) && !row.may_give_up && !is_newline
-    };
-    first.iter().zip(second).any(are_apart)
-        || ends_before(one, first, rest, second)
-        || ends_before(other, second, other_rest, first)
+/// How the subjects begin on which PCRE matches a row or gives up.
+pub struct Start {
+    /// The bytes allowed at each place.
+    sets: Vec<ByteSet>,
+    /// Whether at most a newline follows.
+    is_line: bool,
 }
 
-/// The bytes that a single item matches.
-fn set(item: &Ast) -> ByteSet {
-    match item {
-        Ast::Byte(byte) => ByteSet::one(*byte),
-        Ast::Class(set) => *set,
-        _ => ByteSet::ALL,
+impl Start {
+    /// `None` if PCRE may match the row, or give up on it, wherever a subject begins.
+    pub fn of(row: &OriginalRow) -> Option<Start> {
+        if row.language.is_none() {
+            let either_case = |byte: u8| ByteSet::one(byte).fold();
+            let Heads::Exact(heads) = row.heads(true) else { return None };
+            let [head] = heads.as_slice() else { return None };
+            return Some(Start { sets: head.iter().copied().map(either_case).collect(), is_line: false });
+        }
+        row.beginning()?;
+        let (items, rest) = singles(row)?;
+        let set = |item: &Ast| match item {
+            Ast::Byte(byte) => ByteSet::one(*byte),
+            Ast::Class(set) => *set,
+            _ => ByteSet::ALL,
+        };
+        let is_line = matches!(rest, [Ast::Dollar]) && !row.may_give_up;
+        Some(Start { sets: items.iter().map(set).collect(), is_line })
+    }
+
+    /// Whether no subject begins like both rows.
+    pub fn is_apart(&self, other: &Start) -> bool {
+        let are_apart = |(one, other): (&ByteSet, &ByteSet)| one.intersection(other).is_empty();
+        self.sets.iter().zip(&other.sets).any(are_apart) || self.ends_before(other) || other.ends_before(self)
+    }
+
+    /// Whether what begins like another row is too long for this one.
+    fn ends_before(&self, other: &Start) -> bool {
+        let behind = other.sets.get(self.sets.len()..).unwrap_or_default();
+        let may_be_newline = behind.len() <= 1 && behind.iter().all(|set| set.contains(b'\n'));
+        self.is_line && !may_be_newline
     }
 }
 

@@ -442,6 +442,27 @@ fn counterexamples() {
     assert!(seen.count() * 20 >= FAULTS.len() * 11);
 }
 
+/// `$request_uri` has no newline, so that `.*$` matches all that begins like it, and `$` ends the subject.
+#[test]
+fn subjects_without_newlines() {
+    let original = r#"map $request_uri $to { default d; "~^/a/.*$" 1; "~^/b$" 2; }"#;
+    let emitted = r#"map $request_uri $to { default $m_small; }
+        map $request_uri $m_small { "~[A-Z]" $m_tree; default $m_listed; }
+        map $request_uri $m_listed { "/b" 2; default $m_tree; }
+        map $request_uri $m_prefix { "~^(?<m_key>/a/)" $m_key; }
+        map $m_prefix $m_tree { "/a/" 1; default d; }"#;
+    proved(original, emitted);
+    proved(&original.replace("request_uri", "{request_uri}"), &emitted.replace("request_uri", "{request_uri}"));
+    for source in ["uri", "args", "http_x", "request_urix"] {
+        let [original, emitted] = [original, emitted].map(|text| text.replace("request_uri", source));
+        let refutation = refuted(&original, &emitted);
+        assert_eq!(refutation.obligation, Obligation::Cover);
+        assert!(refutation.counterexample.is_some_and(|subject| subject.contains(&b'\n')));
+    }
+    let wrong = emitted.replace(r#""/b" 2; "#, "");
+    assert_eq!(refuted(original, &wrong).counterexample.as_deref(), Some(&b"/b"[..]));
+}
+
 /// What a bucket of its own would say, and what it may not.
 #[test]
 fn values() {

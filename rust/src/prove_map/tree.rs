@@ -8,7 +8,7 @@ use crate::map_block::MapBlock;
 use crate::parallel;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::Comparable;
-use crate::prove_map::dotted::{Dotted, DottedRows, begin_apart};
+use crate::prove_map::dotted::{Dotted, DottedRows, Start};
 use crate::prove_map::keys::{Keys, buckets};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prefixes::Prefixes;
@@ -215,9 +215,14 @@ impl<'b> TreeProof<'_, 'b> {
         let mut order: Vec<usize> = order.into_iter().map(|(_, row)| row).collect();
         let count = order.len();
         order.extend(leaf.rows.iter().filter(|row| self.is_candidate(place, **row)));
+        let starts: Vec<Option<Start>> = order.iter().map(|row| Start::of(&self.prover.rows.list[*row])).collect();
+        let begin_apart = |one: &Option<Start>, other: &Option<Start>| {
+            one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one.is_apart(other))
+        };
         for (at, &row) in order[..count].iter().enumerate() {
-            for &other in order[at + 1..].iter().filter(|other| **other < row) {
-                self.check_pair(row, other)?;
+            let later = (at + 1..order.len()).filter(|later| order[*later] < row);
+            for later in later.filter(|later| !begin_apart(&starts[at], &starts[*later])) {
+                self.check_pair(row, order[later])?;
             }
             self.prover.proved.discharge(Obligation::Order);
         }
@@ -231,7 +236,7 @@ impl<'b> TreeProof<'_, 'b> {
             let (Some(one), Some(other)) = (one.events(), other.events()) else { return false };
             self.prover.questions.are_disjoint(&one.translation.hir, &other.translation.hir)
         };
-        if begin_apart(one, other) || are_disjoint() {
+        if are_disjoint() {
             return Ok(());
         }
         let what = format!("{} comes before {}", self.prover.name(row), self.prover.name(earlier));
