@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import click
 
 from nginxopt.cli import results
 from nginxopt.errors import DefectError
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.config.surroundings import Alone, Surroundings
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Call:
     """The options of the command for one file, except those of the compilation."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.cli import results, stdout
 from nginxopt.errors import DefectError, UsageError
+from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.cli.compiling import Call
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nginxopt.text import Source
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Reading:
     """How to read tables: their kind, if it is stated, and whether rows may be skipped."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pkgutil
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from nginxopt.records import record
 from nginxopt.version import Version
 
 _PLACES = (
@@ -24,7 +24,7 @@ PLACES: Mapping[str, int] = {place: 1 << number for number, place in enumerate(_
 _ANYWHERE = (1 << len(_PLACES)) - 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Declaration:
     """What releases declare of a directive in one of its modules.
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from os.path import exists
 from pathlib import Path
@@ -19,12 +18,13 @@ from nginxopt.config.reader import Parse, parsed, source
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Directive
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.text import Span
 
 _MAIN = "nginx.conf"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Inputs:
     """The configurations read, and an error for each file that could not be read; both in the order of the names.
 
@@ -36,7 +36,7 @@ class Inputs:
     errors: tuple[InputError, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class InputOptions:
     """How files are read: as `nginxopt.config.load`, and standard input under the name `stdin_name`.
 

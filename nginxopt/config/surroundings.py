@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.config.configuration import Config, load
 from nginxopt.config.filesystem import DISK, Files, Moved
 from nginxopt.config.reader import File
 from nginxopt.errors import InputError, UsageError
+from nginxopt.records import record
 
 _NAMES = ("nginx.conf", "conf/nginx.conf")
 """The name of a main file in its folder, and in nginx's prefix."""
@@ -34,7 +34,7 @@ Load = Callable[[str, Files], Config]
 """Reads the main file at a path with what it includes. Raises `InputError` if it cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Surroundings:
     """The configuration around a file.
 
@@ -49,7 +49,7 @@ class Surroundings:
     installed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Alone:
     """No configuration includes the file; `because` is the reason, as a clause."""
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from nginxopt.records import record
 from nginxopt.rewrite.requests import HOST
 from nginxopt.system.http import Client, Request, batches
 from nginxopt.system.nginx import Instance
@@ -17,7 +18,7 @@ _DATE = re.compile(rb"\r\nDate: [^\r]*\r\n")
 _PORT = b"<port>"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Mismatch:
     """A difference in the `response` to a request, or a compiled configuration that does not `start`.
 
@@ -35,7 +36,7 @@ class Mismatch:
         return f"{_asked(self.request)}: {_summary(self.before)} became {_summary(self.after)}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Differential:
     """The result of a differential run.
 
@@ -97,7 +98,7 @@ def compare(
     return tally
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Answers:
     """A client of one side. It removes from responses what differs between any two runs."""
 

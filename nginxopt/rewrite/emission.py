@@ -7,11 +7,12 @@ disk: the plan names the file of maps.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
 from nginxopt import _native
 from nginxopt.config import File
+from nginxopt.records import record
 from nginxopt.rewrite import mapfile, premises, sizes
 from nginxopt.rewrite.chains import text as chains
 from nginxopt.rewrite.locations.text import edits as edits_of_locations
@@ -25,7 +26,7 @@ from nginxopt.text import Edit, Span, apply, encode
 from nginxopt.text.plural import be, count
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class FileChange:
     """The changes of one file.
 
@@ -54,7 +55,7 @@ class FileChange:
         return apply(self.file.source.data, edits)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Compiled:
     """A run that changes, and the statements that replace its moved rules."""
 
@@ -63,7 +64,7 @@ class Compiled:
     text: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Emission:
     """The text of a plan.
 

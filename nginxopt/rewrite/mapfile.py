@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from nginxopt.config import Config, Directive, File
+from nginxopt.records import record
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.sizes import Sizes, Standing
 from nginxopt.rewrite.unread import is_http_known
@@ -21,7 +22,7 @@ FRAGMENT_NAME = "http.conf"
 """The name of the maps file of a fragment, which the user of the fragment includes too."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Place:
     """The place of the maps.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import count
 
 from nginxopt.config import Config, File
+from nginxopt.records import record
 
 LONGEST_GROUP = 32
 """PCRE1, and PCRE2 before 10.44, reject longer group names (`MAX_NAME_SIZE`)."""
@@ -22,7 +22,7 @@ _ROOM = 12
 """What the names of a map add to their stem, where they are groups: `number`, `key`, `text`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Names:
     """The names of a run's variables: all but one begin with the stem (see rust/src/rewrite/text.rs)."""
 

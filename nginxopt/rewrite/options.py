@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 
 from nginxopt.errors import UsageError
+from nginxopt.records import record
 from nginxopt.version import Version
 
 OLDEST = Version(1, 11, 7)
@@ -25,7 +26,7 @@ _TAKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Readings:
     """The differences that may be declared: each reads patterns as their authors probably intended.
 
@@ -54,7 +55,7 @@ class Readings:
         return f"--{name.replace('_', '-')}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Options:
     """The options of `plan` and `emit`. Raises `UsageError` for invalid ones.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 
 from nginxopt import _native
 from nginxopt.config import Config, Context, File
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.rewrite import mapfile, names, sections
 from nginxopt.rewrite.chains import planning as chains
 from nginxopt.rewrite.chains.planning import ChainsPlan
@@ -30,7 +31,7 @@ _TRY_UP_TO = 20_000
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Kept:
     """A rule that stays, with the code of the reason (see `reasons`)."""
 
@@ -39,7 +40,7 @@ class Kept:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Dead:
     """A rule that is never the first to match.
 
@@ -54,7 +55,7 @@ class Dead:
     removed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Duplicate:
     """A rule that repeats the rule at `of`."""
 
@@ -63,7 +64,7 @@ class Duplicate:
     of: Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class PlannedRun:
     """A run of rules as the native planner divided it."""
 
@@ -121,7 +122,7 @@ class PlannedRun:
         return Counter(dict(self.native.alone()))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Part:
     """The plan for one file."""
 
@@ -140,7 +141,7 @@ class Part:
         return tuple(run for run in self.runs if run.is_compiled)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Plan:
     """The plan for all rewrites of a configuration; counts are numbers of rules unless stated otherwise.
 

@@ -7,9 +7,9 @@ A premise has a name, for reports and tests, and a sentence. The summary, the he
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from nginxopt.config import Directive, File
+from nginxopt.records import record
 from nginxopt.rewrite import unread
 from nginxopt.rewrite.planning import Plan, PlannedRun
 from nginxopt.semantics.values import flag, size
@@ -18,7 +18,7 @@ LONGEST_SUBJECT = 65_536
 """The longest string for which it is known whether PCRE reaches its match limit: 8 of nginx's default buffers."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Premise:
     """A condition that no configuration shows; `sentence` states it, without a full stop."""
 

@@ -7,10 +7,11 @@ shares with the planner (the lexer, the PCRE translator, the model of nginx's ha
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nginxopt import _native
 from nginxopt.config import Config, File
+from nginxopt.records import record
 from nginxopt.rewrite import captures, premises, sections, surroundings, unread
 from nginxopt.rewrite.chains.planning import CompiledChain
 from nginxopt.rewrite.emission import Emission, FileChange, emit
@@ -22,7 +23,7 @@ from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import encode
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Proof:
     """The result of a proof.
 
@@ -186,7 +187,7 @@ def _may_be_http(plan: Plan, file: File) -> bool:
     return not all(context[:1] in (("stream",), ("mail",)) for context in plan.config.contexts(file) or [()])
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Pair:
     """A file for the native prover; see `prove::Pair`."""
 

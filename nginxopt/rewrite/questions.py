@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from nginxopt.records import record
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.chains.differential import differential as differential_of_chain
 from nginxopt.rewrite.comparison import Differential
@@ -26,7 +26,7 @@ SECONDS = 60.0
 _WITNESSES = 500
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Question:
     """Two texts for a server or a location, and the URIs that matter to either."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from nginxopt.records import record
 
 Part = TypeVar("Part", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class PartRefutation(Generic[Part]):
     """What does not hold, and of which map or chain, if it is of one.
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from nginxopt.records import record
 from nginxopt.rewrite.uris import percent_encode, receivable
 from nginxopt.system.http import Request
 
@@ -83,7 +83,7 @@ FORMS: tuple[Form, ...] = (
 CAPTURING_FORM: Form = lambda target: _get(target, CAPTURING_HOST)  # noqa: E731 - one of a table of forms
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RequestSample:
     """The requests to ask, each once, and how many of all combinations of URI, variant and form are left
     out."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.rewrite.requests import HOST
 from nginxopt.rewrite.sections import Phase
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
@@ -22,7 +22,7 @@ _STATE = b"uri=[$uri] args=[$args] is_args=[$is_args] ru=[$request_uri]"
 _CAPTURES = b" 1=[$1] 2=[$2]"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Scene:
     """The surroundings of the rules, the same on both sides.
 
@@ -96,7 +96,7 @@ class Scene:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Side:
     """One of the two configurations."""
 

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Literal
 
 from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, File
+from nginxopt.records import record
 from nginxopt.rewrite import captures, surroundings
 from nginxopt.rewrite.surroundings import Entering
 from nginxopt.semantics.directives import NGINX
@@ -27,7 +28,7 @@ Section = tuple[Span, ...]
 """The rewrites, or folded runs of them, that nginx tries in sequence."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Place:
     """Where rules stand: their phase, and which of them may stand in an `if` there."""
 
@@ -51,7 +52,7 @@ def transparent() -> frozenset[str]:
     return NGINX - _SCRIPT
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Rewrites:
     """The rewrites of one file.
 

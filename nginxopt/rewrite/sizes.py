@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 
 from nginxopt import _native
 from nginxopt.config import Config, Directive, File, Scope
 from nginxopt.errors import DefectError
+from nginxopt.records import record
 from nginxopt.rewrite.unread import is_http_known
 from nginxopt.semantics.values import number
 from nginxopt.text import Edit, encode
@@ -41,7 +41,7 @@ Sizes = Mapping[str, int]
 """A size by the name of its directive."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Standing:
     """A size that a configuration sets."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from nginxopt.records import record
 from nginxopt.text.source import Source, Span
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Edit:
     """Puts `text` in place of `span`; an empty span inserts.
 
@@ -150,7 +150,7 @@ def _split(piece: _Piece, at: int) -> tuple[_Piece, _Piece]:
     return piece[:at], piece[at:]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Change:
     """An edit of a source."""
 

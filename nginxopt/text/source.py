@@ -47,7 +47,7 @@ class Span:
         return True  # an empty span is a place too
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Position:
     """Line and column, both from 1. A column counts characters of the line, not bytes."""
 

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from types import FrameType
 
@@ -33,15 +34,26 @@ def _handlers() -> Iterator[None]:
     signal.signal(signal.SIGTERM, before)
 
 
+_AT_WORK = 0.05  # seconds of CPU time; what precedes the first row of a query takes a few milliseconds
+
+
 def _query(number: signal.Signals) -> None:
-    """Send this process a signal during a query of minutes."""
-    sender = threading.Timer(0.2, os.kill, (os.getpid(), number))
-    sender.start()
-    try:
-        with duckdb.connect(config={"threads": 1}) as database:
+    """Send this process a signal during a query of minutes, which this thread works on."""
+    clock = time.pthread_getcpuclockid(threading.get_ident())
+    with duckdb.connect(config={"threads": 1}) as database:
+        begun = time.clock_gettime(clock)
+
+        def send() -> None:
+            while time.clock_gettime(clock) < begun + _AT_WORK:
+                time.sleep(0.01)
+            os.kill(os.getpid(), number)
+
+        sender = threading.Thread(target=send)
+        sender.start()
+        try:
             database.execute("SELECT count(*) FROM range(1000000000000) WHERE range % 7 = 1").fetchall()
-    finally:
-        sender.join()
+        finally:
+            sender.join()
 
 
 @pytest.mark.parametrize(("number", "error"), [(signal.SIGTERM, _TerminatedError), (signal.SIGINT, KeyboardInterrupt)])

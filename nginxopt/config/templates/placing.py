@@ -12,10 +12,11 @@ from nginxopt.config.templates.rendering import Rendered, Writer, render
 from nginxopt.config.templates.structure import Block, Template, Unreadable, Value
 from nginxopt.config.tokens import Statement, statements
 from nginxopt.config.unread import unread
+from nginxopt.records import record
 from nginxopt.text import Source, Span, decode, encode
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Place:
     """A value in a word of a directive.
 

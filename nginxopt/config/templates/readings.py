@@ -9,10 +9,11 @@ with each of its values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from random import Random
 
 from nginxopt.config.templates.structure import Block, Template
+from nginxopt.records import record
 
 _RANDOM = 12
 """The number of readings with options at random."""
@@ -21,7 +22,7 @@ _MOST_ALONE = 60
 """The number of options up to which each is read alone beside the last ones; with more, those at random do."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Reading:
     """A reading of templates.
 

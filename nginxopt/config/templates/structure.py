@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from nginxopt.config.templates.tags import Action, Tag, Trim, tags
+from nginxopt.records import record
 from nginxopt.text import Source, Span
 
 _DEFINITIONS = frozenset(["end", "endmacro"])
@@ -25,7 +26,7 @@ class Unreadable(Exception):  # noqa: N818 - as InputError, it says what the fil
         self.because = because
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Text:
     """Text between tags; `drops_newline`: whether some engines drop the line end at its start."""
 
@@ -34,7 +35,7 @@ class Text:
     drops_newline: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Value:
     """A tag that stands for text; `is_alone`: whether nothing follows it in its line."""
 
@@ -47,7 +48,7 @@ class Value:
 Pieces = tuple["Text | Value | Block", ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Block:
     """A block of control tags. An option is a series of parts to write, the first being the usual case."""
 

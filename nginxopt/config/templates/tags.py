@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
+
+from nginxopt.records import record
 
 LONGEST = 8192
 """The maximum length of a tag in bytes."""
@@ -41,7 +42,7 @@ class Trim(Enum):
     BLANKS = 2
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Tag:
     """A tag.
 

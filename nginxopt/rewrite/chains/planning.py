@@ -11,6 +11,7 @@ from itertools import groupby
 
 from nginxopt import _native
 from nginxopt.config import Comment, Config, File, layout
+from nginxopt.records import record
 from nginxopt.rewrite import captures, names
 from nginxopt.rewrite.chains.reading import FEWEST, Answer, Condition, Sequence, read
 from nginxopt.rewrite.maps.cost import Cost
@@ -101,7 +102,7 @@ class CompiledChain:
         return Cost(*self.native.after)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class KeptCondition:
     """A condition of a chain that stays, with the code of the reason."""
 
@@ -115,7 +116,7 @@ class KeptCondition:
         return Cost.of(int(self.condition.operator != "="))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class ChainsPlan:
     """The chains in the order of the text: those that become look-ups, and the conditions that stay."""
 

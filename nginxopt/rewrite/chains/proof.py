@@ -24,11 +24,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from nginxopt import _native
 from nginxopt.config import Block, Config, Directive, File, layout, load_text, reread
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.rewrite import captures
 from nginxopt.rewrite.chains.planning import ChainsPlan, CompiledChain
 from nginxopt.rewrite.chains.reading import Answer, Condition, answer_of, condition
@@ -52,7 +52,7 @@ class Unproved(Exception):  # noqa: N818 - a verdict, not a failure
         self.what, self.counterexample = what, counterexample
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Known:
     """What the chains are compared under, and the maps that are emitted, by their variable."""
 
@@ -169,7 +169,7 @@ def _condition(node: Node, known: _Known) -> Condition:
     return read
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Lookup:
     """Statements that do what a number says: that of the map `root`; by number what is done."""
 

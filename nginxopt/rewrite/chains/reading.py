@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from nginxopt.config import Block, Comment, Config, Directive, File
+from nginxopt.records import record
 from nginxopt.text import encode
 
 FEWEST = 8
@@ -30,7 +30,7 @@ Answer = tuple[tuple[str, ...], str | None]
 """The words of a statement, without its text; and the text, if it is not empty."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Condition:
     """An `if` of a chain.
 
@@ -73,7 +73,7 @@ class Condition:
         return " ".join([*self.words[2:], self.text or ""])
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Sequence:
     """Conditions of a file on one variable, one behind the other, that end the script or set one variable."""
 

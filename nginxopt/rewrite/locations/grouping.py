@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import isqrt
 
 from nginxopt import _native
+from nginxopt.records import record
 from nginxopt.rewrite.locations.reading import FEWEST, RegexLocation
 
 _MOST = 256
@@ -16,7 +16,7 @@ _FEW = 12
 """So many are tried one by one where their pattern matches; more are in groups of their own."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Group:
     """Locations behind the pattern `union`: one by one, or in groups of their own."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 
 from nginxopt import _native
 from nginxopt.config import Directive, File
+from nginxopt.records import record
 from nginxopt.rewrite.locations.grouping import Group, divided
 from nginxopt.rewrite.locations.reading import FEWEST, LocationRun, RegexLocation
 from nginxopt.rewrite.maps.cost import Cost
@@ -30,7 +31,7 @@ _UNUSUAL = b"zqvx7/kwj9-0", b"7-qkx/vzj/0_"
 """Ends of URIs that hardly any pattern is written for; together none but one for all URIs."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class CompiledRun:
     """A run of locations that is divided into groups, and locations in none."""
 
@@ -53,7 +54,7 @@ class CompiledRun:
         return Cost.of(len(self.members))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class KeptLocation:
     """A location of a run that stays, with the code of the reason."""
 
@@ -62,7 +63,7 @@ class KeptLocation:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LocationsPlan:
     """The runs in the order of the text: those that come behind patterns, and the locations that stay."""
 

@@ -7,11 +7,11 @@ nginx tries the regex locations of a level in the order of the text, once it kno
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File
 from nginxopt.config.tokens import Token
+from nginxopt.records import record
 from nginxopt.rewrite.surroundings import inherited
 from nginxopt.semantics.headers import INHERITANCE
 from nginxopt.text import encode
@@ -24,7 +24,7 @@ _SCRIPT = frozenset(["break", "if", "return", "rewrite", "set"])
 _PLACES = frozenset(["server", "location"])
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RegexLocation:
     """A regex location: its directive, the pattern with a leading `(?i)` if it ignores case, and the word with it."""
 
@@ -33,7 +33,7 @@ class RegexLocation:
     word: Token
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class LocationRun:
     """Regex locations of a file that only return or rewrite, one behind the other; `around`: that in which they are."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from nginxopt.config import Directive, File, layout
+from nginxopt.records import record
 from nginxopt.rewrite.locations.grouping import Group
 from nginxopt.rewrite.locations.planning import CompiledRun
 from nginxopt.text import Edit, Span, encode
@@ -30,7 +30,7 @@ def edit(group: Group) -> Edit:
     return Edit(Span(first.span.start, last.span.end), _Writer.of(group).text(group, 0))
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Writer:
     """Writes a group in the style of its file; `step` is what each line moves to the right by in each group."""
 

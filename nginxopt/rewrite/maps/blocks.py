@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from nginxopt import _native
+from nginxopt.records import record
 
 _VARIABLE = re.compile(rb"\$\{?(\w+)")
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class MapBlock:
     """A `map`: the name of its variable without `$`, its text, and the keys in its hash table."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from nginxopt.config import Block, Comment, Config, Directive, Scope
+from nginxopt.records import record
 from nginxopt.rewrite.captures import ROWS, harmless
 from nginxopt.rewrite.maps.reading import RegexMap, groups, variables
 
@@ -32,7 +32,7 @@ _EVALUATE = {
 """The variables of nginx that evaluate the argument of a directive."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Reading:
     """A place that reads `$1` to `$9`.
 
@@ -46,7 +46,7 @@ class _Reading:
     location: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class _Use:
     """A directive that evaluates variables, and when: with the rules of a `server`, at the `log`, or at `any` time."""
 

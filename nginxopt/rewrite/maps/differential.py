@@ -10,8 +10,8 @@ import contextlib
 import re
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from nginxopt.records import record
 from nginxopt.rewrite.comparison import Differential, Mismatch, compare
 from nginxopt.rewrite.maps.proof import EmittedMap
 from nginxopt.rewrite.maps.subjects import of_map
@@ -30,7 +30,7 @@ Sender = Callable[[bytes], Request | None]
 """Returns the request whose source has a value; None if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Side:
     """One of the two configurations: its maps, and the content of its server."""
 
@@ -55,7 +55,7 @@ def _http(variables: tuple[str, ...]) -> bytes:
     return b"\n".join([b"include maps.conf;", *definitions(variables)])
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Limits:
     """At most `requests` are put to each side, within `seconds`; `progress` gets those done and their total."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nginxopt import _native
 from nginxopt.config import Config, Directive, File
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.rewrite import names
 from nginxopt.rewrite.maps.captures import CaptureReadings
 from nginxopt.rewrite.maps.cost import Cost
@@ -42,7 +43,7 @@ _MOST_KEPT_ROWS = 50_000
 """What is read of the patterns of so many rows is kept for the proof, up to 300 MB."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class KeptMap:
     """A map that stays, the code of the reason, and the directive that is the cause if it is not the map."""
 
@@ -63,7 +64,7 @@ class KeptMap:
         return Cost(1, rows, rows) if self.map.is_guarded else Cost.of(rows)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class CompiledMap:
     """A map that becomes a tree, whose variables begin with `stem`; with `keeps_captures`, one that sets no others."""
 
@@ -83,7 +84,7 @@ class CompiledMap:
         return Cost(*self.native.after)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class MapsPlan:
     """The maps with regular expressions in the order of the text: those that become trees, and those that stay."""
 

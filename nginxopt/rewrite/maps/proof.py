@@ -6,11 +6,11 @@ The texts are read again, and nothing else in the files may differ but what the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from nginxopt import _native
 from nginxopt.config import Bulk, Config, Directive, File, Scope, reread
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.rewrite.maps import blocks
 from nginxopt.rewrite.maps.blocks import MapBlock
 from nginxopt.rewrite.maps.planning import CompiledMap, MapsPlan
@@ -21,7 +21,7 @@ from nginxopt.rewrite.sizes import DEFAULTS
 _CHANGED = ("default",)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class EmittedMap:
     """The new form of a map: the text of its block, with includes inline, and the blocks of its tree."""
 

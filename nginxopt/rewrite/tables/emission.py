@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from nginxopt import _native
 from nginxopt.errors import DefectError
+from nginxopt.records import record
 from nginxopt.rewrite import sizes
 from nginxopt.rewrite.sizes import DEFAULTS, MAPS, VARIABLES, Sizes
 from nginxopt.rewrite.tables import premises
@@ -51,7 +52,7 @@ class Answering(NamedTuple):
     adds: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TableEmission:
     """The text of a table.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
+from nginxopt.records import record
 from nginxopt.rewrite.tables.meaning import Answer, Asked, Meaning
 from nginxopt.rewrite.tables.paths import LONGEST, read_from
 from nginxopt.rewrite.tables.skipped import overlapping
@@ -20,7 +21,7 @@ _LONGEST_NAME = 60
 """Of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.options`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class RowFinding:
     """Something about a row: that it is a duplicate, never answers, or leads to a row that leads elsewhere.
 
@@ -33,7 +34,7 @@ class RowFinding:
     target: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class CheckedTable:
     """A table with what its rows are worth.
 

@@ -12,9 +12,10 @@ The text is read by `simulation`, and the table is asked by `meaning`; neither k
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.rewrite.premises import Premise
 from nginxopt.rewrite.tables import premises
 from nginxopt.rewrite.tables.emission import TableEmission
@@ -43,7 +44,7 @@ NO_PATH = b"-"
 _SIZES = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TableProof:
     """What was decided: whether it `holds`, for how many `rows`, by how many requests, and what does not hold."""
 

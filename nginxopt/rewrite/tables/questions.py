@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from nginxopt.records import record
 from nginxopt.rewrite.requests import spell_most
 from nginxopt.rewrite.tables.emission import TableEmission
 from nginxopt.rewrite.tables.meaning import Asked, Meaning
@@ -30,7 +30,7 @@ location / { return 200 "[$uri][$args]"; }
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TableMismatch:
     """A request that nginx answers otherwise than the table."""
 
@@ -42,7 +42,7 @@ class TableMismatch:
         return f"{decode(self.request.partition(b' HTTP/')[0])}: {self.expected} became {self.response}"
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class TableDifferential:
     """The result for a number of `requests`; `skipped` ones were not made."""
 

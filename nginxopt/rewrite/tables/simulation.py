@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, TypeVar
 
 from nginxopt._native import Patterns
 from nginxopt.config.tokens import Statement, statements
+from nginxopt.records import record
 from nginxopt.text import Source, encode
 
 _VARIABLE = re.compile(rb"\$(?:\{([A-Za-z0-9_]+)\}|([A-Za-z_][A-Za-z0-9_]*)|([1-9]))|\$")
@@ -39,7 +40,7 @@ class SimulatedResponse(NamedTuple):
     location: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Map:
     """A map: what it looks up, its values by the keys in lower case, and its default."""
 
@@ -49,7 +50,7 @@ class Map:
     default: Pieces
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Return:
     """`return`, with a target or without."""
 
@@ -57,7 +58,7 @@ class Return:
     target: Pieces | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Rewrite:
     """`rewrite`: `pattern` as it is written."""
 
@@ -66,7 +67,7 @@ class Rewrite:
     flag: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class If:
     """`if`: what it compares, how (`=` or `~`), with what, and what it holds."""
 
@@ -76,7 +77,7 @@ class If:
     body: tuple[Return | Rewrite, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Maps:
     """The http block: maps and constants by the names of their variables, and sizes of hash tables."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from nginxopt.errors import InputError
+from nginxopt.records import record
 from nginxopt.text import Source, Span
 
 Kind = Literal["csv", "netlify", "cloudflare", "apache"]
@@ -22,7 +22,7 @@ SHOWN_ROWS = 10
 """The number of rejected rows that an error shows."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Pattern:
     """What a row answers beside its own paths: the URIs that `regex` matches, as nginx reads it.
 
@@ -43,7 +43,7 @@ class Pattern:
         return any(isinstance(piece, int) for piece in self.pieces)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Row:
     """What a row says.
 
@@ -75,7 +75,7 @@ class Row:
         return Span(self.start, self.end)
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Rejected:
     """A row that nginx cannot answer exactly, or that cannot be read: the code of the reason, and the reason."""
 
@@ -85,7 +85,7 @@ class Rejected:
     hint: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Table:
     """The rows of a table in their order, and those that are rejected.
 

@@ -7,10 +7,10 @@ import errno
 import os
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from nginxopt.records import record
 from nginxopt.system.writing import attributes
 from nginxopt.system.writing.copies import NO_LINKS, NOT_ALLOWED, Scratches, duplicate, give, keep, make, overwrite
 from nginxopt.system.writing.targets import WriteTarget
@@ -26,7 +26,7 @@ class _NotReplaceableError(Exception):
     """A new file cannot replace an old one with all its attributes; has the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Written:
     """A file that was written.
 

@@ -6,16 +6,16 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.errors import InputError
+from nginxopt.records import record
 
 _LINKS = 40
 """As many links in a row as Linux follows (path_resolution(7))."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class WriteTarget:
     """A file that is to be written.
 
@@ -41,7 +41,7 @@ class WriteTarget:
         return (self.status.st_dev, self.status.st_ino) if self.status else self.file
 
 
-@dataclass(frozen=True, slots=True)
+@record(eq=True)
 class Stream:
     """A device, a pipe, a socket, or a descriptor of this process: it is written to, not replaced."""
 
