@@ -24,7 +24,7 @@ from release.complete import ROOT, complete
 
 GLIBC = "2.17"
 
-# What is published is built once: a build takes twice as long, and the compiled code is up to a tenth faster.
+# Unless the environment says otherwise: a build takes twice as long, and the compiled code is up to a tenth faster.
 OPTIMISED = {"CARGO_PROFILE_RELEASE_LTO": "fat", "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1"}
 MUSL = "1_2"
 
@@ -36,7 +36,7 @@ def build(out: Path, target: str, source: Path = ROOT) -> Path:
     """
     is_musl = target.endswith("-musl")
     processor = target.partition("-")[0]
-    environment = os.environ | settings(target) | OPTIMISED
+    environment = OPTIMISED | os.environ | settings(target)
     tag = f"musllinux_{MUSL}_{processor}" if is_musl else f"manylinux_{GLIBC.replace('.', '_')}_{processor}"
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", folder, str(source)]

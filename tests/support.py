@@ -7,8 +7,11 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import AnyStr
 
 import pytest
 
@@ -77,6 +80,16 @@ def tracked(*folders: str) -> set[str]:
     if listed.returncode:
         pytest.skip("not a git repository: its files cannot be listed")
     return {name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).exists()}
+
+
+@contextmanager
+def ended(process: subprocess.Popen[AnyStr]) -> Iterator[subprocess.Popen[AnyStr]]:
+    """Yield a process. At the end of the block it is killed, if it still runs, and its pipes are closed."""
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @dataclass(frozen=True, slots=True)

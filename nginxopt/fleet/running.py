@@ -10,6 +10,7 @@ import time
 from asyncio import CancelledError
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from queue import Empty, SimpleQueue
@@ -74,6 +75,7 @@ class Run:
     _batch: int = 0
     _workers: int = 0
     _counted: float = float("-inf")
+    _without_workers: float = float("inf")  # since when
     _raise_again: Callable[[], None] = lambda: None
 
     def __call__(self) -> None:
@@ -120,8 +122,17 @@ class Run:
     def _limit(self) -> int:
         """Return how many tasks may be under way; the scheduler is asked for its workers once in a while."""
         if time.monotonic() >= self._counted + _SECONDS:
-            self._workers, self._counted = len(self.client.nthreads()), time.monotonic()
+            self._count_workers()
         return _TASKS * max(1, self._workers)
+
+    def _count_workers(self) -> None:
+        """Ask the scheduler for its workers. Raises `RunError` if it is gone, or has had none for too long."""
+        if self.client.status != "running":
+            raise self._lost()
+        self._workers, self._counted = len(self.client.nthreads()), time.monotonic()
+        self._without_workers = float("inf") if self._workers else min(self._without_workers, self._counted)
+        if self._counted > self._without_workers + _WITHOUT_WORKERS:
+            raise RunError(f"the cluster has no workers for {_WITHOUT_WORKERS:.0f} s")
 
     def _has_room(self) -> bool:
         reading = sum(task.kind == "read" for task in self._tasks.values())
@@ -166,18 +177,11 @@ class Run:
 
     def _next(self) -> Future[Any]:
         """Return a future that is done. Raises `RunError` if there will be none."""
-        without = time.monotonic()
         while True:
             self._raise_again()
-            try:
+            with suppress(Empty):
                 return self._done.get(timeout=_SECONDS)
-            except Empty:
-                if self.client.status != "running":
-                    raise self._lost() from None
-                if self.client.nthreads():
-                    without = time.monotonic()
-                elif time.monotonic() - without > _WITHOUT_WORKERS:
-                    raise RunError(f"the cluster has no workers for {_WITHOUT_WORKERS:.0f} s") from None
+            self._count_workers()
 
     def _finish(self, future: Future[Any]) -> None:
         """Take what a task has found, or see why it has not."""
@@ -192,11 +196,13 @@ class Run:
             failed = future.status == "error"
             if isinstance(error, TimeoutError) and not failed:
                 self._wait_for(future, task)  # its worker died with the result, and another one has the task now
+                self._count_workers()
             elif not failed and (isinstance(error, OSError) or self.client.status != "running" or future.cancelled()):
                 raise self._lost() from error
             else:
                 raise RunError(f"a worker failed: {type(error).__name__}: {error}") from error
         else:
+            self._without_workers = float("inf")
             for item, result in zip(task.items, results, strict=True):
                 if task.kind == "read":
                     self._has_read(item.host, result)

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 _PACKAGES = ("cryptography", "distributed", "duckdb", "fsspec")
 _LOOPBACK = "127.0.0.1"
 _SCHEMES = ("tcp://", "tls://", "ws://", "wss://")
-_CONFIGURATION: dict[str, list[str] | bool] = {
+_CONFIGURATION: dict[str, list[str] | bool | str] = {
     "distributed.scheduler.http.routes": [],  # no pages
     "distributed.worker.http.routes": [],
     "distributed.worker.profile.enabled": False,  # it keeps the stacks of an hour
+    "distributed.deploy.lost-worker-timeout": "1000 hours",  # else none replaces a worker that takes 15 s to start
 }
 """What Dask is told of processes of this machine."""
-_SECONDS = 15  # until a scheduler answers and has a worker
+_SECONDS = 15  # until a scheduler answers and has a worker, and until the workers of this machine have ended
 
 
 def require(*packages: str) -> None:
@@ -91,17 +92,20 @@ def _local(workers: int) -> Iterator[LocalCluster]:
     from distributed.security import Security
 
     with dask.config.set(_CONFIGURATION):
-        with _without_interrupts():
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                processes=True,
-                host=_LOOPBACK,
-                security=Security.temporary(),
-                silence_logs=logging.CRITICAL,
-                dashboard_address=f"{_LOOPBACK}:0",
-                worker_dashboard_address=f"{_LOOPBACK}:0",
-            )
+        try:
+            with _without_interrupts():
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    host=_LOOPBACK,
+                    security=Security.temporary(),
+                    silence_logs=logging.CRITICAL,
+                    dashboard_address=f"{_LOOPBACK}:0",
+                    worker_dashboard_address=f"{_LOOPBACK}:0",
+                )
+        except RuntimeError as error:
+            raise RunError(f"the workers of this machine do not start: {_reason(error)}") from error
         try:
             yield cluster
         finally:
@@ -113,7 +117,7 @@ def _close(cluster: LocalCluster) -> None:
     with suppress(Exception):
         cluster.sync(_kill_workers, cluster, callback_timeout=_SECONDS)
     with suppress(Exception):
-        cluster.close()
+        cluster.close(timeout=_SECONDS)
 
 
 async def _kill_workers(cluster: LocalCluster) -> None:

@@ -133,7 +133,7 @@ class _Connection:
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
-        self._received = b""
+        self._received = bytearray()  # of bytes, each part would copy all before it
         self.ended = False
 
     def close(self) -> None:
@@ -186,7 +186,8 @@ class _Connection:
         return self._take(end)
 
     def _take(self, end: int) -> bytes:
-        answer, self._received = self._received[:end], self._received[end:]
+        answer = bytes(self._received[:end])
+        del self._received[:end]
         return answer
 
     def _more(self) -> bool:

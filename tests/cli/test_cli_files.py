@@ -15,7 +15,7 @@ import pytest
 
 from nginxopt import cli
 from nginxopt.cli import bench
-from tests.support import the_nginx
+from tests.support import ended, the_nginx
 from tests.system.test_files_system import hidden, mounted, needs_root
 
 SITE = "server {\n    listen 127.0.0.1:1;\n    gzip on; gzip_types text/css; gzip_comp_level 9;\n}\n"
@@ -204,12 +204,10 @@ def test_what_a_killed_run_left_is_removed(run: Any, tmp_path: Path) -> None:
         "os.fsync = lambda _: (print('writing', flush=True), __import__('time').sleep(60))\n"
         f"cli.main({[*LINT, 'nginx.conf', '--fix']!r})"
     )
-    process = subprocess.Popen([sys.executable, "-c", script], cwd=tmp_path, stdout=subprocess.PIPE)
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"writing\n"
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    command = [sys.executable, "-c", script]
+    with ended(subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE)) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"writing\n"
     assert process.returncode == -signal.SIGKILL
     assert hidden(tmp_path / "sites")
     assert levels(tmp_path) == ["9"] * 3

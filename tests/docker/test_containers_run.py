@@ -21,6 +21,7 @@ from nginxopt.bench.runner.compose import Compose
 from nginxopt.bench.runner.engine import Engine
 from nginxopt.bench.scenario import Asks, Comparison, Expected, Experiment, Node, Target, Variant
 from nginxopt.errors import InputError, MissingError, RunError
+from tests.support import ended
 
 pytestmark = pytest.mark.docker
 leaves_nothing = pytest.mark.usefixtures("project")
@@ -187,7 +188,8 @@ def test_an_interrupted_run_leaves_nothing(
 ) -> None:
     """Ctrl-C, SIGTERM and even `kill -9` of the bench leave no container and no network."""
     words = ["--runner", "compose", "--base-image", base_image, "--load", "wrk", "--output", str(tmp_path / "r.json")]
-    with subprocess.Popen([*CLI, "hop", *words], stderr=subprocess.PIPE, start_new_session=True) as running:
+    command = [*CLI, "hop", *words]
+    with ended(subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)) as running:
         project = project_in(engine, tmp_path / "r.run")
         running.send_signal(number)
         running.communicate(timeout=RUN_SECONDS)
@@ -202,8 +204,8 @@ def test_an_interrupted_folder_leaves_nothing(base_image: str, engine: Engine, t
     words = ["--base-image", base_image, "--load", "wrk", "--rounds", "9"]
     run(*CLI, "hop", *words, "--emit", str(tmp_path / "made"), folder=tmp_path)
     script = str(tmp_path / "made" / "run")
-    with subprocess.Popen(
-        [script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    with ended(
+        subprocess.Popen([script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     ) as running:
         project = project_in(engine, tmp_path / "made")
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all of them

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from nginxopt.fleet.running import Run
 from nginxopt.fleet.sources import find
 from nginxopt.system import cluster
 from tests.fleet.fleets import FOUND, rows
+from tests.support import ended
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
@@ -68,10 +69,12 @@ def check(model):
 '''
 
 _SCRIPT = """
+import os
 import sys
 from nginxopt.cli import main
 from nginxopt.fleet import running
 running._BATCH = running._HOSTS = running._CONFIGURATIONS = 1
+running._WITHOUT_WORKERS = float(os.environ.get("WITHOUT_WORKERS", running._WITHOUT_WORKERS))
 if __name__ == "__main__":
     main(["fleet", "lint", "hosts", "--config", "s.toml", "--target-version", "1.22.1", *sys.argv[1:]])
 """
@@ -100,8 +103,7 @@ def _start(*args: str) -> subprocess.Popen[str]:
 @contextmanager
 def _held(*args: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Run the command until a worker is held; yield both, and end what is left."""
-    process = _start(*args)
-    try:
+    with ended(_start(*args)) as process:
         reading = os.open("rules/pids", os.O_RDONLY | os.O_NONBLOCK)
         try:
             assert select.select([reading], [], [], PATIENCE)[0], "no worker came"
@@ -112,14 +114,11 @@ def _held(*args: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
         finally:
             os.close(reading)
         yield process, int(data.split()[0])
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
 def _end(process: subprocess.Popen[str], status: int) -> str:
-    _, errors = process.communicate(timeout=PATIENCE)
+    with ended(process):
+        _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == status, errors
     assert "Traceback" not in errors, errors
     return errors
@@ -181,8 +180,9 @@ def test_a_run_is_resumed_with_the_same_options_only() -> None:
     assert "settings was " in _end(_start("--workers", "1", "--resume"), 2)
 
 
-def test_a_worker_that_is_killed_is_replaced() -> None:
-    """Its hosts are asked about again, by the worker that comes next."""
+def test_a_worker_that_is_killed_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its hosts are asked about again, by the worker that comes next, however long that takes to start."""
+    monkeypatch.setenv("DASK_DISTRIBUTED__DEPLOY__LOST_WORKER_TIMEOUT", "1ms")
     with _held("--workers", "1") as (process, worker):
         _go()
         os.kill(worker, signal.SIGKILL)
@@ -210,24 +210,30 @@ def _cluster(workers: int) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
     command = [*dask, "--dashboard-address", "127.0.0.1:0", "--host", "tcp://127.0.0.1:0"]
-    started = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)]
-    try:
-        assert started[0].stderr
-        line = next(line for line in started[0].stderr if "Scheduler at:" in line)
+    with ExitStack() as stack:
+        started = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        scheduler = stack.enter_context(ended(started))
+        assert scheduler.stderr
+        line = next(line for line in scheduler.stderr if "Scheduler at:" in line)
         address = line.split()[-1]
         dask = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny"]
         worker = [*dask, "--no-dashboard", "--host", "127.0.0.1", "--local-directory", "scratch"]
         for _ in range(workers):
-            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-            started.append(subprocess.Popen(worker, **quiet))  # type: ignore[call-overload]
+            quiet = subprocess.Popen(worker, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stack.enter_context(ended(quiet))
         for _ in range(workers):  # a command waits for them 15 seconds, which a busy machine may need to start one
-            next(line for line in started[0].stderr if "Register worker" in line)
-        yield started[0], address
-    finally:
-        for process in started:
-            process.kill()
-        for process in started:
-            process.communicate()
+            next(line for line in scheduler.stderr if "Register worker" in line)
+        yield scheduler, address
+
+
+def test_a_run_whose_workers_are_gone_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It waits for others for a while, then says so, with the status of a program that died."""
+    monkeypatch.setenv("WITHOUT_WORKERS", "1")
+    with _cluster(1) as (_, address), _held("--scheduler", address) as (process, worker):
+        os.kill(worker, signal.SIGKILL)
+        said = _end(process, 5)
+    assert "the cluster has no workers for 1 s" in said
+    assert "fleet.duckdb.part has " in said
 
 
 def test_three_workers_of_a_cluster_find_what_one_process_finds() -> None:

@@ -21,7 +21,7 @@ from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.judging import Judged
 from nginxopt.fleet.plan import Plan
 from tests.fleet.fleets import BROKEN, FOUND, GOOD, SITE, dump, lint, rows, tree
-from tests.support import PATIENCE
+from tests.support import PATIENCE, ended
 
 pytestmark = pytest.mark.usefixtures("workers")
 
@@ -337,7 +337,7 @@ def test_a_query_of_hours_is_interrupted(tmp_path: Path, number: signal.Signals)
     lint("hosts")
     hours = "SELECT count(*) FROM range(1000000000000) WHERE range % 7 = 1"
     command = [sys.executable, "-m", "nginxopt", "fleet", "query", hours]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+    with ended(subprocess.Popen(command, stderr=subprocess.PIPE)) as process:
         while process.poll() is None and _processor_seconds(process.pid) < 2:
             time.sleep(0.05)
         process.send_signal(number)

@@ -11,6 +11,7 @@ import pytest
 from nginxopt.errors import InputError, MissingError
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
+from tests.support import PATIENCE, ended
 
 SERVER = b"""
 location / { return 200 "uri=[$uri]"; }
@@ -189,10 +190,11 @@ def test_a_pipe_is_waited_for_and_read_as_empty(each_binary: nginx.Binary) -> No
     """So an include of one is an error of ours: nginx stands still until something writes, and reads nothing of it."""
     with nginx.private_prefix({"nginx.conf": b"events {} include pipe; include /dev/zero;"}) as prefix:
         os.mkfifo(prefix / "pipe")
-        process = subprocess.Popen([*each_binary.command(prefix), "-t"], stderr=subprocess.PIPE)
-        with (prefix / "pipe").open("w"):  # opens when nginx does
-            pass
-        _, messages = process.communicate(timeout=60)
+        command = [*each_binary.command(prefix), "-t"]
+        with ended(subprocess.Popen(command, stderr=subprocess.PIPE)) as process:
+            with (prefix / "pipe").open("w"):  # opens when nginx does
+                pass
+            _, messages = process.communicate(timeout=PATIENCE)
     assert b"test is successful" in messages
 
 
@@ -200,9 +202,10 @@ def test_what_is_written_to_a_pipe_is_not_read(each_binary: nginx.Binary) -> Non
     """Its size is 0, and so many bytes are read: a directive that nginx refuses is not seen."""
     with nginx.private_prefix({"nginx.conf": b"events {} include pipe;"}) as prefix:
         os.mkfifo(prefix / "pipe")
-        process = subprocess.Popen([*each_binary.command(prefix), "-t"], stderr=subprocess.PIPE)
-        writer = os.open(prefix / "pipe", os.O_RDWR)  # never without a reader
-        os.write(writer, b"no_directive;")
-        _, messages = process.communicate(timeout=60)
-        os.close(writer)
+        command = [*each_binary.command(prefix), "-t"]
+        with ended(subprocess.Popen(command, stderr=subprocess.PIPE)) as process:
+            writer = os.open(prefix / "pipe", os.O_RDWR)  # never without a reader
+            os.write(writer, b"no_directive;")
+            _, messages = process.communicate(timeout=PATIENCE)
+            os.close(writer)
     assert b"test is successful" in messages

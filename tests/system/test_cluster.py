@@ -7,14 +7,15 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from nginxopt.errors import RunError, UsageError
 from nginxopt.system import cluster
-
-PATIENCE = 120  # seconds; a busy machine is no failure
+from tests.support import PATIENCE, ended
 
 _SCENE = """
 import os, sys, time
@@ -29,7 +30,9 @@ if __name__ == "__main__":
 """
 
 
-def _scene(tmp_path: Path) -> tuple[subprocess.Popen[str], str, list[int]]:
+@contextmanager
+def _scene(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str, list[int]]]:
+    """Yield a process that has workers, the address of its scheduler, and the pids of the workers."""
     (tmp_path / "scene.py").write_text(_SCENE)
     process = subprocess.Popen(
         [sys.executable, "scene.py"],
@@ -39,9 +42,10 @@ def _scene(tmp_path: Path) -> tuple[subprocess.Popen[str], str, list[int]]:
         text=True,
         start_new_session=True,
     )
-    assert process.stdout
-    address, *pids = process.stdout.readline().split()
-    return process, address, [int(pid) for pid in pids[1:]]
+    with ended(process):
+        assert process.stdout
+        address, *pids = process.stdout.readline().split()
+        yield process, address, [int(pid) for pid in pids[1:]]
 
 
 def _await_end(pid: int) -> None:
@@ -60,14 +64,14 @@ def _await_end(pid: int) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: signal.Signals) -> None:
     """After Ctrl-C, which the terminal sends to workers too, and after kill -9, no worker is left or complains."""
-    process, address, workers = _scene(tmp_path)
-    assert len(workers) == 2
-    assert address.startswith("tls://127.0.0.1:")
-    if number is signal.SIGINT:
-        os.killpg(process.pid, number)
-    else:
-        process.send_signal(number)
-    _, errors = process.communicate(timeout=PATIENCE)
+    with _scene(tmp_path) as (process, address, workers):
+        assert len(workers) == 2
+        assert address.startswith("tls://127.0.0.1:")
+        if number is signal.SIGINT:
+            os.killpg(process.pid, number)
+        else:
+            process.send_signal(number)
+        _, errors = process.communicate(timeout=PATIENCE)
     for worker in workers:
         _await_end(worker)
     assert errors.count("Traceback") == (number is signal.SIGINT)  # of the scene itself
@@ -78,14 +82,12 @@ def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number: 
 def test_a_stranger_cannot_talk_to_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process of this machine, without the certificates, is refused by the scheduler."""
     monkeypatch.setattr(cluster, "_SECONDS", 2)
-    process, address, _ = _scene(tmp_path)
-    stranger = "tcp" + address.removeprefix("tls")
-    try:
+    with _scene(tmp_path) as (process, address, _):
+        stranger = "tcp" + address.removeprefix("tls")
         with pytest.raises(RunError, match="no Dask scheduler answers"), cluster.connected(scheduler=stranger):
             pass
         with pytest.raises(RunError, match="TLS expects"), cluster.connected(scheduler=address):
             pass
-    finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE)
 
@@ -103,6 +105,15 @@ def test_where_no_scheduler_answers_is_an_error(monkeypatch: pytest.MonkeyPatch,
         expected = pytest.raises(RunError, match=f"no Dask scheduler answers at {address}")
         with expected, cluster.connected(scheduler=address):
             pass
+
+
+@pytest.mark.slow
+def test_workers_that_do_not_start_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that dies as it starts is not waited for."""
+    (tmp_path / "dies.py").write_text("import os; os._exit(1)")
+    monkeypatch.setitem(cluster._CONFIGURATION, "distributed.worker.preload", [str(tmp_path / "dies.py")])
+    with pytest.raises(RunError, match="the workers of this machine do not start"), cluster.connected(workers=1):
+        pass
 
 
 @pytest.mark.parametrize("address", ["", "10.0.0.1:8786", "http://10.0.0.1:8786", "inproc://1"])

@@ -19,6 +19,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.system.files import write_all
 from nginxopt.system.writing.scratch import Scratch, sweep
+from tests.support import PATIENCE, ended
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and other users are root's")
 
@@ -238,15 +239,12 @@ while True:
 def killed(folder: Path, number: int, seconds: float) -> None:
     """Kill a process that does nothing but write."""
     process = subprocess.Popen([sys.executable, "-c", MANY], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
+    with ended(process):
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         time.sleep(seconds)
         process.send_signal(number)
-        printed = process.communicate(timeout=60)
-    finally:
-        process.kill()
-        process.wait()
+        printed = process.communicate(timeout=PATIENCE)
     assert process.returncode != 0, printed
 
 
