@@ -54,6 +54,19 @@ def test_kept_patterns_prove_the_same() -> None:
         assert verdicts[0][0] == holds
 
 
+def test_a_small_list_as_a_large_one() -> None:
+    """Tests get the forms of large lists, which are determined by the text as well, and proved."""
+    rows = block(" ".join(f'"~^/v1.{number % 7}/page{number}.html$" {number};' for number in range(40)), "default none;")
+    small, large, again = (compile_map(rows, stem="nxo_1_", as_large=as_large) for as_large in (False, True, True))
+    assert isinstance(small, CompiledMap)
+    assert isinstance(large, CompiledMap)
+    assert isinstance(again, CompiledMap)
+    assert large.maps == again.maps
+    forms = [b"$nxo_1_dotted {" in compiled.maps for compiled in (small, large)]
+    assert forms == [False, True]
+    assert prove_map(rows, block(f"default {large.default.decode()};") + large.maps).holds
+
+
 def test_reasons() -> None:
     """A map that cannot or need not be compiled says why."""
     few = compile_map(block("~^/a 1;"), stem="nxo_1_")

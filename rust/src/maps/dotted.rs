@@ -12,6 +12,7 @@ use crate::maps::bucket::Bucket;
 use crate::maps::chunk::Chunks;
 use crate::maps::frame::{self, DottedRow};
 use crate::maps::row::RowFacts;
+use crate::maps::sequence::Sequence;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
@@ -70,7 +71,7 @@ impl Dotted {
         for group in groups(&asked, &by_number) {
             dotted.add(writer, &group, &by_number);
         }
-        Some(dotted)
+        Some(dotted).filter(|dotted| !dotted.maps.is_empty())
     }
 
     /// The rows of a bucket that have no pattern together with others.
@@ -254,8 +255,9 @@ fn remove_late(writer: &Writer, buckets: &[(usize, &Bucket)], held: &mut Vec<&Do
 fn may_meet(one: &RowFacts, other: &RowFacts) -> bool {
     one.sequences().iter().any(|first| {
         other.sequences().iter().any(|second| {
-            let (first, second) = ((first, one.is_line), (second, other.is_line));
-            frame::meet(first, second)
+            // Of a long row only the beginning is known.
+            let is_line = |row: &RowFacts, sequence: &Sequence| row.is_line && row.singles == sequence.bytes.len();
+            frame::meet((first, is_line(one, first)), (second, is_line(other, second)))
         })
     })
 }
@@ -322,6 +324,16 @@ mod tests {
         let (with, without) = (maps("$uri"), maps("$request_uri"));
         assert_eq!((without.0 + 2, without.1, without.2), (with.0, false, false));
         assert!(with.1 && with.2);
+    }
+
+    /// Of a row longer than what is read of it, nobody knows where it ends.
+    #[test]
+    fn long_rows() {
+        let long = format!("~^/v1.{}$", "a".repeat(200));
+        let rows = [format!("{long} 0;"), "~^/v1.b 1;".to_owned(), format!("~^/v1.{}b 2;", "a".repeat(190))];
+        let rows: Vec<String> = rows.into_iter().chain((0..9).map(|n| format!("~^/w{n}.b 3;"))).collect();
+        let maps = maps(&rows.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(maps.contains(&long) && maps.contains("(?<m_key>"), "{maps}");
     }
 
     /// Sets are joined, and known by their smallest number.
