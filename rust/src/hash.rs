@@ -109,12 +109,12 @@ fn equal_hashes(elements: &[Element]) -> usize {
 
 /// Sizes, `least` or more, with which each of `tables` is built without a warning; `None` if there are none.
 ///
-/// `max` is twice the keys or more, so that chains stay short, and is never so much larger than them that nginx
-/// searches for long at start; `bucket` holds a cache line or more of keys and is doubled until the simulation fits.
+/// `max` is half the number of keys or more, so that chains stay short, and no more than them in a large table: each
+/// bucket takes whole cache lines. It is never so much larger than the keys that nginx searches for long at start; `bucket` holds a cache line or more of keys and is doubled until the simulation fits.
 pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
     let keys = tables.iter().map(Vec::len).max().unwrap_or(0);
     let longest = tables.iter().flatten().map(|element| element.size as usize).max().unwrap_or(0);
-    let max = (2 * keys).next_power_of_two().max(16_384).max(least.max);
+    let max = (keys / 2).next_power_of_two().max(16_384).max(least.max);
     let first = (longest + 8).max(512).max(least.bucket);
     let doubled = std::iter::successors(Some(first), |bucket| bucket.checked_mul(2));
     let buckets =
@@ -192,7 +192,7 @@ mod tests {
                 (0..count).map(|n| Element::new(format!("/some/page-{n}.html").as_bytes())).collect();
             let sizes = sizes(std::slice::from_ref(&keys), MAP_DEFAULTS).unwrap();
             assert!(matches!(simulate(&keys, sizes), TableFit::Fits(_)));
-            assert!(sizes.max >= count);
+            assert!(sizes.max >= count / 2);
         }
         assert_eq!(sizes(&[], MAP_DEFAULTS), Some(Sizes { max: 16_384, bucket: 512 }));
     }

@@ -160,8 +160,8 @@ def _catastrophic(draw: random.Random, style: Style) -> Pattern:
 
 
 KINDS: tuple[tuple[float, Make], ...] = (
-    (30, _open), (8, _dotted), (16, _exact), (5, _finite), (6, _middle), (8, _unanchored), (4, _alternatives), (1, _catch_all),
-    (2, _named), (2, _tricky), (0.15, _catastrophic),
+    (30, _open), (8, _dotted), (16, _exact), (5, _finite), (6, _middle), (8, _unanchored), (4, _alternatives),
+    (1, _catch_all), (2, _named), (2, _tricky), (0.15, _catastrophic),
 )  # fmt: skip
 
 

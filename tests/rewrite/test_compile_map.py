@@ -56,7 +56,9 @@ def test_kept_patterns_prove_the_same() -> None:
 
 def test_a_small_list_as_a_large_one() -> None:
     """Tests get the forms of large lists, which are determined by the text as well, and proved."""
-    rows = block(" ".join(f'"~^/v1.{number % 7}/page{number}.html$" {number};' for number in range(40)), "default none;")
+    rows = block(
+        " ".join(f'"~^/v1.{number % 7}/page{number}.html$" {number};' for number in range(40)), "default none;"
+    )
     small, large, again = (compile_map(rows, stem="nxo_1_", as_large=as_large) for as_large in (False, True, True))
     assert isinstance(small, CompiledMap)
     assert isinstance(large, CompiledMap)
