@@ -115,12 +115,22 @@ pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
     let keys = tables.iter().map(Vec::len).max().unwrap_or(0);
     let longest = tables.iter().flatten().map(|element| element.size as usize).max().unwrap_or(0);
     let max = (keys / 2).next_power_of_two().max(16_384).max(least.max);
-    let first = (longest + 8).max(512).max(least.bucket);
+    let first = (longest + 8).max(if keys > max { room_for_many(tables) } else { 512 }).max(least.bucket);
     let doubled = std::iter::successors(Some(first), |bucket| bucket.checked_mul(2));
     let buckets =
         doubled.take_while(|bucket| *bucket <= BUCKET_LIMIT).map(|bucket| bucket.next_multiple_of(CACHE_LINE));
     let mut tried = buckets.chain([BUCKET_LIMIT.max(least.bucket)]).map(|bucket| Sizes { max, bucket });
     tried.find(|sizes| fit(tables, *sizes))
+}
+
+/// A bucket in which 16 keys of an average size have room: of two on average, hardly ever are so many in one, and nginx
+/// finds a table at once.
+fn room_for_many(tables: &[Vec<Element>]) -> usize {
+    let (mut count, mut bytes) = (1, 0);
+    for element in tables.iter().flatten() {
+        (count, bytes) = (count + 1, bytes + element.size as usize);
+    }
+    (16 * bytes / count).next_power_of_two().clamp(512, BUCKET_LIMIT)
 }
 
 /// Whether every one of `tables` is built without a warning, and at once.
@@ -195,6 +205,10 @@ mod tests {
             assert!(sizes.max >= count / 2);
         }
         assert_eq!(sizes(&[], MAP_DEFAULTS), Some(Sizes { max: 16_384, bucket: 512 }));
+        let keys: Vec<Element> = (0..60_000).map(|n| Element::new(format!("/some/page-{n}.html").as_bytes())).collect();
+        let chosen = sizes(std::slice::from_ref(&keys), MAP_DEFAULTS).unwrap();
+        assert_eq!(chosen, Sizes { max: 32_768, bucket: 512 });
+        assert_eq!(simulate(&keys, chosen), TableFit::Fits(31_768));
     }
 
     /// No size panics, however large: nginx could not take the memory for some of them.
