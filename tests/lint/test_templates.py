@@ -260,6 +260,7 @@ def test_a_witness_at_a_host_that_nobody_knows() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize("number", range(3))
 def test_what_is_found_holds_in_every_file(number: int) -> None:
     """What is found in a template is found in every file that it may become, for examples of all rules."""

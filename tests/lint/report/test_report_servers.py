@@ -71,8 +71,7 @@ def unescaped(text: str, *codes: str) -> str:
     return text
 
 
-@given(reports())
-def test_github_reads_every_command(report_: Report) -> None:
+def github_reads_every_command(report_: Report) -> None:
     """No text of a file, path or message ends a command or starts one; its place is that of the finding."""
     read = commands(report_)
     assert len(read) == len(report_.diagnostics) + len(report_.errors) + len(report_.notes)
@@ -113,12 +112,18 @@ def issues(report_: Report) -> list[dict[str, Any]]:
     return codequality
 
 
-@given(reports())
-def test_gitlab_reads_every_issue(report_: Report) -> None:
+def gitlab_reads_every_issue(report_: Report) -> None:
     """Every finding and error is an issue, and no two issues have one fingerprint."""
     listed = issues(report_)
     assert len(listed) == len(report_.diagnostics) + len(report_.errors)
     assert len({issue["fingerprint"] for issue in listed}) == len(listed)
+
+
+@given(reports())
+def test_github_and_gitlab_read_every_report(report_: Report) -> None:
+    """Each of the laws above holds; they are put to the same reports, which take longer to draw than to check."""
+    github_reads_every_command(report_)
+    gitlab_reads_every_issue(report_)
 
 
 def test_gitlab_knows_an_issue_again_when_lines_move() -> None:

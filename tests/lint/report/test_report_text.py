@@ -131,19 +131,24 @@ def test_a_finding_at_the_end_of_a_file_has_carets() -> None:
     assert "\n    http {}\n           ^\n" in output
 
 
-@given(reports())
-def test_nothing_raw_reaches_a_terminal(report_: Report) -> None:
+def nothing_raw_reaches_a_terminal(report_: Report) -> None:
     """Every character prints, whatever is in files, paths and messages; tabs only indent source lines."""
     for line in [*text(report_).split("\n"), *"".join(statistics(report_)).split("\n")]:
         assert line.removeprefix("    ").replace("\t", "").isprintable()
 
 
-@given(reports())
-def test_colours_only_add(report_: Report) -> None:
+def colours_only_add(report_: Report) -> None:
     """With colours the text is the same, and nothing but styles is added."""
     styles = re.compile(r"\x1b\[\d+m")
     for make in (render, statistics):
         assert styles.sub("", "".join(make(report_, color=True))) == "".join(make(report_))
+
+
+@given(reports())
+def test_every_report_prints(report_: Report) -> None:
+    """Each of the laws above holds; they are put to the same reports, which take longer to draw than to check."""
+    nothing_raw_reaches_a_terminal(report_)
+    colours_only_add(report_)
 
 
 def test_a_terminal_gets_colours() -> None:
