@@ -9,7 +9,7 @@ from nginxopt.config import Directive, load_text
 from nginxopt.rewrite import emit, plan, prove
 
 MAP = r"""
-map $request_uri $new {
+map $uri $new {
     ~^/docs/install.*$        /start;
     ~^/docs/upgrade.*$        /start/upgrade;
     ~^/docs/api/v1/.*$        /api/1;
