@@ -79,8 +79,8 @@ pub fn is_own(name: &str) -> bool {
 
 /// Whether no value of a source of a map has a newline.
 pub fn has_no_newline(source: &[u8]) -> bool {
-    // A newline ends a request line, and the value of no header of HTTP/2 has one; an escaped one stays escaped. nginx
-    // changes the variable never (`ngx_http_core_variables`: `unparsed_uri`).
+    // A newline ends the request line, HTTP/2 refuses one in a path, and an escaped one stays escaped. nginx never changes
+    // the variable (`unparsed_uri` in `ngx_http_core_variables`).
     source.eq_ignore_ascii_case(b"$request_uri") || source.eq_ignore_ascii_case(b"${request_uri}")
 }
 

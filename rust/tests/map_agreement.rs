@@ -6,9 +6,12 @@ use nginxopt_native::maps::{
     Compiled, LargeForms, Stays, compile, compile_keeping_captures, compile_with, read_patterns,
 };
 use nginxopt_native::prove_map::interpret::Interpreter;
-use nginxopt_native::prove_map::{Obligation, prove, prove_keeping_captures};
+use nginxopt_native::prove_map::{MapRefutation, Obligation, Proved, prove, prove_keeping_captures};
 use nginxopt_native::quote::quote;
 use proptest::prelude::*;
+
+type Compile = fn(&MapBlock, &ReadPatterns, &str) -> Result<Compiled, Stays>;
+type Prove = fn(&[u8], &[u8], Option<&ReadPatterns>) -> Result<Proved, MapRefutation>;
 
 /// Rows of common forms over few letters, so that they often match the same subjects.
 fn row() -> impl Strategy<Value = String> {
@@ -47,7 +50,7 @@ fn compile_as_large(map: &MapBlock, patterns: &ReadPatterns, stem: &str) -> Resu
 }
 
 /// The emitted text for a map, if it is compiled.
-fn emitted(original: &str, compile: fn(&MapBlock, &ReadPatterns, &str) -> Result<Compiled, Stays>) -> Option<Vec<u8>> {
+fn emitted(original: &str, compile: Compile) -> Option<Vec<u8>> {
     let block = map_block::read_one(original.as_bytes()).expect("a map");
     let compiled = compile(&block, &read_patterns(&block), "nxo_1_").ok()?;
     let mut text = b"map $uri $to {\n    \"/a/b\" exact;\n    default ".to_vec();
@@ -60,6 +63,18 @@ fn emitted(original: &str, compile: fn(&MapBlock, &ReadPatterns, &str) -> Result
     text.extend_from_slice(b"}\n");
     text.extend(compiled.text());
     Some(text)
+}
+
+/// Checks that what is compiled is proved, and gives the same values.
+fn check(rows: &[String], subjects: &[String], compile: Compile, prove: Prove) -> Result<(), TestCaseError> {
+    let original = map(rows);
+    if let Some(emitted) = emitted(&original, compile) {
+        let text = String::from_utf8_lossy(&emitted);
+        let proof = prove(original.as_bytes(), &emitted, None);
+        prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
+        prop_assert_eq!(agree(original.as_bytes(), &emitted, subjects), Ok(()), "{}\n{}", original, text);
+    }
+    Ok(())
 }
 
 /// Whether both texts give the same value for a subject.
@@ -86,37 +101,19 @@ proptest! {
     /// The planner's text is proved.
     #[test]
     fn compiled_is_proved(rows in prop::collection::vec(row(), 1..40), subjects in subjects()) {
-        let original = map(&rows);
-        if let Some(emitted) = emitted(&original, compile) {
-            let text = String::from_utf8_lossy(&emitted);
-            let proof = prove(original.as_bytes(), &emitted, None);
-            prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
-            prop_assert_eq!(agree(original.as_bytes(), &emitted, &subjects), Ok(()), "{}\n{}", original, text);
-        }
+        check(&rows, &subjects, compile, prove)?;
     }
 
     /// So is that with the forms of large lists.
     #[test]
     fn large_forms_are_proved(rows in prop::collection::vec(row(), 1..40), subjects in subjects()) {
-        let original = map(&rows);
-        if let Some(emitted) = emitted(&original, compile_as_large) {
-            let text = String::from_utf8_lossy(&emitted);
-            let proof = prove(original.as_bytes(), &emitted, None);
-            prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
-            prop_assert_eq!(agree(original.as_bytes(), &emitted, &subjects), Ok(()), "{}\n{}", original, text);
-        }
+        check(&rows, &subjects, compile_as_large, prove)?;
     }
 
     /// So is the text that keeps captures.
     #[test]
     fn kept_captures_are_proved(rows in prop::collection::vec(row(), 1..20), subjects in subjects()) {
-        let original = map(&rows);
-        if let Some(emitted) = emitted(&original, compile_keeping_captures) {
-            let text = String::from_utf8_lossy(&emitted);
-            let proof = prove_keeping_captures(original.as_bytes(), &emitted, None);
-            prop_assert!(proof.is_ok(), "{}\n{}\n{}", proof.unwrap_err(), original, text);
-            prop_assert_eq!(agree(original.as_bytes(), &emitted, &subjects), Ok(()), "{}\n{}", original, text);
-        }
+        check(&rows, &subjects, compile_keeping_captures, prove_keeping_captures)?;
     }
 
     /// A text with one word replaced by another is refuted, or gives the same values.

@@ -139,7 +139,7 @@ impl<'b> Prover<'b> {
         let Some(block) = block.filter(|block| block.fallback() == prefix) else {
             return refute(
                 Obligation::Dotted,
-                format!("\"{escaped}\" is no map of patterns that gives the prefix else"),
+                format!("\"{escaped}\" is not a map of patterns whose default is the prefix"),
             );
         };
         self.meet(block);
