@@ -5,163 +5,9 @@ use super::{MapRefutation, Obligation, Proved, prove};
 use crate::first_match::ReadPatterns;
 use crate::map_block::read_one;
 
-const ORIGINAL: &str = r#"map $uri $to {
-    volatile;
-    default "$d";
-    "/x" exact;
-    "~^/a/b.*$" 1;
-    "~^/a/c$" 2;
-    "~^/a/d/(.*)$" "3$1";
-    "~^/a/d/e" 4;
-    "~^/f.g$" 5;
-    "~^/h$|^/i$" 6;
-    "~z$" 7;
-    "~(a|b)x" 8;
-}"#;
+mod programs;
 
-const TREE: &str = r#"map $uri $to { volatile; "/x" exact; default $m_lines; }
-map $uri $m_lines { volatile; "~(?s)\n." $m_newline; default $m_known; }
-map $uri $m_newline { volatile; "~^/a/d/e" 4; "~z$" 7; "~(a|b)x" 8; default "$d"; }
-map $uri $m_exact { volatile; "/a/c" "/a/c"; "/a/c\n" "/a/c\n"; "/h" "/h"; "/h\n" "/h\n"; "/i" "/i"; "/i\n" "/i\n"; }
-map $m_exact $m_known { volatile; "" $m_tree; default $m_same; }
-map "$m_exact>$uri" $m_same { volatile; "~(?s)^(.+)>\1\z" $m_answer; default $m_tree; }
-map $m_exact $m_answer { volatile; "/a/c" 2; "/a/c\n" 2; "/h" 6; "/h\n" 6; "/i" 6; "/i\n" 6; }
-map $uri $m_prefix { volatile; "~^(?<m_key>/(?:a/(?:b|d/)|f))" $m_key; }
-map $m_prefix $m_tree { volatile; "/a/b" 1; "/a/d/" $m_leaf1; "/f" $m_leaf2; default $m_float; }
-map $uri $m_leaf1 { volatile; "~^/a/d/(.*)$" "3$1"; "~^/a/d/e" 4; default $m_float; }
-map $uri $m_leaf2 { volatile; "~^(?!/f[^\n]g)" $m_float; "~^/f.g$" 5; default $m_float; }
-map $uri $m_float { volatile; "~z|x" $m_rows; default "$d"; }
-map $uri $m_rows { volatile; "~z$" 7; "~(a|b)x" 8; default "$d"; }
-"#;
-
-/// Any case, chunks, hostnames, and a row of another source.
-const ORIGINAL_CHUNKS: &str = r#"map $host $to {
-    hostnames;
-    .example.com site;
-    "~*^a\.b\..*$" 1;
-    "~*^a\.c\." 2;
-    "~*^a\." 3;
-    "~*^b[0-9]" 4;
-    "~^B7" 5;
-    "~*^c" 6;
-    "~*^d" 7;
-}"#;
-
-const CHUNKS: &str = r#"map $host $to { hostnames; .example.com site; default $m_tree; }
-map $host $m_root { hostnames; "~*^(?<m_key>[ab]|c|d)" $m_key; }
-map $m_root $m_prefix { "a" $m_sub1; "b" $m_sub2; "c" $m_sub3; "d" $m_sub3; }
-map $host $m_sub1 { hostnames; "~*^(?<m_key>a(?:\.(?:b\.|c\.)?)?)" $m_key; }
-map $host $m_sub2 { hostnames; "~*^(?<m_key>b)" $m_key; }
-map $host $m_sub3 { hostnames; "~*^(?<m_key>c|d)" $m_key; }
-map $m_prefix $m_tree { "a." 3; "a.b." $m_leaf1; "a.c." 2; "b" $m_leaf2; "c" 6; "d" 7; }
-map $host $m_leaf1 { hostnames; "~*^a\.b\..*$" 1; default 3; }
-map $host $m_leaf2 { hostnames; "~*^(?!b[0-9])" ""; "~*^b[0-9]" 4; "~^B7" 5; }
-"#;
-
-/// Floats between rows of the tree: the smaller number answers.
-const ORIGINAL_PICK: &str = r#"map $uri $to {
-    default d;
-    "~^/a.*" 0;
-    "~^/b/(.*)$" "1$1";
-    "~c$" "2$host";
-    "~^/c/d$" 3;
-    "~^/e.*$" 4;
-    "~e$" 5;
-}"#;
-
-const PICK: &str = r#"map $uri $to { default $m_pick; }
-map $m_float1 $m_pick { "" $m_value; default $m_lower; }
-map $m_tree $m_value { "~(?s)^[0-9]{2}\|(?<m_text>.*)\z" $m_text; default d; }
-map $m_float1 $m_fvalue { "~(?s)^[0-9]{2}\|(?<m_text>.*)\z" $m_text; default d; }
-map $m_float1 $m_fn { "~^(?<m_number>[0-9]{2})\|" $m_number; }
-map $m_tree $m_tn { "~^(?<m_number>[0-9]{2})\|" $m_number; }
-map "$m_fn:$m_tn" $m_lower {
-    "~^([0-9]*)(?:0[0-9]*:\1[1-9]|1[0-9]*:\1[2-9]|2[0-9]*:\1[3-9]|3[0-9]*:\1[4-9]|4[0-9]*:\1[5-9]|5[0-9]*:\1[6-9]|6[0-9]*:\1[7-9]|7[0-9]*:\1[8-9]|8[0-9]*:\1[9-9])" $m_fvalue;
-    "~^[0-9]+:\z" $m_fvalue;
-    default $m_value;
-}
-map $uri $m_float1 { "~c$" "02|2$host"; default $m_float2; }
-map $uri $m_float2 { "~e$" "05|5"; }
-map $uri $m_prefix { "~^(?<m_key>/(?:a|b/|c/d|e))" $m_key; }
-map $m_prefix $m_tree { "/a" "00|0"; "/b/" $m_leaf1; "/c/d" $m_leaf2; "/e" $m_leaf2; }
-map $uri $m_leaf1 { "~^/b/(.*)$" "01|1$1"; }
-map $uri $m_leaf2 { "~^(?!/c/d|/e)" ""; "~^/c/d$" "03|3"; "~^/e.*$" "04|4"; }
-"#;
-
-/// Rows on which PCRE may give up, and rows that come before all others.
-const ORIGINAL_EFFORT: &str = r#"map "$scheme$uri" $to {
-    default d;
-    "~p$" 0;
-    "~^http/a/(.*)/(.*)$" 1;
-    "~^http/a/b" 2;
-    "~^http/c" 3;
-    "~(x+)+y$" 4;
-}"#;
-
-const EFFORT: &str = r#"map "$scheme$uri" $to { default $m_first; }
-map "$scheme$uri" $m_first { "~p$" 0; default $m_tree; }
-map "$scheme$uri" $m_prefix { "~^(?<m_key>http/(?:a/|c))" $m_key; }
-map $m_prefix $m_tree { "http/a/" $m_leaf; "http/c" 3; default $m_last; }
-map "$scheme$uri" $m_leaf { "~^http/a/(.*)/(.*)$" 1; "~^http/a/b" 2; "~^" $m_last; default d; }
-map "$scheme$uri" $m_last { "~(x+)+y$" 4; default d; }
-"#;
-
-/// A few rows behind a guard.
-const ORIGINAL_FEW: &str = r#"map $uri $to { default d; "~*^/a/b" 1; "~*^/a/(?<rest>.*)$" "$rest"; "~^/c" 3; }"#;
-const FEW: &str =
-    r#"map $uri $to { default d; "~*^(?!/a/|/c)" d; "~*^/a/b" 1; "~*^/a/(?<rest>.*)$" "$rest"; "~^/c" 3; }"#;
-
-/// Strings without capital letters, and keys that several patterns capture.
-const ORIGINAL_SMALL: &str = r#"map $uri $to {
-    default d;
-    "~^/a\z" 1;
-    "~^/b$" 2;
-    "~^/A\z" 3;
-    "~^/c/.*" 4;
-    "~^/d/.*" 5;
-    "~^/e/f" 6;
-}"#;
-
-const SMALL: &str = r#"map $uri $to { default $m_small; }
-map $uri $m_small { "~[A-Z]" $m_tree; default $m_listed; }
-map $uri $m_listed { "/a" 1; "/b" 2; "/b\n" 2; default $m_tree; }
-map $uri $m_prefix { "~^(?<m_key>/c/)" $m_key; "~^(?<m_key>/(?:d/|e/f))" $m_key; "~^(?<m_key>/A)" $m_key; }
-map $m_prefix $m_tree { "/A" $m_leaf; "/c/" 4; "/d/" 5; "/e/f" 6; default d; }
-map $uri $m_leaf { "~^/A\z" 3; default d; }
-"#;
-
-/// Rows with dots in common patterns.
-const ORIGINAL_DOTTED: &str = r#"map $uri $to {
-    default d;
-    "~^/v1.0/ab" 0;
-    "~^/v1.0/a" 1;
-    "~^/v1.2/b$" 2;
-    "~^/w.x$" 3;
-    "~^/v1[0-9]2/b" 4;
-}"#;
-
-const DOTTED: &str = r#"map $uri $to { default $m_tree; }
-map $uri $m_prefix { "~^(?<m_key>/(?:v1(?:\.0/a(?:b|)|)|w))" $m_key; }
-map $m_prefix $m_dotted { "/v1" $m_dots; "/w" $m_dots; default $m_prefix; }
-map $uri $m_dots {
-    "~^/v1[^\n](?<m_key>0/(?:ab|a))" "/v1.$m_key";
-    "~^/v1[^\n](?<m_key>2/b)$" "/v1.$m_key>";
-    "~^/(?<m_key>w)[^\n]x$" "/$m_key.x>";
-    default $m_prefix;
-}
-map $m_dotted $m_tree { "/v1.0/ab" 0; "/v1.0/a" 1; "/v1.2/b>" 2; "/w.x>" 3; "/v1" $m_leaf; default d; }
-map $uri $m_leaf { "~^/v1[0-9]2/b" 4; default d; }
-"#;
-
-const PROGRAMS: [(&str, &str); 7] = [
-    (ORIGINAL, TREE),
-    (ORIGINAL_CHUNKS, CHUNKS),
-    (ORIGINAL_PICK, PICK),
-    (ORIGINAL_EFFORT, EFFORT),
-    (ORIGINAL_FEW, FEW),
-    (ORIGINAL_SMALL, SMALL),
-    (ORIGINAL_DOTTED, DOTTED),
-];
+use programs::*;
 
 /// The verdict, which is the same with patterns that have been read and asked before, and with those of another map.
 fn verdict(original: &str, emitted: &str) -> Result<Proved, MapRefutation> {
@@ -413,23 +259,38 @@ fn dotted_rows_in_order() {
     assert_eq!(refuted(&original, DOTTED).obligation, Obligation::Order);
 }
 
-/// A key of a row is none of the trie in another spelling, and no row that covers a bucket stands before one there.
+/// A key that stands for a row is no key of the trie in another spelling, which nginx would look up for it.
 #[test]
-fn dotted_keys() {
-    let original = r#"map $uri $to { default d; "~^/A.b" 1; "~^/a.b" 2; "~^/a.bc" 3; }"#;
+fn dotted_keys_in_another_spelling() {
+    let original = r#"map $uri $to { default d; "~^/a.b$" 1; }"#;
     let emitted = r#"map $uri $to { default $m_tree; }
-        map $uri $m_prefix { "~^(?<m_key>/(?:a\.b|a|A))" $m_key; }
-        map $m_prefix $m_dotted { "/a" $m_dots; "/A" $m_dots; default $m_prefix; }
-        map $uri $m_dots { "~^/(?<m_key>A|a)[^\n]b" "/$m_key.b"; default $m_prefix; }
-        map $m_dotted $m_tree { "/a.b" 2; default d; }"#;
-    assert_eq!(refuted(original, emitted).obligation, Obligation::Dotted);
+        map $uri $m_prefix { "~^(?<m_key>/(?:c|a))" $m_key; }
+        map $m_prefix $m_dotted { "/a" $m_dots; default $m_prefix; }
+        map $uri $m_dots { "~^/(?<m_key>a)[^\n]b$" "/$m_key>"; default $m_prefix; }
+        map $m_dotted $m_tree { "/a>" 1; default d; }"#;
+    proved(original, emitted);
+    assert_eq!(refuted(original, &emitted.replace("c|a", "A>|a")).obligation, Obligation::BucketKey);
+}
+
+/// A row behind one that matches all it does is not tried before it.
+#[test]
+fn dotted_rows_that_are_covered() {
+    let original = r#"map $uri $to { default d; "~^/a.b" 1; "~^/a.bc" 2; }"#;
     let emitted = r#"map $uri $to { default $m_tree; }
-        map $uri $m_prefix { "~^(?<m_key>/(?:a\.b|a|A))" $m_key; }
-        map $m_prefix $m_dotted { "/a.b" $m_dots; "/a" $m_dots; default $m_prefix; }
-        map $uri $m_dots { "~^/a[^\n](?<m_key>bc)" "/a.$m_key"; "~^/a[^\n](?<m_key>b)" "/a.$m_key"; default $m_prefix; }
-        map $uri $m_leaf { "~^/A.b" 1; default d; }
-        map $m_dotted $m_tree { "/a.b" 2; "/a.bc" 3; "/A" $m_leaf; default d; }"#;
-    assert_eq!(refuted(original, emitted).obligation, Obligation::Dotted);
+        map $uri $m_prefix { "~^(?<m_key>/(?:a\.bc|a\.b|a))" $m_key; }
+        map $m_prefix $m_dotted { "/a" $m_dots; default $m_prefix; }
+        map $uri $m_dots { "~^/a[^\n](?<m_key>bc|b)" "/a.$m_key"; default $m_prefix; }
+        map $m_dotted $m_tree { "/a.b" 1; "/a.bc" 2; default d; }"#;
+    let in_order = original.replace(r#""~^/a.b" 1; "~^/a.bc" 2;"#, r#""~^/a.bc" 2; "~^/a.b" 1;"#);
+    proved(&in_order, emitted);
+    let refutation = refuted(
+        original,
+        &emitted.replace(r#""/a.bc" 2"#, r#""/a.bc" 1; "/a.bc>" 2"#).replace(
+            r#""~^/a[^\n](?<m_key>bc|b)" "/a.$m_key";"#,
+            r#""~^/a[^\n](?<m_key>bc)" "/a.$m_key>"; "~^/a[^\n](?<m_key>b)" "/a.$m_key";"#,
+        ),
+    );
+    assert_eq!(refutation.obligation, Obligation::Order);
 }
 
 /// If some subject shows a fault, the refutation names a subject for which the two texts give different values.
