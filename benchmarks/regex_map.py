@@ -65,9 +65,10 @@ class Result:
     crossplane: Usage
 
     def verdicts(self) -> Iterator[tuple[str, bool]]:
-        """Yield each target and whether it holds."""
-        worst = max(self.compiled.instructions.values(), default=0)
-        yield f"at most {MOST_INSTRUCTIONS:,} instructions a request: {worst:,}", worst <= MOST_INSTRUCTIONS
+        """Yield each target and whether it holds; that of instructions only if they were counted."""
+        if self.compiled.instructions:
+            worst = max(self.compiled.instructions.values())
+            yield f"at most {MOST_INSTRUCTIONS:,} instructions a request: {worst:,}", worst <= MOST_INSTRUCTIONS
         yield "a worker takes no more memory", self.compiled.pss <= self.original.pss
         yield "nginx -t takes no longer", self.compiled.test <= self.original.test
         yield f"fewer than {MOST_MAPS:,} maps: {self.compiled.maps:,}", self.compiled.maps < MOST_MAPS
