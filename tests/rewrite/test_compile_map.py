@@ -56,15 +56,15 @@ def test_kept_patterns_prove_the_same() -> None:
 
 def test_a_small_list_as_a_large_one() -> None:
     """Tests get the forms of large lists, which are determined by the text as well, and proved."""
-    rows = block(
-        " ".join(f'"~^/v1.{number % 7}/page{number}.html$" {number};' for number in range(40)), "default none;"
-    )
+    plain = (f'"~^/v1.{number % 7}/page{number}.html$" {number};' for number in range(40))
+    others = (f'"~^/[a-c]{number}/" {number};' for number in range(3))
+    rows = block(" ".join((*plain, *others)), "default none;")
     small, large, again = (compile_map(rows, stem="nxo_1_", as_large=as_large) for as_large in (False, True, True))
     assert isinstance(small, CompiledMap)
     assert isinstance(large, CompiledMap)
     assert isinstance(again, CompiledMap)
     assert large.maps == again.maps
-    forms = [b"$nxo_1_dotted {" in compiled.maps for compiled in (small, large)]
+    forms = [b"$nxo_1_front {" in compiled.maps for compiled in (small, large)]
     assert forms == [False, True]
     assert prove_map(rows, block(f"default {large.default.decode()};") + large.maps).holds
 

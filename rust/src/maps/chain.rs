@@ -347,5 +347,10 @@ fn inside(sequences: &[&Sequence], literals: &[&[u8]]) -> Option<Vec<u8>> {
     if sequences.is_empty() {
         return Some(inside);
     }
+    let all: Vec<&Sequence> = sequences.iter().copied().chain(&literals).collect();
+    // Without the anchor, all branches begin with one byte, which PCRE searches for first.
+    if all[0].first_byte().is_some_and(|byte| all.iter().all(|sequence| sequence.first_byte() == Some(byte))) {
+        return beginning_with(&all, true);
+    }
     Some([b"^(?:", &*beginning_with(sequences, true)?, b")|", &*inside].concat())
 }

@@ -90,7 +90,7 @@ fn compiled(
         checked(compiled, &rows, (first, others), &map.source)
             .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
-    let tree = Parts::divide(&rows, exact.clone(), has_no_newline, large).and_then(plan);
+    let tree = Parts::divide(&rows, exact.clone(), has_no_newline, (folded, large)).and_then(plan);
     if tree.is_ok() && rows.len() >= large.rows {
         return tree;
     }
@@ -168,6 +168,10 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
         let outcome = tree.write(&mut writer, &next);
         (shape.buckets, shape.leaves) = (outcome.buckets, outcome.leaves);
         next = outcome.variable;
+    }
+    if let Some(front) = &parts.front {
+        shape.in_tree += front.count();
+        next = front.write(&mut writer, &next);
     }
     match parts.order {
         FloatingOrder::Before => next = floating(&mut writer, &next),

@@ -1,5 +1,7 @@
 //! The forms that are for large lists.
 
+use crate::pattern_text::LONGEST;
+
 /// From which sizes on they are used.
 #[derive(Clone, Copy, Debug)]
 pub struct LargeForms {
@@ -10,17 +12,26 @@ pub struct LargeForms {
     pub strings: usize,
     /// From so many nodes of the trie on, the chunks of its last level have several short patterns instead of one.
     pub nodes: usize,
-    /// From so many rows with dots on, several have one pattern.
-    pub dotted: usize,
+    /// From so many rows on that no earlier one may meet, these have a table of their own.
+    pub front: usize,
     /// The longest text of a short pattern. Of a pattern of more than 1,000 bytes, PCRE2 allocates four bytes for each
     /// while it compiles it (`parsed_pattern` in pcre2_compile.c), which nginx keeps.
     pub text: usize,
+    /// The longest text of the patterns of a table's keys.
+    pub long_text: usize,
 }
 
 impl LargeForms {
-    pub const USUAL: LargeForms =
-        LargeForms { rows: 101, strings: 2_000, nodes: 10_000, dotted: 1_000, text: 1_000 - 60 };
+    pub const USUAL: LargeForms = LargeForms {
+        rows: 101,
+        strings: 2_000,
+        nodes: 10_000,
+        front: 1_000,
+
+        text: 1_000 - 60,
+        long_text: LONGEST - 60,
+    };
 
     /// Small lists get the forms of large ones, as random tests do not reach these otherwise.
-    pub const ALWAYS: LargeForms = LargeForms { rows: 1, strings: 1, nodes: 1, dotted: 1, text: 40 };
+    pub const ALWAYS: LargeForms = LargeForms { rows: 1, strings: 1, nodes: 1, front: 1, text: 40, long_text: 60 };
 }

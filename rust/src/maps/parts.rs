@@ -2,6 +2,7 @@
 
 use crate::maps::captures;
 use crate::maps::exact::Exact;
+use crate::maps::front::Front;
 use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
 use crate::maps::sequence::Tail;
@@ -23,6 +24,8 @@ const FEWEST_IN_TREE: usize = 3;
 pub struct Parts<'r> {
     pub exact: Option<Exact>,
     pub tree: Option<Tree<'r>>,
+    /// Rows that a table answers before the tree.
+    pub front: Option<Front>,
     /// The rows without a known beginning, ascending.
     pub floating: Vec<usize>,
     /// Whether the tree has subjects without an inner newline only.
@@ -46,26 +49,26 @@ impl<'r> Parts<'r> {
         rows: &'r [RowFacts<'r>],
         exact: Exact,
         has_no_newline: bool,
-        large: LargeForms,
+        (folded, large): (bool, LargeForms),
     ) -> Result<Parts<'r>, Stays> {
         let (exact, left) = Parts::left(rows, exact);
         let in_lines = has_no_newline || is_worth_lines(rows, &left);
         let stays = |in_lines: bool| left.iter().find_map(|row| shows(*row, &rows[*row], in_lines));
-        let parts = Parts::with_tree(rows, &left, in_lines, large).ok_or(Stays::NotWorse)?;
+        let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).ok_or(Stays::NotWorse)?;
         let Some(reason) = stays(in_lines).filter(|_| parts.order == FloatingOrder::Picked) else {
             return Ok(Parts { exact, ..parts });
         };
         if in_lines || stays(true).is_some() {
             return Err(reason);
         }
-        let parts = Parts::with_tree(rows, &left, true, large).ok_or(Stays::NotWorse)?;
+        let parts = Parts::with_tree(rows, &left, true, (folded, large)).ok_or(Stays::NotWorse)?;
         Ok(Parts { exact, ..parts })
     }
 
     /// A chain of all rows that are not in the table.
     pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact, has_no_newline: bool) -> Parts<'r> {
         let (exact, floating) = Parts::left(rows, exact);
-        Parts { exact, tree: None, floating, in_lines: has_no_newline, order: FloatingOrder::After }
+        Parts { exact, tree: None, front: None, floating, in_lines: has_no_newline, order: FloatingOrder::After }
     }
 
     /// The table, if it has enough rows, and the rows that are not in it.
@@ -76,22 +79,35 @@ impl<'r> Parts<'r> {
         (exact, left)
     }
 
-    fn with_tree(rows: &'r [RowFacts<'r>], left: &[usize], in_lines: bool, large: LargeForms) -> Option<Parts<'r>> {
+    fn with_tree(
+        rows: &'r [RowFacts<'r>],
+        left: &[usize],
+        in_lines: bool,
+        (folded, large): (bool, LargeForms),
+    ) -> Option<Parts<'r>> {
         let has_path = |row: &&usize| rows[**row].beginnings.is_some() && rows[**row].is_skippable;
         let (members, mut floating): (Vec<usize>, Vec<usize>) = left.iter().partition(has_path);
         if members.len() < FEWEST_IN_TREE {
             return None;
         }
-        let (tree, scattered) = Tree::new(rows, members, in_lines, large)?;
+        let many = members.len();
+        let front = if folded { None } else { Front::choose(rows, &members, in_lines, large) };
+        let (front, rest) = match front.map(|front| (front.without(&members), front)) {
+            Some((rest, front)) if rest.len() >= FEWEST_IN_TREE => (Some(front), rest),
+            _ => (None, members),
+        };
+        let (tree, scattered) = Tree::new(rows, rest, in_lines, (many, large))?;
         floating.extend(scattered);
         floating.sort_unstable();
-        let order = order(&tree.members, &floating);
-        Some(Parts { exact: None, tree: Some(tree), floating, in_lines, order })
+        let order = order(left.iter().filter(|row| floating.binary_search(row).is_err()), &floating);
+        Some(Parts { exact: None, tree: Some(tree), front, floating, in_lines, order })
     }
 }
 
-fn order(members: &[usize], floating: &[usize]) -> FloatingOrder {
-    let (Some(first), Some(last)) = (members.first(), members.last()) else { return FloatingOrder::After };
+/// `others`: the rows that are not among the floating ones, ascending.
+fn order<'o>(mut others: impl Iterator<Item = &'o usize>, floating: &[usize]) -> FloatingOrder {
+    let Some(first) = others.next() else { return FloatingOrder::After };
+    let last = others.last().unwrap_or(first);
     if floating.iter().all(|row| row > last) {
         FloatingOrder::After
     } else if floating.iter().all(|row| row < first) {
@@ -132,7 +148,7 @@ mod tests {
 
     fn divide(texts: &[&str]) -> Result<(FloatingOrder, Vec<usize>, bool), Stays> {
         with_rows(texts, false, |_, rows| {
-            let parts = Parts::divide(rows, Exact::none(rows.len()), false, LargeForms::USUAL)?;
+            let parts = Parts::divide(rows, Exact::none(rows.len()), false, (false, LargeForms::USUAL))?;
             Ok((parts.order, parts.floating, parts.in_lines))
         })
     }

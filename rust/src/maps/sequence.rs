@@ -45,6 +45,11 @@ impl Sequence {
         set.map_or(self.bytes[at] == byte, |(_, set)| set.contains(byte))
     }
 
+    /// The byte that it begins with, if that is one.
+    pub fn first_byte(&self) -> Option<u8> {
+        self.bytes.first().copied().filter(|_| self.sets.first().is_none_or(|(at, _)| *at > 0))
+    }
+
     /// Adds a place that allows the bytes of a set.
     pub fn push(&mut self, set: &ByteSet) {
         if set.len() > 1 {

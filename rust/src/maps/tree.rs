@@ -7,7 +7,6 @@ use hashbrown::HashMap;
 use crate::maps::bucket::{Bucket, Buckets, Keyed};
 use crate::maps::chain::ChainWriter;
 use crate::maps::chunk::Chunks;
-use crate::maps::dotted::Dotted;
 use crate::maps::entry::entries;
 use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
@@ -26,6 +25,8 @@ pub struct Tree<'r> {
     pub members: Vec<usize>,
     keyed: Keyed<'r>,
     buckets: Vec<Bucket>,
+    /// The size of a leaf.
+    leaf: usize,
 }
 
 /// The maps of a tree, as written.
@@ -43,16 +44,16 @@ impl<'r> Tree<'r> {
         rows: &'r [RowFacts<'r>],
         mut members: Vec<usize>,
         in_lines: bool,
-        large: LargeForms,
+        (many, large): (usize, LargeForms),
     ) -> Option<(Tree<'r>, Vec<usize>)> {
         let mut scattered = Vec::new();
         let mut entries = entries(rows, members.iter().copied(), in_lines);
         loop {
-            let leaf = leaf_size(entries.len());
+            let leaf = leaf_size(entries.len().max(many));
             let keyed = Keyed::new(rows, entries, leaf, large)?;
             let Buckets { buckets, scattered: others } = keyed.buckets(rows.len());
             if others.is_empty() {
-                return Some((Tree { members, keyed, buckets }, scattered));
+                return Some((Tree { members, keyed, buckets, leaf }, scattered));
             }
             members.retain(|row| others.binary_search(row).is_err());
             entries = keyed.chunks.labels.entries;
@@ -65,20 +66,12 @@ impl<'r> Tree<'r> {
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> WrittenTree {
         let Tree { keyed: Keyed { chunks, .. }, buckets, .. } = self;
         write_chunks(writer, chunks);
-        let dotted = Dotted::choose(writer, chunks, buckets);
-        if let Some(dotted) = &dotted {
-            dotted.write(writer, chunks, buckets);
-        }
-        let mut leaves = Leaves::new(leaf_size(chunks.labels.entries.len()), next);
+        let mut leaves = Leaves::new(self.leaf, next);
         let length = |bucket: &Bucket| chunks.path(bucket.node).len();
-        let place = |(at, bucket): (usize, &Bucket)| {
-            let tried = dotted.as_ref().map_or_else(|| bucket.tried.clone(), |dotted| dotted.left(at, bucket));
-            leaves.place(&Bucket { tried, ..bucket.clone() }, length(bucket), writer)
-        };
-        let places: Vec<BucketValue> = buckets.iter().enumerate().map(place).collect();
+        let places: Vec<BucketValue> =
+            buckets.iter().map(|bucket| leaves.place(bucket, length(bucket), writer)).collect();
         let variables: Vec<Vec<u8>> = leaves.write(writer);
-        let key = if dotted.is_some() { "dotted" } else { "prefix" };
-        let mut tree = EmittedMap { default: next.to_vec(), ..writer.of(key, "tree") };
+        let mut tree = EmittedMap { default: next.to_vec(), ..writer.of("prefix", "tree") };
         for (bucket, place) in buckets.iter().zip(places) {
             let value = match place {
                 BucketValue::Next => continue,
@@ -87,7 +80,6 @@ impl<'r> Tree<'r> {
             };
             tree.rows.push((Key::Exact(chunks.path(bucket.node).to_vec()), value));
         }
-        tree.rows.extend(dotted.iter().flat_map(|dotted| dotted.answers(writer)));
         let buckets = tree.rows.len();
         WrittenTree { variable: writer.add(tree), buckets, leaves: variables.len() }
     }

@@ -17,9 +17,9 @@ pub enum Reach {
     End,
 }
 
-/// The pattern of a guard: what subjects begin with, and what they may have anywhere instead.
+/// The pattern of a guard: what lets subjects pass that begin with it, and what does so anywhere.
 pub struct Guarding {
-    anchored: Vec<Ast>,
+    first: Vec<Ast>,
     anywhere: Vec<Ast>,
 }
 
@@ -29,13 +29,14 @@ impl Guarding {
             Ast::Alternation(branches) => branches.as_slice(),
             ast => std::slice::from_ref(ast),
         };
-        let mut guarding = Guarding { anchored: Vec::new(), anywhere: Vec::new() };
+        let mut guarding = Guarding { first: Vec::new(), anywhere: Vec::new() };
         for branch in branches {
             match branch {
-                Ast::Concat(items) if items[0] == Ast::Start => {
-                    guarding.anchored.push(Ast::Concat(items[1..].to_vec()))
+                Ast::Concat(items) if items[0] == Ast::Start => guarding.first.push(Ast::Concat(items[1..].to_vec())),
+                branch => {
+                    guarding.first.push(branch.clone());
+                    guarding.anywhere.push(branch.clone());
                 }
-                branch => guarding.anywhere.push(branch.clone()),
             }
         }
         guarding
@@ -44,7 +45,7 @@ impl Guarding {
     /// Whether the guard lets subjects with this head pass, in any case of letters if `folded`.
     pub fn is_begun_by(&self, head: &[u8], folded: bool) -> bool {
         let head: Vec<&Ast> = head.iter().rev().map(|byte| &BYTES[usize::from(*byte)]).collect();
-        implies(&head, &self.anchored, folded, Reach::End)
+        implies(&head, &self.first, folded, Reach::End)
     }
 
     /// Whether the guard lets pass all subjects that begin as an anchored pattern does, as far as `reach`; `false` if
@@ -56,7 +57,7 @@ impl Guarding {
             row => {
                 let mut row = flat(row);
                 row.reverse();
-                matches!(row.pop(), Some(Ast::Start)) && implies(&row, &self.anchored, false, reach)
+                matches!(row.pop(), Some(Ast::Start)) && implies(&row, &self.first, false, reach)
             }
         }
     }

@@ -113,7 +113,7 @@ impl<'b> KeysReader<'_, 'b> {
             return refute(Obligation::Chunk, format!("${name} is not a map of the roots of chunks"));
         };
         let upper = self.keys(upper)?;
-        let rows = buckets(block, &upper, Obligation::Chunk, &HashSet::new())?;
+        let rows = buckets(block, &upper, Obligation::Chunk)?;
         if rows.contains_key(&None) {
             return refute(Obligation::Chunk, format!("${name} has a chunk for subjects that begin with no root"));
         }
@@ -180,13 +180,11 @@ fn longest_first(strings: Vec<Vec<u8>>) -> Result<Prefixes, String> {
     Ok(keys)
 }
 
-/// The values of a map of keys, by the place of the key; `None` is the empty key. `others`: keys that may stand there,
-/// too, unless they are a key of the trie in another spelling.
+/// The values of a map of keys, by the place of the key; `None` is the empty key.
 pub fn buckets<'b>(
     block: &'b MapBlock<'_>,
     keys: &Keys,
     obligation: Obligation,
-    others: &HashSet<Vec<u8>>,
 ) -> Result<HashMap<Option<usize>, &'b [u8]>, MapRefutation> {
     let name = block.variable.escape_ascii();
     if !block.patterns.is_empty() {
@@ -204,9 +202,6 @@ pub fn buckets<'b>(
         let place = if key.is_empty() { Some(None) } else { keys.keys.find(&key).map(Some) };
         let escaped = row.key.escape_ascii();
         let Some(place) = place else {
-            if others.contains(&*row.key) && !spellings.contains(&row.key.to_ascii_lowercase()) {
-                continue;
-            }
             return refute(obligation, format!("\"{escaped}\" of ${name} is no key of the trie"));
         };
         if rows.insert(place, &*row.value).is_some() {

@@ -36,8 +36,9 @@ impl<'b> Prover<'b> {
             } else if let Some(inner) = self.map_of(&block.source) {
                 if inner.patterns.is_empty() && self.is_of_source(inner) {
                     return self.exact(block, inner, place);
+                } else if self.has_keys(inner) && self.is_front(block) {
+                    value = self.front(block, inner, &mut place)?;
                 } else if self.has_keys(inner) {
-                    let below = self.below_dotted(inner);
                     let mut used = self.used.borrow_mut();
                     let mut reader = KeysReader {
                         source: &self.original.source,
@@ -45,10 +46,9 @@ impl<'b> Prover<'b> {
                         used: &mut used,
                         proved: &self.proved,
                     };
-                    let keys = reader.keys(below.unwrap_or(inner))?;
+                    let keys = reader.keys(inner)?;
                     drop(used);
-                    let dotted = below.map(|_| self.dotted(inner, block, &keys, &place)).transpose()?;
-                    return self.tree(block, &keys, dotted.as_ref(), &place);
+                    return self.tree(block, &keys, &place);
                 } else {
                     return self.pick(block, inner, &place);
                 }

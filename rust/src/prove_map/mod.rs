@@ -62,7 +62,7 @@
 //! | `chunk` | each root has a chunk, which holds it and only keys whose longest root leads to this chunk |
 //! | `bucket-key` | the rows of a tree are keys of its trie, which differ by more than case |
 //! | `bucket` | a row that may match in a bucket is tried there, or comes after one that covers it |
-//! | `dotted` | a pattern that captures a piece stands for rows of bytes and dots, and each key that it gives has the value of its row |
+//! | `front` | a table before a tree has the keys that patterns capture, each with the value of its row, and no earlier row may meet it |
 //! | `cover` | a row whose value ends a chain matches all subjects of the bucket |
 //! | `end` | a subject that no row matches gets the default |
 //! | `empty` | the empty subject gets the default |
@@ -82,11 +82,12 @@
 //! uses the new names, or captures after an evaluation where they need not be [kept](keeping), and the tables of nginx
 //! have room.
 
+pub mod alternatives;
 pub mod ask;
 pub mod comparable;
-pub mod dotted;
 pub mod exact;
 pub mod filter;
+pub mod front;
 pub mod guard;
 pub mod heads;
 pub mod interpret;
@@ -98,6 +99,7 @@ pub mod pick;
 pub mod prefixes;
 pub mod prover;
 pub mod row;
+pub mod symbols;
 pub mod text;
 pub mod tree;
 pub mod union;

@@ -140,6 +140,21 @@ impl<'b> Prover<'b> {
         Err(MapRefutation { obligation: Obligation::Order, what, counterexample: self.common(pair[0], pair[1]) })
     }
 
+    /// No subject matches both rows, of which the later one is tried first.
+    pub fn check_pair(&self, row: usize, earlier: usize) -> Result<(), MapRefutation> {
+        let [one, other] = [row, earlier].map(|row| &self.rows.list[row]);
+        let are_disjoint = || {
+            let (Some(one), Some(other)) = (one.events(), other.events()) else { return false };
+            self.questions.are_disjoint(&one.translation.hir, &other.translation.hir)
+        };
+        if are_disjoint() {
+            return Ok(());
+        }
+        let what = format!("{} comes before {}", self.name(row), self.name(earlier));
+        let counterexample = self.common(row, earlier);
+        Err(MapRefutation { obligation: Obligation::Order, what, counterexample })
+    }
+
     /// A subject that two rows match, judged by their languages.
     pub fn common(&self, one: usize, other: usize) -> Option<Vec<u8>> {
         let [one, other] = [one, other].map(|row| self.rows.list[row].language);
@@ -147,7 +162,7 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether a map has the form of one that holds rows.
-    fn is_link(&self, block: &'b MapBlock<'b>) -> bool {
+    pub fn is_link(&self, block: &'b MapBlock<'b>) -> bool {
         self.is_of_source(block)
             && block.exact.is_empty()
             && !self.is_trie(block)
@@ -394,7 +409,7 @@ pub struct Split<'b> {
 }
 
 /// The inside of a pattern that is one negative look-ahead: what a subject must not begin with.
-pub fn negated(pattern: &[u8]) -> Option<&[u8]> {
+fn negated(pattern: &[u8]) -> Option<&[u8]> {
     pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")
 }
 

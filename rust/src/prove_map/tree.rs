@@ -1,6 +1,6 @@
 //! Proves trees: each subject has a key, and each key a value or a chain of rows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -8,7 +8,6 @@ use crate::map_block::MapBlock;
 use crate::parallel;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::Comparable;
-use crate::prove_map::dotted::{Dotted, DottedRows, Start};
 use crate::prove_map::keys::{Keys, buckets};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prefixes::Prefixes;
@@ -30,7 +29,6 @@ const MANY: usize = 1_024;
 struct Tree<'p, 'b> {
     place: &'p Place<'b>,
     keys: &'p Keys,
-    dotted: Option<&'p Dotted>,
     /// The value where no leaf has a match.
     default: &'b [u8],
     floats: Chain<'b>,
@@ -53,15 +51,8 @@ type BucketId = Option<usize>;
 
 impl<'b> Prover<'b> {
     /// `map $key $tree { ... }`: each bucket has its rows in order.
-    pub fn tree(
-        &self,
-        block: &'b MapBlock<'b>,
-        keys: &Keys,
-        dotted: Option<&Dotted>,
-        place: &Place<'b>,
-    ) -> Result<(), MapRefutation> {
-        let none = HashSet::new();
-        let values = buckets(block, keys, Obligation::BucketKey, dotted.map_or(&none, |dotted| &dotted.keys))?;
+    pub fn tree(&self, block: &'b MapBlock<'b>, keys: &Keys, place: &Place<'b>) -> Result<(), MapRefutation> {
+        let values = buckets(block, keys, Obligation::BucketKey)?;
         self.proved.discharge(Obligation::BucketKey);
         let default = block.fallback();
         let floats = self.chain(default, place, None)?;
@@ -72,7 +63,7 @@ impl<'b> Prover<'b> {
                 format!("behind the rows of ${name} stands another value than the default"),
             );
         }
-        let tree = Tree::new(self, place, (keys, dotted), default, floats)?;
+        let tree = Tree::new(self, place, keys, default, floats)?;
         let count = keys.keys.strings().len();
         let check = |prover: &Prover<'b>, numbers: Range<usize>| {
             let mut proof = TreeProof { prover, tree: &tree, leaves: HashMap::new() };
@@ -93,21 +84,15 @@ impl<'p, 'b> Tree<'p, 'b> {
     fn new(
         prover: &Prover<'b>,
         place: &'p Place<'b>,
-        (keys, dotted): (&'p Keys, Option<&'p Dotted>),
+        keys: &'p Keys,
         default: &'b [u8],
         floats: Chain<'b>,
     ) -> Result<Tree<'p, 'b>, MapRefutation> {
         let mut is_float = vec![false; prover.rows.list.len()];
         floats.rows.iter().for_each(|&row| is_float[row] = true);
-        for &row in dotted.iter().flat_map(|dotted| dotted.lists()).flat_map(|rows| &rows.order) {
-            if is_float[row] {
-                return refute(Obligation::Dotted, format!("{} is tried twice", prover.name(row)));
-            }
-            prover.check_apart(row, floats.rows.iter().copied().filter(|&float| float < row))?;
-        }
         let comparable = Comparable::new(floats.rows.iter().map(|&row| (row, &prover.rows.list[row])), keys.caseless);
         let candidates = vec![Vec::new(); keys.keys.strings().len() + 1];
-        let mut tree = Tree { place, keys, dotted, default, floats, is_float, comparable, candidates };
+        let mut tree = Tree { place, keys, default, floats, is_float, comparable, candidates };
         tree.find_candidates(&prover.rows.list)?;
         Ok(tree)
     }
@@ -134,12 +119,7 @@ impl<'b> TreeProof<'_, 'b> {
     fn check(&mut self, bucket: BucketId, value: &'b [u8]) -> Result<(), MapRefutation> {
         let leaf = self.leaf(value)?;
         let goes_on = self.goes_on(&leaf);
-        let dotted = self.tree.dotted.and_then(|dotted| dotted.rows(bucket));
-        if let Some(dotted) = dotted {
-            self.check_order(bucket, dotted, &leaf)?;
-        }
-        let is_tried = |row: &usize| dotted.is_some_and(|dotted| dotted.place(*row).is_some());
-        for row in self.untried(bucket, &leaf, goes_on).into_iter().filter(|row| !is_tried(row)) {
+        for row in self.untried(bucket, &leaf, goes_on) {
             if self.leads_elsewhere(bucket, row) {
                 continue;
             }
@@ -149,14 +129,10 @@ impl<'b> TreeProof<'_, 'b> {
             }
             let is_end = !goes_on && self.prover.says(row, leaf.end, self.tree.place);
             if is_end && self.covers(bucket, row) {
-                return self.check_cover(bucket, (dotted, &leaf), row);
+                return self.check_cover(bucket, &leaf, row);
             }
             if !self.is_apart(bucket, row) {
-                return if is_end {
-                    self.check_cover(bucket, (dotted, &leaf), row)
-                } else {
-                    self.refute_missing(bucket, row)
-                };
+                return if is_end { self.check_cover(bucket, &leaf, row) } else { self.refute_missing(bucket, row) };
             }
         }
         if goes_on || leaf.end == self.tree.place.end {
@@ -201,52 +177,6 @@ impl<'b> TreeProof<'_, 'b> {
             self.prover.check_apart(row, earlier.copied())?;
         }
         Ok(())
-    }
-
-    /// Of two rows that may match the same subject of a bucket, the first one is tried first.
-    fn check_order(&self, bucket: BucketId, dotted: &DottedRows, leaf: &Chain) -> Result<(), MapRefutation> {
-        let place = bucket.unwrap_or(self.tree.candidates.len() - 1);
-        let mut order: Vec<(usize, usize)> = self.tree.candidates[place]
-            .iter()
-            .map(|row| *row as usize)
-            .filter_map(|row| Some((dotted.place(row)?, row)))
-            .collect();
-        order.sort_unstable();
-        let mut order: Vec<usize> = order.into_iter().map(|(_, row)| row).collect();
-        let count = order.len();
-        order.extend(leaf.rows.iter().filter(|row| self.is_candidate(place, **row)));
-        let starts: Vec<Option<Start>> = order.iter().map(|row| Start::of(&self.prover.rows.list[*row])).collect();
-        let begin_apart = |one: &Option<Start>, other: &Option<Start>| {
-            one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one.is_apart(other))
-        };
-        for (at, &row) in order[..count].iter().enumerate() {
-            let later = (at + 1..order.len()).filter(|later| order[*later] < row);
-            for later in later.filter(|later| !begin_apart(&starts[at], &starts[*later])) {
-                self.check_pair(row, order[later])?;
-            }
-            self.prover.proved.discharge(Obligation::Order);
-        }
-        Ok(())
-    }
-
-    /// No subject matches both rows, of which the later one is tried first.
-    fn check_pair(&self, row: usize, earlier: usize) -> Result<(), MapRefutation> {
-        let [one, other] = [row, earlier].map(|row| &self.prover.rows.list[row]);
-        let are_disjoint = || {
-            let (Some(one), Some(other)) = (one.events(), other.events()) else { return false };
-            self.prover.questions.are_disjoint(&one.translation.hir, &other.translation.hir)
-        };
-        if are_disjoint() {
-            return Ok(());
-        }
-        let what = format!("{} comes before {}", self.prover.name(row), self.prover.name(earlier));
-        let counterexample = self.prover.common(row, earlier);
-        Err(MapRefutation { obligation: Obligation::Order, what, counterexample })
-    }
-
-    /// Whether a row may match in the bucket of a key.
-    fn is_candidate(&self, place: usize, row: usize) -> bool {
-        self.tree.is_float[row] || self.tree.candidates[place].binary_search(&(row as u32)).is_ok()
     }
 
     /// The rows, ascending, that may match in a bucket by their heads and are not tried there.
@@ -305,12 +235,7 @@ impl<'b> TreeProof<'_, 'b> {
     }
 
     /// Checks a value that replaces a row: the row matches all subjects of the bucket that no earlier row matches.
-    fn check_cover(
-        &self,
-        bucket: BucketId,
-        (dotted, leaf): (Option<&DottedRows>, &Chain),
-        row: usize,
-    ) -> Result<(), MapRefutation> {
+    fn check_cover(&self, bucket: BucketId, leaf: &Chain, row: usize) -> Result<(), MapRefutation> {
         let Prover { rows, proved, .. } = self.prover;
         let name = self.prover.name(row);
         let Some(place) = bucket else {
@@ -324,9 +249,11 @@ impl<'b> TreeProof<'_, 'b> {
             let what = format!("{name} does not match all of {}", self.name(bucket));
             return refute(Obligation::Cover, what);
         }
-        let tried = leaf.rows.iter().chain(dotted.iter().flat_map(|dotted| &dotted.order)).copied();
-        let mut behind = tried.filter(|&other| other > row);
-        if let Some(later) = behind.find(|&other| self.is_candidate(place, other)) {
+        let behind = leaf.rows.iter().copied().filter(|&other| other > row);
+        let candidates = &self.tree.candidates[place];
+        let is_candidate =
+            |other: usize| self.tree.is_float[other] || candidates.binary_search(&(other as u32)).is_ok();
+        if let Some(later) = behind.into_iter().find(|&other| is_candidate(other)) {
             return refute(Obligation::Order, format!("{} comes before {name}", self.prover.name(later)));
         }
         proved.discharge(Obligation::Cover);

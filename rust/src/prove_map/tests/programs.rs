@@ -125,27 +125,39 @@ map $m_prefix $m_tree { "/A" $m_leaf; "/c/" 4; "/d/" 5; "/e/f" 6; default d; }
 map $uri $m_leaf { "~^/A\z" 3; default d; }
 "#;
 
-/// Rows with dots in common patterns.
-pub const ORIGINAL_DOTTED: &str = r#"map $uri $to {
+/// A table of rows before a tree.
+pub const ORIGINAL_FRONT: &str = r#"map $uri $to {
     default d;
-    "~^/v1.0/ab" 0;
-    "~^/v1.0/a" 1;
-    "~^/v1.2/b$" 2;
-    "~^/w.x$" 3;
-    "~^/v1[0-9]2/b" 4;
+    "~^/about-the-company" 0;
+    "~^/v1.0/ab" 1;
+    "~^/v1.0/cd.html$" 2;
+    "~^/v1\.0/ef" 3;
+    "~^/w/x$" 4;
+    "~^/w/xyzabc" 5;
+    "~^/v1[0-9]2/b" 6;
+    "~^/w/x[a-z]+" 7;
 }"#;
 
-pub const DOTTED: &str = r#"map $uri $to { default $m_tree; }
-map $uri $m_prefix { "~^(?<m_key>/(?:v1(?:\.0/a(?:b|)|)|w))" $m_key; }
-map $m_prefix $m_dotted { "/v1" $m_dots; "/w" $m_dots; default $m_prefix; }
-map $uri $m_dots {
-    "~^/v1[^\n](?<m_key>0/(?:ab|a))" "/v1.$m_key";
-    "~^/v1[^\n](?<m_key>2/b)$" "/v1.$m_key>";
-    "~^/(?<m_key>w)[^\n]x$" "/$m_key.x>";
-    default $m_prefix;
+pub const FRONT: &str = r#"map $uri $to { default $m_front; }
+map $uri $m_start { "~^(?<m_key>/(?:a|v1|w/))" $m_key; }
+map $m_start $m_candidate { "/a" $m_front1; "/v1" $m_front2; "/w/" $m_front1; }
+map $uri $m_front1 { "~^(?<m_key>/(?:a[^A-Z]{16}|w/x(?:y[^A-Z]{4}|(?=$))))" $m_key; }
+map $uri $m_front2 {
+    "~^/v1[^\x0a](?<m_key>0/(?:ab|cd(?=[^\x0a]html$)))" "/v1.$m_key";
+    "~^(?<m_key>/v1\.0/ef)" $m_key;
 }
-map $m_dotted $m_tree { "/v1.0/ab" 0; "/v1.0/a" 1; "/v1.2/b>" 2; "/w.x>" 3; "/v1" $m_leaf; default d; }
-map $uri $m_leaf { "~^/v1[0-9]2/b" 4; default d; }
+map $m_candidate $m_front {
+    "/about-the-company" 0;
+    "/v1.0/ab" 1;
+    "/v1.0/cd" 2;
+    "/v1.0/ef" 3;
+    "/w/x" 4;
+    "/w/xyzabc" 5;
+    default $m_tree;
+}
+map $uri $m_prefix { "~^(?<m_key>/(?:v1|w/x))" $m_key; }
+map $m_prefix $m_tree { "/v1" $m_leaf; "/w/x" $m_leaf; default d; }
+map $uri $m_leaf { "~^/v1[0-9]2/b" 6; "~^/w/x[a-z]+" 7; default d; }
 "#;
 
 pub const PROGRAMS: [(&str, &str); 7] = [
@@ -155,5 +167,5 @@ pub const PROGRAMS: [(&str, &str); 7] = [
     (ORIGINAL_EFFORT, EFFORT),
     (ORIGINAL_FEW, FEW),
     (ORIGINAL_SMALL, SMALL),
-    (ORIGINAL_DOTTED, DOTTED),
+    (ORIGINAL_FRONT, FRONT),
 ];

@@ -1,0 +1,402 @@
+//! Rows that a table answers, each under a key of its own.
+//!
+//! No earlier row may match where one of these does, so that each subject has at most one of them. Patterns find the only
+//! row that may match by the beginning that no other has, and capture as much of the subject as its key is long: of
+//! `"~^(?<key>/a[^A-Z]{12}|/b/(?:c[^A-Z]{9}(?=$)|d))" $key` the first alternative is the only one for `/about-us/it`. That
+//! the rest is the same, the table finds out. A dot is not captured: where one comes before the piece that is, as in
+//! `"~^/v1[^\x0a](?<key>0/a|2/b)" "/v1.$key"`, the value has it, and one that comes after it is looked at only.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use hashbrown::HashSet;
+
+use crate::maps::alternatives::{Alternatives, Piece};
+use crate::maps::large::LargeForms;
+use crate::maps::pattern::class;
+use crate::maps::row::RowFacts;
+use crate::maps::sequence::Sequence;
+use crate::maps::symbols::{SymbolText, SymbolTexts, Symbols};
+use crate::maps::text::{EmittedMap, Key};
+use crate::maps::writer::Writer;
+use crate::parallel;
+use crate::pattern_text::{DEEPEST, LONGEST, escape, most};
+use crate::syntax::ByteSet;
+
+/// The text that matches `n` bytes none of which is a capital letter.
+const REST: &str = "[^A-Z]{n}";
+
+/// The rows with their keys, and what leads to them.
+pub struct Front {
+    rows: Vec<FrontRow>,
+    chunks: Vec<Chunk>,
+    /// The pattern that finds the beginning of a chunk.
+    start: Vec<u8>,
+}
+
+/// A row of bytes and dots.
+struct FrontRow {
+    number: usize,
+    /// What it begins with, dots as dots.
+    key: Vec<u8>,
+    /// How many bytes come before the first dot.
+    head: usize,
+    /// The pattern of what comes before the piece that is captured, and its length.
+    before: Vec<u8>,
+    start: usize,
+    /// The beginning of the piece, and the pattern for what follows.
+    piece: Vec<u8>,
+    rest: Vec<u8>,
+}
+
+/// The rows of one map.
+#[derive(Default)]
+struct Chunk {
+    /// The beginnings that lead to it, each with the number of its rows.
+    roots: Vec<(Vec<u8>, usize)>,
+    rows: Vec<usize>,
+}
+
+impl Front {
+    /// Chooses from some rows those that no earlier one of them may meet. `None` if these are few.
+    pub fn choose(rows: &[RowFacts], members: &[usize], in_lines: bool, large: LargeForms) -> Option<Front> {
+        if members.len() < large.front {
+            return None;
+        }
+        let symbols = Symbols::of(members.iter().flat_map(|row| rows[*row].sequences()));
+        let texts = |row: &usize| {
+            let facts = &rows[*row];
+            let text = |sequence: &Sequence| SymbolText {
+                row: *row,
+                symbols: symbols.text(sequence),
+                is_line: facts.is_line && facts.singles == sequence.bytes.len(),
+            };
+            facts.sequences().iter().map(text).collect::<Vec<_>>()
+        };
+        let all = SymbolTexts::new(&symbols, members.iter().flat_map(texts).collect());
+        let candidates: Vec<usize> = members.iter().copied().filter(|row| is_of_dots(&rows[*row], in_lines)).collect();
+        let is_first = parallel::collect(candidates.len(), |at| {
+            let row = candidates[at];
+            !all.has_earlier(&texts(&row)[0])
+        });
+        let first: Vec<usize> =
+            candidates.iter().zip(is_first).filter(|(_, first)| *first).map(|(row, _)| *row).collect();
+        let texts = SymbolTexts::new(&symbols, first.iter().flat_map(texts).collect());
+        let chosen = parallel::collect(texts.all().len(), |at| {
+            let text = &texts.all()[at];
+            let row = &rows[text.row];
+            FrontRow::new(text.row, &row.sequences()[0], text.is_line, texts.own(at))
+        });
+        let mut taken = HashSet::new();
+        let mut rows: Vec<FrontRow> =
+            chosen.into_iter().filter(|row| taken.insert(row.key.to_ascii_lowercase())).collect();
+        rows.sort_by(|one, other| one.key.cmp(&other.key));
+        let mut size = large.long_text;
+        let (chunks, start) = loop {
+            let chunks = chunks(&rows, size);
+            let start = start(&chunks);
+            if start.len() <= LONGEST - 60 {
+                break (chunks, start);
+            }
+            size *= 2;
+        };
+        let count: usize = chunks.iter().map(|chunk| chunk.rows.len()).sum();
+        (count >= large.front).then_some(Front { rows, chunks, start })
+    }
+
+    fn held(&self) -> impl Iterator<Item = &FrontRow> {
+        self.chunks.iter().flat_map(|chunk| &chunk.rows).map(|row| &self.rows[*row])
+    }
+
+    /// How many rows there are.
+    pub fn count(&self) -> usize {
+        self.held().count()
+    }
+
+    /// The others of some rows.
+    pub fn without(&self, rows: &[usize]) -> Vec<usize> {
+        let held: HashSet<usize> = self.held().map(|row| row.number).collect();
+        rows.iter().copied().filter(|row| !held.contains(row)).collect()
+    }
+
+    /// Writes the maps; `next` is the value where no row matches. Returns the variable that has the answer.
+    pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
+        let key = writer.name("key");
+        let mut map = writer.of_source("start");
+        let pattern = [b"^(?<", &*key, b">", &*self.start, b")"].concat();
+        map.rows.push((Key::Pattern { pattern, caseless: false }, writer.variable("key")));
+        writer.add(map);
+        let mut candidate = writer.of("start", "candidate");
+        for (number, chunk) in self.chunks.iter().enumerate() {
+            let mut map = writer.of_source(&format!("front{number}"));
+            map.rows = self.patterns(chunk, &key, writer.large.long_text);
+            let variable = writer.add(map);
+            candidate.rows.extend(chunk.roots.iter().map(|(root, _)| (Key::Exact(root.clone()), variable.clone())));
+        }
+        writer.add(candidate);
+        let mut front = EmittedMap { default: next.to_vec(), ..writer.of("candidate", "front") };
+        front.rows = self.held().map(|row| (Key::Exact(row.key.clone()), writer.value(row.number))).collect();
+        writer.add(front)
+    }
+}
+
+/// Whether a row matches just what begins with its bytes and dots, or is that.
+fn is_of_dots(row: &RowFacts, in_lines: bool) -> bool {
+    let [sequence] = row.sequences() else { return false };
+    let is_dot = |(_, set): &(usize, ByteSet)| *set == ByteSet::NO_NEWLINE || *set == ByteSet::ALL;
+    let last = sequence.bytes.len().saturating_sub(1);
+    row.singles == sequence.bytes.len()
+        && !sequence.bytes.is_empty()
+        && sequence.sets.iter().all(is_dot)
+        && sequence.sets.iter().all(|(at, _)| *at > 0 && *at < last)
+        && !sequence.bytes.iter().any(|byte| matches!(byte, b'$' | b'\n' | 0))
+        && row.is_plain
+        && row.is_certain_here(in_lines)
+        && (row.is_line || row.covers(in_lines))
+}
+
+impl FrontRow {
+    /// `own`: the length of the beginning that no other row has.
+    fn new(number: usize, sequence: &Sequence, is_line: bool, mut own: usize) -> FrontRow {
+        let Sequence { bytes, sets } = sequence;
+        // It ends with a byte, as the whole does.
+        while sets.iter().any(|(at, _)| at + 1 == own) {
+            own += 1;
+        }
+        let start = sets.iter().map(|(at, _)| at + 1).take_while(|start| *start < own).last().unwrap_or(0);
+        let end = sets.iter().map(|(at, _)| *at).find(|at| *at >= own).unwrap_or(bytes.len());
+        let is_short = end - own <= REST.len() + 1 || bytes[own..end].iter().any(u8::is_ascii_uppercase);
+        let (piece, mut rest) = if is_short {
+            (bytes[start..end].to_vec(), Vec::new())
+        } else {
+            (bytes[start..own].to_vec(), REST.replace('n', &(end - own).to_string()).into_bytes())
+        };
+        if end < bytes.len() || is_line {
+            rest.extend_from_slice(b"(?=");
+            pattern(sequence, end, bytes.len(), &mut rest);
+            rest.extend_from_slice(if is_line { b"$)" } else { b")" });
+        }
+        let mut before = Vec::new();
+        pattern(sequence, 0, start, &mut before);
+        let head = sets.first().map_or(bytes.len(), |(at, _)| *at);
+        FrontRow { number, key: bytes[..end].to_vec(), head, before, start, piece, rest }
+    }
+}
+
+/// About how much text the pieces of sorted rows take.
+fn text(rows: &[FrontRow]) -> usize {
+    let text = |row: &FrontRow| row.piece.len() + row.rest.len() + 1;
+    let shared = |pair: &[FrontRow]| {
+        let common = pair[0].key.iter().zip(&pair[1].key).take_while(|(one, other)| one == other).count();
+        common.saturating_sub(pair[1].start).min(pair[1].piece.len())
+    };
+    rows.iter().map(text).sum::<usize>() - rows.windows(2).map(shared).sum::<usize>()
+}
+
+/// Writes the pattern of some places of a sequence.
+fn pattern(sequence: &Sequence, start: usize, end: usize, out: &mut Vec<u8>) {
+    for at in start..end {
+        match sequence.sets.iter().find(|(place, _)| *place == at) {
+            Some((_, set)) => class(set, out),
+            None => escape(sequence.bytes[at], out),
+        }
+    }
+}
+
+/// Divides sorted rows by what they begin with, before any dot, into parts with `size` bytes of text, and joins
+/// neighbours. Of beginnings that differ only in case, one is kept.
+fn chunks(rows: &[FrontRow], size: usize) -> Vec<Chunk> {
+    let mut chunks: Vec<Chunk> = Vec::new();
+    let mut open = size;
+    let mut spellings = HashSet::new();
+    divide(rows, 0..rows.len(), 1, size, &mut |root, part| {
+        let text = text(&rows[part.clone()]);
+        if !spellings.insert(root.to_ascii_lowercase()) {
+            return;
+        }
+        if open + text > size {
+            chunks.push(Chunk::default());
+            open = 0;
+        }
+        open += text;
+        let chunk = chunks.last_mut().expect("one was added");
+        chunk.roots.push((root.to_vec(), part.len()));
+        chunk.rows.extend(part);
+    });
+    chunks
+}
+
+/// Calls `take` for the parts of some rows, each with the beginning of `depth` or more bytes that its rows have.
+fn divide(
+    rows: &[FrontRow],
+    range: Range<usize>,
+    depth: usize,
+    size: usize,
+    take: &mut impl FnMut(&[u8], Range<usize>),
+) {
+    let mut start = range.start;
+    for part in rows[range].chunk_by(|one, other| one.key[..depth] == other.key[..depth]) {
+        let range = start..start + part.len();
+        start = range.end;
+        if text(part) <= size || part.iter().any(|row| row.head <= depth) {
+            take(&part[0].key[..depth], range);
+        } else {
+            divide(rows, range, depth + 1, size, take);
+        }
+    }
+}
+
+/// The pattern that finds the beginning of a chunk.
+fn start(chunks: &[Chunk]) -> Vec<u8> {
+    let roots = chunks.iter().flat_map(|chunk| &chunk.roots);
+    let roots = roots.map(|(root, rows)| Piece { text: root, rest: b"", weight: *rows });
+    Alternatives::new(roots.collect()).text
+}
+
+impl Front {
+    /// The patterns of a chunk with their values: of rows that have the same before the piece in one, as far as `length`
+    /// allows.
+    fn patterns(&self, chunk: &Chunk, group: &[u8], length: usize) -> Vec<(Key, Vec<u8>)> {
+        let mut frames: BTreeMap<(&[u8], &[u8]), Vec<Piece>> = BTreeMap::new();
+        for row in chunk.rows.iter().map(|row| &self.rows[*row]) {
+            let piece = Piece { text: &row.piece, rest: &row.rest, weight: 1 };
+            frames.entry((&row.before, &row.key[..row.start])).or_default().push(piece);
+        }
+        let mut patterns = Vec::new();
+        for ((before, key), mut pieces) in frames {
+            pieces.sort_unstable();
+            let mut pieces = pieces.as_slice();
+            while !pieces.is_empty() {
+                let written = |count: usize| Alternatives::new(pieces[..count].to_vec());
+                let fits = |count: usize| {
+                    let Alternatives { text, depth, .. } = written(count);
+                    before.len() + text.len() <= length && depth <= DEEPEST
+                };
+                let count = most(pieces.len(), fits);
+                let pattern = [b"^", before, b"(?<", group, b">", &written(count).text, b")"].concat();
+                let value = [key, b"$", group].concat();
+                patterns.push((Key::Pattern { pattern, caseless: false }, value));
+                pieces = &pieces[count..];
+            }
+        }
+        patterns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Front, is_of_dots};
+    use crate::map_block::read_one;
+    use crate::maps::example::with_rows;
+    use crate::maps::{LargeForms, compile_with, read_patterns};
+
+    const LARGE: LargeForms = LargeForms { long_text: 4_000, ..LargeForms::ALWAYS };
+
+    fn compiled(rows: &[String], large: LargeForms) -> String {
+        let text = format!("map $request_uri $to {{ {} }}", rows.join(" "));
+        let map = read_one(text.as_bytes()).unwrap();
+        let compiled = compile_with(&map, &read_patterns(&map), "m_", large).unwrap();
+        String::from_utf8(compiled.text()).unwrap()
+    }
+
+    /// The rows that are chosen.
+    fn chosen(texts: &[&str]) -> Vec<usize> {
+        with_rows(texts, false, |_, rows| {
+            let members: Vec<usize> = (0..rows.len()).collect();
+            let front = Front::choose(rows, &members, true, LARGE);
+            let mut chosen: Vec<usize> = front.iter().flat_map(|front| front.held()).map(|row| row.number).collect();
+            chosen.sort_unstable();
+            chosen
+        })
+    }
+
+    /// Patterns capture as much as a key has: what no other row begins with, and how long the rest is. What follows a dot
+    /// is looked at only.
+    #[test]
+    fn patterns() {
+        let rows = [
+            "~^/about-the-company.*$ 0;",
+            "~^/about-us 1;",
+            "~^/v1.0/installation-guides.html$ 2;",
+            "~^/v1.0/introduction.* 3;",
+            r"~^/v1\.0/installer.*$ 4;",
+            "~^/A/this-is-Known-too 5;",
+            "~^/b.c$ 6;",
+            "~^/b.c.d$ 7;",
+            "~^/x[0-9] 8;",
+            "~^/y[0-9] 9;",
+            "~^/z[0-9] 10;",
+        ];
+        let maps = compiled(&rows.map(str::to_owned), LARGE);
+        for row in [
+            r#""~^(?<m_key>/(?:about-(?:the-company|us)|A/this-is-Known-too|v1\.0/installer))" "$m_key";"#,
+            r#""~^/v1[^\x0a](?<m_key>0/in(?:stalla[^A-Z]{11}(?=[^\x0a]html$)|troduction))" "/v1.$m_key";"#,
+            r#""/v1.0/installation-guides" "2";"#,
+            r#""/A/this-is-Known-too" "5";"#,
+            r#"default "$m_tree";"#,
+            r#""~^/b[^\x0a]c[^\x0a](?<m_key>d(?=$))" "/b.c.$m_key";"#,
+        ] {
+            assert!(maps.contains(row), "{row}\n{maps}");
+        }
+    }
+
+    /// No earlier row may match where one of these does.
+    #[test]
+    fn choice() {
+        assert_eq!(chosen(&["~^/a.* 0;", "~^/ab.* 1;", "~^/b.* 2;"]), [0, 2]);
+        assert_eq!(chosen(&["~^/ab.* 0;", "~^/a.* 1;"]), [0]);
+        assert_eq!(chosen(&["~^/a[0-9] 0;", "~^/a7.* 1;", "~^/ab.* 2;"]), [2]);
+        assert_eq!(chosen(&["~^/a.c.* 0;", r"~^/abc\.d.* 1;", r"~^/a\.d.* 2;"]), [0, 2]);
+        assert_eq!(chosen(&["~^/a.c$ 0;", "~^/abcd.* 1;", "~^/a.cx.* 2;"]), [0, 1, 2]);
+        assert!(chosen(&["~^/.*z 0;", "~^/a.* 1;"]).is_empty());
+    }
+
+    /// Of keys and of beginnings that differ only in case, one is kept.
+    #[test]
+    fn spellings() {
+        assert_eq!(chosen(&["~^/a/b.* 0;", "~^/a/B.* 1;", "~^/c.* 2;"]).len(), 2);
+        let rows: Vec<String> = ["a", "A", "b"]
+            .iter()
+            .flat_map(|root| (0..9).map(move |number| format!("~^/{root}/{number}long-name.* {number};")))
+            .collect();
+        let texts: Vec<&str> = rows.iter().map(String::as_str).collect();
+        let large = LargeForms { long_text: 150, ..LARGE };
+        with_rows(&texts, false, |_, rows| {
+            let front = Front::choose(rows, &(0..rows.len()).collect::<Vec<_>>(), true, large).unwrap();
+            assert_eq!(front.count(), 18);
+            assert!(front.chunks.len() > 1);
+        });
+    }
+
+    /// Only rows of bytes and dots have a key.
+    #[test]
+    fn shapes() {
+        let is_chosen = |text: &str| with_rows(&[text], false, |_, rows| is_of_dots(&rows[0], true));
+        for text in ["~^/a 1;", "~^/a.b 1;", "~^/a.b$ 1;", "~^/a.b.*$ 1;", "'~^/a.b(.*)$' 1;", "~(?s)^/a.b 1;"] {
+            assert!(is_chosen(text), "{text}");
+        }
+        for text in [
+            "~/a.b 1;",
+            "~^.a 1;",
+            "~^/a.b. 1;",
+            "~^/a[^/]b 1;",
+            "~*^/a.b 1;",
+            "'~^/a.b(.*)$' $1;",
+            r"'~^/\$.b' 1;",
+            "~^/a.b[0-9] 1;",
+            "'~^/a.(b|c)' 1;",
+            r"'~^/a.b\z' 1;",
+        ] {
+            assert!(!is_chosen(text), "{text}");
+        }
+    }
+
+    /// A list too long for one pattern of beginnings has longer lists behind each.
+    #[test]
+    fn long_lists() {
+        let rows: Vec<String> = (0..4_000).map(|number| format!("~^/{:x}/page.* {number};", number * 7_919)).collect();
+        let rows: Vec<String> = rows.into_iter().chain((0..3).map(|number| format!("~^/[a-f]{number}x 1;"))).collect();
+        let maps = compiled(&rows, LargeForms { long_text: 60, ..LargeForms::ALWAYS });
+        assert!(maps.contains("$m_front {") && maps.contains("$m_front9 {"));
+    }
+}

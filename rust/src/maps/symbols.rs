@@ -1,0 +1,226 @@
+//! Texts of symbols, each a set of bytes, and which of them some string may begin with at once.
+
+use std::iter;
+use std::ops::Range;
+
+use hashbrown::HashMap;
+
+use crate::maps::sequence::Sequence;
+use crate::syntax::ByteSet;
+
+/// A byte, or from 256 on a set of bytes.
+pub type Symbol = u16;
+
+/// The sets of some sequences.
+pub struct Symbols {
+    sets: Vec<ByteSet>,
+    numbers: HashMap<ByteSet, Symbol>,
+}
+
+/// A beginning of a row.
+pub struct SymbolText {
+    pub row: usize,
+    pub symbols: Vec<Symbol>,
+    /// Whether nothing but a newline may follow.
+    pub is_line: bool,
+}
+
+/// Texts in order.
+pub struct SymbolTexts<'s> {
+    symbols: &'s Symbols,
+    texts: Vec<SymbolText>,
+}
+
+impl Symbols {
+    pub fn of<'q>(sequences: impl Iterator<Item = &'q Sequence>) -> Symbols {
+        let mut symbols = Symbols { sets: Vec::new(), numbers: HashMap::new() };
+        for (_, set) in sequences.flat_map(|sequence| &sequence.sets) {
+            if !symbols.numbers.contains_key(set) && symbols.sets.len() < usize::from(Symbol::MAX) - 256 {
+                symbols.numbers.insert(*set, 256 + symbols.sets.len() as Symbol);
+                symbols.sets.push(*set);
+            }
+        }
+        symbols
+    }
+
+    pub fn text(&self, sequence: &Sequence) -> Vec<Symbol> {
+        let mut symbols: Vec<Symbol> = sequence.bytes.iter().map(|byte| Symbol::from(*byte)).collect();
+        for (at, set) in &sequence.sets {
+            match self.numbers.get(set) {
+                Some(number) => symbols[*at] = *number,
+                None => {
+                    symbols.truncate(*at);
+                    break;
+                }
+            }
+        }
+        symbols
+    }
+
+    /// Whether some byte is in both.
+    fn meet(&self, one: Symbol, other: Symbol) -> bool {
+        match (u8::try_from(one), u8::try_from(other)) {
+            (Ok(one), Ok(other)) => one == other,
+            (Ok(byte), Err(_)) => self.set(other).contains(byte),
+            (Err(_), Ok(byte)) => self.set(one).contains(byte),
+            (Err(_), Err(_)) => !self.set(one).intersection(self.set(other)).is_empty(),
+        }
+    }
+
+    fn set(&self, symbol: Symbol) -> &ByteSet {
+        &self.sets[usize::from(symbol) - 256]
+    }
+}
+
+impl<'s> SymbolTexts<'s> {
+    pub fn new(symbols: &'s Symbols, mut texts: Vec<SymbolText>) -> SymbolTexts<'s> {
+        texts.sort_by(|one, other| one.symbols.cmp(&other.symbols));
+        SymbolTexts { symbols, texts }
+    }
+
+    pub fn all(&self) -> &[SymbolText] {
+        &self.texts
+    }
+
+    /// Whether some string may begin with a text of an earlier row and with this one.
+    pub fn has_earlier(&self, text: &SymbolText) -> bool {
+        let mut stack = vec![(0..self.texts.len(), 0)];
+        while let Some((range, depth)) = stack.pop() {
+            let is_earlier = |other: &&SymbolText| other.row < text.row;
+            let ends = self.ends(&range, depth);
+            let is_newline = |other: &[Symbol]| other.len() == depth + 1 && self.symbols.meet(other[depth], 10);
+            let may_end = text.symbols.len() == depth || is_newline(&text.symbols);
+            if self.texts[range.start..ends].iter().filter(is_earlier).any(|other| may_end || !other.is_line) {
+                return true;
+            }
+            let rest = ends..range.end;
+            if depth < text.symbols.len() {
+                self.following(rest, depth, text.symbols[depth]).for_each(|range| stack.push((range, depth + 1)));
+            } else if self.texts[rest]
+                .iter()
+                .filter(is_earlier)
+                .any(|other| !text.is_line || is_newline(&other.symbols))
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The length of the beginning of a text that no string of another begins with; all of it if only its end differs.
+    pub fn own(&self, at: usize) -> usize {
+        let text = &self.texts[at];
+        let mut ranges: Vec<Range<usize>> = iter::once(0..self.texts.len()).collect();
+        for (depth, symbol) in text.symbols.iter().enumerate() {
+            let next: Vec<Range<usize>> = ranges
+                .into_iter()
+                .flat_map(|range| {
+                    self.following(self.ends(&range, depth)..range.end, depth, *symbol).collect::<Vec<_>>()
+                })
+                .collect();
+            if let [range] = next.as_slice()
+                && range.len() == 1
+            {
+                return depth + 1;
+            }
+            ranges = next;
+        }
+        text.symbols.len()
+    }
+
+    /// Where the texts of a range that end at a depth do.
+    fn ends(&self, range: &Range<usize>, depth: usize) -> usize {
+        range.start + self.texts[range.clone()].partition_point(|text| text.symbols.len() <= depth)
+    }
+
+    /// The parts of a range, of texts longer than `depth`, that go on like a symbol.
+    fn following(&self, range: Range<usize>, depth: usize, symbol: Symbol) -> impl Iterator<Item = Range<usize>> + '_ {
+        let mut start = range.start;
+        // Of the bytes only one meets a byte.
+        if let Ok(byte) = u8::try_from(symbol) {
+            start += self.texts[range.clone()].partition_point(|text| text.symbols[depth] < Symbol::from(byte));
+        }
+        iter::from_fn(move || {
+            while start < range.end {
+                let first = self.texts[start].symbols[depth];
+                let part =
+                    start..start + self.texts[start..range.end].partition_point(|text| text.symbols[depth] == first);
+                start = part.end;
+                if first > symbol && symbol < 256 && first < 256 {
+                    start += self.texts[start..range.end].partition_point(|text| text.symbols[depth] < 256);
+                }
+                if self.symbols.meet(first, symbol) {
+                    return Some(part);
+                }
+            }
+            None
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{SymbolText, SymbolTexts, Symbols};
+    use crate::maps::sequence::Sequence;
+    use crate::syntax::ByteSet;
+
+    fn sequence(text: &str) -> Sequence {
+        let mut sequence = Sequence::default();
+        for byte in text.bytes() {
+            sequence.push(&match byte {
+                b'.' => ByteSet::NO_NEWLINE,
+                b'0' => ByteSet::of(|byte| byte.is_ascii_digit()),
+                byte => ByteSet::one(byte),
+            });
+        }
+        sequence
+    }
+
+    /// Strings that begin with a text, as far as two texts can tell them apart.
+    fn matches(text: &str, is_line: bool, string: &[u8]) -> bool {
+        let sequence = sequence(text);
+        let behind = string.get(sequence.bytes.len()..);
+        behind.is_some_and(|behind| !is_line || behind.is_empty() || behind == b"\n") && sequence.fits(string, 0)
+    }
+
+    proptest! {
+        /// The searches agree with a scan of short strings, except that they may see what is not there in lines.
+        #[test]
+        fn agree_with_a_scan(rows in prop::collection::vec(("[ab.0]{1,3}", any::<bool>()), 1..7)) {
+            let sequences: Vec<Sequence> = rows.iter().map(|(text, _)| sequence(text)).collect();
+            let symbols = Symbols::of(sequences.iter());
+            let text = |row: usize| SymbolText { row, symbols: symbols.text(&sequences[row]), is_line: rows[row].1 };
+            let texts = SymbolTexts::new(&symbols, (0..rows.len()).map(text).collect());
+            let bytes = [b'a', b'b', b'7', b'x', b'\n'];
+            let mut strings: Vec<Vec<u8>> = vec![Vec::new()];
+            for at in 0..5 {
+                let longer = strings.iter().filter(|string| string.len() == at);
+                let longer: Vec<Vec<u8>> =
+                    longer.flat_map(|string| bytes.map(|byte| [&string[..], &[byte]].concat())).collect();
+                strings.extend(longer);
+            }
+            let meet = |one: usize, other: usize| {
+                strings.iter().any(|string| {
+                    [one, other].into_iter().all(|row| matches(&rows[row].0, rows[row].1, string))
+                })
+            };
+            for row in 0..rows.len() {
+                prop_assert_eq!(texts.has_earlier(&text(row)), (0..row).any(|earlier| meet(earlier, row)));
+            }
+            for at in 0..texts.all().len() {
+                let (own, row) = (texts.own(at), texts.all()[at].row);
+                let begin_alike = |other: usize, length: usize| {
+                    let (text, other) = (&rows[row].0[..length], &rows[other].0);
+                    other.len() >= length && strings.iter().any(|string| {
+                        matches(text, false, string) && matches(&other[..length], false, string)
+                    })
+                };
+                let is_own = |length: usize| (0..rows.len()).all(|other| other == row || !begin_alike(other, length));
+                let least = (1..=rows[row].0.len()).find(|length| is_own(*length));
+                prop_assert_eq!(own, least.unwrap_or(rows[row].0.len()));
+            }
+        }
+    }
+}
