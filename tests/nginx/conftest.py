@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from nginxopt import cli
-from nginxopt.request import private
+from nginxopt.lint import confirm
+from nginxopt.request import build, private
 from nginxopt.system import exchange, nginx, process
 from nginxopt.system.nginx import instance
 from nginxopt.version import dotted
@@ -57,6 +58,16 @@ def _certificate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], t
 def _one_certificate(monkeypatch: pytest.MonkeyPatch, _certificate: Callable[[Path], tuple[str, str]]) -> None:
     """Give each private nginx the same certificate: to make one takes longer than to ask nginx."""
     monkeypatch.setattr(private, "certificate", _certificate)
+
+
+_probed = cache(build.probe)
+
+
+@pytest.fixture(autouse=True)
+def _probed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each nginx once to learn its build, which stays as it is."""
+    for module in (private, confirm):
+        monkeypatch.setattr(module, "probe", _probed)
 
 
 @pytest.fixture(scope="session")
