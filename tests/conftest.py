@@ -17,7 +17,7 @@ from coverage.collector import Collector
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
-from tests.dealing import Dealing
+from tests.dealing import Dealing, tell_less
 from tests.measuring import UNMEASURED, Measure
 from tests.support import IN_CI, NO_NGINX, ROOT
 
@@ -88,6 +88,7 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, object, obje
     if hasattr(session.config, "workerinput"):
         while coverage := Coverage.current():
             coverage.stop()
+        tell_less(session.config)
     # Coverage locks its data at each line, by two calls that take a third of the time that it takes. One thread alone
     # runs when data is saved, and the interpreter keeps each addition whole.
     Collector.lock_data = Collector.unlock_data = staticmethod([].clear)  # type: ignore[method-assign,assignment]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
@@ -41,3 +44,21 @@ class Dealing(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         group = scope(self.registered_collections[node][item_index])
         if all(self.assigned_work[node][group].values()):
             del self.assigned_work[node][group]
+
+
+def tell_less(config: pytest.Config) -> None:
+    """Have a process of xdist not tell the one that deals what that shows nothing of: it is half of what it is told.
+
+    That is that a test starts, and that its set-up or its end passed and wrote nothing.
+    """
+    plugins = config.pluginmanager.get_plugins()
+    (process,) = (plugin for plugin in plugins if type(plugin).__name__ == "WorkerInteractor")
+    tell = process.sendevent
+
+    def told(name: str, **what: Any) -> None:
+        report = what.get("data", {})
+        passed = report.get("outcome") == "passed" and report.get("when") in ("setup", "teardown")
+        if name != "logstart" and not (passed and not report["sections"] and not report["user_properties"]):
+            tell(name, **what)
+
+    process.sendevent = told

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
+from distributed import Client
 
 from nginxopt.cli import nginxopt
 from nginxopt.fleet import reading
+from nginxopt.system import cluster
 
 GOOD = b"events {}\nhttp {\n    include conf.d/*.conf;\n}\n"
 SITE = b"""\
@@ -52,6 +57,22 @@ def lint(*args: str | Path, status: int | None = None) -> Result:
         assert done.exception is None, done.exception
         assert done.return_value == status, done.output
     return done
+
+
+@contextmanager
+def in_threads() -> Iterator[Client]:
+    """Yield a client of one worker, a thread of this process, which commands use as theirs until the block ends."""
+    with (
+        Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as client,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+
+        @contextmanager
+        def connected(**_: Any) -> Iterator[Client]:
+            yield client
+
+        patch.setattr(cluster, "connected", connected)
+        yield client
 
 
 def rows(query: str, result: str = "fleet.duckdb") -> list[tuple[Any, ...]]:

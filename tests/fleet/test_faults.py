@@ -6,7 +6,9 @@ is killed while it is known what it does.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
 import os
 import select
 import signal
@@ -19,13 +21,15 @@ from typing import Any
 
 import pytest
 
+from nginxopt.cli import main
 from nginxopt.errors import RunError
+from nginxopt.fleet import running
 from nginxopt.fleet.plan import Plan, versions
 from nginxopt.fleet.result import begin
 from nginxopt.fleet.running import Run
 from nginxopt.fleet.sources import find
 from nginxopt.system import cluster
-from tests.fleet.fleets import FOUND, rows
+from tests.fleet.fleets import FOUND, in_threads, rows
 from tests.support import ended
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
@@ -142,11 +146,24 @@ def _go() -> None:
     Path("rules/go").touch()
 
 
+def _here(status: int, *args: str) -> str:
+    """Run the command in this process, with its status, and return what it says."""
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stderr(io.StringIO()) as errors:
+        for name in ("_BATCH", "_HOSTS", "_CONFIGURATIONS"):
+            patch.setattr(running, name, 1)
+        with pytest.raises(SystemExit) as ended:
+            main(["fleet", "lint", "hosts", "--config", "s.toml", "--target-version", "1.22.1", *args])
+    assert ended.value.code == status, errors.getvalue()
+    assert "Traceback" not in errors.getvalue()
+    return errors.getvalue()
+
+
 @functools.cache
 def _undisturbed() -> list[Any]:
     """Return the result of a run in which nothing happens; the hosts are the same in each test."""
     _go()
-    _end(_start("--workers", "1", "--output", "undisturbed.duckdb"), 0)
+    with in_threads():
+        _here(0, "--output", "undisturbed.duckdb")
     found = _result("undisturbed.duckdb")
     assert len(found) == 20
     return found
@@ -162,10 +179,10 @@ def test_a_command_that_ends_early_keeps_what_is_done(number: signal.Signals) ->
     _gone(worker)
     assert ("fleet.duckdb.part has " in said) == (number is not signal.SIGKILL)
     assert not Path("fleet.duckdb").exists()
-    refused = _end(_start("--workers", "1"), 2)
-    assert "--resume goes on with it" in refused
+    assert "--resume goes on with it" in _here(2)
     _go()
-    _end(_start("--workers", "1", "--resume"), 0)
+    with in_threads():
+        _here(0, "--resume")
     assert not Path("fleet.duckdb.part").exists()
     assert _result() == _undisturbed()
 
@@ -175,9 +192,9 @@ def test_a_run_is_resumed_with_the_same_options_only() -> None:
     with _held("--workers", "1") as (process, _):
         process.kill()
     for args, name in ((["--ignore", "gate"], "ignore"), (["--installed", "/x"], "installed"), (["s.toml"], "sources")):
-        assert f"{name} was " in _end(_start("--workers", "1", "--resume", *args), 2)
+        assert f"{name} was " in _here(2, "--resume", *args)
     Path("s.toml").write_text(Path("s.toml").read_text() + "# another text\n")
-    assert "settings was " in _end(_start("--workers", "1", "--resume"), 2)
+    assert "settings was " in _here(2, "--resume")
 
 
 def test_a_worker_that_is_killed_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:

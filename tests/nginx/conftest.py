@@ -1,15 +1,19 @@
 """The nginx binaries that the tests of this folder run."""
 
 import os
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from nginxopt import cli
-from nginxopt.system import nginx, process
+from nginxopt.lint import confirm
+from nginxopt.request import build, private
+from nginxopt.system import exchange, nginx, process
 from nginxopt.system.nginx import instance
 from nginxopt.version import dotted
 from tests.nginx.layouts import Ran
@@ -33,6 +37,37 @@ def _started_without_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     if program():
         monkeypatch.setattr(process, "start", start)
         monkeypatch.setattr(instance, "start", start)
+
+
+@pytest.fixture(scope="session")
+def _certificate(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], tuple[str, str]]:
+    """A function that puts a certificate and its key into a folder: always the same ones, made when they are needed."""
+
+    @cache
+    def made() -> tuple[Path, ...]:
+        return tuple(map(Path, exchange.certificate(tmp_path_factory.mktemp("certificate"))))
+
+    def placed(folder: Path) -> tuple[str, str]:
+        certificate, key = (shutil.copy(file, folder) for file in made())
+        return str(certificate), str(key)
+
+    return placed
+
+
+@pytest.fixture(autouse=True)
+def _one_certificate(monkeypatch: pytest.MonkeyPatch, _certificate: Callable[[Path], tuple[str, str]]) -> None:
+    """Give each private nginx the same certificate: to make one takes longer than to ask nginx."""
+    monkeypatch.setattr(private, "certificate", _certificate)
+
+
+_probed = cache(build.probe)
+
+
+@pytest.fixture(autouse=True)
+def _probed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each nginx once to learn its build, which stays as it is."""
+    for module in (private, confirm):
+        monkeypatch.setattr(module, "probe", _probed)
 
 
 @pytest.fixture(scope="session")

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+from _pytest.mark import ParameterSet
+
 from nginxopt.config import load
-from nginxopt.rewrite import Options, emit, plan, prove
+from nginxopt.rewrite import Emission, Options, emit, plan, prove
 from nginxopt.system import nginx
-from nginxopt.system.http import Request
-from nginxopt.system.nginx import PID_FILE, Instance
+from nginxopt.system.http import Client, Request
+from nginxopt.system.nginx import Instance
 from tests.support import PATIENCE
 
 HOST = "a.test"
 _LAST = "/-last-of-all"
+_SILENT = b"closed"
+"""What is in a request to which nginx may close the connection without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +34,8 @@ class Site:
 
     `files` are others that are included, or served; the compilation does not see those that are `missing`. `gives_up`
     is the pattern of a rule on which PCRE gives up for some URIs; see `limited`. Of its rules, `grouped` are in groups,
-    and `filtered` behind filters; of its conditions, `chained` are in look-ups, and `located` of its regex locations
-    are in groups.
+    and `filtered` behind filters, all in all or in each server; of its conditions, `chained` are in look-ups, and
+    `located` of its regex locations are in groups.
     """
 
     servers: Sequence[str]
@@ -38,9 +44,9 @@ class Site:
     files: Mapping[str, str] = field(default_factory=dict)
     gives_up: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)
-    grouped: int | None = None
+    grouped: int | Sequence[int] | None = None
     chained: int = 0
-    filtered: int | None = None
+    filtered: int | Sequence[int] | None = None
     located: int = 0
 
     @property
@@ -61,7 +67,10 @@ class Site:
 
 
 def compiled(site: Site, folder: Path) -> dict[str, bytes]:
-    """The files of a site after `rewrite-to-map`; its output is proved, and at least one rule moves."""
+    """The files of a site after `rewrite-to-map`; its output is proved, and at least one rule of each server moves.
+
+    None need move where it is known how many are `filtered`, or where a map is compiled instead.
+    """
     for name, data in site.texts().items():
         if name in site.missing:
             continue
@@ -72,13 +81,31 @@ def compiled(site: Site, folder: Path) -> dict[str, bytes]:
     emission = emit(plan(config, Options(groups=groups)))
     proof = prove(emission)
     assert proof.holds, (proof.refutation, proof.counterexample)
-    assert emission.plan.moving or site.filtered == 0, dict(emission.plan.reasons())
+    changed = {Path(change.file.path).name for change in emission.changes}
+    assert emission.plan.moving or site.filtered is not None, dict(emission.plan.reasons())
+    for number, text in enumerate(site.servers):
+        moves = f"server-{number}.conf" in changed or emission.plan.maps.moved or site.filtered is not None
+        assert moves or "rewrite" not in text, text
     assert (emission.plan.chains.moved, emission.plan.locations.moved) == (site.chained, site.located)
-    assert emission.plan.grouped == (site.grouped or 0)
-    assert site.filtered in (None, emission.plan.filtered)
+    assert (site.grouped or 0) in (emission.plan.grouped, _in_each_server(emission, site, "grouped"))
+    assert site.filtered in (None, emission.plan.filtered, _in_each_server(emission, site, "filtered"))
     after = {str(Path(file.path).relative_to(folder)): emission.after(file) for file in config.files}
     maps = {Path(emission.maps_path).name: emission.maps} if emission.maps_path else {}
     return {**site.texts(), **after, **maps}
+
+
+def _in_each_server(emission: Emission, site: Site, what: str) -> list[int]:
+    """Return how many rules of each server are `grouped` or `filtered`."""
+    counts: Counter[str] = Counter()
+    for part in emission.plan.parts:
+        counts[Path(part.file.path).name] += sum(getattr(run.native, what) for run in part.runs)
+    return [counts[f"server-{number}.conf"] for number in range(len(site.servers))]
+
+
+def together(names: Sequence[str], number: int) -> list[ParameterSet]:
+    """Return the names in lists of up to so many, as parameters of a test that asks one nginx about all of a list."""
+    lists = [names[first : first + number] for first in range(0, len(names), number)]
+    return [pytest.param(each, id=f"{each[0]} to {each[-1]}") for each in lists]
 
 
 LIMIT = b"(*LIMIT_MATCH=100000)"
@@ -119,11 +146,10 @@ def record(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], request
         log_level="error",
     ) as side:
         answers = []
-        for server in range(len(site.servers)):
-            with side.client(server) as client:
-                # One at a time: where nginx closes the connection, requests behind would make it a reset, which can
-                # take answers with it. These are asked for again, and stand in the log twice.
-                answers += [answer for request in requests for answer in client.ask([request])]
+        for port in side.ports:
+            with _Once(port) as client:
+                for group in _up_to_silence(requests):
+                    answers += client.ask(group)
                 client.ask([get(_LAST)])  # nginx logs a request before it reads the next one
         _quit(side)  # the last one is logged as well, perhaps with another URI
         access, errors = (_lines(side, name) for name in ("access.log", "error.log"))
@@ -131,17 +157,48 @@ def record(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], request
     return Said(tuple(answers), access, tuple(re.sub(r"^.*?: \*\d+ ", "", line) for line in errors if "*" in line))
 
 
+class _Once(Client):
+    """A client that asks for nothing twice, as it would stand in the logs twice.
+
+    Where nginx says that it closes the connection, it reads what is behind and drops it. Where it closes it without an
+    answer (`return 444`), requests behind make that a reset, which can take answers with it: there must be none.
+    """
+
+    def receive(self, batch: Sequence[Request], sent: Sequence[object]) -> list[bytes]:
+        """Return the answers to a batch; that to its last request is empty if nginx is silent."""
+        assert len(sent) == 1, "requests are sent on one connection"
+        answers: list[bytes] = []
+        while rest := batch[len(answers) :]:
+            came = self._pipelined(rest, fresh=bool(answers))
+            answers += came
+            if len(came) < len(rest) and not (came and b"\r\nConnection: close\r\n" in came[-1]):
+                assert len(came) == len(rest) - 1, (rest[len(came)].data, "nginx closed the connection")
+                assert _SILENT in rest[-1].data, (rest[-1].data, "nginx closed the connection")
+                answers.append(b"")
+        return answers
+
+
+def _up_to_silence(requests: Sequence[Request]) -> Iterator[Sequence[Request]]:
+    """Yield the requests in order, in groups that end with a request to which nginx may be silent."""
+    first = 0
+    for end, request in enumerate(requests, 1):
+        if _SILENT in request.data or end == len(requests):
+            yield requests[first:end]
+            first = end
+
+
 def _quit(side: Instance) -> None:
-    """Let nginx end, and return once it has: it takes away its pid file last.
+    """Let nginx end, and return once it has.
 
     Asked again and again, as one process of nginx can sleep on after a signal (`nginxopt.system.process.end`).
     """
-    pid = side.pid
     deadline = time.monotonic() + PATIENCE
-    while (side.prefix / PID_FILE).exists():
-        assert time.monotonic() < deadline, "nginx does not end"
-        os.kill(pid, signal.SIGQUIT)
-        time.sleep(0.01)
+    with os.fdopen(os.pidfd_open(side.pid)) as ended:
+        while True:
+            os.kill(side.pid, signal.SIGQUIT)
+            if select.select([ended], [], [], 0.01)[0]:
+                return
+            assert time.monotonic() < deadline, "nginx does not end"
 
 
 def _lines(side: Instance, name: str) -> tuple[str, ...]:
@@ -168,8 +225,9 @@ def check(binary: nginx.Binary, site: Site, folder: Path, requests: Sequence[Req
     """Compile a site, and ask nginx on both sides; returns what it says, after it was found to be the same."""
     was = record(binary, site, _limited(site, site.texts()), requests)
     is_now = record(binary, site, _limited(site, compiled(site, folder)), requests)
-    for request, original, changed in zip([*requests] * len(site.servers), was.answers, is_now.answers, strict=True):
-        assert original == changed, (request.data, original, changed)
+    asked = [(server, request) for server in site.servers for request in requests]
+    for (server, request), original, changed in zip(asked, was.answers, is_now.answers, strict=True):
+        assert original == changed, (server, request.data, original, changed)
     # A connection that ends with its response may be logged behind the request on the next one.
     access = (sorted(was.access), sorted(is_now.access))
     for what, one_log, other_log in (("access", *access), ("error", was.errors, is_now.errors)):

@@ -95,18 +95,27 @@ LEVELS = {
 }
 
 
+def at_each_level(before: str, conditions: str) -> list[str]:
+    """Return a server for each of the levels."""
+    return [
+        f"{before} {text.replace('%s', conditions)} "
+        + (SERVED if level == "server" else SERVED.replace("location / {", "location /none {"))
+        for level, text in LEVELS.items()
+    ]
+
+
 @pytest.mark.parametrize("reads", [False, True], ids=["captures unread", "captures read"])
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("variable", VARIABLES)
-def test_chains(each_binary: nginx.Binary, variable: str, level: str, reads: bool, tmp_path: Path) -> None:
-    """The first true condition decides, whatever it returns; none leaves `$1` to `$9` empty if they are read."""
+def test_chains(each_binary: nginx.Binary, variable: str, reads: bool, tmp_path: Path) -> None:
+    """The first true condition decides, whatever it returns; none leaves `$1` to `$9` empty if they are read.
+
+    Each level is a server of one site.
+    """
     chain = (CHAIN if reads else GROUPS + CHAIN) + EMPTY
     conditions = chain.format(v=variable)
     http = f"{HTTP} map $args $mapped {{ volatile; default -; v= ''; v=x x; v=yy yy; ~old /old/a; }}"
-    sets = "set $kept $arg_v;"
-    rest = SERVED if level == "server" else SERVED.replace("location / {", "location /none {")
-    server = f"{SHOWN} {READ if reads else ''} {sets} {LEVELS[level].replace('%s', conditions)} {rest}"
-    site = Site([server], http, files=FILES, chained=conditions.count("if ("))
+    servers = at_each_level(f"{SHOWN} {READ if reads else ''} set $kept $arg_v;", conditions)
+    site = Site(servers, http, files=FILES, chained=conditions.count("if (") * len(servers))
     check(each_binary, site, tmp_path, requests(variable))
 
 
@@ -161,20 +170,18 @@ if ({v} ~ ^/?wh) {{ return 301 /w; }}
 
 
 @pytest.mark.parametrize("reads", [False, True], ids=["captures unread", "captures read"])
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("chain", [SETS, FEW_SETS, REWRITES], ids=["sets", "few sets", "rewrites"])
 @pytest.mark.parametrize("variable", ["$request_uri", "$arg_v", "$http_x_v"])
 def test_chains_that_set_and_rewrite(
-    each_binary: nginx.Binary, variable: str, chain: str, level: str, reads: bool, tmp_path: Path
+    each_binary: nginx.Binary, variable: str, chain: str, reads: bool, tmp_path: Path
 ) -> None:
     """Of conditions that set a variable the last true one decides, of those that rewrite the first."""
     conditions = chain.format(v=variable)
-    rest = SERVED if level == "server" else SERVED.replace("location / {", "location /none {")
     shown = f"{SHOWN} {READ if reads else ''} add_header X-Set '[$set]' always; set $set before;"
-    server = f"{shown} {LEVELS[level].replace('%s', conditions)} {rest}"
+    servers = at_each_level(shown, conditions)
     # Behind `try_files`, whether $args is empty or absent in a log is left to chance (`ngx_http_split_args`).
     http = HTTP.replace(" [$args]", "").replace("$sent_http_location", "$sent_http_location [$set]")
-    site = Site([server], http, files=FILES, chained=conditions.count("if ("))
+    site = Site(servers, http, files=FILES, chained=conditions.count("if (") * len(servers))
     check(each_binary, site, tmp_path, requests(variable))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from nginxopt.config import load_text
 from nginxopt.rewrite import Options, emit, plan
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
-from tests.nginx.sides import HOST, Site, check, get
+from tests.nginx.sides import HOST, Site, check, get, together
 from tests.nginx.test_surroundings import FAILS, FILES, GIVES_UP, HTTP, IN_LOCATION, SHOWN
 
 BREAKS = r"""rewrite ^/l/br/(.*)$ /l/file break;
@@ -36,8 +37,8 @@ RULES = (
     FAILS + LITERALS + ENDLESS + BREAKS,
     ENDLESS + FAILS + LITERALS + BREAKS + ENDLESS.replace("/l/", "/l/b/"),
 )
-GROUPED = 12 + 14 + 24
-WITHOUT_BREAKS = 10 + 12 + 20
+GROUPED = (12, 14, 24)
+WITHOUT_BREAKS = (10, 12, 20)
 
 FAILURE = f"/l/{'a' * 34}!"
 PATHS = [
@@ -134,15 +135,18 @@ AROUND = {
 HAS_TRY_FILES = frozenset({"try_files", "try_files to another"})
 
 
-@pytest.mark.parametrize("around", [*IN_LOCATION, *(f"{name}, again" for name in AROUND)])
-def test_groups_in_a_location(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+LOCATIONS = {**IN_LOCATION, **{f"{name}, again": text for name, text in AROUND.items()}}
+
+
+@pytest.mark.parametrize("arounds", together([*LOCATIONS], 6))
+def test_groups_in_a_location(each_binary: nginx.Binary, arounds: Sequence[str], tmp_path: Path) -> None:
     """Rules are in groups wherever no `if` says anything, and never one with `break` beside `try_files`."""
-    location = AROUND.get(around.removesuffix(", again")) if around not in IN_LOCATION else IN_LOCATION[around]
-    assert location is not None
-    grouped = 0 if around in SILENT else GROUPED
-    if around.removesuffix(", again") in HAS_TRY_FILES:
-        grouped = WITHOUT_BREAKS
-    servers = [SHOWN + location.replace("%s", rules) for rules in RULES]
+    servers: list[str] = []
+    grouped: list[int] = []
+    for around in arounds:
+        servers += [SHOWN + LOCATIONS[around].replace("%s", rules) for rules in RULES]
+        counts = WITHOUT_BREAKS if around.removesuffix(", again") in HAS_TRY_FILES else GROUPED
+        grouped += [0] * len(RULES) if around in SILENT else counts
     check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP, grouped=grouped), tmp_path, REQUESTS)
 
 

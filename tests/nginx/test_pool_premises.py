@@ -213,7 +213,8 @@ def test_24_nothing_else_inherits_the_lines(
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a certificate and its key."""
     folder = tmp_path_factory.mktemp("tls")
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem"]
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command += ["-keyout", "key.pem", "-out", "cert.pem"]
     subprocess.run([*command, "-days", "2", "-subj", "/CN=app"], cwd=folder, check=True, capture_output=True)
     return folder
 

@@ -37,7 +37,8 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]
     if shutil.which("openssl") is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("no openssl command: install it to run these tests")
     folder = tmp_path_factory.mktemp("certificate")
-    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=a.example -keyout cert.key -out cert.pem"
+    key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout cert.key"
+    command = f"openssl req -x509 {key} -days 2 -subj /CN=a.example -out cert.pem"
     subprocess.run(command.split(), cwd=folder, check=True, capture_output=True, timeout=60)
     return {name: (folder / name).read_bytes() for name in ("cert.pem", "cert.key")}
 

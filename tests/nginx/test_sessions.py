@@ -23,6 +23,8 @@ from tests.support import PATIENCE
 TICKETS = {"ssl-session-cache": "ssl_session_tickets off;", "ssl-session-tickets": ""}
 TARGETS = {"ssl-session-cache": "1.22.1", "ssl-session-tickets": "1.28.0"}
 
+NEW = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+"""The options for a new key."""
 AUTHORITY = """
 [ca]
 default_ca = own
@@ -55,9 +57,9 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     for name, text in {"ca.cnf": AUTHORITY, "index.txt": "", "serial": "01\n", "crlnumber": "01\n"}.items():
         (folder / name).write_text(text)
     for command in (
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem",
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=a.example -keyout cert.key -out cert.pem",
-        "req -newkey rsa:2048 -nodes -subj /CN=client -keyout client.key -out client.csr",
+        f"req -x509 {NEW} -days 2 -subj /CN=authority -keyout ca.key -out ca.pem",
+        f"req -x509 {NEW} -days 2 -subj /CN=a.example -keyout cert.key -out cert.pem",
+        f"req {NEW} -subj /CN=client -keyout client.key -out client.csr",
         "x509 -req -in client.csr -CA ca.pem -CAkey ca.key -set_serial 2 -days 2 -out client.pem",
         "ca -config ca.cnf -gencrl -out list.crl",
         "ca -config ca.cnf -revoke client.pem",
@@ -165,8 +167,8 @@ OTHER = "} server { listen 203.0.113.1:443 ssl; server_name b.example;"
 NAMES = {
     "a name that is refused": f"return 200 a; {OTHER} ssl_reject_handshake on; return 200 b;",
     "other ciphers": (
-        f"ssl_ciphers ECDHE-RSA-AES256-GCM-SHA384; return 200 $ssl_cipher; {OTHER} "
-        "ssl_ciphers ECDHE-RSA-AES128-GCM-SHA256; return 200 $ssl_cipher;"
+        f"ssl_ciphers ECDHE-ECDSA-AES256-GCM-SHA384; return 200 $ssl_cipher; {OTHER} "
+        "ssl_ciphers ECDHE-ECDSA-AES128-GCM-SHA256; return 200 $ssl_cipher;"
     ),
     "the name is answered": f"return 200 $ssl_server_name; {OTHER} return 200 $ssl_server_name;",
 }

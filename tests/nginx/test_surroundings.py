@@ -6,6 +6,7 @@ on some URIs: first in one list, in the middle in the other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from nginxopt.rewrite import emit, plan, prove
 from nginxopt.system import nginx
 from nginxopt.system.nginx import Instance
 from tests.nginx.modules import LUA, require_lua, require_njs
-from tests.nginx.sides import Site, check, get, limited, record
+from tests.nginx.sides import Site, check, get, limited, record, together
 
 GIVES_UP = "^/l/(a+)+$"
 FAILS = f"rewrite {GIVES_UP} /l/kept permanent;\n"
@@ -199,10 +200,10 @@ FILES |= {
 }
 
 
-@pytest.mark.parametrize("around", SURROUNDINGS)
-def test_nothing_around_the_rules_changes(each_binary: nginx.Binary, around: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("arounds", together([*SURROUNDINGS], 8))
+def test_nothing_around_the_rules_changes(each_binary: nginx.Binary, arounds: Sequence[str], tmp_path: Path) -> None:
     """Whatever stands around rules: the answers, the access log and the errors are what they were."""
-    servers = [SHOWN + SURROUNDINGS[around].replace("%s", rules) for rules in RULES]
+    servers = [SHOWN + SURROUNDINGS[around].replace("%s", rules) for around in arounds for rules in RULES]
     check(each_binary, Site(servers, HTTP, files=FILES, gives_up=GIVES_UP), tmp_path, REQUESTS)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from nginxopt.cli import nginxopt
 from tests.cli.test_options import commands
@@ -76,10 +77,9 @@ def asked(shell: str, *words: str) -> str:
         "zsh": {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)},
         "fish": {"COMP_WORDS": " ".join(words[:-1]), "COMP_CWORD": words[-1]},
     }
-    environment = {**os.environ, "_NGINXOPT_COMPLETE": f"{shell}_complete", **answers[shell]}
-    return subprocess.run(
-        [sys.executable, "-m", "nginxopt"], capture_output=True, text=True, timeout=60, check=True, env=environment
-    ).stdout
+    done = CliRunner().invoke(nginxopt, env={"_NGINXOPT_COMPLETE": f"{shell}_complete", **answers[shell]})
+    assert done.exit_code == 0
+    return done.stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import select
 import signal
 import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -221,31 +222,46 @@ MANY = """
 import os, sys
 from nginxopt.cli import _terminate
 import signal
+from nginxopt.system.files import write_all
 signal.signal(signal.SIGTERM, _terminate)
 # A job in the background starts with SIGINT ignored, and one under nohup with SIGHUP.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
-from nginxopt.system.files import write_all
-text = b"0" * 20000
-write_all(dict.fromkeys("abc", text), keep_old=False)  # Python drops what a handler raises while it imports
-print("ready", flush=True)
-while True:
-    new = (b"1" if text[:1] == b"0" else b"0") * 20000
-    write_all({name: new for name in ("a", "b", "c")}, keep_old=False)
-    text = new
+for _ in sys.stdin:
+    if writer := os.fork():
+        print(os.waitpid(writer, 0)[1], flush=True)
+        continue
+    text = b"0" * 20000
+    write_all(dict.fromkeys("abc", text), keep_old=False)  # Python drops what a handler raises while it imports
+    print(os.getpid(), flush=True)
+    while True:
+        new = (b"1" if text[:1] == b"0" else b"0") * 20000
+        write_all({name: new for name in ("a", "b", "c")}, keep_old=False)
+        text = new
 """
+"""A process that starts another one for each line it reads, so that none has to import what it runs."""
 
 
-def killed(folder: Path, number: int, seconds: float) -> None:
-    """Kill a process that does nothing but write."""
-    process = subprocess.Popen([sys.executable, "-c", MANY], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with ended(process):
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        time.sleep(seconds)
-        process.send_signal(number)
-        printed = process.communicate(timeout=PATIENCE)
-    assert process.returncode != 0, printed
+@contextlib.contextmanager
+def writers(folder: Path) -> Iterator[Callable[[int, float], None]]:
+    """A function that kills a process that does nothing but write, with a signal and after so many seconds."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", MANY]
+    with ended(subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)) as process:
+        asks, says = process.stdin, process.stdout
+        assert asks is not None
+        assert says is not None
+
+        def killed(number: int, seconds: float) -> None:
+            asks.write(b"\n")
+            asks.flush()
+            writer = int(says.readline())
+            time.sleep(seconds)
+            os.kill(writer, number)
+            assert select.select([says], [], [], PATIENCE)[0], "it does not end"
+            assert int(says.readline()) != 0
+
+        yield killed
 
 
 @pytest.mark.slow
@@ -262,25 +278,26 @@ def test_a_process_that_ends_at_any_moment(tmp_path: Path, number: int, links: b
         if links:
             os.link(file, f"{file}2")
     chance = random.Random(number)
-    for _ in range(8):
-        killed(tmp_path, number, chance.uniform(0, 0.05))
-        texts = [file.read_bytes() for file in names]
-        whole = [text in (b"0" * 20000, b"1" * 20000) for text in texts]
-        left = [name for name in hidden(tmp_path) if "nginxopt-orig" not in name]
-        if number != signal.SIGKILL:
-            assert all(whole)
-            assert len(set(texts)) == 1
-            assert left == []
-        elif not links:
-            assert all(whole)
-        else:
-            for file, is_whole in zip(names, whole, strict=True):
-                copies = [copy.read_bytes() for copy in tmp_path.glob(f".{file.name}.nginxopt-orig*")]
-                assert is_whole or b"0" * 20000 in copies or b"1" * 20000 in copies
-        assert all(name.startswith(".nginxopt-") for name in left)
-        for file in names:
-            if len(set(texts)) > 1 or not all(whole):
-                file.write_bytes(b"0" * 20000)
+    with writers(tmp_path) as killed:
+        for _ in range(8):
+            killed(number, chance.uniform(0, 0.05))
+            texts = [file.read_bytes() for file in names]
+            whole = [text in (b"0" * 20000, b"1" * 20000) for text in texts]
+            left = [name for name in hidden(tmp_path) if "nginxopt-orig" not in name]
+            if number != signal.SIGKILL:
+                assert all(whole)
+                assert len(set(texts)) == 1
+                assert left == []
+            elif not links:
+                assert all(whole)
+            else:
+                for file, is_whole in zip(names, whole, strict=True):
+                    copies = [copy.read_bytes() for copy in tmp_path.glob(f".{file.name}.nginxopt-orig*")]
+                    assert is_whole or b"0" * 20000 in copies or b"1" * 20000 in copies
+            assert all(name.startswith(".nginxopt-") for name in left)
+            for file in names:
+                if len(set(texts)) > 1 or not all(whole):
+                    file.write_bytes(b"0" * 20000)
     write_all({str(tmp_path / "a"): b"next"})
     assert all("nginxopt-orig" in name for name in hidden(tmp_path))
     assert names[1].stat().st_nlink == 1 + links
