@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use crate::maps::alternatives::{Alternatives, Piece};
 use crate::maps::large::LargeForms;
@@ -93,7 +93,9 @@ impl Front {
         rows.sort_by(|one, other| one.key.cmp(&other.key));
         let mut size = large.long_text;
         let (chunks, start) = loop {
-            let chunks = chunks(&rows, size);
+            let mut chunks = chunks(&rows, size);
+            chunks.iter_mut().for_each(|chunk| chunk.retain_frames(&rows, large.frame));
+            chunks.retain(|chunk| !chunk.rows.is_empty());
             let start = start(&chunks);
             if start.len() <= LONGEST - 60 {
                 break (chunks, start);
@@ -113,10 +115,10 @@ impl Front {
         self.held().count()
     }
 
-    /// The others of some rows.
-    pub fn without(&self, rows: &[usize]) -> Vec<usize> {
-        let held: HashSet<usize> = self.held().map(|row| row.number).collect();
-        rows.iter().copied().filter(|row| !held.contains(row)).collect()
+    /// The others of some members, without those that have the pattern of one of these, which is tried first.
+    pub fn without(&self, rows: &[RowFacts], members: &[usize]) -> Vec<usize> {
+        let held: HashSet<&[u8]> = self.held().map(|row| rows[row.number].text).collect();
+        members.iter().copied().filter(|row| !held.contains(rows[*row].text)).collect()
     }
 
     /// Writes the maps; `next` is the value where no row matches. Returns the variable that has the answer.
@@ -253,6 +255,17 @@ fn start(chunks: &[Chunk]) -> Vec<u8> {
     Alternatives::new(roots.collect()).text
 }
 
+impl Chunk {
+    /// Leaves out rows with dots before their piece if fewer than `least` have the same there.
+    fn retain_frames(&mut self, rows: &[FrontRow], least: usize) {
+        let mut counts: HashMap<&[u8], usize> = HashMap::new();
+        for row in &self.rows {
+            *counts.entry(&rows[*row].before).or_default() += 1;
+        }
+        self.rows.retain(|row| rows[*row].before.is_empty() || counts[rows[*row].before.as_slice()] >= least);
+    }
+}
+
 impl Front {
     /// The patterns of a chunk with their values: of rows that have the same before the piece in one, as far as `length`
     /// allows.
@@ -349,6 +362,30 @@ mod tests {
         assert_eq!(chosen(&["~^/a.c.* 0;", r"~^/abc\.d.* 1;", r"~^/a\.d.* 2;"]), [0, 2]);
         assert_eq!(chosen(&["~^/a.c$ 0;", "~^/abcd.* 1;", "~^/a.cx.* 2;"]), [0, 1, 2]);
         assert!(chosen(&["~^/.*z 0;", "~^/a.* 1;"]).is_empty());
+    }
+
+    /// A row that stands there twice is never asked for a second time.
+    #[test]
+    fn twice() {
+        let rows = ["~^/a.b.* 0;", "~^/a.b.* 1;", "~^/x[0-9] 2;", "~^/y[0-9] 3;", "~^/z[0-9] 4;"];
+        let maps = compiled(&rows.map(str::to_owned), LARGE);
+        assert!(maps.contains(r#""/a" "0""#) || maps.contains(r#""/a.b" "0""#), "{maps}");
+        assert!(!maps.contains(r#""1""#), "{maps}");
+    }
+
+    /// Few rows with the same before their piece have no pattern of their own.
+    #[test]
+    fn frames() {
+        let rows: Vec<String> = (0..5).map(|row| format!("~^/v1.{row}/a.* {row};")).collect();
+        let rows: Vec<&str> = rows.iter().map(String::as_str).chain(["~^/w.x$ 5;", "~^/b 6;"]).collect();
+        let count = |frame: usize| {
+            with_rows(&rows, false, |_, rows| {
+                let members: Vec<usize> = (0..rows.len()).collect();
+                let front = Front::choose(rows, &members, true, LargeForms { frame, ..LARGE });
+                front.map_or(0, |front| front.count())
+            })
+        };
+        assert_eq!([1, 5, 6].map(count), [7, 7, 2]);
     }
 
     /// Of keys and of beginnings that differ only in case, one is kept.

@@ -14,6 +14,8 @@ pub struct LargeForms {
     pub nodes: usize,
     /// From so many rows on that no earlier one may meet, these have a table of their own.
     pub front: usize,
+    /// So many rows have a pattern of their own there if the same comes before the piece that is captured.
+    pub frame: usize,
     /// The longest text of a short pattern. Of a pattern of more than 1,000 bytes, PCRE2 allocates four bytes for each
     /// while it compiles it (`parsed_pattern` in pcre2_compile.c), which nginx keeps.
     pub text: usize,
@@ -26,12 +28,14 @@ impl LargeForms {
         rows: 101,
         strings: 2_000,
         nodes: 10_000,
-        front: 1_000,
+        front: 5_000,
+        frame: 8,
 
         text: 1_000 - 60,
         long_text: LONGEST - 60,
     };
 
     /// Small lists get the forms of large ones, as random tests do not reach these otherwise.
-    pub const ALWAYS: LargeForms = LargeForms { rows: 1, strings: 1, nodes: 1, front: 1, text: 40, long_text: 60 };
+    pub const ALWAYS: LargeForms =
+        LargeForms { rows: 1, strings: 1, nodes: 1, front: 1, frame: 1, text: 40, long_text: 60 };
 }

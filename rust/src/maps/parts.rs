@@ -92,7 +92,7 @@ impl<'r> Parts<'r> {
         }
         let many = members.len();
         let front = if folded { None } else { Front::choose(rows, &members, in_lines, large) };
-        let (front, rest) = match front.map(|front| (front.without(&members), front)) {
+        let (front, rest) = match front.map(|front| (front.without(rows, &members), front)) {
             Some((rest, front)) if rest.len() >= FEWEST_IN_TREE => (Some(front), rest),
             _ => (None, members),
         };

@@ -205,17 +205,18 @@ impl<'b> Prover<'b> {
     }
 
     /// The value that follows the rows of a map: that of a last row that matches any subject, or the default.
-    fn going_on<'v>(&self, block: &'v MapBlock<'_>) -> &'v [u8] {
+    fn going_on<'v>(&self, block: &'v MapBlock<'_>, place: &Place) -> &'v [u8] {
         match block.patterns.last() {
-            Some(last) if self.goes_on_by_row(block) => &last.value,
+            Some(last) if self.goes_on_by_row(block, place) => &last.value,
             _ => block.fallback(),
         }
     }
 
     /// Whether the last row is `"~^" NEXT`, so that only subjects on which PCRE gives up get the default.
-    fn goes_on_by_row(&self, block: &MapBlock) -> bool {
+    fn goes_on_by_row(&self, block: &MapBlock, place: &Place) -> bool {
         let is_next = |row: &PatternRow| {
-            *row.pattern == *b"^" && !row.caseless && self.rows.find(false, b"^", &row.value, None).is_none()
+            let value = place.numbers.and_then(|numbers| Some(numbers.split(&row.value)?.1)).unwrap_or(&row.value);
+            *row.pattern == *b"^" && !row.caseless && self.rows.find(false, b"^", value, None).is_none()
         };
         block.patterns.last().is_some_and(is_next)
     }
@@ -231,9 +232,9 @@ impl<'b> Prover<'b> {
             return self.skipping(&split, place, behind);
         }
         let name = block.variable.escape_ascii().to_string();
-        let end = self.going_on(block);
+        let end = self.going_on(block, place);
         let mut patterns = block.patterns.as_slice();
-        if self.goes_on_by_row(block) {
+        if self.goes_on_by_row(block, place) {
             patterns = &patterns[..patterns.len() - 1];
             if block.fallback() != place.end {
                 return refute(Obligation::End, format!("${name} does not say the default where PCRE gives up"));

@@ -328,6 +328,15 @@ fn subjects_without_newlines() {
     assert_eq!(refuted(original, &wrong).counterexample.as_deref(), Some(&b"/b"[..]));
 }
 
+/// A row of the original that matches anything is one also where it has a number, and no step to the next map.
+#[test]
+fn numbered_rows_that_match_anything() {
+    let original = ORIGINAL_PICK.replace(r#""~e$" 5;"#, r#""~^" 5;"#);
+    let emitted = PICK.replace(r#""~e$" "05|5";"#, r#""~^" "05|5";"#);
+    proved(&original, &emitted);
+    assert_eq!(refuted(&original, &emitted.replace("05|5", "05|4")).obligation, Obligation::End);
+}
+
 /// What a bucket of its own would say, and what it may not.
 #[test]
 fn values() {
