@@ -116,20 +116,23 @@ fn are_apart(one: u16, other: u16) -> bool {
 }
 
 /// A pattern whose look-aheads are groups that capture, at the end of what another group captures: it matches the same
-/// subjects by the same branches. `None` if it has other classes or escapes than emitted ones.
+/// subjects by the same branches. `None` if it has other classes, groups or escapes than emitted ones.
 fn with_groups(pattern: &[u8]) -> Option<Vec<u8>> {
     const CLASSES: [&[u8]; 3] = [br"[^\x0a]", br"[\x00-\xff]", b"[^A-Z]"];
+    const GROUPS: [&[u8]; 2] = [b"(?:", b"(?<"];
     let mut text = Vec::with_capacity(pattern.len());
     let mut rest = pattern;
     while let Some(first) = rest.first() {
         let length = match first {
-            b'\\' => 1 + rest.get(1).filter(|byte| byte.is_ascii_punctuation()).map(|_| 1)?,
+            b'\\' if rest.get(1).is_some_and(u8::is_ascii_punctuation) => 2,
+            b'\\' => return None,
             b'[' => CLASSES.iter().find(|class| rest.starts_with(class))?.len(),
             b'(' if rest.starts_with(b"(?=") => {
                 text.push(b'(');
                 rest = &rest[3..];
                 continue;
             }
+            b'(' => GROUPS.iter().find(|group| rest.starts_with(group))?.len(),
             _ => 1,
         };
         text.extend_from_slice(&rest[..length]);
