@@ -66,10 +66,13 @@ impl Front {
         let symbols = Symbols::of(members.iter().flat_map(|row| rows[*row].sequences()));
         let texts = |row: &usize| {
             let facts = &rows[*row];
-            let text = |sequence: &Sequence| SymbolText {
-                row: *row,
-                symbols: symbols.text(sequence),
-                is_line: facts.is_line && facts.singles == sequence.bytes.len(),
+            let text = |sequence: &Sequence| {
+                let mut symbols = symbols.text(sequence);
+                if !facts.is_certain {
+                    // A proof follows such a row no further.
+                    symbols.truncate(facts.singles);
+                }
+                SymbolText { row: *row, symbols, is_line: facts.is_line && facts.singles == sequence.bytes.len() }
             };
             facts.sequences().iter().map(text).collect::<Vec<_>>()
         };
@@ -362,6 +365,8 @@ mod tests {
         assert_eq!(chosen(&["~^/a.c.* 0;", r"~^/abc\.d.* 1;", r"~^/a\.d.* 2;"]), [0, 2]);
         assert_eq!(chosen(&["~^/a.c$ 0;", "~^/abcd.* 1;", "~^/a.cx.* 2;"]), [0, 1, 2]);
         assert!(chosen(&["~^/.*z 0;", "~^/a.* 1;"]).is_empty());
+        // Behind the first repetition PCRE may give up.
+        assert_eq!(chosen(&["'~^/a.b(?:ab){2,}' 0;", "~^/a.b$ 1;", "~^/a.c$ 2;"]), [2]);
     }
 
     /// A row that stands there twice is never asked for a second time.

@@ -30,7 +30,6 @@ impl LargeForms {
         nodes: 10_000,
         front: 5_000,
         frame: 8,
-
         text: 1_000 - 60,
         long_text: LONGEST - 60,
     };
