@@ -47,9 +47,9 @@ class Dealing(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
 
 
 def tell_less(config: pytest.Config) -> None:
-    """Have a process of xdist not tell the one that deals what that shows nothing of: it is half of what it is told.
+    """Make a process of xdist skip messages that nobody reads: half of what it sends.
 
-    That is that a test starts, and that its set-up or its end passed and wrote nothing.
+    These are the start of each test, and each set-up or tear-down that passed without output.
     """
     plugins = config.pluginmanager.get_plugins()
     (process,) = (plugin for plugin in plugins if type(plugin).__name__ == "WorkerInteractor")

@@ -58,7 +58,7 @@ impl Comparable {
 }
 
 /// The heads of a row. Nothing is known of a head that ignores case, unless all heads are folded.
-fn heads_of(row: &OriginalRow, fold: bool) -> Vec<Vec<u8>> {
+pub fn heads_of(row: &OriginalRow, fold: bool) -> Vec<Vec<u8>> {
     match row.heads(fold) {
         Heads::Exact(heads) => heads,
         Heads::AnyCase(_) => vec![Vec::new()],

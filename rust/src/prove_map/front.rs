@@ -4,12 +4,12 @@
 //!
 //! A map of patterns consists of *alternatives*: of `"~^A(?<key>t[^A-Z]{n}(?=B))" "a$key"`, one for each string t. Let A
 //! and B be bytes and dots, and let no string begin with two alternatives of the map. Let a table have exactly one key
-//! K, in small letters, of the length of `at` and n that begins with `at`, and let u be what follows t in K. Let r be the
+//! K, in lower case, of the length of `at` and n that begins with `at`, and let u be what follows t in K. Let r be the
 //! row whose language is what begins with AtuB, or nothing but that. Then the table answers a subject that the
 //! alternative matches with the value of K if and only if r matches it.
 //!
 //! *Proof.* A subject that the alternative matches begins with A, t, a string v of n bytes without capital letters, and
-//! B. The key to look up is `atv`, and the table, which looks it up in small letters, has K for it if and only if v in
+//! B. The key to look up is `atv`, and the table, which looks it up in lower case, has K for it if and only if v in
 //! small letters is u; which is so if and only if v is u, as neither has capital letters. So the answer is that of K if and
 //! only if the subject begins with AtuB, which decides what r matches.
 //!
@@ -22,14 +22,15 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::map_block::MapBlock;
 use crate::prove_map::alternatives::{Alternative, Piece, check_apart};
+use crate::prove_map::comparable::heads_of;
 use crate::prove_map::keys::{self, Keys, KeysReader};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::prover::{Place, Prover};
-use crate::prove_map::row::{Heads, OriginalRow};
+use crate::prove_map::row::OriginalRow;
 use crate::prove_map::symbols::{RowsBySymbols, Start, Symbols};
 
-/// The keys of a table in small letters, each with its value.
+/// The keys of a table in lower case, each with its value.
 type Table<'b> = BTreeMap<Vec<u8>, &'b [u8]>;
 
 impl<'b> Prover<'b> {
@@ -187,7 +188,7 @@ impl RowsByHead {
     fn new<'r, 'b: 'r>(rows: impl Iterator<Item = (usize, &'r OriginalRow<'b>)>) -> RowsByHead {
         let mut by_head: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
         for (number, row) in rows {
-            heads_of(row).into_iter().for_each(|head| by_head.entry(head).or_default().push(number));
+            heads_of(row, false).into_iter().for_each(|head| by_head.entry(head).or_default().push(number));
         }
         let heads = Prefixes::new(by_head.keys().cloned().collect());
         let rows = heads.strings().iter().map(|head| by_head.remove(head).unwrap_or_default()).collect();
@@ -196,7 +197,7 @@ impl RowsByHead {
 
     /// The rows of which a head begins with a head of this one, or the other way round.
     fn meeting(&self, row: &OriginalRow) -> impl Iterator<Item = usize> + '_ {
-        heads_of(row)
+        heads_of(row, false)
             .into_iter()
             .flat_map(|head| {
                 let shorter = std::iter::successors(self.heads.longest(&head), |at| self.heads.parent(*at));
@@ -204,12 +205,5 @@ impl RowsByHead {
                 shorter.chain(longer).collect::<Vec<_>>()
             })
             .flat_map(|at| self.rows[at].iter().copied())
-    }
-}
-
-fn heads_of(row: &OriginalRow) -> Vec<Vec<u8>> {
-    match row.heads(false) {
-        Heads::Exact(heads) => heads,
-        Heads::AnyCase(_) => vec![Vec::new()],
     }
 }
