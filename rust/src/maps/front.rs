@@ -58,9 +58,14 @@ struct Chunk {
 }
 
 impl Front {
-    /// Chooses from some rows those that no earlier one of them may meet. `None` if these are few.
-    pub fn choose(rows: &[RowFacts], members: &[usize], in_lines: bool, large: LargeForms) -> Option<Front> {
-        if members.len() < large.front {
+    /// Chooses from the first `count` of some rows those that no earlier one may meet. `None` if these are few.
+    pub fn choose(
+        rows: &[RowFacts],
+        (members, count): (&[usize], usize),
+        in_lines: bool,
+        large: LargeForms,
+    ) -> Option<Front> {
+        if count < large.front {
             return None;
         }
         let symbols = Symbols::of(members.iter().flat_map(|row| rows[*row].sequences()));
@@ -77,7 +82,8 @@ impl Front {
             facts.sequences().iter().map(text).collect::<Vec<_>>()
         };
         let all = SymbolTexts::new(&symbols, members.iter().flat_map(texts).collect());
-        let candidates: Vec<usize> = members.iter().copied().filter(|row| is_of_dots(&rows[*row], in_lines)).collect();
+        let candidates: Vec<usize> =
+            members[..count].iter().copied().filter(|row| is_of_dots(&rows[*row], in_lines)).collect();
         let is_first = parallel::collect(candidates.len(), |at| {
             let row = candidates[at];
             !all.has_earlier(&texts(&row)[0])
@@ -319,7 +325,7 @@ mod tests {
     fn chosen(texts: &[&str]) -> Vec<usize> {
         with_rows(texts, false, |_, rows| {
             let members: Vec<usize> = (0..rows.len()).collect();
-            let front = Front::choose(rows, &members, true, LARGE);
+            let front = Front::choose(rows, (&members, rows.len()), true, LARGE);
             let mut chosen: Vec<usize> = front.iter().flat_map(|front| front.held()).map(|row| row.number).collect();
             chosen.sort_unstable();
             chosen
@@ -386,7 +392,7 @@ mod tests {
         let count = |frame: usize| {
             with_rows(&rows, false, |_, rows| {
                 let members: Vec<usize> = (0..rows.len()).collect();
-                let front = Front::choose(rows, &members, true, LargeForms { frame, ..LARGE });
+                let front = Front::choose(rows, (&members, rows.len()), true, LargeForms { frame, ..LARGE });
                 front.map_or(0, |front| front.count())
             })
         };
@@ -404,10 +410,18 @@ mod tests {
         let texts: Vec<&str> = rows.iter().map(String::as_str).collect();
         let large = LargeForms { long_text: 150, ..LARGE };
         with_rows(&texts, false, |_, rows| {
-            let front = Front::choose(rows, &(0..rows.len()).collect::<Vec<_>>(), true, large).unwrap();
+            let front = Front::choose(rows, (&(0..rows.len()).collect::<Vec<_>>(), rows.len()), true, large).unwrap();
             assert_eq!(front.count(), 18);
             assert!(front.chunks.len() > 1);
         });
+    }
+
+    /// A list of such rows only has a table as well: the last ones make the tree.
+    #[test]
+    fn nothing_else() {
+        let rows: Vec<String> = (0..9).map(|number| format!("~^/page{number}.x.* {number};")).collect();
+        let maps = compiled(&rows, LARGE);
+        assert!(maps.contains(r#""/page5" "5""#) && maps.contains(r#""~^/page6.x.*" "6""#), "{maps}");
     }
 
     /// Only rows of bytes and dots have a key.

@@ -91,7 +91,9 @@ impl<'r> Parts<'r> {
             return None;
         }
         let many = members.len();
-        let front = if folded { None } else { Front::choose(rows, &members, in_lines, large) };
+        // The last rows are left for the tree.
+        let count = many - FEWEST_IN_TREE;
+        let front = if folded { None } else { Front::choose(rows, (&members, count), in_lines, large) };
         let (front, rest) = match front.map(|front| (front.without(rows, &members), front)) {
             Some((rest, front)) if rest.len() >= FEWEST_IN_TREE => (Some(front), rest),
             _ => (None, members),
