@@ -1,8 +1,12 @@
 //! Writes strings as alternatives of a pattern.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
-use crate::maps::trie::Trie;
+use hashbrown::HashMap;
+
+use crate::maps::pattern::{is_in_class, letters};
+use crate::maps::trie::{Trie, TrieNode};
 use crate::pattern_text::escape;
 
 /// A string with the pattern that follows it, and how often it is asked for.
@@ -14,49 +18,102 @@ pub struct Piece<'p> {
 }
 
 /// Pieces as alternatives of which no subject matches two.
-pub struct Alternatives<'p> {
-    trie: Trie,
-    pieces: Vec<Piece<'p>>,
+#[derive(Default)]
+pub struct Alternatives {
     pub text: Vec<u8>,
     /// The depth of nested groups.
     pub depth: usize,
 }
 
-impl<'p> Alternatives<'p> {
-    /// `pieces` are sorted.
-    pub fn new(pieces: Vec<Piece<'p>>) -> Alternatives<'p> {
+impl Alternatives {
+    /// `pieces` are sorted. Where one of several must follow a path that `ends`, and none does, the path matches alone:
+    /// PCRE would try all other branches on the way back otherwise.
+    pub fn new(pieces: &[Piece], ends: &dyn Fn(&[u8]) -> bool) -> Alternatives {
         let strings: Vec<&[u8]> = pieces.iter().map(|piece| piece.text).collect();
-        let mut written = Alternatives { trie: Trie::new(&strings), pieces, text: Vec::new(), depth: 0 };
-        written.write(0, 0);
-        written
+        let mut writer = Writer { trie: Trie::new(&strings), pieces, ends, written: Alternatives::default() };
+        writer.write(0, 0);
+        writer.written
     }
+}
 
+struct Writer<'w, 'p> {
+    trie: Trie,
+    pieces: &'w [Piece<'p>],
+    ends: &'w dyn Fn(&[u8]) -> bool,
+    written: Alternatives,
+}
+
+impl<'p> Writer<'_, 'p> {
     /// Writes what follows the path of a node, within `depth` groups.
     fn write(&mut self, at: usize, depth: usize) {
         let node = self.trie.nodes[at].clone();
-        let is_group = node.children.len() + node.own.len() > 1;
+        let branches = self.branches(node.children.clone());
+        let is_group = branches.len() + node.own.len() > 1;
         let depth = depth + usize::from(is_group);
-        self.depth = self.depth.max(depth);
+        self.written.depth = self.written.depth.max(depth);
         let mut bar: &[u8] = if is_group { b"(?:" } else { b"" };
-        // PCRE tries the branches in turn.
-        let mut children: Vec<usize> = node.children.collect();
-        children.sort_by_cached_key(|child| Reverse(self.weight(*child)));
-        for child in children {
-            self.text.extend_from_slice(bar);
+        for branch in branches {
+            self.written.text.extend_from_slice(bar);
             bar = b"|";
-            let below = &self.trie.nodes[child];
-            let label = &self.pieces[below.under.start].text[below.above..below.depth];
-            label.iter().for_each(|byte| escape(*byte, &mut self.text));
-            self.write(child, depth);
+            let first = self.trie.nodes[branch[0]].clone();
+            match branch.as_slice() {
+                [_] => {
+                    let label = &self.pieces[first.under.start].text[first.above..first.depth];
+                    label.iter().for_each(|byte| escape(*byte, &mut self.written.text));
+                }
+                several => self.written.text.append(&mut letters(several.iter().map(|child| self.first_byte(*child)))),
+            }
+            self.write(branch[0], depth);
         }
+        let ends = is_group && node.own.is_empty() && (self.ends)(self.path(&node));
         for own in node.own {
-            self.text.extend_from_slice(bar);
+            self.written.text.extend_from_slice(bar);
             bar = b"|";
-            self.text.extend_from_slice(self.pieces[own].rest);
+            self.written.text.extend_from_slice(self.pieces[own].rest);
+        }
+        if ends {
+            self.written.text.push(b'|');
         }
         if is_group {
-            self.text.push(b')');
+            self.written.text.push(b')');
         }
+    }
+
+    /// The children of a node in the order in which PCRE tries them, the most wanted first: of those that are a letter
+    /// with the same behind it, all at once.
+    fn branches(&self, children: Range<usize>) -> Vec<Vec<usize>> {
+        let mut branches: Vec<Vec<usize>> = Vec::new();
+        let mut by_rest: HashMap<&[u8], usize> = HashMap::new();
+        for child in children {
+            match self.rest_of_letter(child) {
+                Some(rest) => {
+                    let at = *by_rest.entry(rest).or_insert(branches.len());
+                    match branches.get_mut(at) {
+                        Some(branch) => branch.push(child),
+                        None => branches.push(vec![child]),
+                    }
+                }
+                None => branches.push(vec![child]),
+            }
+        }
+        branches.sort_by_cached_key(|branch| Reverse(branch.iter().map(|child| self.weight(*child)).sum::<usize>()));
+        branches
+    }
+
+    /// What follows the path of a node that is one letter more than its parent's, if there is nothing else.
+    fn rest_of_letter(&self, at: usize) -> Option<&'p [u8]> {
+        let node = &self.trie.nodes[at];
+        let is_letter = node.depth == node.above + 1 && is_in_class(self.first_byte(at));
+        (is_letter && node.children.is_empty() && node.own.len() == 1).then(|| self.pieces[node.own.start].rest)
+    }
+
+    fn path(&self, node: &TrieNode) -> &'p [u8] {
+        &self.pieces[node.under.start].text[..node.depth]
+    }
+
+    fn first_byte(&self, at: usize) -> u8 {
+        let node = &self.trie.nodes[at];
+        self.pieces[node.under.start].text[node.above]
     }
 
     fn weight(&self, at: usize) -> usize {
@@ -68,14 +125,26 @@ impl<'p> Alternatives<'p> {
 mod tests {
     use super::{Alternatives, Piece};
 
-    fn written<'p>(pieces: &[(&'p str, &'p str, usize)]) -> (String, usize) {
+    fn written_with<'p>(pieces: &[(&'p str, &'p str, usize)], ends: &dyn Fn(&[u8]) -> bool) -> (String, usize) {
         let piece = |(text, rest, weight): &(&'p str, &'p str, usize)| Piece {
             text: text.as_bytes(),
             rest: rest.as_bytes(),
             weight: *weight,
         };
-        let Alternatives { text, depth, .. } = Alternatives::new(pieces.iter().map(piece).collect());
+        let Alternatives { text, depth } = Alternatives::new(&pieces.iter().map(piece).collect::<Vec<_>>(), ends);
         (String::from_utf8(text).unwrap(), depth)
+    }
+
+    fn written(pieces: &[(&str, &str, usize)]) -> (String, usize) {
+        written_with(pieces, &|_| false)
+    }
+
+    /// Where a path ends, it matches alone, unless it is a piece.
+    #[test]
+    fn ends() {
+        let pieces = [("/a/b", "", 1), ("/a/c/d", "", 1), ("/a/c/e/", "", 1), ("/b", "$", 1), ("/bc", "", 1)];
+        let text = written_with(&pieces, &|path| path.len() > 1).0;
+        assert_eq!(text, "/(?:a/(?:c/(?:d|e/|)|b|)|b(?:c|$))");
     }
 
     /// Common beginnings are written once, and what is asked for most comes first.
@@ -83,7 +152,10 @@ mod tests {
     fn forms() {
         assert_eq!(written(&[("/a", "", 1)]), ("/a".to_owned(), 0));
         assert_eq!(written(&[("/a.b", "", 1), ("/a.c", "x*", 1)]), (r"/a\.(?:b|cx*)".to_owned(), 1));
+        assert_eq!(written(&[("/a", "x", 1), ("/b", "x", 1)]), ("/[ab]x".to_owned(), 0));
         assert_eq!(written(&[("/a", "$", 1), ("/ab", "", 1)]), ("/a(?:b|$)".to_owned(), 1));
-        assert_eq!(written(&[("ab", "", 1), ("ac", "", 1), ("b", "", 3)]), ("(?:b|a(?:b|c))".to_owned(), 2));
+        assert_eq!(written(&[("ab", "", 1), ("ac", "", 1), ("b", "", 3)]), ("(?:b|a[bc])".to_owned(), 1));
+        let several = [("a", "", 1), ("b", "$", 1), ("c", "", 1), ("d/", "", 5), ("z", "", 1)];
+        assert_eq!(written(&several), ("(?:d/|[acz]|b$)".to_owned(), 1));
     }
 }

@@ -10,7 +10,7 @@ use crate::maps::row::RowFacts;
 use crate::maps::trie::Trie;
 
 /// Limit of the buckets of a row below its own path; a row that needs more is not part of the tree.
-const MOST_COPIES: usize = 32;
+pub const MOST_COPIES: usize = 32;
 
 /// The rows of one key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

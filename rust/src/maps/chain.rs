@@ -4,6 +4,7 @@ use crate::first_match::Bounds;
 use crate::language::{self, Limits, Question, Subjects, Witness};
 use crate::maps::pattern::beginning_with;
 use crate::maps::row::RowFacts;
+use crate::maps::segment;
 use crate::maps::sequence::Sequence;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::union::{branches, union};
@@ -57,6 +58,8 @@ enum Guard {
     Beginning(Vec<u8>),
     /// The rows match only subjects that contain this, in any case of letters.
     Inside(Vec<u8>),
+    /// The rows match only subjects that begin like this, or have this behind their last slash.
+    Segment(Vec<u8>),
 }
 
 /// A pattern that matches what one of some rows does and nothing else.
@@ -166,6 +169,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
                     self.writer.add(map)
                 }
                 Guard::Inside(pattern) => self.behind(pattern, true, body, next),
+                Guard::Segment(pattern) => self.behind(pattern, false, body, next),
             };
         }
         match guard {
@@ -178,6 +182,10 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
                 let (pattern, caseless) =
                     self.exact(rows, false).map_or((pattern, true), |exact| (exact.pattern, exact.caseless));
                 self.behind(pattern, caseless, body, next)
+            }
+            Guard::Segment(pattern) => {
+                let body = self.plain(rows, None, next);
+                self.behind(pattern, false, body, next)
             }
         }
     }
@@ -285,6 +293,31 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
 
     /// The guard of some rows; `None` if it does not fit a pattern, or a row cannot be skipped.
     fn guard(&self, rows: &[usize]) -> Option<Guard> {
+        let guard = self.segment_guard(rows).or_else(|| self.plain_guard(rows))?;
+        let (Guard::Beginning(pattern) | Guard::Inside(pattern) | Guard::Segment(pattern)) = &guard;
+        (token_length(pattern) + FRAME.len() <= LONGEST).then_some(guard)
+    }
+
+    /// A guard that looks at the last slash, if the rows are found by what is behind it, or by their beginning.
+    fn segment_guard(&self, rows: &[usize]) -> Option<Guard> {
+        if self.writer.folded || self.writer.rows.len() < self.writer.large.segments {
+            return None;
+        }
+        let mut beginnings = Vec::new();
+        let mut segments = Vec::new();
+        for &row in rows {
+            let facts = &self.writer.rows[row];
+            if self.begins(row) {
+                beginnings.extend(facts.sequences());
+            } else {
+                segments.extend(segment::behind_last_slash(facts.text).filter(|_| facts.is_certain)?);
+            }
+        }
+        let has_segments = !segments.is_empty();
+        if has_segments { segment::guard(&beginnings, &segments).map(Guard::Segment) } else { None }
+    }
+
+    fn plain_guard(&self, rows: &[usize]) -> Option<Guard> {
         let mut sequences = Vec::new();
         let mut literals = Vec::new();
         for &row in rows {
@@ -296,13 +329,11 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
                 return None;
             }
         }
-        let guard = if literals.is_empty() {
+        Some(if literals.is_empty() {
             Guard::Beginning(beginning_with(&sequences, self.writer.folded)?)
         } else {
             Guard::Inside(inside(&sequences, &literals)?)
-        };
-        let (Guard::Beginning(pattern) | Guard::Inside(pattern)) = &guard;
-        (token_length(pattern) + FRAME.len() <= LONGEST).then_some(guard)
+        })
     }
 }
 

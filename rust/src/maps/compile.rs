@@ -150,7 +150,8 @@ fn write_keeping(parts: &Parts, mut writer: Writer) -> Result<Compiled, Stays> {
 
 /// Writes the levels from last to first, as each names the next.
 fn write(parts: &Parts, mut writer: Writer) -> Compiled {
-    let lines = parts.tree.is_some() && parts.in_lines && !variables::has_no_newline(&writer.map.source);
+    let has_keys = parts.tree.is_some() || parts.front.is_some();
+    let lines = has_keys && parts.in_lines && !variables::has_no_newline(&writer.map.source);
     let mut shape = Shape {
         rows: writer.rows.len(),
         exact: parts.exact.as_ref().map_or(0, Exact::row_count),
@@ -164,13 +165,15 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
     let floating = |writer: &mut Writer, next: &[u8]| ChainWriter::write(writer, "float", &parts.floating, next);
     let after = if parts.order == FloatingOrder::Before { fallback.clone() } else { floating(&mut writer, &fallback) };
     let mut next = if parts.order == FloatingOrder::After { after.clone() } else { fallback };
+    let end = next.clone();
     if let Some(tree) = &parts.tree {
         let outcome = tree.write(&mut writer, &next);
         (shape.buckets, shape.leaves) = (outcome.buckets, outcome.leaves);
         next = outcome.variable;
     }
-    if let Some(front) = &parts.front {
-        shape.in_tree += front.count();
+    if let Some((front, rooted)) = &parts.front {
+        shape.in_tree += front.count() + rooted.count();
+        next = rooted.write(&mut writer, &end, &next);
         next = front.write(&mut writer, &next);
     }
     match parts.order {

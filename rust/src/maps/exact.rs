@@ -26,7 +26,8 @@ pub struct Exact {
 struct KeyAnswer {
     string: Vec<u8>,
     row: usize,
-    /// Whether it is a string of a row that matches strings without capital letters only, and of another.
+    /// Whether it is a string of a row that matches strings without capital letters only, which all have an answer that
+    /// is never empty; and whether it is one of another row.
     is_small: bool,
     is_spelled: bool,
 }
@@ -61,7 +62,7 @@ impl Exact {
         if own.windows(2).any(|pair| pair[0] == pair[1]) || !answers.iter().all(is_free) {
             return false;
         }
-        let is_small = answers.iter().all(|entry| !entry.string.iter().any(u8::is_ascii_uppercase));
+        let is_small = answers.iter().all(|entry| entry.is_small);
         for mut entry in answers {
             (entry.is_small, entry.is_spelled) = (is_small, !is_small);
             let count = self.keys.len();
@@ -114,14 +115,17 @@ fn write_spelled(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u
 }
 
 /// Keys without capital letters: a subject that has none is one of them if nginx finds it, and one that has some is not.
+/// Only what is found is looked at for capital letters.
 fn write_small(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u8> {
     let mut listed = writer.of_source("listed");
     listed.rows.extend(keys.iter().map(|key| (Key::Exact(key.string.clone()), writer.value(key.row))));
-    listed.default = next.to_vec();
     let mut small = writer.of_source("small");
     small.rows.push((Key::Pattern { pattern: b"[A-Z]".to_vec(), caseless: false }, next.to_vec()));
     small.default = writer.add(listed);
-    writer.add(small)
+    let mut found = writer.of("listed", "found");
+    found.rows.push((Key::Exact(Vec::new()), next.to_vec()));
+    found.default = writer.add(small);
+    writer.add(found)
 }
 
 /// The first matching rows for the strings of a row; `None` if one is unknown, or a table cannot give its value.
@@ -134,11 +138,16 @@ fn answers(strings: &[Vec<u8>], rows: &[RowFacts], first: &FirstMatch) -> Option
         (fits && rows[row].is_plain).then(|| KeyAnswer {
             string: string.clone(),
             row,
-            is_small: false,
+            is_small: !string.iter().any(u8::is_ascii_uppercase) && is_text(&rows[row].row.value),
             is_spelled: false,
         })
     };
     strings.map(answer).collect()
+}
+
+/// Whether a value is a text that is not empty.
+fn is_text(value: &[u8]) -> bool {
+    !value.is_empty() && !value.contains(&b'$')
 }
 
 #[cfg(test)]
@@ -180,12 +189,16 @@ mod tests {
             let exact = Exact::choose(rows, &FirstMatch::new(&patterns).unwrap());
             let parts = Parts::chained(rows, exact.clone(), false);
             let mut writer = Writer::new(map, rows, "m_", false, (&parts, LargeForms::USUAL));
-            assert_eq!(exact.write(&mut writer, b"next"), b"$m_small");
+            assert_eq!(exact.write(&mut writer, b"next"), b"$m_found");
             let map = |name: &[u8]| writer.maps.iter().find(|map| map.name == name).expect("a map");
             let keys = |name| map(name).rows.iter().filter(|(key, _)| key.exact().is_some()).count();
             assert_eq!((keys(b"m_listed"), keys(b"m_exact")), (many + 1, 3));
-            assert_eq!((&*map(b"m_listed").default, &*map(b"m_small").rows[0].1), (&b"$m_known"[..], &b"$m_known"[..]));
-            assert_eq!(map(b"m_small").default, b"$m_listed");
+            assert_eq!(
+                (&*map(b"m_found").rows[0].1, &*map(b"m_small").rows[0].1),
+                (&b"$m_known"[..], &b"$m_known"[..])
+            );
+            assert_eq!((&*map(b"m_found").default, &*map(b"m_small").default), (&b"$m_small"[..], &b"$m_listed"[..]));
+            assert!(map(b"m_listed").default.is_empty());
         });
     }
 

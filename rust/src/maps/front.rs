@@ -26,6 +26,13 @@ use crate::syntax::ByteSet;
 /// The text that matches `n` bytes none of which is a capital letter.
 const REST: &str = "[^A-Z]{n}";
 
+/// What a dot matches except a dot.
+const NO_DOT: &[u8] = br"[^\x0a\x2e]";
+
+/// So many patterns are in one map, one after the other: each map costs every request, and a pattern only what begins
+/// like its strings.
+const PATTERNS: usize = 3;
+
 /// The rows with their keys, and what leads to them.
 pub struct Front {
     rows: Vec<FrontRow>,
@@ -41,12 +48,20 @@ struct FrontRow {
     key: Vec<u8>,
     /// How many bytes come before the first dot.
     head: usize,
-    /// The pattern of what comes before the piece that is captured, and its length.
+    /// The length of the beginning that no other row has.
+    own: usize,
+    /// The pattern for what follows it.
+    rest: Vec<u8>,
+    frame: Option<Frame>,
+}
+
+/// Where the piece begins that is captured of a row with dots before it.
+struct Frame {
+    /// The pattern of what comes before the piece, and its length.
     before: Vec<u8>,
     start: usize,
-    /// The beginning of the piece, and the pattern for what follows.
-    piece: Vec<u8>,
-    rest: Vec<u8>,
+    /// Whether a dot is not meant by the only dot before it: a subject that has one there is found by all of its key.
+    is_rare: bool,
 }
 
 /// The rows of one map.
@@ -91,16 +106,17 @@ impl Front {
         let first: Vec<usize> =
             candidates.iter().zip(is_first).filter(|(_, first)| *first).map(|(row, _)| *row).collect();
         let texts = SymbolTexts::new(&symbols, first.iter().flat_map(texts).collect());
+        let dotted: Vec<Vec<u8>> = texts.all().iter().map(|text| dotted(&rows[text.row].sequences()[0])).collect();
+        let apart = lengths_apart(&dotted);
         let chosen = parallel::collect(texts.all().len(), |at| {
             let text = &texts.all()[at];
-            let row = &rows[text.row];
-            FrontRow::new(text.row, &row.sequences()[0], text.is_line, texts.own(at))
+            FrontRow::new(text.row, &rows[text.row].sequences()[0], text.is_line, texts.own(at).max(apart[at]))
         });
         let mut taken = HashSet::new();
         let mut rows: Vec<FrontRow> =
             chosen.into_iter().filter(|row| taken.insert(row.key.to_ascii_lowercase())).collect();
         rows.sort_by(|one, other| one.key.cmp(&other.key));
-        let mut size = large.long_text;
+        let mut size = PATTERNS * large.long_text;
         let (chunks, start) = loop {
             let mut chunks = chunks(&rows, size);
             chunks.iter_mut().for_each(|chunk| chunk.retain_frames(&rows, large.frame));
@@ -117,6 +133,11 @@ impl Front {
 
     fn held(&self) -> impl Iterator<Item = &FrontRow> {
         self.chunks.iter().flat_map(|chunk| &chunk.rows).map(|row| &self.rows[*row])
+    }
+
+    /// The beginnings that are known of subjects; none begins with another.
+    pub fn roots(&self) -> impl Iterator<Item = &[u8]> {
+        self.chunks.iter().flat_map(|chunk| &chunk.roots).map(|(root, _)| root.as_slice())
     }
 
     /// How many rows there are.
@@ -137,10 +158,11 @@ impl Front {
         let pattern = [b"^(?<", &*key, b">", &*self.start, b")"].concat();
         map.rows.push((Key::Pattern { pattern, caseless: false }, writer.variable("key")));
         writer.add(map);
+        let keys: HashSet<Vec<u8>> = self.held().map(|row| row.key.to_ascii_lowercase()).collect();
         let mut candidate = writer.of("start", "candidate");
         for (number, chunk) in self.chunks.iter().enumerate() {
             let mut map = writer.of_source(&format!("front{number}"));
-            map.rows = self.patterns(chunk, &key, writer.large.long_text);
+            map.rows = self.patterns(chunk, &key, (&keys, writer.large.long_text));
             let variable = writer.add(map);
             candidate.rows.extend(chunk.roots.iter().map(|(root, _)| (Key::Exact(root.clone()), variable.clone())));
         }
@@ -167,39 +189,89 @@ fn is_of_dots(row: &RowFacts, in_lines: bool) -> bool {
 }
 
 impl FrontRow {
-    /// `own`: the length of the beginning that no other row has.
+    /// `own`: the length of the beginning that no other row has, with dots as dots or without.
     fn new(number: usize, sequence: &Sequence, is_line: bool, mut own: usize) -> FrontRow {
         let Sequence { bytes, sets } = sequence;
         // It ends with a byte, as the whole does.
         while sets.iter().any(|(at, _)| at + 1 == own) {
             own += 1;
         }
-        let start = sets.iter().map(|(at, _)| at + 1).take_while(|start| *start < own).last().unwrap_or(0);
         let end = sets.iter().map(|(at, _)| *at).find(|at| *at >= own).unwrap_or(bytes.len());
         let is_short = end - own <= REST.len() + 1 || bytes[own..end].iter().any(u8::is_ascii_uppercase);
-        let (piece, mut rest) = if is_short {
-            (bytes[start..end].to_vec(), Vec::new())
+        let mut rest = Vec::new();
+        if is_short {
+            own = end;
         } else {
-            (bytes[start..own].to_vec(), REST.replace('n', &(end - own).to_string()).into_bytes())
-        };
+            rest.extend_from_slice(REST.replace('n', &(end - own).to_string()).as_bytes());
+        }
         if end < bytes.len() || is_line {
             rest.extend_from_slice(b"(?=");
             pattern(sequence, end, bytes.len(), &mut rest);
             rest.extend_from_slice(if is_line { b"$)" } else { b")" });
         }
-        let mut before = Vec::new();
-        pattern(sequence, 0, start, &mut before);
         let head = sets.first().map_or(bytes.len(), |(at, _)| *at);
-        FrontRow { number, key: bytes[..end].to_vec(), head, before, start, piece, rest }
+        let frame = Frame::new(sequence, own);
+        FrontRow { number, key: dotted(sequence)[..end].to_vec(), head, own, rest, frame }
     }
+
+    /// The piece that is captured of subjects that have dots where the row has.
+    fn piece(&self) -> Option<Piece<'_>> {
+        let is_found = self.frame.as_ref().is_none_or(|frame| frame.is_rare);
+        is_found.then(|| Piece { text: &self.key[..self.own], rest: &self.rest, weight: 1 })
+    }
+
+    /// The piece that is captured behind the frame.
+    fn framed_piece(&self, frame: &Frame) -> Piece<'_> {
+        Piece { text: &self.key[frame.start..self.own], rest: &self.rest, weight: 1 }
+    }
+}
+
+impl Frame {
+    /// The frame of a sequence with dots among its first `own` places.
+    fn new(sequence: &Sequence, own: usize) -> Option<Frame> {
+        let dots: Vec<&(usize, ByteSet)> = sequence.sets.iter().filter(|(at, _)| *at < own).collect();
+        let start = dots.last()?.0 + 1;
+        let mut before = Vec::new();
+        let is_rare = dots.len() == 1 && dots[0].1 == ByteSet::NO_NEWLINE;
+        if is_rare {
+            pattern(sequence, 0, start - 1, &mut before);
+            before.extend_from_slice(NO_DOT);
+        } else {
+            pattern(sequence, 0, start, &mut before);
+        }
+        Some(Frame { before, start, is_rare })
+    }
+}
+
+/// A sequence with dots as dots.
+fn dotted(sequence: &Sequence) -> Vec<u8> {
+    let mut bytes = sequence.bytes.clone();
+    sequence.sets.iter().for_each(|(at, _)| bytes[*at] = b'.');
+    bytes
+}
+
+/// By string, the length of the beginning that no other one has; all of a string that others begin with.
+fn lengths_apart(strings: &[Vec<u8>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..strings.len()).collect();
+    order.sort_unstable_by_key(|at| &strings[*at]);
+    let mut lengths = vec![0; strings.len()];
+    for pair in order.windows(2) {
+        let [one, other] = [pair[0], pair[1]].map(|at| &strings[at]);
+        let common = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+        for at in [pair[0], pair[1]] {
+            lengths[at] = lengths[at].max((common + 1).min(strings[at].len()));
+        }
+    }
+    lengths
 }
 
 /// About how much text the pieces of sorted rows take.
 fn text(rows: &[FrontRow]) -> usize {
-    let text = |row: &FrontRow| row.piece.len() + row.rest.len() + 1;
+    let forms = |row: &FrontRow| 1 + usize::from(row.frame.as_ref().is_some_and(|frame| frame.is_rare));
+    let text = |row: &FrontRow| (row.own + row.rest.len() + 1) * forms(row);
     let shared = |pair: &[FrontRow]| {
         let common = pair[0].key.iter().zip(&pair[1].key).take_while(|(one, other)| one == other).count();
-        common.saturating_sub(pair[1].start).min(pair[1].piece.len())
+        common.min(pair[1].own) * forms(&pair[1])
     };
     rows.iter().map(text).sum::<usize>() - rows.windows(2).map(shared).sum::<usize>()
 }
@@ -261,47 +333,80 @@ fn divide(
 fn start(chunks: &[Chunk]) -> Vec<u8> {
     let roots = chunks.iter().flat_map(|chunk| &chunk.roots);
     let roots = roots.map(|(root, rows)| Piece { text: root, rest: b"", weight: *rows });
-    Alternatives::new(roots.collect()).text
+    Alternatives::new(&roots.collect::<Vec<_>>(), &|_| false).text
 }
 
 impl Chunk {
     /// Leaves out rows with dots before their piece if fewer than `least` have the same there.
     fn retain_frames(&mut self, rows: &[FrontRow], least: usize) {
         let mut counts: HashMap<&[u8], usize> = HashMap::new();
-        for row in &self.rows {
-            *counts.entry(&rows[*row].before).or_default() += 1;
+        for frame in self.rows.iter().filter_map(|row| rows[*row].frame.as_ref()) {
+            *counts.entry(&frame.before).or_default() += 1;
         }
-        self.rows.retain(|row| rows[*row].before.is_empty() || counts[rows[*row].before.as_slice()] >= least);
+        self.rows.retain(|row| rows[*row].frame.as_ref().is_none_or(|frame| counts[frame.before.as_slice()] >= least));
     }
+}
+
+/// Pieces that have the same before them.
+struct Framed<'f> {
+    before: &'f [u8],
+    /// The same with dots as dots, as the value has it.
+    key: &'f [u8],
+    pieces: Vec<Piece<'f>>,
 }
 
 impl Front {
     /// The patterns of a chunk with their values: of rows that have the same before the piece in one, as far as `length`
-    /// allows.
-    fn patterns(&self, chunk: &Chunk, group: &[u8], length: usize) -> Vec<(Key, Vec<u8>)> {
-        let mut frames: BTreeMap<(&[u8], &[u8]), Vec<Piece>> = BTreeMap::new();
-        for row in chunk.rows.iter().map(|row| &self.rows[*row]) {
-            let piece = Piece { text: &row.piece, rest: &row.rest, weight: 1 };
-            frames.entry((&row.before, &row.key[..row.start])).or_default().push(piece);
-        }
-        let mut patterns = Vec::new();
-        for ((before, key), mut pieces) in frames {
-            pieces.sort_unstable();
-            let mut pieces = pieces.as_slice();
-            while !pieces.is_empty() {
-                let written = |count: usize| Alternatives::new(pieces[..count].to_vec());
-                let fits = |count: usize| {
-                    let Alternatives { text, depth, .. } = written(count);
-                    before.len() + text.len() <= length && depth <= DEEPEST
-                };
-                let count = most(pieces.len(), fits);
-                let pattern = [b"^", before, b"(?<", group, b">", &written(count).text, b")"].concat();
-                let value = [key, b"$", group].concat();
-                patterns.push((Key::Pattern { pattern, caseless: false }, value));
-                pieces = &pieces[count..];
+    /// allows. Those of subjects with other bytes than dots come last.
+    fn patterns(&self, chunk: &Chunk, group: &[u8], (keys, length): (&HashSet<Vec<u8>>, usize)) -> Vec<(Key, Vec<u8>)> {
+        let rows = || chunk.rows.iter().map(|row| &self.rows[*row]);
+        let framed = |is_rare: bool| {
+            let mut frames: BTreeMap<(&[u8], &[u8]), Vec<Piece>> = BTreeMap::new();
+            for row in rows() {
+                if let Some(frame) = row.frame.as_ref().filter(|frame| frame.is_rare == is_rare) {
+                    let pieces = frames.entry((&frame.before, &row.key[..frame.start])).or_default();
+                    pieces.push(row.framed_piece(frame));
+                }
             }
-        }
+            frames.into_iter().map(|((before, key), pieces)| Framed { before, key, pieces })
+        };
+        let rare: Vec<Framed> = framed(true).collect();
+        // What comes before the only dot.
+        let heads: Vec<&[u8]> = rare.iter().map(|framed| &framed.key[..framed.key.len() - 1]).collect();
+        let is_end = |path: &[u8]| {
+            let may_meet = |head: &&[u8]| head.starts_with(path) || path.starts_with(head) && path[head.len()] != b'.';
+            !path.is_empty() && !keys.contains(&path.to_ascii_lowercase()) && !heads.iter().any(may_meet)
+        };
+        let mut patterns = Vec::new();
+        framed(false).for_each(|framed| framed.write(group, length, &|_: &[u8]| false, &mut patterns));
+        let whole = Framed { before: b"", key: b"", pieces: rows().filter_map(FrontRow::piece).collect() };
+        whole.write(group, length, &is_end, &mut patterns);
+        rare.into_iter().for_each(|framed| framed.write(group, length, &|_: &[u8]| false, &mut patterns));
         patterns
+    }
+}
+
+impl Framed<'_> {
+    /// Adds the patterns of the pieces. `is_end`: whether no later pattern is asked for what begins with a path.
+    fn write(mut self, group: &[u8], length: usize, is_end: &dyn Fn(&[u8]) -> bool, out: &mut Vec<(Key, Vec<u8>)>) {
+        self.pieces.sort_unstable();
+        let mut pieces = self.pieces.as_slice();
+        while !pieces.is_empty() {
+            let written = |count: usize| {
+                let next = pieces.get(count);
+                let ends = |path: &[u8]| is_end(path) && next.is_none_or(|next| !next.text.starts_with(path));
+                Alternatives::new(&pieces[..count], &ends)
+            };
+            let fits = |count: usize| {
+                let Alternatives { text, depth } = written(count);
+                self.before.len() + text.len() <= length && depth <= DEEPEST
+            };
+            let count = most(pieces.len(), fits);
+            let pattern = [b"^", self.before, b"(?<", group, b">", &written(count).text, b")"].concat();
+            let value = [self.key, b"$", group].concat();
+            out.push((Key::Pattern { pattern, caseless: false }, value));
+            pieces = &pieces[count..];
+        }
     }
 }
 
@@ -351,11 +456,11 @@ mod tests {
         ];
         let maps = compiled(&rows.map(str::to_owned), LARGE);
         for row in [
-            r#""~^(?<m_key>/(?:about-(?:the-company|us)|A/this-is-Known-too|v1\.0/installer))" "$m_key";"#,
-            r#""~^/v1[^\x0a](?<m_key>0/in(?:stalla[^A-Z]{11}(?=[^\x0a]html$)|troduction))" "/v1.$m_key";"#,
+            r#""~^(?<m_key>/(?:v1\.0/in(?:stall(?:a[^A-Z]{11}(?=[^\x0a]html$)|er|)|troduction|)|about-(?:the-company|us|)|A/this-is-Known-too|b\.c(?=$)))" "$m_key";"#,
+            r#""~^/v1[^\x0a\x2e](?<m_key>0/in(?:stalla[^A-Z]{11}(?=[^\x0a]html$)|troduction))" "/v1.$m_key";"#,
             r#""/v1.0/installation-guides" "2";"#,
             r#""/A/this-is-Known-too" "5";"#,
-            r#"default "$m_tree";"#,
+            r#"default "$m_rooted";"#,
             r#""~^/b[^\x0a]c[^\x0a](?<m_key>d(?=$))" "/b.c.$m_key";"#,
         ] {
             assert!(maps.contains(row), "{row}\n{maps}");
@@ -408,7 +513,7 @@ mod tests {
             .flat_map(|root| (0..9).map(move |number| format!("~^/{root}/{number}long-name.* {number};")))
             .collect();
         let texts: Vec<&str> = rows.iter().map(String::as_str).collect();
-        let large = LargeForms { long_text: 150, ..LARGE };
+        let large = LargeForms { long_text: 50, ..LARGE };
         with_rows(&texts, false, |_, rows| {
             let front = Front::choose(rows, (&(0..rows.len()).collect::<Vec<_>>(), rows.len()), true, large).unwrap();
             assert_eq!(front.count(), 18);

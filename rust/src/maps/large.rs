@@ -16,6 +16,8 @@ pub struct LargeForms {
     pub front: usize,
     /// So many rows have a pattern of their own there if the same comes before the piece that is captured.
     pub frame: usize,
+    /// From so many rows on, those that match at the end of a subject only have a guard that looks at its last slash.
+    pub segments: usize,
     /// The longest text of a short pattern. Of a pattern of more than 1,000 bytes, PCRE2 allocates four bytes for each
     /// while it compiles it (`parsed_pattern` in pcre2_compile.c), which nginx keeps.
     pub text: usize,
@@ -30,11 +32,12 @@ impl LargeForms {
         nodes: 10_000,
         front: 5_000,
         frame: 8,
+        segments: 5_000,
         text: 1_000 - 60,
         long_text: LONGEST - 60,
     };
 
     /// Small lists get the forms of large ones, as random tests do not reach these otherwise.
     pub const ALWAYS: LargeForms =
-        LargeForms { rows: 1, strings: 1, nodes: 1, front: 1, frame: 1, text: 40, long_text: 60 };
+        LargeForms { rows: 1, strings: 1, nodes: 1, front: 1, frame: 1, segments: 1, text: 40, long_text: 60 };
 }

@@ -4,6 +4,7 @@ use crate::maps::captures;
 use crate::maps::exact::Exact;
 use crate::maps::front::Front;
 use crate::maps::large::LargeForms;
+use crate::maps::rooted::{Placed, Rooted};
 use crate::maps::row::RowFacts;
 use crate::maps::sequence::Tail;
 use crate::maps::stays::Stays;
@@ -21,11 +22,12 @@ const FEWEST_EXACT: usize = 3;
 const FEWEST_IN_TREE: usize = 3;
 
 /// The parts of a map.
+#[derive(Default)]
 pub struct Parts<'r> {
     pub exact: Option<Exact>,
     pub tree: Option<Tree<'r>>,
-    /// Rows that a table answers before the tree.
-    pub front: Option<Front>,
+    /// Rows that a table answers before the tree, and others that are found by its beginnings.
+    pub front: Option<(Front, Rooted)>,
     /// The rows without a known beginning, ascending.
     pub floating: Vec<usize>,
     /// Whether the tree has subjects without an inner newline only.
@@ -34,10 +36,11 @@ pub struct Parts<'r> {
 }
 
 /// Where the floating rows are tried.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FloatingOrder {
     /// Before the tree, all of whose rows come after them.
     Before,
+    #[default]
     After,
     /// Beside the tree: numbers decide which row comes first.
     Picked,
@@ -68,7 +71,7 @@ impl<'r> Parts<'r> {
     /// A chain of all rows that are not in the table.
     pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact, has_no_newline: bool) -> Parts<'r> {
         let (exact, floating) = Parts::left(rows, exact);
-        Parts { exact, tree: None, front: None, floating, in_lines: has_no_newline, order: FloatingOrder::After }
+        Parts { exact, floating, in_lines: has_no_newline, ..Parts::default() }
     }
 
     /// The table, if it has enough rows, and the rows that are not in it.
@@ -91,18 +94,45 @@ impl<'r> Parts<'r> {
             return None;
         }
         let many = members.len();
-        // The last rows are left for the tree.
-        let count = many - FEWEST_IN_TREE;
-        let front = if folded { None } else { Front::choose(rows, (&members, count), in_lines, large) };
-        let (front, rest) = match front.map(|front| (front.without(rows, &members), front)) {
-            Some((rest, front)) if rest.len() >= FEWEST_IN_TREE => (Some(front), rest),
-            _ => (None, members),
+        let choose = |count: usize| {
+            let front = Front::choose(rows, (&members, count), in_lines, large)?;
+            Some((front.without(rows, &members), front))
         };
-        let (tree, scattered) = Tree::new(rows, rest, in_lines, (many, large))?;
-        floating.extend(scattered);
-        floating.sort_unstable();
-        let order = order(left.iter().filter(|row| floating.binary_search(row).is_err()), &floating);
-        Some(Parts { exact: None, tree: Some(tree), front, floating, in_lines, order })
+        let has_tree = |(rest, _): &(Vec<usize>, _)| rest.len() >= FEWEST_IN_TREE;
+        let chosen = if folded { None } else { choose(many) };
+        let chosen = match chosen {
+            // The last rows are left for the tree.
+            Some(chosen) if !has_tree(&chosen) => choose(many - FEWEST_IN_TREE).filter(has_tree),
+            chosen => chosen,
+        };
+        let Some((rest, front)) = chosen else {
+            let (tree, mut scattered) = Tree::new(rows, members, in_lines, (many, large))?;
+            floating.append(&mut scattered);
+            return Some(Parts::ordered(left, Parts { tree: Some(tree), floating, in_lines, ..Parts::default() }));
+        };
+        let Placed { mut rooted, mut others, mut scattered } = Rooted::place(rows, &rest, &front);
+        let new = || Tree::new(rows, others.clone(), in_lines, (many, large));
+        let tree = match if others.is_empty() { None } else { new() } {
+            Some((tree, mut more)) => {
+                scattered.append(&mut more);
+                Some(tree)
+            }
+            None => {
+                scattered.append(&mut others);
+                None
+            }
+        };
+        scattered.sort_unstable();
+        rooted.leave(&scattered);
+        floating.append(&mut scattered);
+        Some(Parts::ordered(left, Parts { front: Some((front, rooted)), tree, floating, in_lines, ..Parts::default() }))
+    }
+
+    /// The parts with the order of the floating rows, which are not sorted yet.
+    fn ordered(left: &[usize], mut parts: Parts<'r>) -> Parts<'r> {
+        parts.floating.sort_unstable();
+        parts.order = order(left.iter().filter(|row| parts.floating.binary_search(row).is_err()), &parts.floating);
+        parts
     }
 }
 

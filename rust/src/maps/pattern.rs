@@ -94,16 +94,32 @@ pub(super) fn class(set: &ByteSet, out: &mut Vec<u8>) {
     out.extend_from_slice(if is_short { b"[^" } else { b"[" });
     for (first, last) in if is_short { others.ranges() } else { set.ranges() } {
         member(first, out);
-        if last > first {
+        if last > first + 1 {
             out.push(b'-');
+        }
+        if last > first {
             member(last, out);
         }
     }
     out.push(b']');
 }
 
+/// The class of some letters and digits.
+pub fn letters(bytes: impl Iterator<Item = u8>) -> Vec<u8> {
+    let mut set = ByteSet::default();
+    bytes.for_each(|byte| set.insert(byte));
+    let mut out = Vec::new();
+    class(&set, &mut out);
+    out
+}
+
+/// Whether a byte takes one byte in a class.
+pub fn is_in_class(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+}
+
 fn member(byte: u8, out: &mut Vec<u8>) {
-    if byte.is_ascii_alphanumeric() {
+    if is_in_class(byte) {
         out.push(byte);
     } else {
         out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());

@@ -14,7 +14,7 @@ use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
 /// The most rows of a leaf in a large list; leaves of small lists take fewer. Each map costs every request.
-const LARGEST_LEAF: usize = 64;
+pub const LARGEST_LEAF: usize = 64;
 
 /// From this leaf size on, a leaf is not made for one value alone.
 const MANY: usize = 12;
@@ -38,8 +38,8 @@ pub struct WrittenTree {
 }
 
 impl<'r> Tree<'r> {
-    /// Builds a tree of rows, and returns those that belong in too many of its leaves. `None` if two spellings of a key
-    /// leave no place to cut the trie.
+    /// Builds a tree of rows, and returns those that belong in too many of its leaves. `None` if there is no
+    /// key, or two spellings of one leave no place to cut the trie.
     pub fn new(
         rows: &'r [RowFacts<'r>],
         mut members: Vec<usize>,
@@ -50,7 +50,7 @@ impl<'r> Tree<'r> {
         let mut entries = entries(rows, members.iter().copied(), in_lines);
         loop {
             let leaf = leaf_size(entries.len().max(many));
-            let keyed = Keyed::new(rows, entries, leaf, large)?;
+            let keyed = Keyed::new(rows, entries, leaf, large).filter(|keyed| !keyed.chunks.top.is_empty())?;
             let Buckets { buckets, scattered: others } = keyed.buckets(rows.len());
             if others.is_empty() {
                 return Some((Tree { members, keyed, buckets, leaf }, scattered));
@@ -66,7 +66,7 @@ impl<'r> Tree<'r> {
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> WrittenTree {
         let Tree { keyed: Keyed { chunks, .. }, buckets, .. } = self;
         write_chunks(writer, chunks);
-        let mut leaves = Leaves::new(self.leaf, next);
+        let mut leaves = Leaves::new("leaf", self.leaf, next);
         let length = |bucket: &Bucket| chunks.path(bucket.node).len();
         let places: Vec<BucketValue> =
             buckets.iter().map(|bucket| leaves.place(bucket, length(bucket), writer)).collect();
@@ -126,7 +126,9 @@ enum BucketValue {
 }
 
 /// The leaves, of which neighbouring keys share one.
-struct Leaves<'n> {
+pub struct Leaves<'n> {
+    /// The start of the names of their maps.
+    label: &'n str,
     size: usize,
     next: &'n [u8],
     leaves: Vec<Leaf>,
@@ -148,8 +150,8 @@ struct Leaf {
 const RARE: usize = 2;
 
 impl<'n> Leaves<'n> {
-    fn new(size: usize, next: &'n [u8]) -> Leaves<'n> {
-        Leaves { size, next, leaves: Vec::new(), last: [None; 2], by_content: HashMap::new() }
+    pub fn new(label: &'n str, size: usize, next: &'n [u8]) -> Leaves<'n> {
+        Leaves { label, size, next, leaves: Vec::new(), last: [None; 2], by_content: HashMap::new() }
     }
 
     /// `length` is that of the key.
@@ -173,6 +175,11 @@ impl<'n> Leaves<'n> {
             return BucketValue::Next;
         }
         BucketValue::Leaf(self.leaf(Leaf { rows: tried, value, rare: bucket.is_rare.then_some(length) }, is_empty_key))
+    }
+
+    /// The leaf of some rows.
+    pub fn add(&mut self, rows: Vec<usize>) -> usize {
+        self.leaf(Leaf { rows, value: None, rare: None }, false)
     }
 
     /// The leaf of a bucket: one with the same rows, the last one with these rows added, or a new one. The leaf of the
@@ -212,10 +219,10 @@ impl<'n> Leaves<'n> {
         fits
     }
 
-    fn write(&self, writer: &mut Writer) -> Vec<Vec<u8>> {
+    pub fn write(&self, writer: &mut Writer) -> Vec<Vec<u8>> {
         let write = |(number, leaf): (usize, &Leaf)| {
             let next = leaf.value.map_or(self.next.to_vec(), |row| writer.value(row));
-            let label = format!("leaf{number}_");
+            let label = format!("{}{number}_", self.label);
             match leaf.rare {
                 Some(length) => ChainWriter::write_rare(writer, &label, &leaf.rows, length, &next),
                 None => ChainWriter::write(writer, &label, &leaf.rows, &next),

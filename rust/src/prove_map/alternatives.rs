@@ -1,11 +1,14 @@
 //! Reads the alternatives of patterns that capture keys of a table.
 
+use std::collections::BTreeMap;
+use std::slice;
+
 use crate::map_block::PatternRow;
 use crate::pcre::Regex;
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::Prover;
 use crate::prove_map::row::as_text;
-use crate::prove_map::symbols::{DOT, Symbols, around_variable, symbols};
+use crate::prove_map::symbols::{DOT, NO_DOT, Symbols, around_variable, symbols, with_dots};
 use crate::syntax::{Ast, ByteSet};
 
 /// Limit of the alternatives of a pattern; a token has no room for more.
@@ -49,7 +52,7 @@ impl Prover<'_> {
             return unread();
         };
         let key = around_variable(&pattern.value, group.as_bytes()).filter(|(_, after)| after.is_empty());
-        let (Some((key, _)), Some(before), Some(pieces)) = (key, symbols(before), pieces(sub)) else {
+        let (Some((key, _)), Some(before), Some(pieces)) = (key, before_piece(before), pieces(sub)) else {
             return unread();
         };
         let alternative = |piece| Alternative { before: before.clone(), key: key.to_vec(), piece };
@@ -66,8 +69,12 @@ impl Alternative {
 
     /// The same, with dots.
     pub fn start(&self) -> Vec<u8> {
-        let before = self.before.iter().map(|symbol| u8::try_from(*symbol).unwrap_or(b'.'));
-        before.chain(self.piece.text.iter().copied()).collect()
+        [with_dots(&self.before), self.piece.text.clone()].concat()
+    }
+
+    /// Whether nothing but its string is looked at.
+    pub fn is_string(&self) -> bool {
+        self.piece.more == 0 && self.piece.after.is_empty() && !self.piece.is_line
     }
 
     /// The symbols of the whole.
@@ -79,32 +86,74 @@ impl Alternative {
     }
 }
 
-/// Checks that no string begins with two of the alternatives.
-pub fn check_apart(alternatives: &[Alternative]) -> Result<(), String> {
-    let symbols: Vec<(Symbols, &Alternative)> =
-        alternatives.iter().map(|alternative| (alternative.symbols(), alternative)).collect();
-    for (at, (one, first)) in symbols.iter().enumerate() {
-        for (other, second) in &symbols[at + 1..] {
-            let differ = || one.iter().zip(other).any(|(one, other)| one != other && are_apart(*one, *other));
-            let ends = |line: &Symbols, longer: &Symbols| {
-                let behind = longer.get(line.len()..).unwrap_or_default();
-                behind.len() > 1 || behind.len() == 1 && are_apart(behind[0], u16::from(b'\n'))
-            };
-            let is_too_long = || first.piece.is_line && ends(one, other) || second.piece.is_line && ends(other, one);
-            if !(differ() || is_too_long()) {
-                let [first, second] = [first, second].map(|one| one.start());
-                let (first, second) = (first.escape_ascii(), second.escape_ascii());
-                return Err(format!("a string may begin like \"{first}\" and like \"{second}\""));
-            }
-        }
+/// Checks that no string begins with two of the alternatives, which stand in the order in which PCRE tries them. Those
+/// that lead to no row (`is_end`) may be met by what comes before them.
+pub fn check_apart(alternatives: &[Alternative], is_end: &[bool]) -> Result<(), String> {
+    let lines = alternatives.iter().zip(is_end).enumerate().map(|(number, (alternative, is_end))| {
+        let is_line = alternative.piece.is_line;
+        Line { number, symbols: alternative.symbols(), is_line, is_end: *is_end }
+    });
+    let lines: Vec<Line> = lines.collect();
+    let pair = first_pair(lines.iter().collect(), 0);
+    let Some([first, second]) = pair.map(|pair| pair.map(|line| alternatives[line.number].start())) else {
+        return Ok(());
+    };
+    let (first, second) = (first.escape_ascii(), second.escape_ascii());
+    Err(format!("a string may begin like \"{first}\" and like \"{second}\""))
+}
+
+/// The symbols of an alternative.
+struct Line {
+    number: usize,
+    symbols: Symbols,
+    is_line: bool,
+    is_end: bool,
+}
+
+/// Two of some alternatives, equal in their first `depth` symbols, with which a string may begin.
+fn first_pair(lines: Vec<&Line>, depth: usize) -> Option<[&Line; 2]> {
+    if lines.len() < 2 {
+        return None;
     }
-    Ok(())
+    let (ended, longer): (Vec<&Line>, Vec<&Line>) = lines.into_iter().partition(|line| line.symbols.len() == depth);
+    let mut parts: BTreeMap<u16, Vec<&Line>> = BTreeMap::new();
+    longer.iter().for_each(|line| parts.entry(line.symbols[depth]).or_default().push(line));
+    let symbols: Vec<u16> = parts.keys().copied().collect();
+    // A set of bytes meets others than its own.
+    let sets = &symbols[symbols.partition_point(|symbol| *symbol < DOT)..];
+    let pairs = sets.iter().flat_map(|set| symbols.iter().map(move |other| (*set, *other)));
+    let mut meeting = pairs.filter(|(set, other)| other < set && !are_apart(*set, *other));
+    ended
+        .iter()
+        .find_map(|line| meets(line, &ended).or_else(|| meets(line, &longer)))
+        .or_else(|| meeting.find_map(|(set, other)| parts[&set].iter().find_map(|line| meets(line, &parts[&other]))))
+        .or_else(|| parts.values().find_map(|part| first_pair(part.clone(), depth + 1)))
+}
+
+/// An alternative with one of others with which a string may begin as well.
+fn meets<'l>(line: &'l Line, others: &[&'l Line]) -> Option<[&'l Line; 2]> {
+    let (one, is_one_line) = (&line.symbols, line.is_line);
+    let may_meet = |other: &&&'l Line| {
+        let other = **other;
+        let later = if line.number < other.number { other } else { line };
+        if line.number == other.number || later.is_end {
+            return false;
+        }
+        let ends = |line: &Symbols, longer: &Symbols| {
+            let behind = longer.get(line.len()..).unwrap_or_default();
+            behind.len() > 1 || behind.len() == 1 && are_apart(behind[0], u16::from(b'\n'))
+        };
+        let is_too_long = is_one_line && ends(one, &other.symbols) || other.is_line && ends(&other.symbols, one);
+        !is_too_long && !one.iter().zip(&other.symbols).any(|(one, other)| one != other && are_apart(*one, *other))
+    };
+    others.iter().find(may_meet).map(|other| [line, *other])
 }
 
 /// Whether no byte is both.
 fn are_apart(one: u16, other: u16) -> bool {
     let is_apart = |symbol: u16, byte: u8| match symbol {
         DOT => byte == b'\n',
+        NO_DOT => byte == b'\n' || byte == b'.',
         SMALL => byte.is_ascii_uppercase(),
         symbol => u8::try_from(symbol).is_ok_and(|other| other != byte),
     };
@@ -118,7 +167,12 @@ fn are_apart(one: u16, other: u16) -> bool {
 /// A pattern whose look-aheads are groups that capture, at the end of what another group captures: it matches the same
 /// subjects by the same branches. `None` if it has other classes, groups or escapes than emitted ones.
 fn with_groups(pattern: &[u8]) -> Option<Vec<u8>> {
-    const CLASSES: [&[u8]; 3] = [br"[^\x0a]", br"[\x00-\xff]", b"[^A-Z]"];
+    const CLASSES: [&[u8]; 4] = [br"[^\x0a]", br"[\x00-\xff]", br"[^\x0a\x2e]", b"[^A-Z]"];
+    // Of letters and digits only.
+    let letters = |rest: &[u8]| {
+        let count = rest[1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
+        (rest.get(count + 1) == Some(&b']')).then_some(count + 2)
+    };
     const GROUPS: [&[u8]; 2] = [b"(?:", b"(?<"];
     let mut text = Vec::with_capacity(pattern.len());
     let mut rest = pattern;
@@ -126,7 +180,11 @@ fn with_groups(pattern: &[u8]) -> Option<Vec<u8>> {
         let length = match first {
             b'\\' if rest.get(1).is_some_and(u8::is_ascii_punctuation) => 2,
             b'\\' => return None,
-            b'[' => CLASSES.iter().find(|class| rest.starts_with(class))?.len(),
+            b'[' => CLASSES
+                .iter()
+                .find(|class| rest.starts_with(class))
+                .map(|class| class.len())
+                .or_else(|| letters(rest))?,
             b'(' if rest.starts_with(b"(?=") => {
                 text.push(b'(');
                 rest = &rest[3..];
@@ -141,16 +199,29 @@ fn with_groups(pattern: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
+/// Bytes and dots, or what a dot matches except a dot.
+fn before_piece(items: &[Ast]) -> Option<Symbols> {
+    let no_dot = || ByteSet::of(|byte| byte != b'\n' && byte != b'.');
+    let symbol = |item: &Ast| match item {
+        Ast::Class(set) if *set == no_dot() => Some(NO_DOT),
+        item => symbols(slice::from_ref(item)).map(|symbols| symbols[0]),
+    };
+    items.iter().map(symbol).collect()
+}
+
 /// The strings of a group. `None` if it has another form, or too many.
 fn pieces(ast: &Ast) -> Option<Vec<Piece>> {
     let pieces = match ast {
         Ast::Empty => vec![Piece::default()],
         Ast::Byte(byte) => vec![Piece { text: vec![*byte], ..Piece::default() }],
+        Ast::Class(set) if set.iter().all(|byte| byte.is_ascii_alphanumeric()) => {
+            set.iter().map(|byte| Piece { text: vec![byte], ..Piece::default() }).collect()
+        }
         Ast::Repeat { min, max, sub, .. } if *max == Some(*min) && **sub == Ast::Class(small()) => {
             vec![Piece { more: *min as usize, ..Piece::default() }]
         }
         Ast::Capture { name: None, sub, .. } => {
-            let items = if let Ast::Concat(items) = &**sub { items.as_slice() } else { std::slice::from_ref(&**sub) };
+            let items = if let Ast::Concat(items) = &**sub { items.as_slice() } else { slice::from_ref(&**sub) };
             let (items, is_line) = match items {
                 [items @ .., Ast::Dollar] => (items, true),
                 items => (items, false),

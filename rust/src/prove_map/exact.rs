@@ -47,7 +47,7 @@ impl LookedUp<'_> {
 
 impl<'b> Prover<'b> {
     /// `map $exact $known { "" NEXT; default $same; }`: strings that are looked up, and a value for each; then the
-    /// level of all other subjects.
+    /// level of all other subjects, those with capital letters included where no string has any.
     pub fn exact(
         &self,
         block: &'b MapBlock<'b>,
@@ -56,48 +56,6 @@ impl<'b> Prover<'b> {
     ) -> Result<(), MapRefutation> {
         self.meet(keys);
         let (known, next) = self.looked_up(block, keys)?;
-        self.answered(&known, next, place)
-    }
-
-    /// The strings of a map that only subjects without capital letters reach, if `block` splits subjects like that:
-    /// `map SRC $small { "~[A-Z]" NEXT; default $listed; }`.
-    pub fn strings_without_capitals(&self, block: &MapBlock) -> Option<&'b MapBlock<'b>> {
-        let [row] = block.patterns.as_slice() else { return None };
-        let splits = *row.pattern == *CAPITAL && !row.caseless && block.exact.is_empty() && self.is_of_source(block);
-        let listed = self.map_of(block.fallback()).filter(|listed| self.is_of_source(listed));
-        listed.filter(|listed| splits && listed.patterns.is_empty() && !listed.exact.is_empty())
-    }
-
-    /// `map SRC $listed { "string" VALUE; ... default NEXT; }`: strings without capital letters; then the level of all
-    /// other subjects, those with capital letters included. nginx looks up a subject in small letters
-    /// (`ngx_http_map_find`), which without capital letters is the subject itself.
-    pub fn listed(
-        &self,
-        block: &'b MapBlock<'b>,
-        listed: &'b MapBlock<'b>,
-        place: Place<'b>,
-    ) -> Result<(), MapRefutation> {
-        self.meet(listed);
-        let name = block.variable.escape_ascii();
-        let next = &*block.patterns[0].value;
-        if listed.fallback() != next {
-            return refute(Obligation::ExactKey, format!("${name}: two values for subjects that are not known"));
-        }
-        if self.original.hostnames {
-            return refute(Obligation::ExactKey, format!("${name}: the known strings are not those of the subject"));
-        }
-        let mut known = LookedUp::default();
-        for row in &listed.exact {
-            let key = row.key.escape_ascii();
-            if row.key.is_empty() || row.key.iter().any(u8::is_ascii_uppercase) {
-                return refute(Obligation::ExactKey, format!("\"{key}\" is empty or has capital letters"));
-            }
-            let string = Lookup { key: &row.key, value: &row.value, any_case: false };
-            if known.by_spelling.insert(row.key.to_vec(), string).is_some() {
-                return refute(Obligation::ExactKey, format!("\"{key}\" is there twice"));
-            }
-            self.proved.discharge(Obligation::ExactKey);
-        }
         self.answered(&known, next, place)
     }
 
@@ -130,6 +88,12 @@ impl<'b> Prover<'b> {
             return wrong("the known strings are not compared");
         };
         self.meet(same);
+        if self.original.hostnames || !keys.fallback().is_empty() {
+            return wrong("the known strings are not those of the subject");
+        }
+        if self.is_without_capitals(same, keys, next) {
+            return Ok((self.listed(keys)?, next));
+        }
         let compared = [b"$", &*keys.variable, b">", &*self.original.source].concat();
         let answers = match same.patterns.as_slice() {
             [row] if *row.pattern == *SAME && !row.caseless && same.exact.is_empty() => self.map_of(&row.value),
@@ -142,10 +106,36 @@ impl<'b> Prover<'b> {
         if answers.source != block.source || !answers.patterns.is_empty() || !answers.fallback().is_empty() {
             return wrong("the answers are not those of the known strings");
         }
-        if self.original.hostnames || !keys.fallback().is_empty() {
-            return wrong("the known strings are not those of the subject");
-        }
         Ok((self.exact_keys(keys, answers)?, next))
+    }
+
+    /// `map SRC $small { "~[A-Z]" NEXT; default $listed; }`
+    fn is_without_capitals(&self, block: &MapBlock, listed: &MapBlock, next: &[u8]) -> bool {
+        let [row] = block.patterns.as_slice() else { return false };
+        let is_split = *row.pattern == *CAPITAL && !row.caseless && *row.value == *next && block.exact.is_empty();
+        is_split && self.is_of_source(block) && block.fallback() == [b"$", &*listed.variable].concat()
+    }
+
+    /// `map SRC $listed { "string" VALUE; ... }`: strings without capital letters. nginx looks up a subject in small
+    /// letters (`ngx_http_map_find`), which without capital letters is the subject itself. A value that is empty would
+    /// be taken for that of a subject that is not found.
+    fn listed(&self, listed: &'b MapBlock<'b>) -> Result<LookedUp<'b>, MapRefutation> {
+        let mut known = LookedUp::default();
+        for row in &listed.exact {
+            let key = row.key.escape_ascii();
+            if row.key.is_empty() || row.key.iter().any(u8::is_ascii_uppercase) {
+                return refute(Obligation::ExactKey, format!("\"{key}\" is empty or has capital letters"));
+            }
+            if row.value.is_empty() || row.value.contains(&b'$') {
+                return refute(Obligation::ExactKey, format!("the value of \"{key}\" may be empty"));
+            }
+            let string = Lookup { key: &row.key, value: &row.value, any_case: false };
+            if known.by_spelling.insert(row.key.to_vec(), string).is_some() {
+                return refute(Obligation::ExactKey, format!("\"{key}\" is there twice"));
+            }
+            self.proved.discharge(Obligation::ExactKey);
+        }
+        Ok(known)
     }
 
     /// Each key maps to itself, or to the subject as spelled, and has an answer.

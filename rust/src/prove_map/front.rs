@@ -4,41 +4,42 @@
 //!
 //! A map of patterns consists of *alternatives*: of `"~^A(?<key>t[^A-Z]{n}(?=B))" "a$key"`, one for each string t. Let A
 //! and B be bytes and dots, and let no string begin with two alternatives of the map. Let a table have exactly one key
-//! K, in lower case, of the length of `at` and n that begins with `at`, and let u be what follows t in K. Let r be the
-//! row whose language is what begins with AtuB, or nothing but that. Then the table answers a subject that the
-//! alternative matches with the value of K if and only if r matches it.
+//! K, in lower case, of the length of `at` and n that begins with `at`, and let u be what follows t in K. Let R be the
+//! language of what begins with AtuB, or of nothing but that. Then the table answers a subject that the alternative
+//! matches with the value of K if and only if the subject is in R.
 //!
 //! *Proof.* A subject that the alternative matches begins with A, t, a string v of n bytes without capital letters, and
 //! B. The key to look up is `atv`, and the table, which looks it up in lower case, has K for it if and only if v in
 //! small letters is u; which is so if and only if v is u, as neither has capital letters. So the answer is that of K if and
-//! only if the subject begins with AtuB, which decides what r matches.
+//! only if the subject begins with AtuB, which decides whether it is in R.
 //!
-//! Let such a map be looked up for all subjects that begin with some strings, none of which begins with another, and let r
-//! begin with one of them. As no string begins with two alternatives, a subject of r gets the value of K, and what
-//! gets this value is a subject of r. So the rows of a table have no subject in common. If also no earlier row of those
-//! that are left has one in common with them, they may be tried first.
+//! The language of a row is R, or the union of two such languages, which have the value of the row and differ in one
+//! place: one has a dot there, and the other what a dot matches except a dot.
+//!
+//! Let such a map be looked up for all subjects that begin with some strings, none of which begins with another, and let a
+//! row begin with one of them. As no string begins with two alternatives, a subject of the row gets its value, and what
+//! gets this value by one of its alternatives is a subject of it. So the rows of a table have no subject in common. If
+//! also no earlier row of those that are left has one in common with them, they may be tried first.
+//!
+//! An alternative that is a string which is no key of the table gives no answer. A string may begin with it and with
+//! alternatives before it, as PCRE tries these first.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::map_block::MapBlock;
 use crate::prove_map::alternatives::{Alternative, Piece, check_apart};
 use crate::prove_map::comparable::heads_of;
-use crate::prove_map::keys::{self, Keys, KeysReader};
+use crate::prove_map::keys::{self, Keys};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::prover::{Place, Prover};
 use crate::prove_map::row::OriginalRow;
-use crate::prove_map::symbols::{RowsBySymbols, Start, Symbols};
+use crate::prove_map::symbols::{RowsByText, Start, Symbols, with_dots};
 
 /// The keys of a table in lower case, each with its value.
 type Table<'b> = BTreeMap<Vec<u8>, &'b [u8]>;
 
 impl<'b> Prover<'b> {
-    /// Whether a map of keys is a table before a tree: its default leads to another map, which holds no rows.
-    pub fn is_front(&self, block: &MapBlock) -> bool {
-        self.map_of(block.fallback()).is_some_and(|next| !self.is_link(next))
-    }
-
     /// `map $candidate $front { "key" value; ... default NEXT; }`. Returns what is next, with the rows that are left.
     pub fn front(
         &self,
@@ -59,28 +60,30 @@ impl<'b> Prover<'b> {
         if !block.patterns.is_empty() {
             return refute(Obligation::Front, format!("${name} has a pattern among its keys"));
         }
-        let by_symbols = self.rows_by_symbols(place);
+        let by_text = self.rows_by_text(place);
         let routes = keys::buckets(candidate, &roots, Obligation::Front)?;
         let mut values: Vec<&[u8]> = routes.values().copied().collect();
         values.sort_unstable();
         values.dedup();
-        let mut rows = Vec::new();
+        let mut parts: BTreeMap<usize, Vec<Symbols>> = BTreeMap::new();
         for value in values {
             let alternatives = self.alternatives(value)?;
-            check_apart(&alternatives).or_else(|what| refute(Obligation::Front, what))?;
-            for alternative in alternatives {
+            let is_end: Vec<bool> = alternatives.iter().map(|alternative| is_end(alternative, &table)).collect();
+            check_apart(&alternatives, &is_end).or_else(|what| refute(Obligation::Front, what))?;
+            for (alternative, _) in alternatives.iter().zip(is_end).filter(|(_, is_end)| !is_end) {
                 let leads_here = |root: usize| routes.get(&Some(root)) == Some(&value);
                 if !roots.keys.longest(&alternative.head()).is_some_and(leads_here) {
                     let what = format!("subjects of \"{}\" do not get to it", alternative.start().escape_ascii());
                     return refute(Obligation::Front, what);
                 }
-                rows.push(self.row_of_alternative(&alternative, &table, &by_symbols, place)?);
+                let (row, symbols) = self.row_of_alternative(alternative, &table, &by_text, place)?;
+                parts.entry(row).or_default().push(symbols);
             }
         }
-        rows.sort_unstable();
-        if let Some(pair) = rows.windows(2).find(|pair| pair[0] == pair[1]) {
-            return refute(Obligation::Front, format!("{} is there twice", self.name(pair[0])));
+        if let Some((row, _)) = parts.iter().find(|(row, parts)| !self.are_all_of(**row, parts)) {
+            return refute(Obligation::Front, format!("{} is there in part, or twice", self.name(*row)));
         }
+        let rows: Vec<usize> = parts.into_keys().collect();
         rows.iter().for_each(|row| place.live[*row] = false);
         self.check_none_earlier(&rows, place)?;
         Ok(block.fallback())
@@ -92,9 +95,7 @@ impl<'b> Prover<'b> {
         let Some(start) = self.map_of(&candidate.source).filter(|_| candidate.fallback().is_empty()) else {
             return refute(Obligation::Front, format!("${name} does not choose patterns by what subjects begin with"));
         };
-        let mut used = self.used.borrow_mut();
-        let (source, maps, proved) = (&*self.original.source, &self.maps, &self.proved);
-        let roots = KeysReader { source, maps, used: &mut used, proved }.keys(start)?;
+        let roots = self.keys(start)?;
         let has_parent = |root: &usize| roots.keys.parent(*root).is_some();
         if let Some(root) = (0..roots.keys.strings().len()).find(has_parent) {
             let root = roots.keys.strings()[root].escape_ascii();
@@ -121,14 +122,14 @@ impl<'b> Prover<'b> {
         Ok(alternatives)
     }
 
-    /// The row that has the key of an alternative.
+    /// The row that has the key of an alternative, and what of it the alternative matches.
     fn row_of_alternative(
         &self,
         alternative: &Alternative,
         table: &Table<'b>,
-        by_symbols: &RowsBySymbols,
+        by_text: &RowsByText,
         place: &Place<'b>,
-    ) -> Result<usize, MapRefutation> {
+    ) -> Result<(usize, Symbols), MapRefutation> {
         let Piece { text, more, after, is_line, .. } = &alternative.piece;
         let begun = [&*alternative.key, text].concat().to_ascii_lowercase();
         let mut found = table
@@ -142,8 +143,8 @@ impl<'b> Prover<'b> {
         let bytes: Symbols = text.iter().chain(&key[begun.len()..]).copied().map(u16::from).collect();
         let symbols: Symbols = [&*alternative.before, &*bytes, after].concat();
         let key = key.escape_ascii();
-        let Some(row) = by_symbols.get(&symbols).and_then(|rows| self.row_of(rows, symbols.len(), *is_line, place))
-        else {
+        let rows = by_text.get(&with_dots(&symbols));
+        let Some(row) = rows.and_then(|rows| self.row_of(rows, &symbols, *is_line, place)) else {
             return refute(Obligation::Front, format!("no row of the original has the key \"{key}\""));
         };
         self.check_moves(row)?;
@@ -155,7 +156,7 @@ impl<'b> Prover<'b> {
             return refute(Obligation::Front, format!("\"{key}\" has another value than {}", self.name(row)));
         }
         self.proved.discharge(Obligation::Front);
-        Ok(row)
+        Ok((row, symbols))
     }
 
     /// No row that is left and comes before one of these may match the same subject.
@@ -176,6 +177,12 @@ impl<'b> Prover<'b> {
         }
         Ok(())
     }
+}
+
+/// Whether an alternative is a string that leads to no row, as it is no key.
+fn is_end(alternative: &Alternative, table: &Table) -> bool {
+    let key = [&*alternative.key, &*alternative.piece.text].concat();
+    alternative.is_string() && !table.contains_key(&key.to_ascii_lowercase())
 }
 
 /// Rows by the strings that their matches begin with.

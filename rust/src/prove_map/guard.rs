@@ -48,6 +48,11 @@ impl Guarding {
         implies(&head, &self.first, folded, Reach::End)
     }
 
+    /// Whether the guard lets subjects pass that begin like these items.
+    pub fn is_begun_by_items(&self, items: &[Ast]) -> bool {
+        implies(&stack(&items.iter().collect::<Vec<_>>()), &self.first, false, Reach::End)
+    }
+
     /// Whether the guard lets pass all subjects that begin as an anchored pattern does, as far as `reach`; `false` if
     /// that is not obvious.
     pub fn is_begun_by_pattern(&self, row: &Ast, reach: Reach) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::map_block::MapBlock;
 use crate::prove_map::ask;
 use crate::prove_map::comparable::{Comparable, may_meet};
-use crate::prove_map::keys::KeysReader;
+use crate::prove_map::keys::{Keys, KeysReader};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::{Place, Prover};
 
@@ -29,26 +29,19 @@ impl<'b> Prover<'b> {
             if chain.end != value {
                 self.leave(&chain.rows, &mut place)?;
                 value = chain.end;
-            } else if let Some(listed) = self.strings_without_capitals(block) {
-                return self.listed(block, listed, place);
             } else if self.is_of_source(block) {
                 value = self.newline(block, &mut place)?;
             } else if let Some(inner) = self.map_of(&block.source) {
                 if inner.patterns.is_empty() && self.is_of_source(inner) {
                     return self.exact(block, inner, place);
-                } else if self.has_keys(inner) && self.is_front(block) {
-                    value = self.front(block, inner, &mut place)?;
-                } else if self.has_keys(inner) {
-                    let mut used = self.used.borrow_mut();
-                    let mut reader = KeysReader {
-                        source: &self.original.source,
-                        maps: &self.maps,
-                        used: &mut used,
-                        proved: &self.proved,
+                } else if self.has_keys(inner) && self.leads_to_keys(block) {
+                    value = if self.is_of_source(inner) {
+                        self.part_of_tree(block, &self.keys(inner)?, &mut place)?
+                    } else {
+                        self.front(block, inner, &mut place)?
                     };
-                    let keys = reader.keys(inner)?;
-                    drop(used);
-                    return self.tree(block, &keys, &place);
+                } else if self.has_keys(inner) {
+                    return self.tree(block, &self.keys(inner)?, &place);
                 } else {
                     return self.pick(block, inner, &place);
                 }
@@ -57,6 +50,18 @@ impl<'b> Prover<'b> {
             }
         }
         self.finish(value, &place)
+    }
+
+    /// The keys that a map captures.
+    pub fn keys(&self, block: &'b MapBlock<'b>) -> Result<Keys, MapRefutation> {
+        let mut used = self.used.borrow_mut();
+        let (source, maps, proved) = (&*self.original.source, &self.maps, &self.proved);
+        KeysReader { source, maps, used: &mut used, proved }.keys(block)
+    }
+
+    /// Whether a map of keys is one before others: its default leads to another map, which holds no rows.
+    fn leads_to_keys(&self, block: &MapBlock) -> bool {
+        self.map_of(block.fallback()).is_some_and(|next| !self.is_link(next))
     }
 
     /// The value where no row is left.

@@ -99,6 +99,7 @@ pub mod pick;
 pub mod prefixes;
 pub mod prover;
 pub mod row;
+pub mod segment;
 pub mod symbols;
 pub mod text;
 pub mod tree;

@@ -12,6 +12,7 @@ use crate::prove_map::ask::{self, Questions};
 use crate::prove_map::guard::Guarding;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::row::{Heads, Rows, as_text, group_names};
+use crate::prove_map::segment::SegmentGuard;
 use crate::syntax::Hir;
 
 pub struct Prover<'b> {
@@ -163,11 +164,7 @@ impl<'b> Prover<'b> {
 
     /// Whether a map has the form of one that holds rows.
     pub fn is_link(&self, block: &'b MapBlock<'b>) -> bool {
-        self.is_of_source(block)
-            && block.exact.is_empty()
-            && !self.is_trie(block)
-            && self.newline_row(block).is_none()
-            && self.strings_without_capitals(block).is_none()
+        self.is_of_source(block) && block.exact.is_empty() && !self.is_trie(block) && self.newline_row(block).is_none()
     }
 
     /// The row that sends subjects with an inner newline to other rows, if the map has it and no other.
@@ -326,23 +323,43 @@ impl<'b> Prover<'b> {
 
     /// Checks that all rows imply the pattern of a guard or a filter.
     fn check_implied(&self, row: &PatternRow, rows: &[usize]) -> Result<(), MapRefutation> {
+        if let Some(guard) = self.segment_guard(row)? {
+            return self.check_segments(&guard, rows);
+        }
         let language = self.own_pattern(row)?;
         let guarding = Guarding::new(&language.pattern.ast);
         for &place in rows {
-            if !self.implies(place, (&guarding, &language), row.caseless) {
-                let what = format!("a guard skips {} where it may match", self.name(place));
+            let is_implied = self.is_begun(place, &guarding, row.caseless) || self.is_held(place, &guarding, &language);
+            if !is_implied {
                 let skipped = self.rows.list[place].language;
                 let counterexample =
                     skipped.and_then(|row| self.questions.outside(&row.translation.hir, &language.translation.hir));
-                return Err(MapRefutation { obligation: Obligation::Guard, what, counterexample });
+                return self.refute_skipped(place, counterexample);
             }
             self.proved.discharge(Obligation::Guard);
         }
         Ok(())
     }
 
-    /// Whether PCRE neither matches a row nor gives up on it for subjects that the guard does not match.
-    fn implies(&self, place: usize, (guarding, guard): (&Guarding, &ReadPattern), caseless: bool) -> bool {
+    /// The same of a guard that looks at the last slash.
+    fn check_segments(&self, guard: &SegmentGuard, rows: &[usize]) -> Result<(), MapRefutation> {
+        for &row in rows {
+            let is_begun = || guard.beginning().is_some_and(|guarding| self.is_begun(row, guarding, false));
+            if !guard.is_held_by(&self.rows.list[row]) && !is_begun() {
+                return self.refute_skipped(row, None);
+            }
+            self.proved.discharge(Obligation::Guard);
+        }
+        Ok(())
+    }
+
+    fn refute_skipped(&self, row: usize, counterexample: Option<Vec<u8>>) -> Result<(), MapRefutation> {
+        let what = format!("a guard skips {} where it may match", self.name(row));
+        Err(MapRefutation { obligation: Obligation::Guard, what, counterexample })
+    }
+
+    /// Whether PCRE neither matches a row nor gives up on it for subjects that do not begin as the guard says.
+    fn is_begun(&self, place: usize, guarding: &Guarding, caseless: bool) -> bool {
         let row = &self.rows.list[place];
         let by_beginning =
             || row.beginning().is_some_and(|begun| guarding.is_begun_by_pattern(&begun.pattern.ast, row.reach()));
@@ -350,12 +367,14 @@ impl<'b> Prover<'b> {
             Heads::Exact(heads) => heads.iter().all(|head| guarding.is_begun_by(head, caseless)),
             Heads::AnyCase(head) => guarding.is_begun_by(&head, true),
         };
-        let by_content = || row.events().is_some_and(|row| guarding.is_held_by_pattern(&row.pattern.ast));
-        if by_beginning() || by_heads() || by_content() {
-            return true;
-        }
-        row.events()
-            .is_some_and(|events| self.questions.is_included(&events.translation.hir, &[&guard.translation.hir]))
+        by_beginning() || by_heads()
+    }
+
+    /// The same of subjects that the guard does not match.
+    fn is_held(&self, place: usize, guarding: &Guarding, guard: &ReadPattern) -> bool {
+        let Some(events) = self.rows.list[place].events() else { return false };
+        guarding.is_held_by_pattern(&events.pattern.ast)
+            || self.questions.is_included(&events.translation.hir, &[&guard.translation.hir])
     }
 
     /// The language that a new row lets pass: it is known exactly, PCRE compiles the pattern and never gives up on it.

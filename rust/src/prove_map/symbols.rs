@@ -11,33 +11,50 @@ pub type Symbols = Vec<u16>;
 
 pub const DOT: u16 = 256;
 pub const ANY_BYTE: u16 = 257;
+/// What a dot matches except a dot.
+pub const NO_DOT: u16 = 259;
 
-/// The live rows that begin with bytes and dots, by these.
-pub type RowsBySymbols = HashMap<Symbols, Vec<usize>>;
+/// The live rows of bytes and dots, by what these are with dots as dots.
+pub type RowsByText = HashMap<Vec<u8>, Vec<usize>>;
 
 impl Prover<'_> {
     /// The live rows of bytes and dots.
-    pub fn rows_by_symbols(&self, place: &Place) -> RowsBySymbols {
-        let mut rows = RowsBySymbols::new();
+    pub fn rows_by_text(&self, place: &Place) -> RowsByText {
+        let mut rows = RowsByText::new();
         for (number, row) in self.rows.list.iter().enumerate().filter(|(number, _)| place.live[*number]) {
             if let Some((symbols, _)) = symbols_of(row) {
-                rows.entry(symbols).or_default().push(number);
+                rows.entry(with_dots(&symbols)).or_default().push(number);
             }
         }
         rows
     }
 
-    /// The first of some rows that begin with `length` bytes and dots which matches all that does; if `is_line`, the
-    /// first that also ends there.
-    pub fn row_of(&self, rows: &[usize], length: usize, is_line: bool, place: &Place) -> Option<usize> {
+    /// The first of some rows that matches all that begins with these bytes and dots; if `is_line`, all that also ends
+    /// there.
+    pub fn row_of(&self, rows: &[usize], symbols: &[u16], is_line: bool, place: &Place) -> Option<usize> {
         let fits = |row: &&usize| {
             let row = &self.rows.list[**row];
-            let Some((symbols, rest)) = symbols_of(row).filter(|(symbols, _)| symbols.len() == length) else {
+            let Some((own, rest)) = symbols_of(row).filter(|(own, _)| holds(own, symbols)) else {
                 return false;
             };
-            if is_line { matches!(rest, [Ast::Dollar]) } else { self.is_open(row, &symbols, place) }
+            if is_line { matches!(rest, [Ast::Dollar]) } else { self.is_open(row, &own, place) }
         };
         rows.iter().find(fits).copied()
+    }
+
+    /// Whether strings that begin with some of these bytes and dots are all that a row matches.
+    pub fn are_all_of(&self, row: usize, parts: &[Symbols]) -> bool {
+        let Some((own, _)) = symbols_of(&self.rows.list[row]) else { return false };
+        match parts {
+            [part] => *part == own,
+            [one, other] => (0..own.len()).any(|at| {
+                let mut both = [one[at], other[at]];
+                both.sort_unstable();
+                let is_own = |part: &Symbols| part[..at] == own[..at] && part[at + 1..] == own[at + 1..];
+                own[at] == DOT && both == [u16::from(b'.'), NO_DOT] && is_own(one) && is_own(other)
+            }),
+            _ => false,
+        }
     }
 
     /// Whether a row matches all subjects that reach this place and begin with its bytes and dots.
@@ -53,6 +70,18 @@ impl Prover<'_> {
                 .language
                 .is_some_and(|language| self.questions.covers(language, &key, false, place.left_out.as_deref()))
     }
+}
+
+/// Bytes and dots with dots as dots.
+pub fn with_dots(symbols: &[u16]) -> Vec<u8> {
+    symbols.iter().map(|symbol| u8::try_from(*symbol).unwrap_or(b'.')).collect()
+}
+
+/// Whether at each place the first matches all that the second does.
+fn holds(own: &[u16], symbols: &[u16]) -> bool {
+    let is_held =
+        |(own, symbol): (&u16, &u16)| own == symbol || *own == DOT && (*symbol == u16::from(b'.') || *symbol == NO_DOT);
+    own.len() == symbols.len() && own.iter().zip(symbols).all(is_held)
 }
 
 /// How the subjects begin on which PCRE matches a row or gives up.

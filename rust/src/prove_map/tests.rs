@@ -59,6 +59,8 @@ fn forms() {
     assert_eq!(proved(ORIGINAL_FEW, FEW).count(Obligation::Guard), 3);
     assert_eq!(proved(ORIGINAL_SMALL, SMALL).count(Obligation::ExactKey), 3);
     assert_eq!(proved(ORIGINAL_FRONT, FRONT).count(Obligation::Front), 6);
+    assert_eq!(proved(ORIGINAL_ROOTED, ROOTED).count(Obligation::Front), 5);
+    assert_eq!(proved(ORIGINAL_SEGMENT, SEGMENT).count(Obligation::Guard), 4);
 }
 /// A fault: the text it is put into, what is replaced by what, and the obligation that refutes it.
 type Fault = (usize, &'static str, &'static str, Obligation);
@@ -171,11 +173,15 @@ const FAULTS: &[Fault] = &[
     (5, r#""/a" 1;"#, r#""/A" 1;"#, Obligation::ExactKey),
     (5, r#""/a" 1;"#, r#""/a" 1; "" 1;"#, Obligation::ExactKey),
     (5, "$m_listed { ", "$m_listed { \"/b\" 2; ", Obligation::ExactKey),
-    (5, r#"2; default $m_tree"#, "2; default d", Obligation::ExactKey),
+    (5, r#""/b\n" 2;"#, r#""/b\n" 2; default $m_tree;"#, Obligation::ExactKey),
+    (5, r#""/b\n" 2;"#, r#""/b\n" 2; "/x" "";"#, Obligation::ExactKey),
+    (5, r#""/b\n" 2;"#, r#""/b\n" 2; "/x" $host;"#, Obligation::ExactKey),
     (5, r#""~[A-Z]" $m_tree"#, r#""~[A-Z]" d"#, Obligation::ExactKey),
-    (5, "[A-Z]", "[A-Y]", Obligation::Guard),
-    (5, "~[A-Z]", "~*[A-Z]", Obligation::Guard),
-    (5, "map $uri $m_listed", "map $request_uri $m_listed", Obligation::Guard),
+    (5, "default $m_listed", "default $m_tree", Obligation::ExactKey),
+    (5, "[A-Z]", "[A-Y]", Obligation::ExactKey),
+    (5, "~[A-Z]", "~*[A-Z]", Obligation::ExactKey),
+    (5, "map $uri $m_small", "map $m_listed $m_small", Obligation::ExactKey),
+    (5, "map $uri $m_listed", "map $request_uri $m_listed", Obligation::Pick),
     (5, r#""/b" 2;"#, r#""/b" 1;"#, Obligation::ExactAnswer),
     (5, r#""/b\n" 2;"#, r#""/b\n" d;"#, Obligation::ExactAnswer),
     (5, r#""/b\n" 2;"#, "", Obligation::Bucket),
@@ -195,7 +201,7 @@ const FAULTS: &[Fault] = &[
     (6, "y[^A-Z]{4}|(?=$)", "y[^A-Z]{4}|[^A-Z]{5}|(?=$)", Obligation::Front),
     (6, "0/(?:ab|cd", "0/(?:ab|ab|cd", Obligation::Front),
     (6, "0/(?:ab|cd", "0/(?:ab(?=.)|cd", Obligation::Front),
-    (6, "0/(?:ab|cd", "0/(?:a|cd", Obligation::Front),
+    (6, "0/(?:ab|cd", "0/(?:a|cd", Obligation::Bucket),
     (6, "html$)", "html)", Obligation::Front),
     (6, r"cd(?=[^\x0a]html$)", r"cd(?=\.html$)", Obligation::Front),
     (6, r"cd(?=[^\x0a]html$)", r"cd(?:[^\x0a]html$)", Obligation::Front),
@@ -226,13 +232,52 @@ const FAULTS: &[Fault] = &[
     (6, "~^(?<m_key>/(?:a|v1|w/)", "~(?<m_key>/(?:a|v1|w/)", Obligation::Trie),
     // The keys.
     (6, r#""/v1.0/ab" 1;"#, r#""/v1.0/ab" 2;"#, Obligation::Front),
-    (6, r#""/v1.0/ab" 1;"#, "", Obligation::Front),
+    (6, r#""/v1.0/ab" 1;"#, "", Obligation::Bucket),
     (6, r#""/v1.0/ab" 1;"#, r#""/v1.0/ab" 1; "" 1;"#, Obligation::Front),
     (6, r#""/v1.0/ab" 1;"#, r#""/v1.0/ab" 1; "/V1.0/AB" 1;"#, Obligation::Front),
     (6, r#""/v1.0/ab" 1;"#, r#""/v1.0/ab" 1; "~^/v1" 1;"#, Obligation::Front),
     (6, r#""/v1.0/ab" 1;"#, r#""/v1.0/ab" 1; "/about-the-companx" 1;"#, Obligation::Front),
     (6, "default $m_tree", "default d", Obligation::Trie),
     (6, r#""/v1" $m_leaf; "#, "", Obligation::Bucket),
+    // Pieces that are no key, and dots in two places.
+    (7, "a(?:[b]|cd|)", "a(?:|[b]|cd)", Obligation::Front),
+    (7, "a(?:[b]|cd|)", "a(?:cd|)", Obligation::Front),
+    (7, "a(?:[b]|cd|)", "a(?:[b]|cd|(?=.))", Obligation::Front),
+    (7, "a(?:[b]|cd|)", "a(?:[^b]|cd|)", Obligation::Front),
+    (7, "a(?:[b]|cd|)", "a(?:[b-c]|cd|)", Obligation::Front),
+    (7, r"\.0/(?:a(?:[b]|cd|)|ef)", r"(?:\.0/(?:a(?:[b]|cd|)|ef)|)", Obligation::Front),
+    (7, r#""/v1.0/ab" 0;"#, r#""/v1.0/ab" 0; "/v1.0/a" 0;"#, Obligation::Front),
+    (7, r"[^\x0a\x2e]", r"[^\x0a]", Obligation::Front),
+    (7, r"[^\x0a\x2e]", r"[^\x0a\x2d]", Obligation::Front),
+    (7, r"[^\x0a\x2e]", r"\.", Obligation::Front),
+    (7, r#""~^/v1[^\x0a\x2e](?<m_key>0/a(?:b|cd))" "/v1.$m_key";"#, "", Obligation::Front),
+    (7, "0/a(?:b|cd)", "0/a(?:b|ce)", Obligation::Front),
+    (7, "0/a(?:b|cd)", "0/a(?:b|cd|b)", Obligation::Front),
+    // Rows that are found by the beginnings of a table.
+    (7, r#""~^/w/x.*z$" 3; "~^/[w-x]/y" 5; default d"#, r#""~^/w/x.*z$" 3; default d"#, Obligation::Bucket),
+    (7, r#""/w/" $m_under2;"#, r#""/w/" $m_under1;"#, Obligation::Bucket),
+    (7, r#""/w/" $m_under2;"#, "", Obligation::Bucket),
+    (7, r#""/x/" $m_leaf; "#, "", Obligation::Bucket),
+    (7, "$m_under2; default $m_tree", "$m_under2; default d", Obligation::Bucket),
+    (7, r#""/v1" $m_under1; "/w/""#, r#""/v1" $m_under1; "/W/""#, Obligation::BucketKey),
+    (7, r#""/v1" $m_under1;"#, r#""/v1" $m_under1; "~^/v2" d;"#, Obligation::BucketKey),
+    (7, r#""/v1" $m_under1;"#, r#""/v1" $m_under1; "" 5;"#, Obligation::Empty),
+    (7, r#""~^/v1[0-9]2/b" 4; default d;"#, r#""~^/v1[0-9]2/b" 4; default x;"#, Obligation::End),
+    // Guards that look at the last slash.
+    (8, "|html", "", Obligation::Guard),
+    (8, r"use[^\x0a]html", r"use\.html", Obligation::Guard),
+    (8, "|[ab]c", "|ac", Obligation::Guard),
+    (8, "/x/|", "/x/y|", Obligation::Guard),
+    (8, "|about|", "|abouts|", Obligation::Guard),
+    (8, "{0,16}", "{1,16}", Obligation::Pattern),
+    (8, "(?>(?:[^/]", "(?:(?:[^/]", Obligation::Pattern),
+    (8, "(?:[^/]*+/|about", "(?:about", Obligation::Pattern),
+    (8, "|about|", "|(about)|", Obligation::Pattern),
+    (8, "|about|", "|(?=about)|", Obligation::Pattern),
+    (8, "|about|", "|(?:x*)*y|about|", Obligation::Effort),
+    (8, "~^(?:/x/", "~*^(?:/x/", Obligation::Pattern),
+    (8, "~^(?:/x/", "~^(?:(?i)/x/", Obligation::Pattern),
+    (8, "~^(?:/x/", "~^(?:[/x/", Obligation::Pattern),
     // Two answers.
     (2, r#""" $m_value; default $m_lower"#, r#""" $m_lower; default $m_value"#, Obligation::Pick),
     (2, r"8[0-9]*:\1[9-9]", r"8[0-9]*:\1[8-9]", Obligation::Pick),
@@ -290,6 +335,15 @@ fn tables_with_capital_letters() {
     proved(&capital(ORIGINAL_FRONT), &whole.replace(r#""/about-the-Company" 0"#, r#""/about-the-company" 0"#));
 }
 
+/// A row that goes on behind its last slash, or has none, is not found by what is behind the last slash of a subject.
+#[test]
+fn segments_of_other_rows() {
+    for row in ["/about", "about$", r"/about\z", "/(about)$", "[/x]about$", "/about/?$", "/about|/x$"] {
+        let [original, emitted] = [ORIGINAL_SEGMENT, SEGMENT].map(|text| text.replace("~/about$", &format!("~{row}")));
+        assert_eq!(refuted(&original, &emitted).obligation, Obligation::Guard, "{row}");
+    }
+}
+
 /// The value of a row with captures does not stand in a table, and neither does a row on which PCRE may give up.
 #[test]
 fn tables_of_other_rows() {
@@ -314,9 +368,10 @@ fn counterexamples() {
 #[test]
 fn subjects_without_newlines() {
     let original = r#"map $request_uri $to { default d; "~^/a/.*$" 1; "~^/b$" 2; }"#;
-    let emitted = r#"map $request_uri $to { default $m_small; }
+    let emitted = r#"map $request_uri $to { default $m_found; }
+        map $m_listed $m_found { "" $m_tree; default $m_small; }
         map $request_uri $m_small { "~[A-Z]" $m_tree; default $m_listed; }
-        map $request_uri $m_listed { "/b" 2; default $m_tree; }
+        map $request_uri $m_listed { "/b" 2; }
         map $request_uri $m_prefix { "~^(?<m_key>/a/)" $m_key; }
         map $m_prefix $m_tree { "/a/" 1; default d; }"#;
     proved(original, emitted);

@@ -50,20 +50,44 @@ struct TreeProof<'p, 'b> {
 type BucketId = Option<usize>;
 
 impl<'b> Prover<'b> {
+    /// `map $key $part { ...; default $other; }`: each bucket that is listed has its rows in order. Returns what is next,
+    /// with the rows that may match in other buckets.
+    pub fn part_of_tree(
+        &self,
+        block: &'b MapBlock<'b>,
+        keys: &Keys,
+        place: &mut Place<'b>,
+    ) -> Result<&'b [u8], MapRefutation> {
+        let values = buckets(block, keys, Obligation::BucketKey)?;
+        self.proved.discharge(Obligation::BucketKey);
+        let Some(next) = self.map_of(block.fallback()) else {
+            let name = block.variable.escape_ascii();
+            return refute(Obligation::KnownMap, format!("${name} has no map for other keys"));
+        };
+        let mut live = vec![false; place.live.len()];
+        let tree = Tree::new(self, place, keys, next.fallback())?;
+        let mut proof = TreeProof { prover: self, tree: &tree, leaves: HashMap::new() };
+        let count = keys.keys.strings().len();
+        for bucket in (0..=count).map(|number| (number < count).then_some(number)) {
+            match values.get(&bucket) {
+                Some(value) => {
+                    proof.check(bucket, value)?;
+                    self.proved.discharge(if bucket.is_some() { Obligation::Bucket } else { Obligation::Empty });
+                }
+                None => tree.candidates[bucket.unwrap_or(count)].iter().for_each(|row| live[*row as usize] = true),
+            }
+        }
+        let is_left = |row: usize| place.live[row] && (live[row] || tree.is_float[row]);
+        place.live = (0..live.len()).map(is_left).collect();
+        Ok(block.fallback())
+    }
+
     /// `map $key $tree { ... }`: each bucket has its rows in order.
     pub fn tree(&self, block: &'b MapBlock<'b>, keys: &Keys, place: &Place<'b>) -> Result<(), MapRefutation> {
         let values = buckets(block, keys, Obligation::BucketKey)?;
         self.proved.discharge(Obligation::BucketKey);
         let default = block.fallback();
-        let floats = self.chain(default, place, None)?;
-        if floats.end != place.end {
-            let name = block.variable.escape_ascii();
-            return refute(
-                Obligation::End,
-                format!("behind the rows of ${name} stands another value than the default"),
-            );
-        }
-        let tree = Tree::new(self, place, keys, default, floats)?;
+        let tree = Tree::new(self, place, keys, default)?;
         let count = keys.keys.strings().len();
         let check = |prover: &Prover<'b>, numbers: Range<usize>| {
             let mut proof = TreeProof { prover, tree: &tree, leaves: HashMap::new() };
@@ -81,13 +105,17 @@ impl<'b> Prover<'b> {
 }
 
 impl<'p, 'b> Tree<'p, 'b> {
+    /// `default`: the value where no leaf has a match, from which floats are tried.
     fn new(
         prover: &Prover<'b>,
         place: &'p Place<'b>,
         keys: &'p Keys,
         default: &'b [u8],
-        floats: Chain<'b>,
     ) -> Result<Tree<'p, 'b>, MapRefutation> {
+        let floats = prover.chain(default, place, None)?;
+        if floats.end != place.end {
+            return refute(Obligation::End, "behind the rows of a tree stands another value than the default");
+        }
         let mut is_float = vec![false; prover.rows.list.len()];
         floats.rows.iter().for_each(|&row| is_float[row] = true);
         let comparable = Comparable::new(floats.rows.iter().map(|&row| (row, &prover.rows.list[row])), keys.caseless);

@@ -117,9 +117,10 @@ pub const ORIGINAL_SMALL: &str = r#"map $uri $to {
     "~^/e/f" 6;
 }"#;
 
-pub const SMALL: &str = r#"map $uri $to { default $m_small; }
+pub const SMALL: &str = r#"map $uri $to { default $m_found; }
+map $m_listed $m_found { "" $m_tree; default $m_small; }
 map $uri $m_small { "~[A-Z]" $m_tree; default $m_listed; }
-map $uri $m_listed { "/a" 1; "/b" 2; "/b\n" 2; default $m_tree; }
+map $uri $m_listed { "/a" 1; "/b" 2; "/b\n" 2; }
 map $uri $m_prefix { "~^(?<m_key>/c/)" $m_key; "~^(?<m_key>/(?:d/|e/f))" $m_key; "~^(?<m_key>/A)" $m_key; }
 map $m_prefix $m_tree { "/A" $m_leaf; "/c/" 4; "/d/" 5; "/e/f" 6; default d; }
 map $uri $m_leaf { "~^/A\z" 3; default d; }
@@ -160,7 +161,51 @@ map $m_prefix $m_tree { "/v1" $m_leaf; "/w/x" $m_leaf; default d; }
 map $uri $m_leaf { "~^/v1[0-9]2/b" 6; "~^/w/x[a-z]+" 7; default d; }
 "#;
 
-pub const PROGRAMS: [(&str, &str); 7] = [
+/// Rows that are found by the beginnings of a table, which captures pieces that are no key, and with dots in two places.
+pub const ORIGINAL_ROOTED: &str = r#"map $uri $to {
+    default d;
+    "~^/v1.0/ab" 0;
+    "~^/v1.0/acd" 1;
+    "~^/v1\.0/ef" 2;
+    "~^/w/x.*z$" 3;
+    "~^/v1[0-9]2/b" 4;
+    "~^/[w-x]/y" 5;
+}"#;
+
+pub const ROOTED: &str = r#"map $uri $to { default $m_front; }
+map $uri $m_start { "~^(?<m_key>/(?:v1|w/))" $m_key; }
+map $m_start $m_candidate { "/v1" $m_front1; }
+map $uri $m_front1 {
+    "~^(?<m_key>/v1\.0/(?:a(?:[b]|cd|)|ef))" $m_key;
+    "~^/v1[^\x0a\x2e](?<m_key>0/a(?:b|cd))" "/v1.$m_key";
+}
+map $m_candidate $m_front { "/v1.0/ab" 0; "/v1.0/acd" 1; "/v1.0/ef" 2; default $m_rooted; }
+map $m_start $m_rooted { "/v1" $m_under1; "/w/" $m_under2; default $m_tree; }
+map $uri $m_under1 { "~^/v1[0-9]2/b" 4; default d; }
+map $uri $m_under2 { "~^/w/x.*z$" 3; "~^/[w-x]/y" 5; default d; }
+map $uri $m_prefix { "~^(?<m_key>/[wx]/)" $m_key; }
+map $m_prefix $m_tree { "/w/" $m_leaf; "/x/" $m_leaf; default d; }
+map $uri $m_leaf { "~^/[w-x]/y" 5; default d; }
+"#;
+
+/// A guard that looks at the last slash.
+pub const ORIGINAL_SEGMENT: &str = r#"map $uri $to {
+    default d;
+    "~/about$" 1;
+    "~/use.html$" 2;
+    "~^/x/[a-z]+/y" 3;
+    "~./[ab]c$" 4;
+}"#;
+
+pub const SEGMENT: &str = r#"map $uri $to { default $m_float2; }
+map $uri $m_float2 {
+    "~^(?:/x/|(?>(?:[^/]*+/){0,16})(?:[^/]*+/|about|use[^\x0a]html|html|[ab]c))" $m_float1;
+    default d;
+}
+map $uri $m_float1 { "~/about$" 1; "~/use.html$" 2; "~^/x/[a-z]+/y" 3; "~./[ab]c$" 4; default d; }
+"#;
+
+pub const PROGRAMS: [(&str, &str); 9] = [
     (ORIGINAL, TREE),
     (ORIGINAL_CHUNKS, CHUNKS),
     (ORIGINAL_PICK, PICK),
@@ -168,4 +213,6 @@ pub const PROGRAMS: [(&str, &str); 7] = [
     (ORIGINAL_FEW, FEW),
     (ORIGINAL_SMALL, SMALL),
     (ORIGINAL_FRONT, FRONT),
+    (ORIGINAL_ROOTED, ROOTED),
+    (ORIGINAL_SEGMENT, SEGMENT),
 ];

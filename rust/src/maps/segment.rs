@@ -1,0 +1,83 @@
+//! Writes guards that look at what follows the last slash of a subject.
+//!
+//! A row such as `/about.html$` has no anchor in front, but an end: what it matches is the end of the subject, so that the
+//! last slash of the subject is one of the row's. A guard that finds this slash tries its branches once, and not behind
+//! each slash. A dot may be the last slash, too: behind it comes `html`.
+
+use crate::maps::pattern::beginning_with;
+use crate::maps::sequence::Sequence;
+use crate::syntax::{self, Ast, ByteSet};
+
+/// Takes all up to the last slash, and gives nothing back. A subject with more slashes passes: without an end to the
+/// rounds, older PCREs would need more of their stack for each.
+const LAST_SLASH: &[u8] = b"(?>(?:[^/]*+/){0,16})(?:[^/]*+/|";
+
+/// The shortest text behind a slash that makes a guard.
+const SHORTEST: usize = 2;
+
+/// What may follow the last slash of a subject that a pattern matches because of its end, as far as it is known. `None`
+/// if that is little, or the pattern has another form than single bytes and sets before a `$`.
+pub fn behind_last_slash(text: &[u8]) -> Option<Vec<Sequence>> {
+    let Ast::Concat(items) = syntax::parse(text).ok()?.ast else { return None };
+    let [items @ .., Ast::Dollar] = items.as_slice() else { return None };
+    let sets = items.iter().map(single).collect::<Option<Vec<ByteSet>>>()?;
+    // The last slash is this one, or a later place that allows one.
+    let last = sets.iter().rposition(|set| *set == ByteSet::one(b'/'))?;
+    let behind = (last..sets.len()).filter(|at| sets[*at].contains(b'/')).map(|at| &sets[at + 1..]);
+    let sequence = |sets: &[ByteSet]| {
+        let mut sequence = Sequence::default();
+        sets.iter().for_each(|set| sequence.push(set));
+        (sets.len() >= SHORTEST).then_some(sequence)
+    };
+    behind.map(sequence).collect()
+}
+
+fn single(item: &Ast) -> Option<ByteSet> {
+    match item {
+        Ast::Byte(byte) => Some(ByteSet::one(*byte)),
+        Ast::Class(set) => Some(*set),
+        _ => None,
+    }
+}
+
+/// A pattern that matches what begins with one of the first sequences, or has one of the others behind its last slash.
+pub fn guard(beginnings: &[&Sequence], segments: &[Sequence]) -> Option<Vec<u8>> {
+    let segments = beginning_with(&segments.iter().collect::<Vec<_>>(), false)?;
+    let last = [LAST_SLASH, &*segments, b")"].concat();
+    if beginnings.is_empty() {
+        return Some([b"^", &*last].concat());
+    }
+    Some([b"^(?:", &*beginning_with(beginnings, false)?, b"|", &*last, b")"].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{behind_last_slash, guard};
+    use crate::maps::sequence::Sequence;
+
+    fn segments(text: &str) -> Option<Vec<String>> {
+        let sequences = behind_last_slash(text.as_bytes())?;
+        Some(sequences.into_iter().map(|sequence| String::from_utf8(sequence.bytes).unwrap()).collect())
+    }
+
+    /// The last slash is any of a pattern's, and a dot may be one.
+    #[test]
+    fn slashes() {
+        assert_eq!(segments("/about$").unwrap(), ["about"]);
+        assert_eq!(segments("./about.html$").unwrap(), ["about.html", "html"]);
+        assert_eq!(segments(r"/a/b\.htm$").unwrap(), ["b.htm"]);
+        for text in ["/about", "about.html$", "/a$", "/a/$", "/a.$", "/ab*$", "(/ab)$", r"/ab\z", "^/ab$", "/ab|cd$"] {
+            assert_eq!(segments(text), None, "{text}");
+        }
+    }
+
+    /// The branches are written once.
+    #[test]
+    fn forms() {
+        let sequence = |bytes: &str| Sequence { bytes: bytes.into(), sets: Vec::new() };
+        let segments = [sequence("ab"), sequence("ac")];
+        let text = |beginnings: &[&Sequence]| String::from_utf8(guard(beginnings, &segments).unwrap()).unwrap();
+        assert_eq!(text(&[]), "^(?>(?:[^/]*+/){0,16})(?:[^/]*+/|a(?:b|c))");
+        assert_eq!(text(&[&sequence("/x")]), "^(?:/x|(?>(?:[^/]*+/){0,16})(?:[^/]*+/|a(?:b|c)))");
+    }
+}
