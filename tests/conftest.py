@@ -13,7 +13,6 @@ from types import ModuleType
 
 import pytest
 from coverage import Coverage
-from coverage.collector import Collector
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
@@ -89,9 +88,6 @@ def pytest_sessionstart(session: pytest.Session) -> Generator[None, object, obje
         while coverage := Coverage.current():
             coverage.stop()
         tell_less(session.config)
-    # Coverage locks its data at each line, by two calls that take a third of the time that it takes. One thread alone
-    # runs when data is saved, and the interpreter keeps each addition whole.
-    Collector.lock_data = Collector.unlock_data = staticmethod([].clear)  # type: ignore[method-assign,assignment]
     result = yield
     if plugin := session.config.pluginmanager.getplugin("_cov"):
         session.config.pluginmanager.register(Measure(plugin.cov_controller), "measure")
