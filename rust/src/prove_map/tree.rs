@@ -257,20 +257,20 @@ impl<'b> TreeProof<'_, 'b> {
     /// Whether a row matches all subjects of a bucket but the empty one, and PCRE never gives up on it.
     fn covers(&self, bucket: BucketId, row: usize) -> bool {
         let key = bucket.map_or(&[][..], |place| &self.tree.keys.keys.strings()[place]);
-        let language = self.prover.rows.list[row].exact();
+        let language = self.prover.rows.list[row].language.filter(|_| !self.prover.may_give_up(row, self.tree.place));
         let left_out = self.tree.place.left_out.as_deref();
         language.is_some_and(|language| self.prover.questions.covers(language, key, self.tree.keys.caseless, left_out))
     }
 
     /// Checks a value that replaces a row: the row matches all subjects of the bucket that no earlier row matches.
     fn check_cover(&self, bucket: BucketId, leaf: &Chain, row: usize) -> Result<(), MapRefutation> {
-        let Prover { rows, proved, .. } = self.prover;
+        let proved = &self.prover.proved;
         let name = self.prover.name(row);
         let Some(place) = bucket else {
             return refute(Obligation::Empty, format!("the empty subject gets the value of {name}"));
         };
         self.prover.check_moves(row)?;
-        if rows.list[row].may_give_up {
+        if self.prover.may_give_up(row, self.tree.place) {
             return refute(Obligation::Effort, format!("PCRE may give up on {name}, which stands without its pattern"));
         }
         if !self.covers(bucket, row) {
