@@ -113,7 +113,7 @@ fn before_line(ast: &Ast) -> Option<Ast> {
         star = sub;
     }
     let is_star = matches!(star, Ast::Repeat { min: 0, max: None, sub, .. }
-        if byte_set(sub).is_some_and(|set| set.union(&ByteSet::one(b'\n')) == ByteSet::ALL));
+        if sub.byte_set().is_some_and(|set| set.union(&ByteSet::one(b'\n')) == ByteSet::ALL));
     is_star.then(|| Ast::Concat(before.to_vec()))
 }
 
@@ -233,7 +233,7 @@ fn may_be_empty(ast: &Ast) -> bool {
 fn ends_where(run: &Ast, next: &Ast) -> bool {
     let bytes = match run {
         Ast::Capture { sub, .. } => return ends_where(sub, next),
-        Ast::Repeat { sub, .. } => byte_set(sub),
+        Ast::Repeat { sub, .. } => sub.byte_set(),
         _ => None,
     };
     let Some(bytes) = bytes else { return false };
@@ -241,14 +241,6 @@ fn ends_where(run: &Ast, next: &Ast) -> bool {
         Ast::Byte(byte) => !bytes.contains(*byte),
         Ast::Class(next) => bytes.union(&next.complement()) == next.complement(),
         _ => false,
-    }
-}
-
-fn byte_set(ast: &Ast) -> Option<ByteSet> {
-    match ast {
-        Ast::Byte(byte) => Some(ByteSet::one(*byte)),
-        Ast::Class(set) => Some(*set),
-        _ => None,
     }
 }
 

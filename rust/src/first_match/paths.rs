@@ -81,11 +81,7 @@ fn ways_grow(items: &[Ast]) -> bool {
 fn unbounded_run(item: &Ast) -> Option<ByteSet> {
     match item {
         Ast::Capture { sub, .. } => unbounded_run(sub),
-        Ast::Repeat { max: None, sub, .. } => match &**sub {
-            Ast::Byte(byte) => Some(ByteSet::one(*byte)),
-            Ast::Class(set) => Some(*set),
-            _ => None,
-        },
+        Ast::Repeat { max: None, sub, .. } => sub.byte_set(),
         _ => None,
     }
 }

@@ -3,8 +3,9 @@
 //! No earlier row may match where one of these does, so that each subject has at most one of them. Patterns find the only
 //! row that may match by the beginning that no other has, and capture as much of the subject as its key is long: of
 //! `"~^(?<key>/a[^A-Z]{12}|/b/(?:c[^A-Z]{9}(?=$)|d))" $key` the first alternative is the only one for `/about-us/it`. That
-//! the rest is the same, the table finds out. A dot is not captured: where one comes before the piece that is, as in
-//! `"~^/v1[^\x0a](?<key>0/a|2/b)" "/v1.$key"`, the value has it, and one that comes after it is looked at only.
+//! the rest is the same, the table finds out. A dot behind the piece that is captured is looked at only. One before it is
+//! captured where the subject has a dot; `"~^/v1[^\x0a\x2e](?<key>0/a|2/b)" "/v1.$key"` finds other subjects, and the value
+//! has the dot. Of several dots before the piece none is captured.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,22 +13,15 @@ use std::ops::Range;
 use hashbrown::{HashMap, HashSet};
 
 use crate::maps::alternatives::{Alternatives, Piece};
+use crate::maps::front_row::{FrontRow, dotted, is_of_dots, lengths_apart};
 use crate::maps::large::LargeForms;
-use crate::maps::pattern::class;
 use crate::maps::row::RowFacts;
 use crate::maps::sequence::Sequence;
 use crate::maps::symbols::{SymbolText, SymbolTexts, Symbols};
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 use crate::parallel;
-use crate::pattern_text::{DEEPEST, LONGEST, escape, most};
-use crate::syntax::ByteSet;
-
-/// The text that matches `n` bytes none of which is a capital letter.
-const REST: &str = "[^A-Z]{n}";
-
-/// What a dot matches except a dot.
-const NO_DOT: &[u8] = br"[^\x0a\x2e]";
+use crate::pattern_text::{DEEPEST, LONGEST, most};
 
 /// So many patterns are in one map, one after the other: each map costs every request, and a pattern only what begins
 /// like its strings.
@@ -39,29 +33,6 @@ pub struct Front {
     chunks: Vec<Chunk>,
     /// The pattern that finds the beginning of a chunk.
     start: Vec<u8>,
-}
-
-/// A row of bytes and dots.
-struct FrontRow {
-    number: usize,
-    /// What it begins with, dots as dots.
-    key: Vec<u8>,
-    /// How many bytes come before the first dot.
-    head: usize,
-    /// The length of the beginning that no other row has.
-    own: usize,
-    /// The pattern for what follows it.
-    rest: Vec<u8>,
-    frame: Option<Frame>,
-}
-
-/// Where the piece begins that is captured of a row with dots before it.
-struct Frame {
-    /// The pattern of what comes before the piece, and its length.
-    before: Vec<u8>,
-    start: usize,
-    /// Whether a dot is not meant by the only dot before it: a subject that has one there is found by all of its key.
-    is_rare: bool,
 }
 
 /// The rows of one map.
@@ -173,98 +144,6 @@ impl Front {
     }
 }
 
-/// Whether a row matches just what begins with its bytes and dots, or is that.
-fn is_of_dots(row: &RowFacts, in_lines: bool) -> bool {
-    let [sequence] = row.sequences() else { return false };
-    let is_dot = |(_, set): &(usize, ByteSet)| *set == ByteSet::NO_NEWLINE || *set == ByteSet::ALL;
-    let last = sequence.bytes.len().saturating_sub(1);
-    row.singles == sequence.bytes.len()
-        && !sequence.bytes.is_empty()
-        && sequence.sets.iter().all(is_dot)
-        && sequence.sets.iter().all(|(at, _)| *at > 0 && *at < last)
-        && !sequence.bytes.iter().any(|byte| matches!(byte, b'$' | b'\n' | 0))
-        && row.is_plain
-        && row.is_certain_here(in_lines)
-        && (row.is_line || row.covers(in_lines))
-}
-
-impl FrontRow {
-    /// `own`: the length of the beginning that no other row has, with dots as dots or without.
-    fn new(number: usize, sequence: &Sequence, is_line: bool, mut own: usize) -> FrontRow {
-        let Sequence { bytes, sets } = sequence;
-        // It ends with a byte, as the whole does.
-        while sets.iter().any(|(at, _)| at + 1 == own) {
-            own += 1;
-        }
-        let end = sets.iter().map(|(at, _)| *at).find(|at| *at >= own).unwrap_or(bytes.len());
-        let is_short = end - own <= REST.len() + 1 || bytes[own..end].iter().any(u8::is_ascii_uppercase);
-        let mut rest = Vec::new();
-        if is_short {
-            own = end;
-        } else {
-            rest.extend_from_slice(REST.replace('n', &(end - own).to_string()).as_bytes());
-        }
-        if end < bytes.len() || is_line {
-            rest.extend_from_slice(b"(?=");
-            pattern(sequence, end, bytes.len(), &mut rest);
-            rest.extend_from_slice(if is_line { b"$)" } else { b")" });
-        }
-        let head = sets.first().map_or(bytes.len(), |(at, _)| *at);
-        let frame = Frame::new(sequence, own);
-        FrontRow { number, key: dotted(sequence)[..end].to_vec(), head, own, rest, frame }
-    }
-
-    /// The piece that is captured of subjects that have dots where the row has.
-    fn piece(&self) -> Option<Piece<'_>> {
-        let is_found = self.frame.as_ref().is_none_or(|frame| frame.is_rare);
-        is_found.then(|| Piece { text: &self.key[..self.own], rest: &self.rest, weight: 1 })
-    }
-
-    /// The piece that is captured behind the frame.
-    fn framed_piece(&self, frame: &Frame) -> Piece<'_> {
-        Piece { text: &self.key[frame.start..self.own], rest: &self.rest, weight: 1 }
-    }
-}
-
-impl Frame {
-    /// The frame of a sequence with dots among its first `own` places.
-    fn new(sequence: &Sequence, own: usize) -> Option<Frame> {
-        let dots: Vec<&(usize, ByteSet)> = sequence.sets.iter().filter(|(at, _)| *at < own).collect();
-        let start = dots.last()?.0 + 1;
-        let mut before = Vec::new();
-        let is_rare = dots.len() == 1 && dots[0].1 == ByteSet::NO_NEWLINE;
-        if is_rare {
-            pattern(sequence, 0, start - 1, &mut before);
-            before.extend_from_slice(NO_DOT);
-        } else {
-            pattern(sequence, 0, start, &mut before);
-        }
-        Some(Frame { before, start, is_rare })
-    }
-}
-
-/// A sequence with dots as dots.
-fn dotted(sequence: &Sequence) -> Vec<u8> {
-    let mut bytes = sequence.bytes.clone();
-    sequence.sets.iter().for_each(|(at, _)| bytes[*at] = b'.');
-    bytes
-}
-
-/// By string, the length of the beginning that no other one has; all of a string that others begin with.
-fn lengths_apart(strings: &[Vec<u8>]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..strings.len()).collect();
-    order.sort_unstable_by_key(|at| &strings[*at]);
-    let mut lengths = vec![0; strings.len()];
-    for pair in order.windows(2) {
-        let [one, other] = [pair[0], pair[1]].map(|at| &strings[at]);
-        let common = one.iter().zip(other).take_while(|(one, other)| one == other).count();
-        for at in [pair[0], pair[1]] {
-            lengths[at] = lengths[at].max((common + 1).min(strings[at].len()));
-        }
-    }
-    lengths
-}
-
 /// About how much text the pieces of sorted rows take.
 fn text(rows: &[FrontRow]) -> usize {
     let forms = |row: &FrontRow| 1 + usize::from(row.frame.as_ref().is_some_and(|frame| frame.is_rare));
@@ -274,16 +153,6 @@ fn text(rows: &[FrontRow]) -> usize {
         common.min(pair[1].own) * forms(&pair[1])
     };
     rows.iter().map(text).sum::<usize>() - rows.windows(2).map(shared).sum::<usize>()
-}
-
-/// Writes the pattern of some places of a sequence.
-fn pattern(sequence: &Sequence, start: usize, end: usize, out: &mut Vec<u8>) {
-    for at in start..end {
-        match sequence.sets.iter().find(|(place, _)| *place == at) {
-            Some((_, set)) => class(set, out),
-            None => escape(sequence.bytes[at], out),
-        }
-    }
 }
 
 /// Divides sorted rows by what they begin with, before any dot, into parts with `size` bytes of text, and joins
@@ -412,7 +281,7 @@ impl Framed<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Front, is_of_dots};
+    use super::Front;
     use crate::map_block::read_one;
     use crate::maps::example::with_rows;
     use crate::maps::{LargeForms, compile_with, read_patterns};
@@ -527,29 +396,6 @@ mod tests {
         let rows: Vec<String> = (0..9).map(|number| format!("~^/page{number}.x.* {number};")).collect();
         let maps = compiled(&rows, LARGE);
         assert!(maps.contains(r#""/page5" "5""#) && maps.contains(r#""~^/page6.x.*" "6""#), "{maps}");
-    }
-
-    /// Only rows of bytes and dots have a key.
-    #[test]
-    fn shapes() {
-        let is_chosen = |text: &str| with_rows(&[text], false, |_, rows| is_of_dots(&rows[0], true));
-        for text in ["~^/a 1;", "~^/a.b 1;", "~^/a.b$ 1;", "~^/a.b.*$ 1;", "'~^/a.b(.*)$' 1;", "~(?s)^/a.b 1;"] {
-            assert!(is_chosen(text), "{text}");
-        }
-        for text in [
-            "~/a.b 1;",
-            "~^.a 1;",
-            "~^/a.b. 1;",
-            "~^/a[^/]b 1;",
-            "~*^/a.b 1;",
-            "'~^/a.b(.*)$' $1;",
-            r"'~^/\$.b' 1;",
-            "~^/a.b[0-9] 1;",
-            "'~^/a.(b|c)' 1;",
-            r"'~^/a.b\z' 1;",
-        ] {
-            assert!(!is_chosen(text), "{text}");
-        }
     }
 
     /// A list too long for one pattern of beginnings has longer lists behind each.

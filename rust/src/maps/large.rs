@@ -16,7 +16,7 @@ pub struct LargeForms {
     pub front: usize,
     /// So many rows have a pattern of their own there if the same comes before the piece that is captured.
     pub frame: usize,
-    /// From so many rows on, those that match at the end of a subject only have a guard that looks at its last slash.
+    /// From so many rows on, those that match only the end of a subject have a guard that looks at its last slash.
     pub segments: usize,
     /// The longest text of a short pattern. Of a pattern of more than 1,000 bytes, PCRE2 allocates four bytes for each
     /// while it compiles it (`parsed_pattern` in pcre2_compile.c), which nginx keeps.

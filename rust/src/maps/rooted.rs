@@ -41,25 +41,21 @@ impl Rooted {
         roots.sort_unstable_by(|one, other| one.path.cmp(&other.path));
         let mut others = Vec::new();
         let mut scattered = Vec::new();
-        let mut placed = Vec::new();
         for &row in rows {
-            let (mut places, is_only_there) = places(&roots, facts[row].sequences());
-            places.dedup();
+            let (places, is_only_there) = places(&roots, facts[row].sequences());
             if places.len() > MOST_COPIES {
                 scattered.push(row);
                 continue;
             }
             places.iter().for_each(|root| roots[*root].rows.push(row));
-            if is_only_there { placed.push(row) } else { others.push(row) }
+            if !is_only_there {
+                others.push(row);
+            }
         }
-        let is_large = |root: &Root| root.rows.len() > MOST_ROWS;
-        let mut again: Vec<usize> =
-            roots.iter().filter(|root| is_large(root)).flat_map(|root| root.rows.clone()).collect();
-        again.retain(|row| placed.binary_search(row).is_ok());
-        others.append(&mut again);
+        let (large, roots): (Vec<Root>, Vec<Root>) = roots.into_iter().partition(|root| root.rows.len() > MOST_ROWS);
+        others.extend(large.into_iter().flat_map(|root| root.rows));
         others.sort_unstable();
         others.dedup();
-        roots.retain(|root| !is_large(root));
         Placed { rooted: Rooted { roots }, others, scattered }
     }
 
@@ -105,5 +101,6 @@ fn places(roots: &[Root], sequences: &[Sequence]) -> (Vec<usize>, bool) {
         places.extend(shorter.into_iter().chain(longer.filter(|at| sequence.fits(&roots[*at].path, 0))));
     }
     places.sort_unstable();
+    places.dedup();
     (places, is_only_there)
 }

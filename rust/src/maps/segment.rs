@@ -20,7 +20,7 @@ const SHORTEST: usize = 2;
 pub fn behind_last_slash(text: &[u8]) -> Option<Vec<Sequence>> {
     let Ast::Concat(items) = syntax::parse(text).ok()?.ast else { return None };
     let [items @ .., Ast::Dollar] = items.as_slice() else { return None };
-    let sets = items.iter().map(single).collect::<Option<Vec<ByteSet>>>()?;
+    let sets = items.iter().map(Ast::byte_set).collect::<Option<Vec<ByteSet>>>()?;
     // The last slash is this one, or a later place that allows one.
     let last = sets.iter().rposition(|set| *set == ByteSet::one(b'/'))?;
     let behind = (last..sets.len()).filter(|at| sets[*at].contains(b'/')).map(|at| &sets[at + 1..]);
@@ -30,14 +30,6 @@ pub fn behind_last_slash(text: &[u8]) -> Option<Vec<Sequence>> {
         (sets.len() >= SHORTEST).then_some(sequence)
     };
     behind.map(sequence).collect()
-}
-
-fn single(item: &Ast) -> Option<ByteSet> {
-    match item {
-        Ast::Byte(byte) => Some(ByteSet::one(*byte)),
-        Ast::Class(set) => Some(*set),
-        _ => None,
-    }
 }
 
 /// A pattern that matches what begins with one of the first sequences, or has one of the others behind its last slash.

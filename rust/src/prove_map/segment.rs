@@ -63,12 +63,7 @@ impl SegmentGuard {
         let Some(events) = row.events() else { return false };
         let Ast::Concat(items) = &events.pattern.ast else { return false };
         let [singles @ .., Ast::Dollar] = items.as_slice() else { return false };
-        let may_be_slash = |item: &Ast| match item {
-            Ast::Byte(byte) => Some(*byte == b'/'),
-            Ast::Class(set) => Some(set.contains(b'/')),
-            _ => None,
-        };
-        let slashes: Option<Vec<bool>> = singles.iter().map(may_be_slash).collect();
+        let slashes: Option<Vec<bool>> = singles.iter().map(|item| Some(item.byte_set()?.contains(b'/'))).collect();
         let last = singles.iter().rposition(|item| *item == Ast::Byte(b'/'));
         let (Some(slashes), Some(last)) = (slashes, last) else { return false };
         (last..singles.len()).all(|at| !slashes[at] || self.segment.is_begun_by_items(&items[at + 1..]))

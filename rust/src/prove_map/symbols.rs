@@ -103,11 +103,7 @@ impl Start {
         }
         row.beginning()?;
         let (items, rest) = singles(row)?;
-        let set = |item: &Ast| match item {
-            Ast::Byte(byte) => ByteSet::one(*byte),
-            Ast::Class(set) => *set,
-            _ => ByteSet::ALL,
-        };
+        let set = |item: &Ast| item.byte_set().unwrap_or(ByteSet::ALL);
         let is_line = matches!(rest, [Ast::Dollar]) && !row.may_give_up;
         Some(Start { sets: items.iter().map(set).collect(), is_line })
     }

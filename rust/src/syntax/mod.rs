@@ -98,6 +98,15 @@ impl Ast {
         }
     }
 
+    /// The bytes of which it matches one, if it is a byte or a class.
+    pub fn byte_set(&self) -> Option<ByteSet> {
+        match self {
+            Ast::Byte(byte) => Some(ByteSet::one(*byte)),
+            Ast::Class(set) => Some(*set),
+            _ => None,
+        }
+    }
+
     fn superset(reason: &'static str, sub: Ast) -> Ast {
         Ast::Superset { reason, sub: Box::new(sub) }
     }
