@@ -193,8 +193,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     /// A map that leads to `body` where a pattern matches. A pattern that is also a row's is put in a group, so that the
     /// proof does not take it for that row.
     fn behind(&mut self, mut pattern: Vec<u8>, caseless: bool, body: Vec<u8>, next: &[u8]) -> Vec<u8> {
-        let is_row = |facts: &RowFacts| facts.row.caseless == caseless && *facts.row.pattern == *pattern;
-        if self.writer.rows.iter().any(is_row) {
+        if self.writer.is_row(&pattern, caseless) {
             pattern = [b"(?:", &*pattern, b")"].concat();
         }
         let mut map = self.next_map();

@@ -117,6 +117,10 @@ fn checked(
     indexes: (&FirstMatch, Option<&FirstMatch>),
     source: &[u8],
 ) -> Result<Compiled, Stays> {
+    // First: to measure a chain of thousands of maps, each inside the one before, would exhaust the stack.
+    if compiled.depth() > DEEPEST {
+        return Err(Stays::TooDeep);
+    }
     let measure = || Cost::of(&compiled, rows, indexes, source);
     let (read, cost) =
         if rows.len() < MANY { (check(&compiled), measure()) } else { parallel::both(|| check(&compiled), measure) };
@@ -129,9 +133,6 @@ fn checked(
 fn check(compiled: &Compiled) -> Result<(), Stays> {
     if !compiled.maps.iter().all(EmittedMap::has_short_tokens) {
         return Err(Stays::LongToken);
-    }
-    if compiled.depth() > DEEPEST {
-        return Err(Stays::TooDeep);
     }
     if compiled.keys().iter().any(|keys| collisions::overload(keys)) {
         return Err(Stays::HashCollision);
@@ -188,4 +189,36 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
         next = lines::write(&mut writer, &next);
     }
     Compiled { maps: writer.maps, default: next, guard: None, shape, cost: Cost::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DEEPEST, checked};
+    use crate::first_match::FirstMatch;
+    use crate::maps::compiled::Compiled;
+    use crate::maps::example::with_rows;
+    use crate::maps::stays::Stays;
+    use crate::maps::text::EmittedMap;
+
+    /// Maps that are nested too deeply are refused before they are run, which would exhaust the stack.
+    #[test]
+    fn depth() {
+        let patterns: [&[u8]; 2] = [b"a", b"b"];
+        let outcome = |depth: usize| {
+            let variable = |at: usize| if at == 0 { Vec::new() } else { format!("$level{at}").into_bytes() };
+            let map = |at: usize| EmittedMap {
+                source: b"$uri".to_vec(),
+                name: variable(at)[1..].to_vec(),
+                default: variable(at - 1),
+                ..EmittedMap::default()
+            };
+            let compiled =
+                Compiled { maps: (1..=depth).map(map).collect(), default: variable(depth), ..Compiled::default() };
+            let first = FirstMatch::new(&patterns).unwrap();
+            with_rows(&["~a 1;", "~b 2;"], false, |_, rows| checked(compiled, rows, (&first, None), b"$uri").err())
+        };
+        assert_eq!(outcome(DEEPEST), None);
+        assert_eq!(outcome(DEEPEST + 1), Some(Stays::TooDeep));
+        assert_eq!(outcome(100_000), Some(Stays::TooDeep));
+    }
 }

@@ -1,5 +1,9 @@
 //! Writes the parts that the maps of a compilation share: names, flags, values.
 
+use std::cell::OnceCell;
+
+use hashbrown::HashSet;
+
 use crate::map_block::MapBlock;
 use crate::maps::large::LargeForms;
 use crate::maps::parts::{FloatingOrder, Parts};
@@ -28,6 +32,8 @@ pub struct Writer<'m> {
     pub maps: Vec<EmittedMap>,
     /// The work that is left to show that exact guards let all rows pass.
     pub states_left: usize,
+    /// See [`Writer::is_row`].
+    patterns: OnceCell<HashSet<(&'m [u8], bool)>>,
 }
 
 impl<'m> Writer<'m> {
@@ -49,6 +55,7 @@ impl<'m> Writer<'m> {
             large,
             maps: Vec::new(),
             states_left: MOST_STATES,
+            patterns: OnceCell::new(),
         }
     }
 
@@ -100,6 +107,12 @@ impl<'m> Writer<'m> {
     /// Whether PCRE never gives up on a row.
     pub fn is_certain(&self, row: usize) -> bool {
         self.rows[row].is_certain_here(self.in_lines)
+    }
+
+    /// Whether a row has exactly this pattern.
+    pub fn is_row(&self, pattern: &[u8], caseless: bool) -> bool {
+        let of = |facts: &'m RowFacts<'m>| (&*facts.row.pattern, facts.row.caseless);
+        self.patterns.get_or_init(|| self.rows.iter().map(of).collect()).contains(&(pattern, caseless))
     }
 
     /// The row as in the original.

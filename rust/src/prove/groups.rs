@@ -82,6 +82,8 @@ impl<'t> Trees<'t> {
         entering: Entering,
         original: &[&Node],
     ) -> Discharged<Flat<'t>> {
+        let original: HashSet<&Node> =
+            original.iter().copied().filter(|node| filters::pattern(node).is_some()).collect();
         let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {

@@ -10,7 +10,7 @@ use crate::prove::{Discharged, Refutation};
 const NEVER: &[u8] = b"^a(?!)";
 
 /// One statement.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Node<'t> {
     pub(super) words: Box<[Cow<'t, [u8]>]>,
     pub block: Option<Vec<Node<'t>>>,
