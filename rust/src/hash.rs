@@ -25,6 +25,10 @@ pub enum TableFit {
     Slow,
 }
 
+/// The most tables whose buckets may be several for each key, and the most of them: nginx takes eight bytes for each.
+const FEW_TABLES: usize = 8;
+const ROOMY: usize = 65_536;
+
 /// The two directives of a hash table: `map_hash_max_size` and `map_hash_bucket_size`, and those of `variables_hash`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
@@ -110,11 +114,15 @@ fn equal_hashes(elements: &[Element]) -> usize {
 /// Sizes, `least` or more, with which each of `tables` is built without a warning; `None` if there are none.
 ///
 /// `max` is half the number of keys or more, so that chains stay short, and no more than them in a large table: each
-/// bucket takes whole cache lines. It is never so much larger than the keys that nginx searches for long at start; `bucket` holds a cache line or more of keys and is doubled until the simulation fits.
+/// bucket takes whole cache lines. A few tables of medium size get more: keys that differ in their last digits only
+/// have neighbouring hashes, and a key that is compared with five others takes 2,000 instructions more. It is never so
+/// much larger than the keys that nginx searches for long at start; `bucket` holds a cache line or more of keys and is
+/// doubled until the simulation fits.
 pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
     let keys = tables.iter().map(Vec::len).max().unwrap_or(0);
+    let roomy = if tables.len() <= FEW_TABLES { (4 * keys).next_power_of_two().min(ROOMY) } else { 0 };
     let longest = tables.iter().flatten().map(|element| element.size as usize).max().unwrap_or(0);
-    let max = (keys / 2).next_power_of_two().max(16_384).max(least.max);
+    let max = (keys / 2).next_power_of_two().max(16_384).max(roomy).max(least.max);
     let first = (longest + 8).max(if keys > max { room_for_many(tables) } else { 512 }).max(least.bucket);
     let doubled = std::iter::successors(Some(first), |bucket| bucket.checked_mul(2));
     let buckets =
@@ -207,8 +215,10 @@ mod tests {
         assert_eq!(sizes(&[], MAP_DEFAULTS), Some(Sizes { max: 16_384, bucket: 512 }));
         let keys: Vec<Element> = (0..60_000).map(|n| Element::new(format!("/some/page-{n}.html").as_bytes())).collect();
         let chosen = sizes(std::slice::from_ref(&keys), MAP_DEFAULTS).unwrap();
-        assert_eq!(chosen, Sizes { max: 32_768, bucket: 512 });
-        assert_eq!(simulate(&keys, chosen), TableFit::Fits(31_768));
+        assert_eq!(chosen, Sizes { max: 65_536, bucket: 512 });
+        assert_eq!(simulate(&keys, chosen), TableFit::Fits(64_536));
+        let many = vec![keys; FEW_TABLES + 1];
+        assert_eq!(sizes(&many, MAP_DEFAULTS), Some(Sizes { max: 32_768, bucket: 512 }));
     }
 
     /// No size panics, however large: nginx could not take the memory for some of them.

@@ -49,6 +49,12 @@ AWKWARD: dict[str, bytes] = {
 rewrite ^/(one|two)$ /to/$1/$2 permanent;
 rewrite ^/plain$ /plain/$1 permanent;
 set $after "$1$2";""",
+    "captures of many read later": b"".join(
+        b"rewrite ^/s/%d/(print|mail)$ /to/%d/$1 %s;\nrewrite ^/s/%d/(a)/(b)/?$ /to/$2 last;\n"
+        % (number, number, (b"permanent", b"last")[number % 2], number)
+        for number in range(16)
+    )
+    + b'set $after "$1$2";',
     "case tiers": rb"""rewrite ^/About$ /1 permanent;
 rewrite ^/about$ /2 permanent;
 rewrite (?i)^/ABOUT$ /3 permanent;

@@ -19,14 +19,14 @@ use crate::variables;
 
 /// `ngx_conf_read_token` reads quoted tokens of up to `NGX_CONF_BUFFER - 3` bytes before a blank; the rest is room for
 /// the variables in a directive.
-const MAX_TOKEN: usize = 3_900;
+pub const MAX_TOKEN: usize = 3_900;
 
 /// The most strings of one rule that differ only in case: each needs a tier of maps, which costs every request as much
 /// as the rule itself.
 pub const MOST_SPELLINGS: usize = 4;
 
 /// The most calls of PCRE2 for a string of a rule whose strings are listed; `effort::always_ends` allows half.
-const CALLS: u32 = 40_000;
+pub const CALLS: u32 = 40_000;
 
 /// The path and arguments a rule's target has for one string, where they depend on what the rule captures.
 pub type TargetTexts = BTreeMap<Vec<u8>, (Vec<u8>, Option<Vec<u8>>)>;

@@ -10,6 +10,7 @@ use crate::rewrite::lines::Lines;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{KeyEntry, Plan};
 use crate::rewrite::runs::Run;
+use crate::rewrite::shared_pattern::{self, Keyed};
 use crate::rewrite::target;
 use crate::rewrite::tier::{Args, Block, Class, Tier, TierMap};
 use crate::rewrite::trie::{self, PatternStyle};
@@ -191,7 +192,10 @@ impl<'a> TierWriter<'a> {
     }
 
     fn write(self) -> Tier {
-        let blocks: Vec<Block> = self.gathered.iter().map(Gathered::block).collect();
+        let mut blocks: Vec<Block> = self.gathered.iter().map(Gathered::block).collect();
+        for (number, block) in blocks.iter_mut().enumerate().filter(|(_, block)| block.class.sets_captures) {
+            block.patterns = self.shared_patterns(number).unwrap_or(std::mem::take(&mut block.patterns));
+        }
         let most = self.gathered.iter().map(|block| block.keys).max();
         let default = self.gathered.iter().position(|block| Some(block.keys) == most).unwrap_or(0);
         let keys = || {
@@ -207,6 +211,29 @@ impl<'a> TierWriter<'a> {
         let (key, [class, to, args]) =
             parallel::both_of(self.rows.len(), keys, || [self.classes(default), self.to(&blocks), self.args(&blocks)]);
         Tier { strips_newline: self.strips_newline, key: Some(key), class, default, to, args, blocks }
+    }
+
+    /// Fewer patterns than the rules of a block have, which capture the same.
+    fn shared_patterns(&self, block: usize) -> Option<Vec<Vec<u8>>> {
+        let rows = || self.rows.iter().filter(|row| usize::from(row.1) == block).map(|row| row.0);
+        if rows().any(|entry| entry.any_case) {
+            return None; // it stands for many strings
+        }
+        let mut rules: Vec<Keyed> = Vec::new();
+        let mut last = None;
+        for entry in rows() {
+            if last != Some(entry.rule) {
+                rules.push(Keyed { pattern: self.pattern(entry.rule as usize), keys: Vec::new() });
+                last = Some(entry.rule);
+            }
+            let keys = &mut rules.last_mut()?.keys;
+            let key = self.plan.key(entry);
+            keys.push(key.to_vec());
+            if self.strips_newline {
+                keys.push([key, b"\n"].concat());
+            }
+        }
+        shared_pattern::shared(&rules)
     }
 
     fn classes(&self, default: usize) -> Option<TierMap> {

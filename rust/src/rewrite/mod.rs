@@ -15,6 +15,7 @@ pub mod plan;
 pub mod planner;
 pub mod reason;
 pub mod runs;
+pub mod shared_pattern;
 pub mod suspicious;
 pub mod target;
 pub mod text;

@@ -23,7 +23,7 @@ pub struct Class {
     pub action: Action,
     pub own_args: bool,
     pub drop_args: bool,
-    /// The rules' own patterns run on a hit, so that `$1` to `$9` are as before.
+    /// On a hit, the rules' own patterns run, or ones that capture the same, so that `$1` to `$9` are as before.
     pub sets_captures: bool,
 }
 
@@ -36,8 +36,8 @@ pub struct Block {
     /// Whether the *to* map has the rest.
     pub has_rest: bool,
     pub args: Args,
-    /// The patterns to run: those of the rules if the class sets captures, or those that list the keys. Otherwise,
-    /// behind a guard, `^`.
+    /// The patterns to run: those of the rules if the class sets captures, or fewer that capture the same (see
+    /// `shared_pattern`), or those that list the keys. Otherwise, behind a guard, `^`.
     pub patterns: Vec<Vec<u8>>,
 }
 

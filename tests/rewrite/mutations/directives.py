@@ -139,4 +139,32 @@ MUTATIONS = (
         Refutation.CAPTURES_NOT_EMPTIED,
         text(b"if ($m_key = $uri)", b"if ($arg_x = 1) { return 403; }\nif ($m_key = $uri)"),
     ),
+    Mutation(
+        "shared pattern of fewer segments",
+        "No key matches the pattern of its rules.",
+        "shared",
+        Refutation.TRUE_IN_VAIN,
+        text(b"{3}(x|y)", b"{2}(x|y)"),
+    ),
+    Mutation(
+        "shared pattern that captures segments",
+        "$1 is the last segment before what the rules capture.",
+        "shared",
+        Refutation.DOES_SOMETHING_ELSE,
+        text(b"(?:[^/]*/){3}(x|y)", b"([^/]*/){3}(x|y)"),
+    ),
+    Mutation(
+        "shared pattern that captures nothing",
+        "$1 is empty.",
+        "shared",
+        Refutation.DOES_SOMETHING_ELSE,
+        text(b"{3}(x|y)", b"{3}(?:x|y)"),
+    ),
+    Mutation(
+        "shared pattern that takes the keys of another",
+        "$2 of the other rules is empty.",
+        "shared",
+        Refutation.DOES_SOMETHING_ELSE,
+        text(b"{3}(x|y)$", b"{3}(x|y|a)"),
+    ),
 )

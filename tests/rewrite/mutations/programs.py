@@ -74,6 +74,11 @@ rewrite ^/(three|four)$ /x/five last;
 rewrite ^/args$ /x/args?a=b redirect;
 """
 )
+# Captures of many rules, which two patterns set on all keys.
+SHARED = b"".join(
+    b"rewrite ^/s/%d/(x|y)$ /to/%d/$1 permanent;\nrewrite ^/s/%d/(a)/(b)$ /to/$2 permanent;\n" % (3 * (number,))
+    for number in range(8)
+)
 # Rules that match endlessly many URIs, in two groups; one string is a key.
 GROUPS = (
     b"".join(
@@ -196,6 +201,7 @@ KINDS = {
     "two-kept": TWO + KEPT_2,
     "lines": LINES,
     "groups": GROUPS,
+    "shared": SHARED,
     "sized": b"map_hash_max_size 4096;\nserver {\n" + TWO + b"}\n",
     "shadowing": b"rewrite ^/ANY$ /to/capital permanent;\nrewrite (?i)^/any$ /to/any permanent;\n",
 }
