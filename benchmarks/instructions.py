@@ -2,6 +2,7 @@
 
     python -m benchmarks.instructions                  no rules, N rewrites and what they compile to, N = 819 and 10000
     python -m benchmarks.instructions --sizes 819
+    python -m benchmarks.instructions --mix            rules of all kinds, compiled, N = 10000 and 100000
     python -m benchmarks.instructions --classes        compiled rules of one to four kinds of directives
     python -m benchmarks.instructions --clearing       ways to clear captures
 
@@ -12,10 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.mixes import example, wild
 from nginxopt.bench import callgrind
 from nginxopt.bench.callgrind import ANSWER_SECONDS, START_SECONDS
 from nginxopt.bench.rewrite_rules import FAR_MISS, Parts, fragment, literal, uri, whole
@@ -25,9 +28,11 @@ from nginxopt.system.http import Request
 
 _LOCATION = b'location / { return 200 "ok"; }'
 
-# At most so many times the instructions of no rules; and so many times fewer than 10,000 rewrites on a near miss.
-MOST_ON_MISS, MOST_ON_HIT = 1.4, 2.3
+# At most so many times the instructions of no rules, on a miss and on a hit; and so many times fewer than 10,000
+# rewrites on a near miss.
+MOST, MOST_OF_MIX = (1.4, 2.0), (1.5, 2.5)
 LEAST_GAIN, GAIN_SIZE = 1_000, 10_000
+MIX_HITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,18 @@ def rule_cases(sizes: Sequence[int], forms: Mapping[str, Form] = FORMS) -> Itera
                 yield Case(f"{size} compiled ({name}), {what}", target, parts.http, parts.server)
 
 
+def mix_cases(sizes: Sequence[int]) -> Iterator[Case]:
+    """Yield cases of a compiled mix: misses, and hits of rules drawn at random."""
+    yield Case("no rules", FAR_MISS)
+    for size in sizes:
+        rules = list(wild(size))
+        parts = fragment(rules)
+        drawn = sorted(random.Random(size).sample(range(size), MIX_HITS))
+        hits = {f"hit of rule {number}": example(rules[number]) for number in drawn}
+        for what, target in {"far miss": FAR_MISS, "near miss": b"/news/item-%05d.html" % size, **hits}.items():
+            yield Case(f"{size} of a mix compiled, {what}", target, parts.http, parts.server)
+
+
 _CLASSES = (b"/new/%d permanent", b"/new/%d redirect", b"/new/%d?a=%d permanent", b"/new/%d?a=%d redirect")
 
 
@@ -138,7 +155,8 @@ def verdicts(costs: Mapping[str, int]) -> Iterator[tuple[str, float, bool]]:
     none = costs["no rules"]
     for name, cost in costs.items():
         if "compiled" in name:
-            most = MOST_ON_HIT if "hit" in name else MOST_ON_MISS
+            on_miss, on_hit = MOST_OF_MIX if "of a mix" in name else MOST
+            most = on_hit if "hit" in name else on_miss
             yield f"{name}: at most {most} x no rules", cost / none, cost / none <= most
     before = costs.get(f"{GAIN_SIZE} rewrites, near miss")
     for form in FORMS:
@@ -158,13 +176,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="benchmarks.instructions", description="Count nginx's instructions a request with callgrind."
     )
     parser.add_argument("--nginx", metavar="PATH", help="the nginx binary (default: the one on PATH)")
-    parser.add_argument("--sizes", default="819,10000", help="numbers of rules (default: %(default)s)")
+    parser.add_argument("--sizes", help="numbers of rules (default: 819,10000; of a mix 10000,100000)")
+    parser.add_argument("--mix", action="store_true", help="compiled rules of all kinds, as in the wild, instead")
     parser.add_argument("--classes", action="store_true", help="compiled rules of one to four directives instead")
     parser.add_argument("--clearing", action="store_true", help="ways to clear captures instead")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
-    sizes = [int(size) for size in options.sizes.split(",")]
-    cases = class_cases(sizes[0]) if options.classes else clearing_cases() if options.clearing else rule_cases(sizes)
+    sizes = [int(size) for size in (options.sizes or ("10000,100000" if options.mix else "819,10000")).split(",")]
+    if options.mix:
+        cases = mix_cases(sizes)
+    elif options.classes:
+        cases = class_cases(sizes[0])
+    else:
+        cases = clearing_cases() if options.clearing else rule_cases(sizes)
     try:
         costs = measure(nginx.find(options.nginx), cases, quiet=options.json)
     except NginxoptError as error:

@@ -28,6 +28,27 @@ def kept(count: int) -> Iterator[bytes]:
     yield from literal(count - count // 2)
 
 
+def example(rule: bytes) -> bytes:
+    """Return a URI that a rule of a mix matches."""
+    uri = rule.split(b" ")[1].strip(b'"')
+    for part, text in _MATCHED:
+        uri = uri.replace(part, text)
+    return uri
+
+
+_MATCHED = (
+    (b"(?i)", b""),
+    (b"^", b""),
+    (b"/?$", b"/"),
+    (b"$", b""),
+    (b"\\", b""),
+    (b"(.*)", b"some/page.html"),
+    (b"([/]+)", b"part"),  # without its ^
+    (b"([0-9]+)", b"42"),
+    (b"(print|mail)", b"mail"),
+)
+
+
 def _stem(number: int) -> bytes:
     return b"/%s/item-%05d" % ((b"news", b"blog", b"shop", b"wiki", b"docs")[number % 5], number)
 

@@ -86,4 +86,4 @@ def proved(config: Config) -> Emission:
 
 
 def _emission(text: bytes, name: str, context: str | None) -> Emission:
-    return emit(plan(load_text(text, name, context=context, includes=False)))
+    return emit(plan(load_text(text, name, context=context, includes=False), Options(groups=True)))

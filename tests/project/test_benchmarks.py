@@ -10,7 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import corpus_lists, format, instructions, lsp, memory, regex_map, regex_rows, speed, trace, verify
+from benchmarks import (
+    corpus_lists,
+    format,
+    instructions,
+    lsp,
+    memory,
+    mixes,
+    regex_map,
+    regex_rows,
+    speed,
+    trace,
+    verify,
+)
 from benchmarks.child import ChildError, Usage, run
 from benchmarks.mixes import MIXES, write
 from nginxopt import load_text
@@ -158,19 +170,30 @@ def test_instructions() -> None:
     assert none < after < 2 * none < before
 
 
+def test_examples_of_a_mix() -> None:
+    """The URI that a benchmark asks for is one that its rule matches."""
+    for rule in mixes.wild(500):
+        pattern = rule.split(b" ")[1].strip(b'"')
+        assert re.search(pattern, mixes.example(rule)), rule
+
+
 def test_instruction_targets() -> None:
     """Each compiled case has its target, and so has the gain of 10,000 rules."""
     costs = {
         "no rules": 100,
         "10000 rewrites, near miss": 150_000,
         "10000 compiled (fragment), near miss": 140,
-        "10000 compiled (fragment), hit last": 231,
+        "10000 compiled (fragment), hit last": 201,
         "10000 compiled (whole), near miss": 151,
+        "10000 of a mix compiled, far miss": 150,
+        "10000 of a mix compiled, hit of rule 1": 251,
     }
     assert [(ratio, holds) for _, ratio, holds in instructions.verdicts(costs)] == [
         (1.4, True),
-        (2.31, False),
+        (2.01, False),
         (1.51, False),
+        (1.5, True),
+        (2.51, False),
         (150_000 / 140, True),
         (150_000 / 151, False),
     ]
