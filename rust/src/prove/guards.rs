@@ -7,6 +7,7 @@ use crate::prove::maps::{Maps, UriMap};
 use crate::prove::node::Node;
 use crate::prove::residual::Residual;
 use crate::prove::{Discharged, Refutation};
+use crate::syntax;
 
 /// The emitted statements of a run: guards and the rules behind them.
 pub struct Guards<'t> {
@@ -205,8 +206,16 @@ fn rewrites<'t>(body: &'t [Node<'t>]) -> Discharged<Rewrites<'t>> {
     let all = all
         .filter(|all| !all.is_empty())
         .ok_or_else(|| Refutation::new("a guard contains something other than rewrites with a flag"))?;
+    if body.iter().any(|node| sets_a_name(node.word(1))) {
+        return Err(Refutation::new("a rewrite behind a guard sets a variable by a named group"));
+    }
     let index = (all.len() > FEW).then(|| Box::new(Residual::new(body.iter().map(|node| node.word(1)).enumerate())));
     Ok(Rewrites { all, index })
+}
+
+/// Whether a pattern has a named group, which sets a variable that others may read. One with groups has been read.
+fn sets_a_name(pattern: &[u8]) -> bool {
+    pattern.contains(&b'(') && syntax::parse(pattern).is_ok_and(|pattern| pattern.named)
 }
 
 /// `if ($key = $uri)` for this URI, or the same of the URI without a final newline.

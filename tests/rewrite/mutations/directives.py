@@ -167,4 +167,11 @@ MUTATIONS = (
         Refutation.DOES_SOMETHING_ELSE,
         text(b"{3}(x|y)$", b"{3}(x|y|a)"),
     ),
+    Mutation(
+        "shared pattern with a name",
+        "A hit sets a variable that others may read.",
+        "shared",
+        Refutation.GUARDED_NAME,
+        text(b"{3}(x|y)", b"{3}(?<other>x|y)"),
+    ),
 )

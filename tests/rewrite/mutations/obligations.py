@@ -80,6 +80,7 @@ class Refutation(Enum):
     EARLIER_RULE_ON_SOME_SPELLING = "an earlier kept rule may match the URI in another letter case"
     FIRES_NO_MORE = "a rule that fired no longer fires"
     FIRES_ANEW = "a rule fires that did not fire before"
+    GUARDED_NAME = "a rewrite behind a guard sets a variable by a named group"
     TRUE_IN_VAIN = "a guard is true for a URI for which no rule fires"
     DOES_SOMETHING_ELSE = "the rule that fires has a different effect"
     CANNOT_BE_TOLD = "the effect of the rules is unknown"
