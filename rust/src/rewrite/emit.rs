@@ -194,7 +194,9 @@ impl<'a> TierWriter<'a> {
     fn write(self) -> Tier {
         let mut blocks: Vec<Block> = self.gathered.iter().map(Gathered::block).collect();
         for (number, block) in blocks.iter_mut().enumerate().filter(|(_, block)| block.class.sets_captures) {
-            block.patterns = self.shared_patterns(number).unwrap_or(std::mem::take(&mut block.patterns));
+            if let Some(patterns) = self.shared_patterns(number) {
+                block.patterns = patterns;
+            }
         }
         let most = self.gathered.iter().map(|block| block.keys).max();
         let default = self.gathered.iter().position(|block| Some(block.keys) == most).unwrap_or(0);
@@ -215,25 +217,24 @@ impl<'a> TierWriter<'a> {
 
     /// Fewer patterns than the rules of a block have, which capture the same.
     fn shared_patterns(&self, block: usize) -> Option<Vec<Vec<u8>>> {
-        let rows = || self.rows.iter().filter(|row| usize::from(row.1) == block).map(|row| row.0);
-        if rows().any(|entry| entry.any_case) {
+        let rows = self.rows.iter().filter(|row| usize::from(row.1) == block);
+        let entries: Vec<&KeyEntry> = rows.map(|row| row.0).collect();
+        if entries.iter().any(|entry| entry.any_case) {
             return None; // it stands for many strings
         }
-        let mut rules: Vec<Keyed> = Vec::new();
-        let mut last = None;
-        for entry in rows() {
-            if last != Some(entry.rule) {
-                rules.push(Keyed { pattern: self.pattern(entry.rule as usize), keys: Vec::new() });
-                last = Some(entry.rule);
-            }
-            let keys = &mut rules.last_mut()?.keys;
-            let key = self.plan.key(entry);
-            keys.push(key.to_vec());
-            if self.strips_newline {
-                keys.push([key, b"\n"].concat());
-            }
-        }
+        let of_rule = |entries: &[&KeyEntry]| Keyed {
+            pattern: self.pattern(entries[0].rule as usize),
+            keys: entries.iter().flat_map(|entry| self.strings(entry)).collect(),
+        };
+        let rules: Vec<Keyed> = entries.chunk_by(|entry, next| entry.rule == next.rule).map(of_rule).collect();
         shared_pattern::shared(&rules)
+    }
+
+    /// The strings that a key stands for.
+    fn strings(&self, entry: &KeyEntry) -> impl Iterator<Item = Vec<u8>> {
+        let key = self.plan.key(entry);
+        let twin = self.strips_newline.then(|| [key, b"\n"].concat());
+        std::iter::once(key.to_vec()).chain(twin)
     }
 
     fn classes(&self, default: usize) -> Option<TierMap> {

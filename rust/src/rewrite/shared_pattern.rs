@@ -8,6 +8,9 @@ use crate::rewrite::candidate::{CALLS, MAX_TOKEN};
 /// Fewer patterns than this stay as the rules have them, which is easier to read.
 const FEWEST: usize = 8;
 
+/// The most shared patterns of a block: each is tried on the keys of all its rules.
+const MOST: usize = 16;
+
 /// The most segments: some libraries need their stack for each round of a group.
 const MOST_SEGMENTS: usize = 16;
 
@@ -18,7 +21,9 @@ pub struct Keyed<'r> {
 }
 
 /// The patterns to try on the keys of rules in place of their own: on each key, the first that matches captures the
-/// same. `None` if the own patterns are few, or there are no such patterns that are half as many.
+/// same. `None` if the own patterns are few, or there are no such patterns that are half as many and [`MOST`] at most.
+///
+/// O(length of the patterns and keys).
 pub fn shared(rules: &[Keyed]) -> Option<Vec<Vec<u8>>> {
     if rules.len() < FEWEST {
         return None;
@@ -29,7 +34,7 @@ pub fn shared(rules: &[Keyed]) -> Option<Vec<Vec<u8>>> {
         if !patterns.contains(&pattern) {
             patterns.push(pattern);
         }
-        if patterns.len() > rules.len() / 2 {
+        if patterns.len() > MOST.min(rules.len() / 2) {
             return None;
         }
     }
@@ -76,7 +81,7 @@ fn literal(text: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FEWEST, Keyed, MOST_SEGMENTS, shared, with_any_segments};
+    use super::{FEWEST, Keyed, MOST, MOST_SEGMENTS, shared, with_any_segments};
 
     #[test]
     fn segments() {
@@ -131,5 +136,7 @@ mod tests {
         assert_eq!(rules(FEWEST, |_| 0), Some(1));
         assert_eq!(rules(FEWEST, |number| number / 2), Some(FEWEST / 2));
         assert_eq!(rules(FEWEST, |number| number), None);
+        assert_eq!(rules(9 * MOST, |number| number % MOST), Some(MOST));
+        assert_eq!(rules(9 * MOST, |number| number % (MOST + 1)), None);
     }
 }
