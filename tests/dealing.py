@@ -10,6 +10,7 @@ from xdist.workermanage import WorkerController
 
 TOGETHER = {
     "tests/docker/test_containers_run.py": "containers",
+    "tests/nginx/test_bench_failures.py": "runs of the bench, which take time",
     "tests/nginx/test_bench_runs.py": "runs of the bench, which take time",
     "tests/project/test_benchmarks.py": "runs of the bench, which take time",
     "tests/project/test_ci.py": "an environment",

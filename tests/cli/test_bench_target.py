@@ -25,7 +25,7 @@ from nginxopt.bench.site import LoadRun, Site
 from nginxopt.bench.target import Url, url
 from nginxopt.errors import RunError, UsageError
 from tests.bench.clusters import fake_vegeta
-from tests.nginx.test_bench_runs import needs_vegeta
+from tests.nginx.benching import needs_vegeta
 
 OWNED = ("--i-own-this-host", "--max-rate", "50")
 

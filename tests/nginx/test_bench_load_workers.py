@@ -19,7 +19,7 @@ from nginxopt.bench.runner.local import Local
 from nginxopt.bench.scenario import ClosedLoop, Load, OpenLoop
 from nginxopt.system.cluster import connected
 from tests.bench.clusters import Cluster, cluster, running_below
-from tests.nginx.test_bench_runs import bench, needs_vegeta, simple, wait_until
+from tests.nginx.benching import bench, needs_vegeta, simple, wait_until
 from tests.support import PATIENCE, needs_nginx, the_nginx
 
 pytestmark = [needs_nginx, needs_vegeta]
