@@ -25,8 +25,9 @@ pub enum TableFit {
     Slow,
 }
 
-/// The most tables whose buckets may be several for each key, and the most of them: nginx takes eight bytes for each.
+/// Up to this many tables may have several buckets for each key.
 const FEW_TABLES: usize = 8;
+/// The most buckets of such a table. nginx takes eight bytes for each.
 const ROOMY: usize = 65_536;
 
 /// The two directives of a hash table: `map_hash_max_size` and `map_hash_bucket_size`, and those of `variables_hash`.
@@ -114,10 +115,10 @@ fn equal_hashes(elements: &[Element]) -> usize {
 /// Sizes, `least` or more, with which each of `tables` is built without a warning; `None` if there are none.
 ///
 /// `max` is half the number of keys or more, so that chains stay short, and no more than them in a large table: each
-/// bucket takes whole cache lines. A few tables of medium size get more: keys that differ in their last digits only
-/// have neighbouring hashes, and a key that is compared with five others takes 2,000 instructions more. It is never so
-/// much larger than the keys that nginx searches for long at start; `bucket` holds a cache line or more of keys and is
-/// doubled until the simulation fits.
+/// bucket takes whole cache lines. A few tables get four buckets for each key, up to [`ROOMY`]: keys that differ only
+/// in their last digits have neighbouring hashes, and to compare a key with others of its bucket took a hit up to 2,000
+/// instructions more. `max` is never so much larger than the keys that nginx searches for long at start. `bucket` holds
+/// a cache line or more of keys and is doubled until the simulation fits.
 pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
     let keys = tables.iter().map(Vec::len).max().unwrap_or(0);
     let roomy = if tables.len() <= FEW_TABLES { (4 * keys).next_power_of_two().min(ROOMY) } else { 0 };
