@@ -8,37 +8,11 @@ use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::enumerate::{self, Enumeration, Letters};
 use crate::prove::gone::LIMIT;
 use crate::prove::maps::{Maps, Near};
+use crate::prove::target::{End, Target, TargetPart, variable};
 use crate::syntax::{self, Ast};
-use crate::variables;
 
 /// The most calls of PCRE2; the planner allows fewer.
 const CALLS: u32 = 100_000;
-
-/// How a rule ends the script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    Redirect(u16),
-    Last,
-    Break,
-}
-
-impl End {
-    /// The end that a replacement and a flag cause; `None` for a rule that does not end the script, or ends it in
-    /// another way.
-    pub fn of(replacement: &[u8], flag: Option<&[u8]>) -> Option<End> {
-        let redirects = replacement.starts_with(b"http://")
-            || replacement.starts_with(b"https://")
-            || replacement.starts_with(b"$scheme");
-        match flag {
-            Some(b"permanent") => Some(End::Redirect(301)),
-            Some(b"redirect") => Some(End::Redirect(302)),
-            None | Some(b"last") if redirects => Some(End::Redirect(302)),
-            Some(b"last") => Some(End::Last),
-            Some(b"break") if !redirects => Some(End::Break),
-            _ => None,
-        }
-    }
-}
 
 /// A URI that both texts are run on.
 #[derive(Clone, Copy, Debug)]
@@ -95,24 +69,8 @@ pub enum Behaviour<'e> {
 pub struct Rewrite<'t> {
     pub pattern: Cow<'t, [u8]>,
     pub groups: u32,
-    end: End,
-    path: Vec<TargetPart<'t>>,
-    args: Option<Vec<TargetPart<'t>>>,
-    appends_args: bool,
+    target: Target<'t>,
     regex: OnceLock<Option<Regex>>,
-}
-
-enum TargetPart<'t> {
-    Text(&'t [u8]),
-    Variable(&'t [u8]),
-    Capture(u8),
-}
-
-impl TargetPart<'_> {
-    /// A variable may be a map with a regex, which sets `$1` to `$9` before the target's own are written.
-    fn may_set_captures(&self) -> bool {
-        matches!(self, TargetPart::Variable(name) if !variables::keeps_captures(name))
-    }
 }
 
 /// Whether a pattern matches a URI.
@@ -127,57 +85,17 @@ pub enum Matches {
 }
 
 impl<'t> Rewrite<'t> {
-    /// Reads a replacement the way `ngx_http_script_compile` walks over it.
+    /// Reads a rule that ends the script.
     pub fn read(pattern: Cow<'t, [u8]>, replacement: &'t [u8], flag: Option<&[u8]>) -> Option<Rewrite<'t>> {
-        let end = End::of(replacement, flag)?;
         let has_groups = pattern.contains(&b'(');
         let groups = if has_groups { syntax::parse(&pattern).ok()?.captures } else { 0 };
-        let (text, appends_args) = match replacement {
-            [text @ .., b'?'] => (text, false),
-            text => (text, true),
-        };
-        let (mut parts, mut path) = (Vec::new(), None);
-        let (mut at, mut start) = (0, 0);
-        while at < text.len() {
-            let part = match text[at] {
-                b'?' if path.is_none() => None,
-                b'$' => Some(variable(&text[at..])?),
-                _ => {
-                    at += 1;
-                    continue;
-                }
-            };
-            if start < at {
-                parts.push(TargetPart::Text(&text[start..at]));
-            }
-            match part {
-                None => {
-                    path = Some(std::mem::take(&mut parts));
-                    at += 1;
-                }
-                Some((part, length)) => {
-                    parts.push(part);
-                    at += length;
-                }
-            }
-            start = at;
-        }
-        if start < text.len() {
-            parts.push(TargetPart::Text(&text[start..]));
-        }
-        let (path, args) = match path {
-            Some(path) => (path, Some(parts)),
-            None => (parts, None),
-        };
-        Some(Rewrite { pattern, groups, end, path, args, appends_args, regex: OnceLock::new() })
+        let target = Target::read(replacement, flag)?;
+        Some(Rewrite { pattern, groups, target, regex: OnceLock::new() })
     }
 
     /// The variables its target reads.
     pub fn variables(&self) -> impl Iterator<Item = &[u8]> {
-        self.path.iter().chain(self.args.iter().flatten()).filter_map(|part| match part {
-            TargetPart::Variable(name) => Some(*name),
-            _ => None,
-        })
+        self.target.variables()
     }
 
     /// Whether the rule matches; for a URI that stands for many, `own` says whether it is known to match all of them.
@@ -209,8 +127,8 @@ impl<'t> Rewrite<'t> {
     where
         't: 'e,
     {
-        let repeats = self.parts().any(|part| matches!(part, TargetPart::Capture(_)));
-        if repeats && self.parts().any(TargetPart::may_set_captures) {
+        let repeats = self.target.parts().any(|part| matches!(part, TargetPart::Capture(_)));
+        if repeats && self.target.parts().any(TargetPart::may_set_captures) {
             return None;
         }
         let captures = match (self.groups > 0 && (keep_captures || repeats), uri.any_case) {
@@ -218,19 +136,15 @@ impl<'t> Rewrite<'t> {
             (true, true) => Captures::Of(self.pattern.to_vec()),
             (true, false) => Captures::Texts(self.groups_of(uri.text)?),
         };
-        let redirects = matches!(self.end, End::Redirect(_));
+        let redirects = matches!(self.target.end, End::Redirect(_));
         let write = |parts: &[TargetPart<'t>], escapes| written(parts, &captures, escapes, maps, uri);
-        let path = write(&self.path, redirects)?;
-        let args = match &self.args {
+        let path = write(&self.target.path, redirects)?;
+        let args = match &self.target.args {
             Some(args) => Some(write(args, true)?),
             None => None,
         };
         let captures = if keep_captures { captures } else { Captures::Texts(Vec::new()) };
-        Some(Effect { end: self.end, path, args, appends_args: self.appends_args, captures })
-    }
-
-    fn parts(&self) -> impl Iterator<Item = &TargetPart<'t>> {
-        self.path.iter().chain(self.args.iter().flatten())
+        Some(Effect { end: self.target.end, path, args, appends_args: self.target.appends_args, captures })
     }
 
     fn groups_of(&self, uri: &[u8]) -> Option<Vec<Vec<u8>>> {
@@ -241,26 +155,6 @@ impl<'t> Rewrite<'t> {
             texts.pop();
         }
         Some(texts)
-    }
-}
-
-/// A variable at a `$`, with the bytes it takes.
-fn variable(text: &[u8]) -> Option<(TargetPart<'_>, usize)> {
-    let name = |from: usize| {
-        let rest = &text[from..];
-        &rest[..rest.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_').unwrap_or(rest.len())]
-    };
-    match text.get(1)? {
-        digit @ b'1'..=b'9' => Some((TargetPart::Capture(digit - b'0'), 2)),
-        b'{' => {
-            let name = name(2);
-            (!name.is_empty() && text.get(2 + name.len()) == Some(&b'}'))
-                .then_some((TargetPart::Variable(name), name.len() + 3))
-        }
-        _ => {
-            let name = name(1);
-            (!name.is_empty()).then_some((TargetPart::Variable(name), name.len() + 1))
-        }
     }
 }
 

@@ -27,6 +27,7 @@ use crate::hash::Sizes;
 use crate::map_block::{self, MapBlock};
 use crate::phase::Entering;
 use crate::prove::align::Known;
+use crate::prove::kinds::KindLookUp;
 use crate::prove::node::Node;
 use crate::prove::{Discharged, Facts, Refutation, filters, maps, names, surroundings};
 use crate::prove_map;
@@ -36,7 +37,14 @@ use crate::quote::quote;
 #[derive(Default)]
 pub struct Trees<'t> {
     text: &'t [u8],
-    by_name: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
+    pub(super) by_name: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
+}
+
+/// What statements behind a look-up stand for: these rules, in order.
+pub struct Replaced<'t> {
+    pub rules: Vec<&'t Node<'t>>,
+    /// The number of the statements.
+    pub length: usize,
 }
 
 /// The statements of a script, with each group replaced by its rules.
@@ -73,22 +81,22 @@ impl<'t> Trees<'t> {
         self.by_name.values().try_for_each(|block| maps::fits(&block.variable, &block.exact, |row| &row.key, sizes))
     }
 
-    /// Replaces look-ups of groups by the rules of the groups, and filters by the rules behind them, which have to be
+    /// Replaces look-ups of groups by the rules of the groups, those of kinds by the rules that these stand for, and filters by the rules behind them, which have to be
     /// rules that may stand in an `if`. Statements of the original are no filters.
     pub fn flatten(
         &self,
         script: &[&'t Node<'t>],
         known: &Known,
         entering: Entering,
-        original: &[&Node],
+        mut original: &[&'t Node<'t>],
     ) -> Discharged<Flat<'t>> {
-        let original: HashSet<&Node> =
+        let filters: HashSet<&Node> =
             original.iter().copied().filter(|node| filters::pattern(node).is_some()).collect();
         let mut flat = Flat { statements: Vec::with_capacity(script.len()), grouping: Vec::new() };
         let mut rest = script;
         while let Some((first, behind)) = rest.split_first() {
             rest = behind;
-            let filter = filters::pattern(first).filter(|_| !original.contains(first));
+            let filter = filters::pattern(first).filter(|_| !filters.contains(first));
             if let (Some(pattern), Some(rules)) = (filter, &first.block) {
                 let leaves_empty = flat.statements.last().is_some_and(|before| before.is_rule());
                 let keeps_captures = known.captures_matter && !(leaves_empty && filters::has_no_groups(pattern));
@@ -101,18 +109,15 @@ impl<'t> Trees<'t> {
                 flat.statements.push(first);
                 continue;
             };
-            let length = rest.iter().take_while(|node| number(node, variable).is_some()).count();
-            let (groups, behind) = rest.split_at(length);
-            rest = behind;
             self.check_variable(variable, known)?;
-            groups
-                .iter()
-                .flat_map(|group| group.block.iter().flatten())
-                .try_for_each(|rule| surroundings::check(entering, rule))?;
-            self.check(groups, variable, root, known.facts)?;
-            flat.statements.extend(groups.iter().flat_map(|group| group.block.iter().flatten()));
+            let replaced = match KindLookUp::of(self, (variable, root), rest.first()) {
+                Some(kinds) => kinds.replaced(rest, known, entering, &mut original)?,
+                None => self.groups((variable, root), rest, known, entering)?,
+            };
+            flat.statements.extend(replaced.rules);
             flat.grouping.push(first);
-            flat.grouping.extend(groups);
+            flat.grouping.extend(&rest[..replaced.length]);
+            rest = &rest[replaced.length..];
             if known.captures_matter {
                 let clear = rest.first().filter(|node| node.is_clear());
                 let clear = clear.ok_or_else(|| {
@@ -125,8 +130,24 @@ impl<'t> Trees<'t> {
         Ok(flat)
     }
 
+    /// The rules of the groups behind a look-up.
+    fn groups(
+        &self,
+        (variable, root): (&'t [u8], &MapBlock<'t>),
+        rest: &[&'t Node<'t>],
+        known: &Known,
+        entering: Entering,
+    ) -> Discharged<Replaced<'t>> {
+        let length = rest.iter().take_while(|node| number(node, variable).is_some()).count();
+        let groups = &rest[..length];
+        let rules: Vec<_> = groups.iter().flat_map(|group| group.block.iter().flatten()).collect();
+        rules.iter().try_for_each(|rule| surroundings::check(entering, rule))?;
+        self.check(groups, variable, root, known.facts)?;
+        Ok(Replaced { rules, length })
+    }
+
     /// Nothing else may set the variable that holds the group.
-    fn check_variable(&self, variable: &[u8], known: &Known) -> Discharged<()> {
+    pub(super) fn check_variable(&self, variable: &[u8], known: &Known) -> Discharged<()> {
         names::is_free(variable)?;
         known.used.leave(variable)?;
         if self.by_name.contains_key(variable) || known.maps.get(variable).is_some() {
@@ -161,12 +182,22 @@ impl<'t> Trees<'t> {
         let mut own = None;
         let patterns = ReadPatterns::known_or(facts.patterns.iter().map(Arc::as_ref), &texts, &mut own);
         patterns.rest();
+        self.check_tree(&rules, patterns, root)
+    }
+
+    /// Checks that a tree of maps gives the number of the first rule that matches; `patterns` are those of the rules.
+    pub(super) fn check_tree(
+        &self,
+        rules: &[(&[u8], &[u8])],
+        patterns: &ReadPatterns,
+        root: &MapBlock<'t>,
+    ) -> Discharged<()> {
         // Otherwise a rule responds with 500, but a map gives its default.
         let always_answers = |rule| patterns.get(rule).is_some_and(|read| read.bounds.always_answers);
         if !(0..rules.len()).all(always_answers) {
             return Err(Refutation::new("a group contains a rule on which PCRE may give up"));
         }
-        let original = original(&rules, patterns, &root.variable)?;
+        let original = original(rules, patterns, &root.variable)?;
         prove_map::prove(&original, &self.reached(root), Some(patterns)).map(|_| ()).map_err(|refutation| Refutation {
             what: format!("the group of a URI: {}", refutation.what),
             counterexample: refutation.counterexample,
@@ -206,8 +237,8 @@ fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The number of a group: `if ($group = 7) { ... }`.
-fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
+/// The number of a group or kind: `if ($group = 7) { ... }`.
+pub(super) fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
     let is_equality = node.block.is_some() && node.words().len() == 4 && node.word(0) == b"if" && node.word(2) == b"=";
     let name = node.word(1).strip_prefix(b"($").filter(|_| is_equality)?;
     let number = node.word(3).strip_suffix(b")")?;

@@ -33,6 +33,7 @@ pub mod gone;
 pub mod groups;
 pub mod guards;
 pub mod head;
+pub mod kinds;
 pub mod listed;
 pub mod maps;
 pub mod names;
@@ -44,6 +45,7 @@ pub mod run;
 pub mod strings;
 pub mod surroundings;
 pub mod tables;
+pub mod target;
 pub mod trie;
 pub mod work;
 

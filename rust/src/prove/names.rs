@@ -71,6 +71,18 @@ pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes:
     Err(Refutation::new("nginx would fail to build the variables hash, or warn"))
 }
 
+/// The names of the groups of a pattern; also what may be one.
+pub fn of_groups(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
+    memchr::memmem::find_iter(pattern, b"(?").filter_map(|at| {
+        let behind = &pattern[at + 2..];
+        let name = match behind.strip_prefix(b"P").unwrap_or(behind) {
+            [b'<' | b'\'', name @ ..] => name,
+            _ => return None,
+        };
+        Some(&name[..name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?])
+    })
+}
+
 /// The names after each `$` of a statement and its block.
 fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>, defined: &mut HashSet<&'n [u8]>) {
     for word in &node.words {

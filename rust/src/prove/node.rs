@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::lexer::{Lexer, RawEvent, Word};
-use crate::prove::effect::End;
+use crate::prove::target::End;
 use crate::prove::{Discharged, Refutation};
 
 /// A pattern that matches nothing, and that PCRE2 gives up at the first byte of nearly every URI.

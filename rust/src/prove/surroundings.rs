@@ -8,7 +8,7 @@
 //! - what a true `if` before it says, as each is merged from the location alone.
 
 use crate::phase::Entering;
-use crate::prove::effect::End;
+use crate::prove::target::End;
 use crate::prove::node::Node;
 use crate::prove::{Discharged, Facts, Refutation};
 
