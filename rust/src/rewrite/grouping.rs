@@ -15,6 +15,7 @@ use crate::maps::text::EmittedMap;
 use crate::phase::{Entering, Phase};
 use crate::rewrite::filter::{self, Filter, FilterRule, Passing};
 use crate::rewrite::groups::Groups;
+use crate::rewrite::kinds::{KindRule, Kinds};
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::Plan;
 use crate::rewrite::reason::Reason;
@@ -59,6 +60,8 @@ pub struct StayingRule<'r> {
     text: &'r [u8],
     pattern: Option<&'r Pattern>,
     statement: Cow<'r, [u8]>,
+    /// The rule, and its number among those of its run, from 1; not where these are among others.
+    in_run: Option<(usize, &'r Rule<'r>)>,
     /// Whether its pattern is read, and PCRE may give up on it.
     may_give_up: bool,
     /// Whether it may be in a group: it fires on each URI that it matches, and the `if` changes nothing else.
@@ -96,11 +99,16 @@ impl<'r> StayingRule<'r> {
         let pattern = read.map(|read| &read.pattern);
         let may_give_up = read.is_some_and(|read| !read.bounds.always_answers);
         let may_enter = may_enter && pattern.is_some() && !may_give_up;
-        StayingRule { place, text, pattern, statement, may_give_up, may_enter }
+        StayingRule { place, text, pattern, statement, in_run: None, may_give_up, may_enter }
     }
 
     fn sets_a_name(&self) -> bool {
         self.pattern.is_some_and(|pattern| pattern.named)
+    }
+
+    fn for_kind(&self) -> Option<KindRule<'_>> {
+        let (number, rule) = self.in_run?;
+        Some(KindRule { number, rule, pattern: self.pattern?, statement: &self.statement })
     }
 
     fn for_filter(&self) -> FilterRule<'_> {
@@ -161,7 +169,9 @@ impl Grouping {
         let mut own = None;
         let patterns = ReadPatterns::known_or(plan.patterns.as_ref(), &texts, &mut own);
         let rule = |(at, place): (usize, &usize)| {
-            StayingRule::new(bytes, *place, (&run.rules[*place], patterns.get(at)), options.entering)
+            let rule = &run.rules[*place];
+            let staying = StayingRule::new(bytes, *place, (rule, patterns.get(at)), options.entering)?;
+            Some(StayingRule { in_run: Some((run.before + place + 1, rule)), ..staying })
         };
         let staying: Vec<_> = kept.iter().enumerate().map(rule).collect::<Option<_>>()?;
         let first = plan.stands_before(options);
@@ -269,9 +279,9 @@ impl Grouping {
         [before, behind]
     }
 
-    /// The variables that hold the numbers of groups.
+    /// The variables that hold what the look-ups tell.
     pub fn variables(&self, names: &Names) -> impl Iterator<Item = String> {
-        (1..).zip(self.look_ups()).map(|(number, _)| names.of_groups(number).rules)
+        (1..).zip(self.look_ups()).flat_map(|(number, groups)| groups.variables(&names.of_groups(number)))
     }
 
     /// The maps that look up the groups.
@@ -374,7 +384,9 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         let texts: Vec<(&[u8], &[u8])> = rules.iter().map(|rule| (rule.text, &*rule.statement)).collect();
         let places = rules.first()?.place..=rules.last()?.place;
         let others = self.staying.iter().filter(|rule| !places.contains(&rule.place)).map(|rule| rule.text);
-        Groups::of(&texts, &others.take(MOST_BESIDE).collect::<Vec<_>>(), Some(self.patterns))
+        let kinds = rules.iter().map(StayingRule::for_kind).collect::<Option<Vec<_>>>();
+        let kinds = kinds.and_then(|rules| Kinds::of(&rules, self.captures_matter));
+        Groups::of(&texts, kinds, &others.take(MOST_BESIDE).collect::<Vec<_>>(), Some(self.patterns))
     }
 
     /// Adds rules behind filters, as many as possible behind each, and the others alone.

@@ -1,7 +1,8 @@
 //! Rules that no list of strings replaces, in groups behind one look-up.
 //!
 //! A map with patterns gives the group of the first rule that matches. Only the rules of that group are tried, as
-//! written, so that targets, captures and flags stay as they are. The map is compiled like any other with patterns
+//! written, so that targets, captures and flags stay as they are. For long lists, it gives the rule itself, and rules of
+//! a kind share a rewrite ([`super::kinds`]). The map is compiled like any other with patterns
 //! ([`crate::maps`]).
 
 use std::borrow::Cow;
@@ -13,6 +14,7 @@ use crate::map_block::{ExactRow, MapBlock, PatternRow};
 use crate::maps::cost::Cost;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::{self, Compiled};
+use crate::rewrite::kinds::Kinds;
 use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM};
 
 /// Fewer rules than this are faster to try in order.
@@ -22,14 +24,20 @@ const FEWEST: usize = 5;
 const MANY: usize = 1_000;
 
 /// The rules of the smallest group: a request compares its group with the number of each.
-const SMALLEST: usize = 8;
+pub const SMALLEST: usize = 8;
 
-/// Rules in their order, each by its pattern and its statement.
+/// How many of some rules are in a group: as many as there are groups, as a miss compares numbers, and a hit tries the
+/// rules of one group.
+pub fn group_size(rules: usize) -> usize {
+    SMALLEST.max((rules as f64).sqrt().ceil() as usize)
+}
+
+/// Rules behind a look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
-    rules: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The number of rules in a group; the last may have fewer.
-    size: usize,
+    /// The patterns of the rules, in their order.
+    patterns: Vec<Vec<u8>>,
+    form: Form,
     /// The patterns that the look-up tries for a URI that no rule matches.
     pub cost: Cost,
     /// The keys of each table of the look-up.
@@ -39,42 +47,59 @@ pub struct Groups {
     unnamed: Option<Arc<[EmittedMap]>>,
 }
 
+/// What the look-up tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Form {
+    /// The group of the rule. All have as many rules, but for the last, which may have fewer.
+    Groups { size: usize, statements: Vec<Vec<u8>> },
+    /// The number of the rule, of which maps tell the kind.
+    Kinds(Kinds),
+}
+
 impl Groups {
-    /// The rules in groups; `None` if the look-up costs more than trying them, or cannot be proved.
+    /// The rules in groups, or by their `kinds`; `None` if the look-up costs more than trying them, or cannot be proved.
     ///
-    /// There are as many groups as rules in a group: a miss compares numbers, at 150 instructions each, and a hit tries
-    /// the rules of one group. `others`: the patterns of the rules that stay beside them; `patterns`: those of the
+    /// `others`: the patterns of the rules that stay beside them; `patterns`: those of the
     /// rules, where they have been read already.
-    pub fn of(rules: &[(&[u8], &[u8])], others: &[&[u8]], patterns: Option<&ReadPatterns>) -> Option<Groups> {
+    pub fn of(
+        rules: &[(&[u8], &[u8])],
+        kinds: Option<Kinds>,
+        others: &[&[u8]],
+        patterns: Option<&ReadPatterns>,
+    ) -> Option<Groups> {
         if rules.len() < FEWEST {
             return None;
         }
-        let size = SMALLEST.max((rules.len() as f64).sqrt().ceil() as usize);
-        let rules = rules.iter().map(|(pattern, statement)| (pattern.to_vec(), statement.to_vec())).collect();
-        let groups = Groups { rules, size, cost: Cost::default(), tables: Vec::new(), unnamed: None };
+        let groups = || Form::Groups {
+            size: group_size(rules.len()),
+            statements: rules.iter().map(|(_, statement)| statement.to_vec()).collect(),
+        };
+        let form = kinds.map_or_else(groups, Form::Kinds);
+        let texts = rules.iter().map(|(pattern, _)| pattern.to_vec()).collect();
+        let groups = Groups { patterns: texts, form, cost: Cost::default(), tables: Vec::new(), unnamed: None };
         let others = FirstMatch::new(others).ok()?;
         let (root, compiled) = groups.compile(&Names::unknown().of_groups(1), Some(&others), patterns)?;
         let mut tables = compiled.keys();
         tables.push(root.rows.iter().filter_map(|(key, _)| key.exact().cloned()).collect());
+        if let Form::Kinds(kinds) = &groups.form {
+            tables.extend(kinds.tables());
+        }
         let cost = compiled.cost;
         if !root.has_short_tokens() {
             return None;
         }
         let is_plain = |text: &Vec<u8>| memchr::memmem::find(text, UNKNOWN_STEM.as_bytes()).is_none();
-        let may_be_renamed = groups.rules.len() >= MANY && groups.rules.iter().all(|(pattern, _)| is_plain(pattern));
+        let may_be_renamed = rules.len() >= MANY && groups.patterns.iter().all(is_plain);
         let unnamed = may_be_renamed.then(|| std::iter::once(root).chain(compiled.maps).collect());
         Some(Groups { cost, tables, unnamed, ..groups })
     }
 
-    /// The statements that look up the group and try its rules; with `clears`, `$1` to `$9` are empty if no rule fires.
+    /// The statements that look up the rule; with `clears`, `$1` to `$9` are empty if no rule fires.
     pub fn statements(&self, names: &GroupNames, clears: bool) -> Vec<u8> {
         let mut text = format!("set ${} ${};\n", names.rules, names.map).into_bytes();
-        for (number, rules) in (1..).zip(self.rules.chunks(self.size)) {
-            writeln!(text, "if (${} = {number}) {{", names.rules).expect("a vector takes all that is written");
-            for (_, statement) in rules {
-                text.extend_from_slice(&[b"    ", &statement[..], b"\n"].concat());
-            }
-            text.extend_from_slice(b"}\n");
+        match &self.form {
+            Form::Groups { size, statements } => write_groups(names, statements.chunks(*size), &mut text),
+            Form::Kinds(kinds) => kinds.write(names, &mut text),
         }
         if clears {
             text.extend_from_slice(b"# Leaves $1 to $9 empty if no rewrite fired, as the rewrites did.\n");
@@ -83,13 +108,25 @@ impl Groups {
         text
     }
 
-    /// The maps that look up the group, the one for the statements first.
+    /// The variables that the statements set.
+    pub fn variables(&self, names: &GroupNames) -> impl Iterator<Item = String> + use<> {
+        let kind = matches!(self.form, Form::Kinds(_)).then(|| names.kind.clone());
+        std::iter::once(names.rules.clone()).chain(kind)
+    }
+
+    /// The maps of the look-up, the one for the statements first.
     pub fn maps(&self, names: &GroupNames) -> Option<Vec<EmittedMap>> {
-        if let (Some(maps), Some(stem)) = (&self.unnamed, names.usual_stem()) {
-            return Some(maps.iter().map(|map| map.with_names(UNKNOWN_STEM, stem)).collect());
+        let mut maps = match (&self.unnamed, names.usual_stem()) {
+            (Some(maps), Some(stem)) => maps.iter().map(|map| map.with_names(UNKNOWN_STEM, stem)).collect(),
+            _ => {
+                let (root, compiled) = self.compile(names, None, None)?;
+                std::iter::once(root).chain(compiled.maps).collect::<Vec<_>>()
+            }
+        };
+        if let Form::Kinds(kinds) = &self.form {
+            maps.extend(kinds.maps(names));
         }
-        let (root, compiled) = self.compile(names, None, None)?;
-        Some(std::iter::once(root).chain(compiled.maps).collect())
+        Some(maps)
     }
 
     /// The map for the statements, and the maps it leads to; `None` if they cannot be compiled, or do not cost less.
@@ -100,7 +137,7 @@ impl Groups {
         patterns: Option<&ReadPatterns>,
     ) -> Option<(EmittedMap, Compiled)> {
         let block = self.block(names.map.clone())?;
-        let texts: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
+        let texts: Vec<&[u8]> = self.patterns.iter().map(Vec::as_slice).collect();
         let mut own = None;
         let patterns = ReadPatterns::known_or(patterns, &texts, &mut own);
         patterns.rest();
@@ -120,15 +157,19 @@ impl Groups {
         Some((EmittedMap { source, name, volatile: true, hostnames: false, rows, default }, compiled))
     }
 
-    /// The number of the group of a rule.
+    /// What the look-up tells of a rule.
     fn number(&self, rule: usize) -> Vec<u8> {
-        (rule / self.size + 1).to_string().into_bytes()
+        let number = match &self.form {
+            Form::Groups { size, .. } => rule / size + 1,
+            Form::Kinds(kinds) => kinds.number(rule),
+        };
+        number.to_string().into_bytes()
     }
 
-    /// The map that gives the number of the group with the first rule that matches `$uri`; `None` if it is unknown
+    /// The map that gives the number of the first rule, or of its group, that matches `$uri`; `None` if it is unknown
     /// which rule matches the empty URI, on which a map tries no pattern.
     fn block(&self, variable: String) -> Option<MapBlock<'_>> {
-        let patterns: Vec<&[u8]> = self.rules.iter().map(|(pattern, _)| &pattern[..]).collect();
+        let patterns: Vec<&[u8]> = self.patterns.iter().map(Vec::as_slice).collect();
         let of_empty: Vec<usize> = (0..patterns.len()).filter(|rule| !begins_with_slash(patterns[*rule])).collect();
         let asked: Vec<&[u8]> = of_empty.iter().map(|rule| patterns[*rule]).collect();
         let exact = match FirstMatch::new(&asked).ok()?.first(b"", asked.len()) {
@@ -157,6 +198,17 @@ impl Groups {
     }
 }
 
+/// Writes groups of statements, each behind its number.
+fn write_groups<'g>(names: &GroupNames, groups: impl Iterator<Item = &'g [Vec<u8>]>, text: &mut Vec<u8>) {
+    for (number, statements) in (1..).zip(groups) {
+        writeln!(text, "if (${} = {number}) {{", names.rules).expect("a vector takes all that is written");
+        for statement in statements {
+            text.extend_from_slice(&[b"    ", &statement[..], b"\n"].concat());
+        }
+        text.extend_from_slice(b"}\n");
+    }
+}
+
 /// Whether each match of a pattern begins with a slash, so that PCRE answers No at once on the empty subject.
 fn begins_with_slash(pattern: &[u8]) -> bool {
     let Some(rest) = pattern.strip_prefix(b"^/") else { return false };
@@ -174,7 +226,7 @@ mod tests {
             .map(|number| (format!("^/of/{number}/(.*)$"), format!("rewrite ^/of/{number}/(.*)$ /to/$1 last;")))
             .collect();
         let rules: Vec<(&[u8], &[u8])> = rules.iter().map(|(one, other)| (one.as_bytes(), other.as_bytes())).collect();
-        let groups = Groups::of(&rules, &[], None).unwrap();
+        let groups = Groups::of(&rules, None, &[], None).unwrap();
         assert!(groups.unnamed.is_some());
         let compiled = Groups { unnamed: None, ..groups.clone() };
         for stem in ["nxo_123abc", "other", "nxo_123abc_2"] {
@@ -190,7 +242,7 @@ mod tests {
     fn placeholder() {
         let patterns: Vec<String> = (0..MANY).map(|number| format!("^/{UNKNOWN_STEM}/{number}/")).collect();
         let rules: Vec<(&[u8], &[u8])> = patterns.iter().map(|pattern| (pattern.as_bytes(), &b"x;"[..])).collect();
-        assert!(Groups::of(&rules, &[], None).unwrap().unnamed.is_none());
+        assert!(Groups::of(&rules, None, &[], None).unwrap().unnamed.is_none());
     }
 
     /// Only what certainly begins with a slash is left out for the empty subject.

@@ -9,6 +9,7 @@ pub mod filter;
 pub mod grouping;
 pub mod groups;
 pub mod kept;
+pub mod kinds;
 pub mod lines;
 pub mod options;
 pub mod plan;

@@ -38,6 +38,8 @@ pub struct Run<'a> {
     pub rules: Vec<Rule<'a>>,
     /// As [`Barrier::portion`].
     pub portion: usize,
+    /// The rules of an earlier compilation that stand directly before, and those before these.
+    pub before: usize,
 }
 
 /// A rule that ends no script, and so ends a run.
@@ -83,7 +85,9 @@ pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Runs<
                 let span = range.start + words[0].start..range.start + end;
                 if is_emitted(words) {
                     portion += 1;
+                    let before = run.before + run.rules.len() + 1;
                     read.close(&mut run, portion);
+                    run.before = if words.len() == 4 { before } else { 0 }; // one without a flag is no rule
                     continue;
                 }
                 match rule(words, span.clone()).map_err(|says| Unreadable::Refused(span.clone(), says))? {

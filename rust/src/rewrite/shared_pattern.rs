@@ -11,7 +11,7 @@ const FEWEST: usize = 8;
 /// The most shared patterns of a block: each is tried on the keys of all its rules.
 const MOST: usize = 16;
 
-/// The most segments: some libraries need their stack for each round of a group.
+/// The most segments.
 const MOST_SEGMENTS: usize = 16;
 
 /// The pattern of a rule, and the strings that the rule is the first to match.
@@ -53,21 +53,30 @@ fn captures(regex: &Regex, key: &[u8]) -> Option<GroupRanges> {
     regex.captures(key, CALLS).ok()?
 }
 
-/// A pattern that starts with segments of literals, with as many segments of any text instead.
-fn with_any_segments(pattern: &[u8]) -> Option<Vec<u8>> {
-    let text = pattern.strip_prefix(b"^")?;
+/// A pattern that starts with a slash and segments of literals, with as many segments of any text instead. They are
+/// written out, as a repeated group costs PCRE more.
+pub fn with_any_segments(pattern: &[u8]) -> Option<Vec<u8>> {
+    let text = pattern.strip_prefix(b"^/")?;
+    if repeats(text) {
+        return None;
+    }
     let (mut at, mut segments, mut end) = (0, 0, 0);
     while let Some(length) = literal(&text[at..]) {
         at += length;
-        if matches!(text.get(at), Some(b'*' | b'+' | b'?' | b'{')) {
-            break; // it repeats this literal
+        if repeats(&text[at..]) {
+            break; // this literal
         }
         if text[at - 1] == b'/' {
             (segments, end) = (segments + 1, at);
         }
     }
-    let shared = [format!("^(?:[^/]*/){{{segments}}}").as_bytes(), &text[end..]].concat();
-    ((1..=MOST_SEGMENTS).contains(&segments) && quoted_length(&shared) <= MAX_TOKEN).then_some(shared)
+    let shared = [b"^/", b"[^/]*/".repeat(segments).as_slice(), &text[end..]].concat();
+    (segments <= MOST_SEGMENTS && quoted_length(&shared) <= MAX_TOKEN).then_some(shared)
+}
+
+/// Whether a text starts with a quantifier.
+fn repeats(text: &[u8]) -> bool {
+    matches!(text.first(), Some(b'*' | b'+' | b'?' | b'{'))
 }
 
 /// The length of the literal that a pattern starts with, if one is plain to see.
@@ -86,14 +95,15 @@ mod tests {
     #[test]
     fn segments() {
         let pattern = |own: &str| with_any_segments(own.as_bytes()).map(|text| String::from_utf8(text).unwrap());
-        assert_eq!(pattern(r"^/a/b\.c/(x|y)$").as_deref(), Some(r"^(?:[^/]*/){3}(x|y)$"));
-        assert_eq!(pattern("^/a/b(x)$").as_deref(), Some("^(?:[^/]*/){2}b(x)$"));
-        assert_eq!(pattern("^/a/?(x)$").as_deref(), Some("^(?:[^/]*/){1}a/?(x)$"));
-        assert_eq!(pattern("^/a/{2}(x)$").as_deref(), Some("^(?:[^/]*/){1}a/{2}(x)$"));
-        for own in ["/a/(x)$", "^(x)$", "^.(x)$", r"^\d/(x)$"] {
+        assert_eq!(pattern(r"^/a/b\.c/(x|y)$").as_deref(), Some("^/[^/]*/[^/]*/(x|y)$"));
+        assert_eq!(pattern("^/a/b(x)$").as_deref(), Some("^/[^/]*/b(x)$"));
+        assert_eq!(pattern("^/a/?(x)$").as_deref(), Some("^/a/?(x)$"));
+        assert_eq!(pattern("^/a/{2}(x)$").as_deref(), Some("^/a/{2}(x)$"));
+        assert_eq!(pattern("^/(x)$").as_deref(), Some("^/(x)$"));
+        for own in ["/a/(x)$", "^(x)$", "^.(x)$", r"^\d/(x)$", "^a/(x)$", "^/?a/(x)$"] {
             assert_eq!(pattern(own), None, "{own}");
         }
-        let deep = |segments: usize| pattern(&format!("^{}(x)$", "/a".repeat(segments)));
+        let deep = |segments: usize| pattern(&format!("^{}/(x)$", "/a".repeat(segments)));
         assert!(deep(MOST_SEGMENTS).is_some() && deep(MOST_SEGMENTS + 1).is_none());
     }
 

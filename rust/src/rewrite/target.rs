@@ -44,6 +44,17 @@ pub enum Part<'a> {
     Capture(u8),
 }
 
+impl Part<'_> {
+    /// The length of its text.
+    pub fn length(&self) -> usize {
+        match self {
+            Part::Text(text) => text.len(),
+            Part::Variable { name, braces } => name.len() + if *braces { 3 } else { 1 },
+            Part::Capture(_) => 2,
+        }
+    }
+}
+
 /// A replacement, split as nginx splits it when it reads the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target<'a> {

@@ -26,8 +26,14 @@ pub const UNKNOWN_STEM: &str = "nxo_zzzzzz";
 /// The names of the variables of a look-up of groups.
 #[derive(Clone, Debug)]
 pub struct GroupNames {
-    /// Holds the number of the group of the request.
+    /// Holds the number of the group of the request, or that of the rule.
     pub rules: String,
+    /// Holds the kind of the rule.
+    pub kind: String,
+    /// The map that looks it up.
+    pub kinds: String,
+    /// The map of what differs in the targets of a kind.
+    pub targets: String,
     /// The map that looks it up.
     pub map: String,
     /// The start of the names of the maps that this one leads to, and of the named groups in their patterns.
@@ -59,6 +65,9 @@ impl Names {
         let number = if number > 1 { number.to_string() } else { String::new() };
         GroupNames {
             rules: format!("{stem}_rules{number}"),
+            kind: format!("{stem}_kind{number}"),
+            kinds: format!("{stem}_kinds{number}"),
+            targets: format!("{stem}_targets{number}"),
             map: format!("{stem}_pattern{number}"),
             tree: format!("{tree}{number}_"),
         }
@@ -261,7 +270,8 @@ fn push_never(indent: &str, text: &mut Vec<u8>) {
     text.extend_from_slice(&[indent.as_bytes(), b"rewrite ", &quoted_pattern(NEVER), b" /;\n"].concat());
 }
 
-fn quoted_pattern(pattern: &[u8]) -> Vec<u8> {
+/// A pattern between quotes.
+pub fn quoted_pattern(pattern: &[u8]) -> Vec<u8> {
     let mut quoted = vec![b'"'];
     escape_pattern(pattern, &mut quoted);
     quoted.push(b'"');
