@@ -14,6 +14,7 @@ from tests.rewrite.mutations import (
     filtered,
     grouped,
     guards,
+    kinds,
     lines,
     listed,
     missing,
@@ -37,13 +38,14 @@ MUTATIONS = (
     *listed.MUTATIONS,
     *lines.MUTATIONS,
     *grouped.MUTATIONS,
+    *kinds.MUTATIONS,
     *filtered.MUTATIONS,
     *surroundings.MUTATIONS,
     *missing.MUTATIONS,
 )
 
 
-@pytest.mark.parametrize("name", [*KINDS, *WHOLES, *FILTERS, "missing", "groups-location"])
+@pytest.mark.parametrize("name", [*KINDS, *WHOLES, *FILTERS, "missing", "groups-location", "of-kinds-location"])
 def test_the_text_without_a_fault(name: str) -> None:
     """The emissions that the faults are put into are proved."""
     right = program(name)

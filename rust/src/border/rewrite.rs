@@ -164,7 +164,7 @@ impl<'r> SectionItem<'r> {
     fn of_run(bytes: &[u8], run: &'r Run, plan: Plan, options: &Options) -> SectionItem<'r> {
         let item = |(rule, fate): (usize, &Fate)| {
             let reason = if let Fate::Kept(reason) = fate { *reason } else { Reason::NotWorse };
-            StayingItem::Rule(&run.rules[rule], reason)
+            StayingItem::Rule(&run.rules[rule], run.number(rule), reason)
         };
         let all: Vec<StayingItem> = plan.fates.iter().enumerate().map(item).collect();
         let has_keys = !plan.entries.is_empty();

@@ -89,9 +89,6 @@ impl<'l, 't> KindLookUp<'l, 't> {
             return Err(Refutation::new("the number of a rule and its kind have one variable"));
         }
         let kinds = values(self.kinds, self.rule)?;
-        if !kinds.values().all(|kind| !kind.is_empty() && kind.iter().all(u8::is_ascii_digit)) {
-            return Err(Refutation::new("a kind of rules is not a number"));
-        }
         let maps = self.maps(statements())?;
         self.check_groups(maps.keys().copied())?;
         let blocks_of = by_kind(&blocks)?;
@@ -210,8 +207,7 @@ impl<'l, 't> Check<'_, 'l, 't> {
         }
         let texts: Vec<&[u8]> = rules.iter().map(|rule| rule.node.word(1)).collect();
         let mut own = None;
-        let patterns =
-            ReadPatterns::known_or(self.facts.patterns.iter().map(Arc::as_ref), &texts, &mut own);
+        let patterns = ReadPatterns::known_or(self.facts.patterns.iter().map(Arc::as_ref), &texts, &mut own);
         patterns.rest();
         let mut of_kind: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (place, rule) in rules.iter().enumerate() {
@@ -238,26 +234,36 @@ impl<'l, 't> Check<'_, 'l, 't> {
         let [shared] = block else {
             return Err(Refutation::new("the statements of a kind are neither its rules nor one rewrite for all"));
         };
-        let target = Target::read(shared.word(2), shared.flag()).filter(|_| shared.is_rule());
-        let target = target.ok_or_else(|| Refutation::new("the rewrite of a kind does not end the script"))?;
         let pattern = shared.word(1);
         if !ReadPattern::of(pattern).is_some_and(|read| read.bounds.always_answers) {
             return Err(Refutation::new("PCRE may give up on the pattern of a kind of rules"));
         }
+        let shared_target = target(shared)?;
         for (rule, read) in rules {
-            let own = Target::read(rule.node.word(2), rule.node.flag()).ok_or_else(no_such_rule)?;
-            let value = |name: &[u8]| self.maps.get(name).map(|values| values.get(&rule.number).copied().unwrap_or(b""));
-            if !target.is_with(&own, &value) {
-                return Err(Refutation::new("the rewrite of a kind has another effect than one of its rules"));
+            let own = target(rule.node)?;
+            let value =
+                |name: &[u8]| self.maps.get(name).map(|values| values.get(&rule.number).copied().unwrap_or(b""));
+            if !shared_target.is_with(&own, &value) {
+                return Err(another_effect());
             }
             let captures_matter = self.captures_matter || own.reads_captures();
-            let is_alike = |own: &ReadPattern| captures_alike(pattern, (rule.node.word(1), &own.pattern), captures_matter);
+            let is_alike =
+                |own: &ReadPattern| captures_alike(pattern, (rule.node.word(1), &own.pattern), captures_matter);
             if !read.is_some_and(is_alike) {
                 return Err(Refutation::new("the rewrite of a kind may capture something else than one of its rules"));
             }
         }
         Ok(())
     }
+}
+
+/// The target of a rule, or of a rewrite for rules.
+fn target<'n>(node: &'n Node) -> Discharged<Target<'n>> {
+    Target::read(node.word(2), node.flag()).filter(|_| node.is_rule()).ok_or_else(another_effect)
+}
+
+fn another_effect() -> Refutation {
+    Refutation::new("the rewrite of a kind has another effect than one of its rules")
 }
 
 /// Whether a pattern matches each URI that a rule does, and captures what the rule captures, as far as that matters.

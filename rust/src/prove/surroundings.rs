@@ -8,8 +8,8 @@
 //! - what a true `if` before it says, as each is merged from the location alone.
 
 use crate::phase::Entering;
-use crate::prove::target::End;
 use crate::prove::node::Node;
+use crate::prove::target::End;
 use crate::prove::{Discharged, Facts, Refutation};
 
 /// The directives of the rewrite module: an `if` that holds nothing else has the location's configuration.

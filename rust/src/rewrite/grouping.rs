@@ -60,7 +60,7 @@ pub struct StayingRule<'r> {
     text: &'r [u8],
     pattern: Option<&'r Pattern>,
     statement: Cow<'r, [u8]>,
-    /// The rule, and its number among those of its run, from 1; not where these are among others.
+    /// The number among the rules of its run, from 1, and the rule, if it ends the script.
     in_run: Option<(usize, &'r Rule<'r>)>,
     /// Whether its pattern is read, and PCRE may give up on it.
     may_give_up: bool,
@@ -73,11 +73,13 @@ impl<'r> StayingRule<'r> {
         bytes: &'r [u8],
         place: usize,
         (rule, read): (&'r Rule, Option<&'r ReadPattern>),
+        number: usize,
         entering: Entering,
     ) -> Option<StayingRule<'r>> {
         let may_enter = entering == Entering::All || rule.action != Action::Break;
         let statement = on_one_line(&bytes[rule.span.clone()])?;
-        Some(StayingRule::read(place, (&rule.pattern, read), statement, may_enter))
+        let staying = StayingRule::read(place, (&rule.pattern, read), statement, may_enter);
+        Some(StayingRule { in_run: Some((number, rule)), ..staying })
     }
 
     /// A rule that does not end the script.
@@ -133,28 +135,29 @@ fn on_one_line(statement: &[u8]) -> Option<Cow<'_, [u8]>> {
 /// What stays in a section: rules that end the script, each with the reason, and others.
 #[derive(Clone, Copy)]
 pub enum StayingItem<'r> {
-    Rule(&'r Rule<'r>, Reason),
+    /// With the number among those of its run, from 1.
+    Rule(&'r Rule<'r>, usize, Reason),
     Barrier(&'r Barrier<'r>),
 }
 
 impl StayingItem<'_> {
     pub fn span(&self) -> Range<usize> {
         match self {
-            StayingItem::Rule(rule, _) => rule.span.clone(),
+            StayingItem::Rule(rule, ..) => rule.span.clone(),
             StayingItem::Barrier(barrier) => barrier.span.clone(),
         }
     }
 
     pub fn pattern(&self) -> &[u8] {
         match self {
-            StayingItem::Rule(rule, _) => &rule.pattern,
+            StayingItem::Rule(rule, ..) => &rule.pattern,
             StayingItem::Barrier(barrier) => &barrier.pattern,
         }
     }
 
     pub fn reason(&self) -> Reason {
         match self {
-            StayingItem::Rule(_, reason) => *reason,
+            StayingItem::Rule(.., reason) => *reason,
             StayingItem::Barrier(barrier) => barrier.reason,
         }
     }
@@ -169,9 +172,8 @@ impl Grouping {
         let mut own = None;
         let patterns = ReadPatterns::known_or(plan.patterns.as_ref(), &texts, &mut own);
         let rule = |(at, place): (usize, &usize)| {
-            let rule = &run.rules[*place];
-            let staying = StayingRule::new(bytes, *place, (rule, patterns.get(at)), options.entering)?;
-            Some(StayingRule { in_run: Some((run.before + place + 1, rule)), ..staying })
+            let number = run.number(*place);
+            StayingRule::new(bytes, *place, (&run.rules[*place], patterns.get(at)), number, options.entering)
         };
         let staying: Vec<_> = kept.iter().enumerate().map(rule).collect::<Option<_>>()?;
         let first = plan.stands_before(options);
@@ -191,7 +193,9 @@ impl Grouping {
         for (place, item) in items.iter().enumerate() {
             let read = patterns.get(place);
             staying.push(match item {
-                StayingItem::Rule(rule, _) => StayingRule::new(bytes, place, (rule, read), options.entering)?,
+                StayingItem::Rule(rule, number, _) => {
+                    StayingRule::new(bytes, place, (rule, read), *number, options.entering)?
+                }
                 StayingItem::Barrier(barrier) => StayingRule::going_on(bytes, place, (barrier, read))?,
             });
         }

@@ -68,7 +68,7 @@ struct SharedRewrite {
 impl Kinds {
     /// The rules by their kinds; `None` if groups cost less. O(length of the rules).
     pub fn of(rules: &[KindRule], captures_matter: bool) -> Option<Kinds> {
-        if rules.len() < FEWEST {
+        if rules.len() < FEWEST || !rules.is_sorted_by(|rule, next| rule.number < next.number) {
             return None;
         }
         let (mut shared, mut holes) = shared(rules, captures_matter);
@@ -251,9 +251,7 @@ fn hole(target: &Target) -> Range<usize> {
 /// The length of the scheme and host that a text begins with.
 fn authority(text: &[u8]) -> usize {
     let scheme = [&b"http://"[..], b"https://"].into_iter().find(|scheme| text.starts_with(scheme));
-    scheme.map_or(0, |scheme| {
-        memchr::memchr(b'/', &text[scheme.len()..]).map_or(text.len(), |at| scheme.len() + at)
-    })
+    scheme.map_or(0, |scheme| memchr::memchr(b'/', &text[scheme.len()..]).map_or(text.len(), |at| scheme.len() + at))
 }
 
 /// How many kinds, those of most rules first, get a rewrite of their own so that requests cost least: one that no rule

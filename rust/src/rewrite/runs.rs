@@ -42,6 +42,13 @@ pub struct Run<'a> {
     pub before: usize,
 }
 
+impl Run<'_> {
+    /// The number of the rule at a place among all that stand one behind the other, from 1.
+    pub fn number(&self, place: usize) -> usize {
+        self.before + place + 1
+    }
+}
+
 /// A rule that ends no script, and so ends a run.
 #[derive(Clone, Debug)]
 pub struct Barrier<'a> {

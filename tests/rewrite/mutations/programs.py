@@ -87,6 +87,16 @@ GROUPS = (
     )
     + b"rewrite ^/a$ /to/a permanent;\n"
 )
+# So many that they share rewrites: those of three kinds, and others, which share nothing.
+OF_KINDS = b"".join(
+    [
+        *(b"rewrite ^/k/%d/(.*)$ /to/%d/$1 permanent;\n" % (number, number) for number in range(40)),
+        *(b"rewrite ^/l/%d /to/%d? last;\n" % (number, number) for number in range(30)),
+        *(b"rewrite ^/m/%d/([a-z]+)/(.*)$ https://h/%d?a=$1 redirect;\n" % (number, number) for number in range(25)),
+        *(b"rewrite ^/n%d(.*)$ /own/$1/%d permanent;\n" % (number, number) for number in range(12)),
+        b"rewrite ^/a$ /to/a permanent;\n",
+    ]
+)
 MORE = b"".join(b"rewrite ^/i/%d/(.*)$ /to/i/$1 last;\n" % number for number in range(6))
 # The same in a location, with more rules than one filter takes, and one that stays in it.
 HERE = b"location /g {\n"
@@ -106,6 +116,7 @@ GROUPS_IN_A_LOCATION = IN_A_LOCATION % b"".join(
         b"rewrite ^/g/b/(.*)$ /to/b/$1 break;\n",
     ]
 )
+IN_LOCATIONS = {"groups-location": GROUPS_IN_A_LOCATION, "of-kinds-location": IN_A_LOCATION % OF_KINDS}
 # Rules behind a filter, one of which goes on with the new URI, and PCRE may give up on another.
 FILTER = b"""rewrite ^/f/a/(.*)$ /to/a/$1 last;
 rewrite ^/f/b/ /f/c/;
@@ -201,6 +212,7 @@ KINDS = {
     "two-kept": TWO + KEPT_2,
     "lines": LINES,
     "groups": GROUPS,
+    "of-kinds": OF_KINDS,
     "shared": SHARED,
     "sized": b"map_hash_max_size 4096;\nserver {\n" + TWO + b"}\n",
     "shadowing": b"rewrite ^/ANY$ /to/capital permanent;\nrewrite (?i)^/any$ /to/any permanent;\n",
@@ -212,10 +224,10 @@ def program(name: str) -> Emission:
     """A program, compiled, which is right."""
     if name in WHOLES:
         return _whole(WHOLES[name])
-    if name == "groups":
-        return emit(plan(load_text(GROUPS, context="server"), replace(NAMED, groups=True)))
-    if name == "groups-location":
-        return emit(plan(load_text(GROUPS_IN_A_LOCATION), replace(NAMED, groups=True)))
+    if name in ("groups", "of-kinds"):
+        return emit(plan(load_text(KINDS[name], context="server"), replace(NAMED, groups=True)))
+    if name in IN_LOCATIONS:
+        return emit(plan(load_text(IN_LOCATIONS[name]), replace(NAMED, groups=True)))
     if name in FILTERS:
         filtered, context = FILTERS[name]
         return emit(plan(load_text(filtered, context=context), replace(NAMED, groups=True)))
