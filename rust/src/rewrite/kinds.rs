@@ -2,6 +2,7 @@
 //! constant text only, which a map has for each.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::io::Write;
 use std::ops::Range;
@@ -71,33 +72,28 @@ impl Kinds {
         if rules.len() < FEWEST || !rules.is_sorted_by(|rule, next| rule.number < next.number) {
             return None;
         }
-        let (mut shared, mut holes) = shared(rules, captures_matter);
+        let mut candidates = candidates(rules, captures_matter);
         // Those of most rules first; the sort is stable.
-        shared.sort_by_key(|(_, places)| std::cmp::Reverse(places.len()));
-        shared.truncate(cheapest(rules.len(), shared.iter().map(|(_, places)| places.len()))?);
-        let mut kinds = Kinds { rules: Vec::with_capacity(rules.len()), statements: Vec::new(), targets: Vec::new() };
-        let mut kind_of = vec![None; rules.len()];
-        for (mut rewrite, places) in shared {
-            let texts = || places.iter().map(|place| &rules[*place].rule.replacement[holes[*place].clone()]);
-            rewrite.is_mapped = texts().any(|text| text != texts().next().unwrap_or_default());
-            if !rewrite.is_mapped {
-                rewrite.before = rules[places[0]].rule.replacement.to_vec();
-                rewrite.after.clear();
-                places.iter().for_each(|place| holes[*place] = 0..0);
+        candidates.sort_by_key(|candidate| Reverse(candidate.rules.len()));
+        candidates.truncate(cheapest(rules.len(), candidates.iter().map(|candidate| candidate.rules.len()))?);
+        let (mut statements, mut targets, mut kinds) = (Vec::new(), Vec::new(), vec![0; rules.len()]);
+        for candidate in candidates {
+            let rewrite = candidate.rewrite(rules);
+            if rewrite.is_mapped {
+                let target =
+                    |(place, hole): &(usize, Range<usize>)| (rules[*place].number, rules[*place].text(hole).to_vec());
+                targets.extend(candidate.rules.iter().map(target));
             }
-            kinds.statements.push(Statements::Shared(rewrite));
-            places.iter().for_each(|place| kind_of[*place] = Some(kinds.statements.len()));
+            statements.push(Statements::Shared(rewrite));
+            candidate.rules.iter().for_each(|(place, _)| kinds[*place] = statements.len());
         }
-        let own: Vec<usize> = (0..rules.len()).filter(|place| kind_of[*place].is_none()).collect();
+        targets.sort_unstable_by_key(|(number, _)| *number);
+        let own: Vec<usize> = (0..rules.len()).filter(|place| kinds[*place] == 0).collect();
         for block in own.chunks(group_size(own.len())) {
-            let statements = block.iter().map(|place| rules[*place].statement.to_vec());
-            kinds.statements.push(Statements::Own(statements.collect()));
-            block.iter().for_each(|place| (kind_of[*place], holes[*place]) = (Some(kinds.statements.len()), 0..0));
+            statements.push(Statements::Own(block.iter().map(|place| rules[*place].statement.to_vec()).collect()));
+            block.iter().for_each(|place| kinds[*place] = statements.len());
         }
-        kinds.rules.extend(rules.iter().zip(&kind_of).map(|(rule, kind)| (rule.number, kind.unwrap_or_default())));
-        let target = |(rule, hole): (&KindRule, Range<usize>)| (rule.number, rule.rule.replacement[hole].to_vec());
-        kinds.targets.extend(rules.iter().zip(holes).filter(|(_, hole)| !hole.is_empty()).map(target));
-        Some(kinds)
+        Some(Kinds { rules: rules.iter().map(|rule| rule.number).zip(kinds).collect(), statements, targets })
     }
 
     /// The number of the rule at a place, by which the look-up tells it.
@@ -167,23 +163,45 @@ fn push(text: &mut Vec<u8>, arguments: std::fmt::Arguments) {
     text.write_fmt(arguments).expect("a vector takes all that is written");
 }
 
-/// The rewrites that enough rules share, each with their places; and where the text is in the replacement of each rule
-/// that may differ.
-fn shared<'r>(rules: &[KindRule<'r>], captures_matter: bool) -> (Vec<(SharedRewrite, Vec<usize>)>, Vec<Range<usize>>) {
-    let mut kinds: Vec<(Shared<'r>, Vec<usize>)> = Vec::new();
-    let mut kind_of: HashMap<Shared<'r>, usize> = HashMap::new();
-    let mut holes = vec![0..0; rules.len()];
+impl<'r> KindRule<'r> {
+    /// A part of the replacement.
+    fn text(&self, hole: &Range<usize>) -> &'r [u8] {
+        &self.rule.replacement[hole.clone()]
+    }
+}
+
+/// Rules that may share a rewrite, by their places, and where in their replacements is the text that may differ.
+struct Candidate<'r> {
+    shared: Shared<'r>,
+    rules: Vec<(usize, Range<usize>)>,
+}
+
+impl Candidate<'_> {
+    /// Their rewrite. If their targets are the same, it has all of it.
+    fn rewrite(&self, rules: &[KindRule]) -> SharedRewrite {
+        let Shared { pattern, action, before, after } = self.shared.clone();
+        let mut texts = self.rules.iter().map(|(place, hole)| rules[*place].text(hole));
+        let first = texts.next().unwrap_or_default();
+        let is_mapped = texts.any(|text| text != first);
+        let before = if is_mapped { before.to_vec() } else { [before, first].concat() };
+        SharedRewrite { pattern, action, before, after: after.to_vec(), is_mapped }
+    }
+}
+
+/// The rewrites that enough rules may share.
+fn candidates<'r>(rules: &[KindRule<'r>], captures_matter: bool) -> Vec<Candidate<'r>> {
+    let mut candidates: Vec<Candidate<'r>> = Vec::new();
+    let mut known: HashMap<Shared<'r>, usize> = HashMap::new();
     for (place, rule) in rules.iter().enumerate() {
         let Some((shared, hole)) = Shared::of(rule, captures_matter) else { continue };
-        holes[place] = hole;
-        let kind = *kind_of.entry(shared).or_insert_with_key(|shared| {
-            kinds.push((shared.clone(), Vec::new()));
-            kinds.len() - 1
+        let at = *known.entry(shared).or_insert_with_key(|shared| {
+            candidates.push(Candidate { shared: shared.clone(), rules: Vec::new() });
+            candidates.len() - 1
         });
-        kinds[kind].1.push(place);
+        candidates[at].rules.push((place, hole));
     }
-    kinds.retain(|(shared, places)| places.len() >= SMALLEST && answers(&shared.pattern));
-    (kinds.into_iter().map(|(shared, places)| (shared.owned(), places)).collect(), holes)
+    candidates.retain(|candidate| candidate.rules.len() >= SMALLEST && answers(&candidate.shared.pattern));
+    candidates
 }
 
 /// Whether PCRE always answers on a pattern.
@@ -210,11 +228,6 @@ impl<'r> Shared<'r> {
         let hole = hole(&target);
         let (before, after) = (&replacement[..hole.start], &replacement[hole.end..]);
         Some((Shared { pattern, action: rule.rule.action, before, after }, hole))
-    }
-
-    fn owned(self) -> SharedRewrite {
-        let (before, after) = (self.before.to_vec(), self.after.to_vec());
-        SharedRewrite { pattern: self.pattern, action: self.action, before, after, is_mapped: true }
     }
 }
 
@@ -270,4 +283,121 @@ fn cheapest(rules: usize, kinds: impl Iterator<Item = usize>) -> Option<usize> {
     });
     let costs = shared.enumerate().map(|(at, shared)| (cost(at + 1, shared), at + 1));
     costs.min().filter(|(cost, _)| *cost < groups).map(|(_, number)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::syntax;
+
+    /// Calls `test` with rules of these texts.
+    fn with_rules<R>(rules: &[(String, String, Action)], test: impl FnOnce(&[KindRule]) -> R) -> R {
+        let rule = |(pattern, replacement, action): &(String, String, Action)| Rule {
+            span: 0..0,
+            pattern: Cow::Owned(pattern.clone().into_bytes()),
+            replacement: Cow::Owned(replacement.clone().into_bytes()),
+            action: *action,
+        };
+        let rules: Vec<Rule> = rules.iter().map(rule).collect();
+        let patterns: Vec<Pattern> = rules.iter().map(|rule| syntax::parse(&rule.pattern).unwrap()).collect();
+        let rules: Vec<KindRule> = (1..)
+            .zip(rules.iter().zip(&patterns))
+            .map(|(number, (rule, pattern))| KindRule { number, rule, pattern, statement: b"own;" })
+            .collect();
+        test(&rules)
+    }
+
+    /// What is shared with a rule: pattern, target before and after what differs, and that.
+    fn shared(pattern: &str, replacement: &str, captures_matter: bool) -> Option<[String; 4]> {
+        with_rules(&[(pattern.to_owned(), replacement.to_owned(), Action::Permanent)], |rules| {
+            let (shared, hole) = Shared::of(&rules[0], captures_matter)?;
+            let texts = [&shared.pattern, shared.before, shared.after, rules[0].text(&hole)];
+            Some(texts.map(|text| String::from_utf8(text.to_vec()).unwrap()))
+        })
+    }
+
+    /// The constant text of a path differs: the first, behind scheme and host.
+    #[test]
+    fn targets() {
+        for (replacement, before, hole, after) in [
+            ("/a/1", "", "/a/1", ""),
+            ("/a/1?", "", "/a/1", "?"),
+            ("/a?x=1", "", "/a", "?x=1"),
+            ("/a/$host/b", "", "/a/", "$host/b"),
+            ("https://h/a", "https://h", "/a", ""),
+            ("https://h", "https://h", "", ""),
+            ("https://h?a", "https://h", "", "?a"),
+            ("https://$host/a$uri", "https://$host", "/a", "$uri"),
+            ("$scheme://h/a", "$scheme", "://h/a", ""),
+            ("${scheme}$uri", "${scheme}$uri", "", ""),
+            ("http:/a", "", "http:/a", ""),
+        ] {
+            let expected = ["^", before, after, hole].map(str::to_owned);
+            assert_eq!(shared("^/a", replacement, true), Some(expected), "{replacement}");
+        }
+    }
+
+    /// A pattern stands for others as far as their captures are read.
+    #[test]
+    fn patterns() {
+        let pattern = |own, replacement, matters| shared(own, replacement, matters).map(|[pattern, ..]| pattern);
+        for (own, replacement, matters, expected) in [
+            ("(?i)/a|b", "/c", true, Some("^")),
+            ("^/a/(x)", "/c", false, Some("^")),
+            ("^/a/(x)", "/c", true, Some("^/[^/]*/(x)")),
+            ("^/a/(x)", "/c?$1", false, Some("^/[^/]*/(x)")),
+            ("^/a(x)/(y)", "/c", true, Some("^/a(x)/(y)")),
+            ("^/a/(x)|^/b/(y)", "/c", true, None),
+            ("(?i)^/a/(x)", "/c", true, None),
+            ("/a/(x)", "/c", true, None),
+            ("^/a/(?<n>x)", "/c", false, None),
+        ] {
+            assert_eq!(pattern(own, replacement, matters).as_deref(), expected, "{own} {replacement}");
+        }
+    }
+
+    /// Kinds of a list: the statements, and how many rules have a target of their own.
+    fn kinds(rules: &[(String, String, Action)]) -> Option<(String, usize)> {
+        let kinds = with_rules(rules, |rules| Kinds::of(rules, true))?;
+        let mut text = Vec::new();
+        let names = crate::rewrite::text::Names::unknown().of_groups(1);
+        kinds.write(&names, &mut text);
+        let text = String::from_utf8(text).unwrap().replace(crate::rewrite::text::UNKNOWN_STEM, "m");
+        Some((text, kinds.targets.len()))
+    }
+
+    fn list(count: usize, target: impl Fn(usize) -> (String, Action)) -> Vec<(String, String, Action)> {
+        (0..count).map(|number| (format!("^/a/{number}/(.*)$"), target(number).0, target(number).1)).collect()
+    }
+
+    /// Rules of a kind differ in the map of targets only; few rules stay in groups.
+    #[test]
+    fn of_a_list() {
+        let rules = list(FEWEST, |number| (format!("/to/{number}/$1"), Action::Last));
+        let expected = "set $m_kind $m_kinds;\nif ($m_kind = 1) {\n    rewrite \"^/[^/]*/[^/]*/(.*)$\" \"$m_targets$1\" last;\n}\n";
+        assert_eq!(kinds(&rules), Some((expected.to_owned(), FEWEST)));
+        assert_eq!(kinds(&rules[1..]), None);
+        let same = list(FEWEST, |_| ("/to/$1".to_owned(), Action::Last));
+        assert_eq!(kinds(&same), Some((expected.replace("$m_targets", "/to/"), 0)));
+    }
+
+    /// Kinds of few rules, and those beyond what pays, have no rewrite of their own.
+    #[test]
+    fn few() {
+        let hosts = |kinds: usize| {
+            list(kinds * FEWEST, move |number| (format!("https://{}/{number}", number % kinds), Action::Permanent))
+        };
+        let (text, targets) = kinds(&hosts(3)).unwrap();
+        assert_eq!((text.matches("if (").count(), targets), (3, 3 * FEWEST));
+        let with_others = |others: usize| {
+            let mut rules = hosts(1);
+            rules.extend(list(others, |number| (format!("/to/{number}"), Action::Last)));
+            let (text, targets) = kinds(&rules).unwrap();
+            (text.matches("own;").count(), targets - FEWEST)
+        };
+        assert_eq!(with_others(SMALLEST - 1), (SMALLEST - 1, 0));
+        assert_eq!(with_others(SMALLEST), (0, SMALLEST));
+        let rare = |number: usize| (format!("https://{}/{number}", number / SMALLEST), Action::Permanent);
+        assert_eq!(kinds(&list(100 * FEWEST, rare)), None);
+    }
 }
