@@ -36,6 +36,46 @@ rewrite ^/(.*)/index\.php$ /$1/ permanent;
 GIVES_UP = rb"rewrite ^/x(a+)+$ /gone permanent;" + b"\n"
 TOO_LONG = b"/x" + b"a" * 40 + b"b"
 
+# Rules of several kinds, and some that share nothing with others.
+OF_KINDS = b"".join(
+    line % ((number,) * line.count(b"%d"))
+    for line, count in (
+        (rb"rewrite ^/k/%d/(.*)$ /to/%d/$1 permanent;" + b"\n", 40),
+        (rb"rewrite ^/l/%d/ /to/%d? last;" + b"\n", 25),
+        (rb"rewrite ^/m/a\.b-%d/([a-z]+)/(.*)$ https://ex.test/%d%%20x?a=$1 redirect;" + b"\n", 20),
+        (rb"rewrite ^/o/%d/(x|y(z))? $scheme://$host/o%%2F%d/$2$uri redirect;" + b"\n", 15),
+        (rb'rewrite ^/p/%d/([^/]*)/(.*)$ "/br \"%d\"/$2/$1?k=$1&x=%%41" break;' + b"\n", 15),
+        (rb"rewrite ^/same/%d/(.*)$ /same/$1?$args? permanent;" + b"\n", 10),
+        (rb"rewrite (?i)^/Case/%d/ https://ex.test/%d last;" + b"\n", 10),
+        (rb"rewrite /in/%d/ /in/%d/$1 permanent;" + b"\n", 10),
+        (rb"rewrite ^/n%d(.*)$ /own/$1/%d permanent;" + b"\n", 10),
+        (rb"rewrite ^/q/%d/(?<name>.*)$ /named/$name last;" + b"\n", 3),
+    )
+    for number in range(count)
+)
+STARTS = (
+    *(b"/k/%d", b"/l/%d", b"/m/a.b-%d/ab", b"/m/axb-%d/ab", b"/o/%d", b"/p/%d", b"/p/%d/c+d", b"/p/%d/%%0A/%%25"),
+    *(b"/same/%d", b"/CASE/%d", b"/x/in/%d", b"/n%d", b"/q/%d", b"/k/k/%d", b"//k/%d", b"/k%%2F%d", b"/k/%%0A/%d"),
+)
+ENDS = (
+    *(
+        b"",
+        b"/",
+        b"/a",
+        b"/a/b",
+        b"//",
+        b"/a%20b",
+        b"/a%2Fb",
+        b"/a+b",
+        b"/%0A",
+        b"/a%0A",
+        b"/%3Fz",
+        b"/%25",
+        b"/\xc3\xa9",
+    ),
+    *(b"/x", b"/yz", b"/y?x=1&z=%20", b"/a?", b"/$uri", b"/%22%5C"),
+)
+
 URIS = (
     *(b"/a/1/2/3", b"/a/1/", b"/a//2", b"/a/%2B/a+b%20c", b"/q/abc", b"/q/1", b"/case/X", b"/CASE/y", b"/x/any/where/"),
     *(b"/dot.html", b"/dotxhtml", b"/dot.htm", b"/b.old", b"/b.old\n", b"/b.oldx", b"/d/index.php", b"/index.php"),
@@ -91,6 +131,24 @@ def test_groups_answer_as_the_rules(each_binary: nginx.Binary, rules: bytes, gro
             with after.client() as client:
                 (answer,) = client.ask([Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % TOO_LONG)])
             assert answer[:12] == b"HTTP/1.1 500"
+
+
+@pytest.mark.parametrize("jit", [b"off", b"on"])
+def test_kinds_answer_as_the_rules(each_binary: nginx.Binary, jit: bytes) -> None:
+    """Rules that share a rewrite lead where each of them does, whatever is escaped, and leave its captures."""
+    emission = emit(plan(load_text(OF_KINDS, context="server"), Options(groups=True)))
+    after = emission.changes[0].after
+    assert emission.plan.grouped == OF_KINDS.count(b"\n") >= 150
+    assert (after.count(b"_kind = "), after.count(b"_targets")) == (10, 7)
+    assert prove(emission).holds
+    uris = [(start % number) + end for start in STARTS for number in (0, 2, 9, 14, 39, 41) for end in ENDS]
+    requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % uri) for uri in uris]
+    main = b"pcre_jit %s;" % jit
+    with (
+        Instance(each_binary, servers=[OF_KINDS + SHOW], main=main) as rules,
+        Instance(each_binary, servers=[after + SHOW], http=emission.http, main=main) as kinds,
+    ):
+        assert different(rules, kinds, requests) == []
 
 
 def test_random_lists_answer_as_before(each_binary: nginx.Binary) -> None:

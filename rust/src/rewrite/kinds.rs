@@ -249,8 +249,7 @@ fn hole(target: &Target) -> Range<usize> {
     for part in &target.path {
         let length = part.length();
         let start = match part {
-            Part::Text(text) if at == 0 => authority(text),
-            Part::Text(_) => 0,
+            Part::Text(text) => authority(text),
             Part::Variable { .. } | Part::Capture(_) => length,
         };
         if start < length {
@@ -261,9 +260,9 @@ fn hole(target: &Target) -> Range<usize> {
     at..at
 }
 
-/// The length of the scheme and host that a text begins with.
+/// The length of the scheme and host that a text begins with; the scheme may be a variable before it.
 fn authority(text: &[u8]) -> usize {
-    let scheme = [&b"http://"[..], b"https://"].into_iter().find(|scheme| text.starts_with(scheme));
+    let scheme = [&b"http://"[..], b"https://", b"://"].into_iter().find(|scheme| text.starts_with(scheme));
     scheme.map_or(0, |scheme| memchr::memchr(b'/', &text[scheme.len()..]).map_or(text.len(), |at| scheme.len() + at))
 }
 
@@ -328,7 +327,8 @@ mod tests {
             ("https://h", "https://h", "", ""),
             ("https://h?a", "https://h", "", "?a"),
             ("https://$host/a$uri", "https://$host", "/a", "$uri"),
-            ("$scheme://h/a", "$scheme", "://h/a", ""),
+            ("$scheme://h/a", "$scheme://h", "/a", ""),
+            ("$scheme://$host/a", "$scheme://$host", "/a", ""),
             ("${scheme}$uri", "${scheme}$uri", "", ""),
             ("http:/a", "", "http:/a", ""),
         ] {
