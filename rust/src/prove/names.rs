@@ -35,7 +35,7 @@ pub struct Used {
 }
 
 impl Used {
-    /// All variables that `texts` mention.
+    /// All variables that `texts` mention, or set by groups.
     pub fn of<'n>(texts: impl Iterator<Item = &'n [Node<'n>]>) -> Used {
         let (mut names, mut defined) = (HashSet::new(), HashSet::new());
         texts.flatten().for_each(|node| mentioned(node, &mut names, &mut defined));
@@ -83,9 +83,10 @@ pub fn of_groups(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The names after each `$` of a statement and its block.
+/// The names after each `$` of a statement and its block, and those of groups, which become variables.
 fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>, defined: &mut HashSet<&'n [u8]>) {
     for word in &node.words {
+        names.extend(of_groups(word));
         let mut rest = &**word;
         while let Some(at) = memchr::memchr(b'$', rest) {
             rest = &rest[at + 1..];
@@ -104,6 +105,7 @@ fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>, defined: &mut Ha
 mod tests {
     use super::*;
     use crate::hash::VARIABLES_DEFAULTS;
+    use crate::prove::node;
 
     /// Names that nginx defines, computes or cannot distinguish from another spelling are not free.
     #[test]
@@ -114,6 +116,17 @@ mod tests {
         for name in ["args", "is_args", "arg_key", "http_cookie", "Key", "a-b", ""] {
             assert!(is_free(name.as_bytes()).is_err(), "{name}");
         }
+    }
+
+    /// Groups define variables, in each spelling of them.
+    #[test]
+    fn groups() {
+        let pattern = br"^/(?<One>a)(?P<two>b)(?'three'c)(?<=d)(?:e)(f)\(?<g>";
+        assert_eq!(of_groups(pattern).collect::<Vec<_>>(), [&b"One"[..], b"two", b"three", b"", b"g"]);
+        let text = [b"rewrite '".as_slice(), b"^/(?<One>a)", b"' /b;"].concat();
+        let nodes = node::parse(&text, "it").unwrap();
+        let used = Used::of(std::iter::once(nodes.as_slice()));
+        assert!(used.leave(b"one").is_err() && used.leave(b"two").is_ok());
     }
 
     /// nginx's own variables fit their table by default, as do those of a compilation, but not any number of variables.

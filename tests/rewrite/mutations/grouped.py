@@ -225,6 +225,13 @@ MUTATIONS = (
         text(CLEARS, b""),
     ),
     Mutation(
+        "variable of the groups set by a rule",
+        "A group of a rule has the name of a map, which nginx then forgets.",
+        "groups-location",
+        Refutation.NAME_IN_USE,
+        original(b"^/i/0/(.*)$", b"^/i/0/(?<m_pattern>.*)$"),
+    ),
+    Mutation(
         "group set to a map",
         "The variable of the group is a map's.",
         "groups",
