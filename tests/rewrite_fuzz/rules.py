@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tests.rewrite_fuzz import directives
 from tests.rewrite_fuzz.nodes import Node
 from tests.rewrite_fuzz.patterns import INFINITE, KINDS, pattern
-from tests.rulegen import token, word
+from tests.rulegen import escape, token, word
 
 
 @dataclass(slots=True)
@@ -119,12 +119,40 @@ def rewrite(scope: Scope, *, infinite: bool = False) -> Node:
     return Node(draw.choice((b" ",) * 12 + (b"\t", b"  ", b"\n        ")).join(words))
 
 
+KIND_HEADS = (b"%d/", b"s/%d/", b"k-%d/", b"%d")
+KIND_TAILS = ((b"(.*)$", 1), (b"([^/]+)/(.*)$", 2), (b"", 0), (b"(x|y(z))?", 2), (b"([0-9]+)/?$", 1))
+
+
+def of_kinds(scope: Scope) -> list[Node]:
+    """Return so many rules of a few kinds that those of a kind share a rewrite, and some others among them."""
+    draw = scope.draw
+    scope.features.add(f"rules of kinds ({scope.level})")
+    kinds = []
+    for _ in range(draw.choice((1, 2, 4))):
+        (tail, groups), flag = draw.choice(KIND_TAILS), draw.choice(FLAGS)
+        kinds.append((draw.choice(KIND_HEADS), tail, flag, target(draw, flag, groups, scope.base).rpartition(b"/")))
+    nodes = []
+    for number in range(draw.choice((110, 150))):
+        head, tail, flag, (before, slash, after) = draw.choice(kinds)
+        start = scope.base + head % number
+        if number % 20 == 0:
+            scope.uris += [start + end for end in (b"", b"a", b"a/b", b"x", b"yz", b"12/", b"\n", b"a+b%20")]
+        to = b"%s%s%d%s" % (before, slash, number, after)
+        words = [b"rewrite", token(draw, b"^" + escape(start) + tail), token(draw, to)]
+        nodes.append(Node(b" ".join(words if flag == b"implicit" else [*words, flag])))
+        if draw.random() < 0.05:
+            nodes.append(rewrite(scope, infinite=True))
+    return nodes
+
+
 def run(scope: Scope) -> list[Node]:
     """Return some rewrites in a row, with things between some of them."""
     draw = scope.draw
     nodes: list[Node] = []
     count = draw.choice((1, 2, 3, 5, 6, 8, 10, 14))
     if draw.random() < 0.015:
+        if draw.random() < 0.5:
+            return of_kinds(scope)
         count = draw.choice((120, 300, 600))
         scope.features.add(f"run of hundreds ({scope.level})")
     infinite = draw.random() < 0.3

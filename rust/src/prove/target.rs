@@ -109,7 +109,7 @@ impl<'t> Target<'t> {
         self.path.iter().chain(self.args.iter().flatten())
     }
 
-    /// The variables its target reads.
+    /// The variables that it reads.
     pub fn variables(&self) -> impl Iterator<Item = &[u8]> {
         self.parts().filter_map(|part| match part {
             TargetPart::Variable(name) => Some(*name),
@@ -117,7 +117,7 @@ impl<'t> Target<'t> {
         })
     }
 
-    /// Whether a rule captures its text.
+    /// Whether it has what the rule captures.
     pub fn reads_captures(&self) -> bool {
         self.parts().any(|part| matches!(part, TargetPart::Capture(_)))
     }
@@ -176,6 +176,47 @@ pub fn variable(text: &[u8]) -> Option<(TargetPart<'_>, usize)> {
         _ => {
             let name = name(1);
             (!name.is_empty()).then_some((TargetPart::Variable(name), name.len() + 1))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Target;
+
+    /// Whether a target is another one with `$t` replaced.
+    fn is_with(target: (&str, &str), value: &str, other: (&str, &str)) -> bool {
+        let target = Target::read(target.0.as_bytes(), Some(target.1.as_bytes())).unwrap();
+        let other = Target::read(other.0.as_bytes(), Some(other.1.as_bytes())).unwrap();
+        target.is_with(&other, &|name| (name == b"t").then_some(value.as_bytes()))
+    }
+
+    /// A value stands for the text that it is, and for nothing else.
+    #[test]
+    fn values() {
+        for (target, value, other) in [
+            (("$t", "last"), "/a", ("/a", "last")),
+            (("/a${t}c$1", "last"), "b", ("/abc$1", "last")),
+            (("https://h$t", "redirect"), "/a", ("https://h/a", "last")),
+            (("/a$t$uri", "last"), "", ("/a${uri}", "last")),
+            (("/a?$t=1?", "last"), "x?", ("/a?x?=1?", "last")),
+        ] {
+            assert!(is_with(target, value, other), "{target:?} {value} {other:?}");
+        }
+        for (target, value, other) in [
+            (("$t", "last"), "/a?b", ("/a?b", "last")),
+            (("$t", "last"), "/a?", ("/a?", "last")),
+            (("$t?", "last"), "/a", ("/a", "last")),
+            (("$t?", "last"), "/a", ("/a??", "last")),
+            (("$t", "last"), "/a", ("/a", "break")),
+            (("$t", "redirect"), "/a", ("/a", "permanent")),
+            (("$t", "last"), "https://h", ("https://h", "last")),
+            (("/a$t", "last"), "$1", ("/a$1", "last")),
+            (("/a$t", "last"), "b", ("/ab$1", "last")),
+            (("/a$1$t", "last"), "b", ("/ab$1", "last")),
+            (("/a$u", "last"), "b", ("/ab", "last")),
+        ] {
+            assert!(!is_with(target, value, other), "{target:?} {value} {other:?}");
         }
     }
 }
