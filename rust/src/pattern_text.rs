@@ -36,3 +36,46 @@ pub fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
     }
     fine
 }
+
+/// The literal that a text of a pattern starts with, and what follows it, which does not quantify the literal.
+pub fn literal_start(text: &[u8]) -> (Vec<u8>, &[u8]) {
+    let (mut literal, mut at, mut before) = (Vec::new(), 0, 0);
+    loop {
+        let length = match &text[at..] {
+            [b'\\', escaped, ..] if escaped.is_ascii_punctuation() => 2,
+            [byte, ..] if byte.is_ascii_alphanumeric() || b"/_-~%!,;:=&@".contains(byte) => 1,
+            [b'*' | b'+' | b'?' | b'{', ..] => {
+                literal.pop();
+                return (literal, &text[before..]);
+            }
+            rest => return (literal, rest),
+        };
+        literal.push(text[at + length - 1]);
+        (before, at) = (at, at + length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::literal_start;
+
+    /// What is repeated is no part of the literal.
+    #[test]
+    fn literals() {
+        let read = |text: &'static str| {
+            let (literal, rest) = literal_start(text.as_bytes());
+            (String::from_utf8(literal).unwrap(), std::str::from_utf8(rest).unwrap())
+        };
+        for (text, literal, rest) in [
+            ("/a/(.*)$", "/a/", "(.*)$"),
+            (r"/a\.b$", "/a.b", "$"),
+            ("/a/?(.*)$", "/a", "/?(.*)$"),
+            (r"/a\.*", "/a", r"\.*"),
+            ("/a", "/a", ""),
+            (r"\d", "", r"\d"),
+            ("", "", ""),
+        ] {
+            assert_eq!(read(text), (literal.to_owned(), rest), "{text}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ use crate::maps::chain::ChainWriter;
 use crate::maps::compiled::{Compiled, Shape};
 use crate::maps::cost::Cost;
 use crate::maps::exact::Exact;
+use crate::maps::family::Families;
 use crate::maps::large::LargeForms;
 use crate::maps::parts::{FloatingOrder, Parts};
 use crate::maps::row::{self, RowFacts};
@@ -157,13 +158,16 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
         rows: writer.rows.len(),
         exact: parts.exact.as_ref().map_or(0, Exact::row_count),
         in_tree: parts.tree.as_ref().map_or(0, |tree| tree.members.len()),
-        floating: parts.floating.len(),
+        floating: parts.floating.len() + parts.ends.as_ref().map_or(0, Families::count),
         lines,
         pick: parts.order == FloatingOrder::Picked,
         ..Shape::default()
     };
     let fallback = writer.fallback();
-    let floating = |writer: &mut Writer, next: &[u8]| ChainWriter::write(writer, "float", &parts.floating, next);
+    let floating = |writer: &mut Writer, next: &[u8]| {
+        let next = ChainWriter::write(writer, "float", &parts.floating, next);
+        parts.ends.as_ref().map_or(next.clone(), |ends| ends.write(writer, &next))
+    };
     let after = if parts.order == FloatingOrder::Before { fallback.clone() } else { floating(&mut writer, &fallback) };
     let mut next = if parts.order == FloatingOrder::After { after.clone() } else { fallback };
     let end = next.clone();
@@ -176,6 +180,10 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
         shape.in_tree += front.count() + rooted.count();
         next = rooted.write(&mut writer, &end, &next);
         next = front.write(&mut writer, &next);
+    }
+    if let Some(families) = &parts.families {
+        shape.in_tree += families.count();
+        next = families.write(&mut writer, &next);
     }
     match parts.order {
         FloatingOrder::Before => next = floating(&mut writer, &next),

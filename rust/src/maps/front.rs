@@ -16,8 +16,7 @@ use crate::maps::alternatives::{Alternatives, Piece};
 use crate::maps::front_row::{FrontRow, dotted, is_of_dots, lengths_apart};
 use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
-use crate::maps::sequence::Sequence;
-use crate::maps::symbols::{SymbolText, SymbolTexts, Symbols};
+use crate::maps::symbols::{self, SymbolTexts, Symbols};
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 use crate::parallel;
@@ -54,28 +53,11 @@ impl Front {
         if count < large.front {
             return None;
         }
-        let symbols = Symbols::of(members.iter().flat_map(|row| rows[*row].sequences()));
-        let texts = |row: &usize| {
-            let facts = &rows[*row];
-            let text = |sequence: &Sequence| {
-                let mut symbols = symbols.text(sequence);
-                if !facts.is_certain {
-                    // A proof follows such a row no further.
-                    symbols.truncate(facts.singles);
-                }
-                SymbolText { row: *row, symbols, is_line: facts.is_line && facts.singles == sequence.bytes.len() }
-            };
-            facts.sequences().iter().map(text).collect::<Vec<_>>()
-        };
-        let all = SymbolTexts::new(&symbols, members.iter().flat_map(texts).collect());
         let candidates: Vec<usize> =
             members[..count].iter().copied().filter(|row| is_of_dots(&rows[*row], in_lines)).collect();
-        let is_first = parallel::collect(candidates.len(), |at| {
-            let row = candidates[at];
-            !all.has_earlier(&texts(&row)[0])
-        });
-        let first: Vec<usize> =
-            candidates.iter().zip(is_first).filter(|(_, first)| *first).map(|(row, _)| *row).collect();
+        let first = symbols::without_earlier(rows, members, &candidates);
+        let symbols = Symbols::of(first.iter().flat_map(|row| rows[*row].sequences()));
+        let texts = |row: &usize| symbols.texts(*row, &rows[*row]);
         let texts = SymbolTexts::new(&symbols, first.iter().flat_map(texts).collect());
         let dotted: Vec<Vec<u8>> = texts.all().iter().map(|text| dotted(&rows[text.row].sequences()[0])).collect();
         let apart = lengths_apart(&dotted);
@@ -286,7 +268,7 @@ mod tests {
     use crate::maps::example::with_rows;
     use crate::maps::{LargeForms, compile_with, read_patterns};
 
-    const LARGE: LargeForms = LargeForms { long_text: 4_000, ..LargeForms::ALWAYS };
+    const LARGE: LargeForms = LargeForms { long_text: 4_000, families: usize::MAX, ..LargeForms::ALWAYS };
 
     fn compiled(rows: &[String], large: LargeForms) -> String {
         let text = format!("map $request_uri $to {{ {} }}", rows.join(" "));
@@ -403,7 +385,7 @@ mod tests {
     fn long_lists() {
         let rows: Vec<String> = (0..4_000).map(|number| format!("~^/{:x}/page.* {number};", number * 7_919)).collect();
         let rows: Vec<String> = rows.into_iter().chain((0..3).map(|number| format!("~^/[a-f]{number}x 1;"))).collect();
-        let maps = compiled(&rows, LargeForms { long_text: 60, ..LargeForms::ALWAYS });
+        let maps = compiled(&rows, LargeForms { long_text: 60, ..LARGE });
         assert!(maps.contains("$m_front {") && maps.contains("$m_front9 {"));
     }
 }

@@ -12,6 +12,11 @@ pub struct LargeForms {
     pub strings: usize,
     /// From so many nodes of the trie on, the chunks of its last level have several short patterns instead of one.
     pub nodes: usize,
+    /// From so many rows on, those that differ in a literal only have a table of their own, if these are so many:
+    pub families: usize,
+    pub family: usize,
+    /// Families leave at most this part of the rows with a beginning, as these need other forms besides.
+    pub left: usize,
     /// From so many rows on that no earlier one may meet, these have a table of their own.
     pub front: usize,
     /// So many rows have a pattern of their own there if the same comes before the piece that is captured.
@@ -30,6 +35,9 @@ impl LargeForms {
         rows: 101,
         strings: 2_000,
         nodes: 10_000,
+        families: 1_000,
+        family: 64,
+        left: 8,
         front: 5_000,
         frame: 8,
         segments: 5_000,
@@ -38,6 +46,17 @@ impl LargeForms {
     };
 
     /// Small lists get the forms of large ones, as random tests do not reach these otherwise.
-    pub const ALWAYS: LargeForms =
-        LargeForms { rows: 1, strings: 1, nodes: 1, front: 1, frame: 1, segments: 1, text: 40, long_text: 60 };
+    pub const ALWAYS: LargeForms = LargeForms {
+        rows: 1,
+        strings: 1,
+        nodes: 1,
+        families: 1,
+        family: 1,
+        left: 2,
+        front: 1,
+        frame: 1,
+        segments: 1,
+        text: 40,
+        long_text: 60,
+    };
 }

@@ -1,7 +1,7 @@
 //! Maps with many patterns, compiled into trees of look-ups.
 //!
 //! A `map` tries its patterns in order. Here its rows are divided: [`exact`] has the rows that match few strings,
-//! [`front`] those of bytes and dots that no earlier row may meet, [`rooted`] others with a beginning that is known from
+//! [`family`] those that differ in a literal only, [`front`] those of bytes and dots that no earlier row may meet, [`rooted`] others with a beginning that is known from
 //! there, [`tree`] those with any other known beginning, and [`chain`] the rest, which are still tried in order, but in groups behind guards: patterns that match if no row of
 //! the group can. Maps nest: the value of one may be the variable of another, which nginx evaluates only if that row
 //! matches.
@@ -25,6 +25,7 @@ pub mod entry;
 pub mod exact;
 #[cfg(test)]
 mod example;
+pub mod family;
 pub mod front;
 pub mod front_row;
 pub mod keys;

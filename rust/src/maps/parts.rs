@@ -2,6 +2,7 @@
 
 use crate::maps::captures;
 use crate::maps::exact::Exact;
+use crate::maps::family::Families;
 use crate::maps::front::Front;
 use crate::maps::large::LargeForms;
 use crate::maps::rooted::{Placed, Rooted};
@@ -28,8 +29,12 @@ pub struct Parts<'r> {
     pub tree: Option<Tree<'r>>,
     /// Rows that a table answers before the tree, and others that are found by its beginnings.
     pub front: Option<(Front, Rooted)>,
+    /// Rows with a beginning that differ in a literal only.
+    pub families: Option<Families>,
     /// The rows without a known beginning, ascending.
     pub floating: Vec<usize>,
+    /// Others of these that differ in a literal only.
+    pub ends: Option<Families>,
     /// Whether the tree has subjects without an inner newline only.
     pub in_lines: bool,
     pub order: FloatingOrder,
@@ -94,6 +99,15 @@ impl<'r> Parts<'r> {
             return None;
         }
         let many = members.len();
+        if !folded && let Some((families, left_over)) = Families::of_beginnings(rows, &members, large) {
+            let (tree, mut scattered) = match left_over.len() {
+                0 => (None, Vec::new()),
+                _ => Parts::small_tree(rows, left_over, in_lines, large),
+            };
+            floating.append(&mut scattered);
+            let parts = Parts { families: Some(families), tree, floating, in_lines, ..Parts::default() };
+            return Some(Parts::ordered(rows, left, parts, large));
+        }
         let choose = |count: usize| {
             let front = Front::choose(rows, (&members, count), in_lines, large)?;
             Some((front.without(rows, &members), front))
@@ -108,7 +122,10 @@ impl<'r> Parts<'r> {
         let Some((rest, front)) = chosen else {
             let (tree, mut scattered) = Tree::new(rows, members, in_lines, (many, large))?;
             floating.append(&mut scattered);
-            return Some(Parts::ordered(left, Parts { tree: Some(tree), floating, in_lines, ..Parts::default() }));
+            return {
+                let parts = Parts { tree: Some(tree), floating, in_lines, ..Parts::default() };
+                Some(Parts::ordered(rows, left, parts, large))
+            };
         };
         let Placed { mut rooted, mut others, mut scattered } = Rooted::place(rows, &rest, &front);
         let new = || Tree::new(rows, others.clone(), in_lines, (many, large));
@@ -125,14 +142,35 @@ impl<'r> Parts<'r> {
         scattered.sort_unstable();
         rooted.leave(&scattered);
         floating.append(&mut scattered);
-        Some(Parts::ordered(left, Parts { front: Some((front, rooted)), tree, floating, in_lines, ..Parts::default() }))
+        let parts = Parts { front: Some((front, rooted)), tree, floating, in_lines, ..Parts::default() };
+        Some(Parts::ordered(rows, left, parts, large))
     }
 
     /// The parts with the order of the floating rows, which are not sorted yet.
-    fn ordered(left: &[usize], mut parts: Parts<'r>) -> Parts<'r> {
+    fn ordered(rows: &[RowFacts], left: &[usize], mut parts: Parts<'r>, large: LargeForms) -> Parts<'r> {
         parts.floating.sort_unstable();
         parts.order = order(left.iter().filter(|row| parts.floating.binary_search(row).is_err()), &parts.floating);
+        // Behind a tree, rows stand in each of its leaves.
+        if parts.order != FloatingOrder::After
+            && let Some((ends, others)) = Families::of_ends(rows, &parts.floating, large)
+        {
+            (parts.ends, parts.floating) = (Some(ends), others);
+        }
         parts
+    }
+
+    /// A tree of the rows that families leave; too few for one come to the floating rows.
+    fn small_tree(
+        rows: &'r [RowFacts<'r>],
+        members: Vec<usize>,
+        in_lines: bool,
+        large: LargeForms,
+    ) -> (Option<Tree<'r>>, Vec<usize>) {
+        let many = members.len();
+        match Tree::new(rows, members.clone(), in_lines, (many, large)) {
+            Some((tree, scattered)) if many >= FEWEST_IN_TREE => (Some(tree), scattered),
+            _ => (None, members),
+        }
     }
 }
 

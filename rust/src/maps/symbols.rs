@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use hashbrown::HashMap;
 
+use crate::maps::row::RowFacts;
 use crate::maps::sequence::Sequence;
+use crate::parallel;
 use crate::syntax::ByteSet;
 
 /// A byte, or from 256 on a set of bytes.
@@ -31,6 +33,18 @@ pub struct SymbolTexts<'s> {
     texts: Vec<SymbolText>,
 }
 
+/// Those of some candidates that no earlier member may meet: no subject begins like both.
+pub fn without_earlier(rows: &[RowFacts], members: &[usize], candidates: &[usize]) -> Vec<usize> {
+    let symbols = Symbols::of(members.iter().flat_map(|row| rows[*row].sequences()));
+    let texts = |row: &usize| symbols.texts(*row, &rows[*row]);
+    let all = SymbolTexts::new(&symbols, members.iter().flat_map(texts).collect());
+    let is_first = parallel::collect(candidates.len(), |at| {
+        let texts = texts(&candidates[at]);
+        !texts.iter().any(|text| all.has_earlier(text))
+    });
+    candidates.iter().zip(is_first).filter(|(_, first)| *first).map(|(row, _)| *row).collect()
+}
+
 impl Symbols {
     pub fn of<'q>(sequences: impl Iterator<Item = &'q Sequence>) -> Symbols {
         let mut symbols = Symbols { sets: Vec::new(), numbers: HashMap::new() };
@@ -41,6 +55,19 @@ impl Symbols {
             }
         }
         symbols
+    }
+
+    /// The beginnings of a row.
+    pub fn texts(&self, row: usize, facts: &RowFacts) -> Vec<SymbolText> {
+        let text = |sequence: &Sequence| {
+            let mut symbols = self.text(sequence);
+            if !facts.is_certain {
+                // A proof follows such a row no further.
+                symbols.truncate(facts.singles);
+            }
+            SymbolText { row, symbols, is_line: facts.is_line && facts.singles == sequence.bytes.len() }
+        };
+        facts.sequences().iter().map(text).collect()
     }
 
     pub fn text(&self, sequence: &Sequence) -> Vec<Symbol> {

@@ -160,7 +160,7 @@ impl<'b> Prover<'b> {
     }
 
     /// No row that is left and comes before one of these may match the same subject.
-    fn check_none_earlier(&self, rows: &[usize], place: &Place) -> Result<(), MapRefutation> {
+    pub fn check_none_earlier(&self, rows: &[usize], place: &Place) -> Result<(), MapRefutation> {
         let left: Vec<usize> = (0..place.live.len()).filter(|row| place.live[*row]).collect();
         let index = RowsByHead::new(left.iter().map(|row| (*row, &self.rows.list[*row])));
         let starts: HashMap<usize, Start> =

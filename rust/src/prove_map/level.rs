@@ -25,7 +25,11 @@ impl<'b> Prover<'b> {
     pub fn level(&self, mut value: &'b [u8], mut place: Place<'b>) -> Result<(), MapRefutation> {
         while let Some(block) = self.map_of(value) {
             self.meet(block);
-            let chain = self.chain(value, &place, None)?;
+            if self.is_family_table(value) {
+                value = self.families(value, &mut place)?;
+                continue;
+            }
+            let chain = self.ends_and_chain(value, &place)?;
             if chain.end != value {
                 self.leave(&chain.rows, &mut place)?;
                 value = chain.end;

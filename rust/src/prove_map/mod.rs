@@ -63,6 +63,8 @@
 //! | `bucket-key` | the rows of a tree are keys of its trie, which differ by more than case |
 //! | `bucket` | a row that may match in a bucket is tried there, or comes after one that covers it |
 //! | `front` | a table before a tree has the keys that patterns capture, each with the value of its row, and no earlier row may meet it |
+//! | `family` | a table has the literals that one pattern captures, each with the value of the row that is the literal and what follows it in the pattern |
+//! | `probe` | what leads to families by the first segments of subjects leads those of each row to its table, or to one before it |
 //! | `cover` | a row whose value ends a chain matches all subjects of the bucket |
 //! | `end` | a subject that no row matches gets the default |
 //! | `empty` | the empty subject gets the default |
@@ -85,7 +87,9 @@
 pub mod alternatives;
 pub mod ask;
 pub mod comparable;
+pub mod ends;
 pub mod exact;
+pub mod family;
 pub mod filter;
 pub mod front;
 pub mod guard;
@@ -97,6 +101,7 @@ pub mod level;
 pub mod obligation;
 pub mod pick;
 pub mod prefixes;
+pub mod probe;
 pub mod prover;
 pub mod row;
 pub mod segment;

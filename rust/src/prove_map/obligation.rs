@@ -21,6 +21,8 @@ pub enum Obligation {
     BucketKey,
     Bucket,
     Front,
+    Family,
+    Probe,
     Cover,
     End,
     Empty,
@@ -36,7 +38,7 @@ pub enum Obligation {
 
 impl Obligation {
     /// All of them, in the order of their declaration.
-    pub const ALL: [Obligation; 26] = [
+    pub const ALL: [Obligation; 28] = [
         Obligation::Reads,
         Obligation::OwnMap,
         Obligation::Names,
@@ -52,6 +54,8 @@ impl Obligation {
         Obligation::BucketKey,
         Obligation::Bucket,
         Obligation::Front,
+        Obligation::Family,
+        Obligation::Probe,
         Obligation::Cover,
         Obligation::End,
         Obligation::Empty,
@@ -83,6 +87,8 @@ impl Obligation {
             Obligation::BucketKey => "bucket-key",
             Obligation::Bucket => "bucket",
             Obligation::Front => "front",
+            Obligation::Family => "family",
+            Obligation::Probe => "probe",
             Obligation::Cover => "cover",
             Obligation::End => "end",
             Obligation::Empty => "empty",

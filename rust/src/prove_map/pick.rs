@@ -54,7 +54,7 @@ impl<'b> Prover<'b> {
         tree_value: &'b [u8],
         mut place: Place<'b>,
     ) -> Result<(), MapRefutation> {
-        let floats = self.chain(float_value, &place, None)?;
+        let floats = self.ends_and_chain(float_value, &place)?;
         if !floats.end.is_empty() {
             return refute(Obligation::End, format!("${} ends with an answer", float.variable.escape_ascii()));
         }

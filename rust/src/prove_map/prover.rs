@@ -185,7 +185,7 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether a map has the form of one that captures a part of its source.
-    fn is_trie(&self, block: &MapBlock) -> bool {
+    fn is_trie(&self, block: &'b MapBlock<'b>) -> bool {
         let captures = |row: &PatternRow| {
             let group = row.value.strip_prefix(b"$");
             group.is_some_and(|group| group_names(&row.pattern).contains(&group))
@@ -196,8 +196,8 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether a map has the form of one that holds keys, of one trie or of chunks.
-    pub fn has_keys(&self, block: &MapBlock) -> bool {
-        self.is_trie(block)
+    pub fn has_keys(&self, block: &'b MapBlock<'b>) -> bool {
+        self.is_trie(block) && !self.is_family_literal(block)
             || block.patterns.is_empty() && self.map_of(&block.source).is_some_and(|inner| self.has_keys(inner))
     }
 
@@ -353,7 +353,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    fn refute_skipped(&self, row: usize, counterexample: Option<Vec<u8>>) -> Result<(), MapRefutation> {
+    pub fn refute_skipped(&self, row: usize, counterexample: Option<Vec<u8>>) -> Result<(), MapRefutation> {
         let what = format!("a guard skips {} where it may match", self.name(row));
         Err(MapRefutation { obligation: Obligation::Guard, what, counterexample })
     }

@@ -205,7 +205,66 @@ map $uri $m_float2 {
 map $uri $m_float1 { "~/about$" 1; "~/use.html$" 2; "~^/x/[a-z]+/y" 3; "~./[ab]c$" 4; default d; }
 "#;
 
-pub const PROGRAMS: [(&str, &str); 9] = [
+/// Families of rows behind a probe, and one without.
+pub const ORIGINAL_FAMILY: &str = r#"map $uri $to {
+    default d;
+    "~^/a/b/(.*)$" 0;
+    "~^/a/c/" 1;
+    "~^/b/d.html$" 2;
+    "~^/b/e.html" 3;
+    "~^/c/f(/.*)?$" 4;
+    "~^/c/g/([0-9]+)$" 5;
+    "~^/x/(.*)$" 6;
+    "~^/y.z" 7;
+    "~^/a/b/c" 8;
+}"#;
+
+pub const FAMILY: &str = r#"map $uri $to { default $m_probe; }
+map $uri $m_key0 { "~(?<!\.)html" "*"; "~^(?<m_key>/[^/A-Z\x0a]*/[^./A-Z\x0a]*)" $m_key; }
+map $m_key0 $m_probe {
+    "*" $m_f1; "/a/b" $m_f1; "/a/c" $m_f2; "/b/d" $m_f3; "/b/e" $m_f4; "/c/f" $m_f5; "/c/g" $m_f6;
+    default $m_f7;
+}
+map $uri $m_key1 { "~^(?<m_key>/[^/A-Z\x0a]*/[^/A-Z\x0a]*/)(.*)$" $m_key; }
+map $m_key1 $m_f1 { "/a/b/" 0; default $m_f2; }
+map $uri $m_key2 { "~^(?<m_key>/[^/A-Z\x0a]*/[^/A-Z\x0a]*/)" $m_key; }
+map $m_key2 $m_f2 { "/a/c/" 1; default $m_f3; }
+map $uri $m_key3 { "~^(?<m_key>/[^/A-Z\x0a]*/[^/A-Z\x0a]*).html$" $m_key; }
+map $m_key3 $m_f3 { "/b/d" 2; default $m_f4; }
+map $uri $m_key4 { "~^(?<m_key>/[^/A-Z\x0a]*/[^/A-Z\x0a]*?).html" $m_key; }
+map $m_key4 $m_f4 { "/b/e" 3; default $m_f5; }
+map $uri $m_key5 { "~^(?<m_key>/[^/A-Z\x0a]*/[^/A-Z\x0a]*)(/.*)?$" $m_key; }
+map $m_key5 $m_f5 { "/c/f" 4; default $m_f6; }
+map $uri $m_key6 { "~^(?<m_key>/[^/A-Z\x0a]*/[^/A-Z\x0a]*/)([0-9]+)$" $m_key; }
+map $m_key6 $m_f6 { "/c/g/" 5; default $m_f7; }
+map $uri $m_key7 { "~^(?<m_key>/[^/A-Z\x0a]*/)(.*)$" $m_key; }
+map $m_key7 $m_f7 { "/x/" 6; default $m_last; }
+map $uri $m_last { "~^/y.z" 7; "~^/a/b/c" 8; default d; }
+"#;
+
+/// Tables of what subjects end with, before a chain and a tree.
+pub const ORIGINAL_ENDS: &str = r#"map $uri $to {
+    default d;
+    "~/x/y\.php$" 0;
+    "~/z\.htm$" 1;
+    "~q" 2;
+    "~/w/z\.htm$" 3;
+    "~^/a" 4;
+    "~^/b" 5;
+}"#;
+
+pub const ENDS: &str = r#"map $uri $to { default $m_guard; }
+map $uri $m_guard { "~\.(?:php|htm)$" $m_e1; default $m_float; }
+map $uri $m_key1 { "~(?<m_key>/[^/A-Z\x0a]*/[^/A-Z\x0a]*)$" $m_key; }
+map $m_key1 $m_e1 { "/x/y.php" 0; default $m_e2; }
+map $uri $m_key2 { "~(?<m_key>/[^/A-Z\x0a]*)$" $m_key; }
+map $m_key2 $m_e2 { "/z.htm" 1; default $m_float; }
+map $uri $m_float { "~q" 2; "~/w/z\.htm$" 3; default $m_tree; }
+map $uri $m_prefix { "~^(?<m_key>/[ab])" $m_key; }
+map $m_prefix $m_tree { "/a" 4; "/b" 5; default d; }
+"#;
+
+pub const PROGRAMS: [(&str, &str); 11] = [
     (ORIGINAL, TREE),
     (ORIGINAL_CHUNKS, CHUNKS),
     (ORIGINAL_PICK, PICK),
@@ -215,4 +274,6 @@ pub const PROGRAMS: [(&str, &str); 9] = [
     (ORIGINAL_FRONT, FRONT),
     (ORIGINAL_ROOTED, ROOTED),
     (ORIGINAL_SEGMENT, SEGMENT),
+    (ORIGINAL_FAMILY, FAMILY),
+    (ORIGINAL_ENDS, ENDS),
 ];
