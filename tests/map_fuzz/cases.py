@@ -29,6 +29,7 @@ PROFILES: dict[str, dict[str, float]] = {
     "without anchors": {"unanchored": 8, "open": 0.3, "catastrophic": 0.3},
     "exact": {"exact": 8, "finite": 8, "named": 0.3, "catch_all": 0.3, "catastrophic": 0},
     "names": {"named": 20, "catastrophic": 0},
+    "alike": {"alike": 300, "catastrophic": 0, "catch_all": 0, "tricky": 0.2, "named": 0.1, "caseless": 0.005},
     "dotted": {"dotted": 40, "catastrophic": 0, "catch_all": 0.1, "tricky": 0.2},
 }
 """How often each kind of pattern comes, by the kind of list."""

@@ -65,6 +65,32 @@ def _dotted(draw: random.Random, _: Style) -> Pattern:
     return Pattern(b"^" + regex + tail, groups, (word, word + b"\n", *(each + draw.choice(_TAILS) for each in strings)))
 
 
+_ALIKE = (
+    (b"/", 0), (b"/(.*)$", 1), (b"/.*$", 0), (b".html$", 0), (b".html", 0), (b".htm", 0), (b"(/.*)?$", 1),
+    (b"/([0-9]+)$", 1), (b"/([^/]+)/x$", 1),
+    (b".ph[pt]$", 0), (b"(?:/x)?$", 0), (b"[^a]html$", 0), (b"./x$", 0), (b".+$", 0), (b"/x?$", 0),
+)  # fmt: skip
+_BEHIND = (
+    b"", b"/", b"/x", b"/12", b"/12\n", b"/x\ny", b".html", b"xhtml", b"/html", b"\nhtml", b".html\n", b".htmlx.html",
+    b"ahtml.html", b".php", b".php\n", b".phtml", b"X.html", b"/X/x", b"/y/x", b"\n", b"//x", b"a", b"a/x",
+)  # fmt: skip
+
+
+def _alike(draw: random.Random, _: Style) -> Pattern:
+    """Return a pattern of a literal and something that many rows have behind theirs."""
+    some = (b"a", b"b", b"f.g", b"Q", b"html", b"")
+    count = draw.choice((1, 2, 2, 2, 3))
+    segments = [draw.choice(some) if draw.random() < 0.1 else b"p%d" % draw.randrange(40) for _ in range(count)]
+    literal = b"/" + b"/".join(segments)
+    behind = tuple(literal + end for end in draw.sample(_BEHIND, 8))
+    if draw.random() < 0.15:
+        ending = draw.choice((b"", b".php", b".php", b".htm"))
+        strings = (literal + ending, literal + ending + b"\n", b"/q" + literal + ending, b"/q/" + literal[1:] + ending)
+        return Pattern(escape(literal + ending) + b"$", 0, (*strings, *behind))
+    tail, groups = draw.choice(_ALIKE[:5] if draw.random() < 0.8 else _ALIKE)
+    return Pattern(b"^" + escape(literal) + tail, groups, behind)
+
+
 def _exact(draw: random.Random, style: Style) -> Pattern:
     word, regex = _plain(draw, style)
     return Pattern(b"^" + regex + draw.choice((b"$", b"$", b"$", rb"\z", rb"\Z", b"/?$")), 0, (word, word + b"\n"))
@@ -160,8 +186,8 @@ def _catastrophic(draw: random.Random, style: Style) -> Pattern:
 
 
 KINDS: tuple[tuple[float, Make], ...] = (
-    (30, _open), (8, _dotted), (16, _exact), (5, _finite), (6, _middle), (8, _unanchored), (4, _alternatives),
-    (1, _catch_all), (2, _named), (2, _tricky), (0.15, _catastrophic),
+    (30, _open), (8, _dotted), (3, _alike), (16, _exact), (5, _finite), (6, _middle), (8, _unanchored),
+    (4, _alternatives), (1, _catch_all), (2, _named), (2, _tricky), (0.15, _catastrophic),
 )  # fmt: skip
 
 
