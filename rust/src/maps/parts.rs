@@ -100,10 +100,7 @@ impl<'r> Parts<'r> {
         }
         let many = members.len();
         if !folded && let Some((families, left_over)) = Families::of_beginnings(rows, &members, large) {
-            let (tree, mut scattered) = match left_over.len() {
-                0 => (None, Vec::new()),
-                _ => Parts::small_tree(rows, left_over, in_lines, large),
-            };
+            let (tree, mut scattered) = Parts::small_tree(rows, left_over, in_lines, large);
             floating.append(&mut scattered);
             let parts = Parts { families: Some(families), tree, floating, in_lines, ..Parts::default() };
             return Some(Parts::ordered(rows, left, parts, large));
@@ -122,10 +119,8 @@ impl<'r> Parts<'r> {
         let Some((rest, front)) = chosen else {
             let (tree, mut scattered) = Tree::new(rows, members, in_lines, (many, large))?;
             floating.append(&mut scattered);
-            return {
-                let parts = Parts { tree: Some(tree), floating, in_lines, ..Parts::default() };
-                Some(Parts::ordered(rows, left, parts, large))
-            };
+            let parts = Parts { tree: Some(tree), floating, in_lines, ..Parts::default() };
+            return Some(Parts::ordered(rows, left, parts, large));
         };
         let Placed { mut rooted, mut others, mut scattered } = Rooted::place(rows, &rest, &front);
         let new = || Tree::new(rows, others.clone(), in_lines, (many, large));
@@ -159,7 +154,7 @@ impl<'r> Parts<'r> {
         parts
     }
 
-    /// A tree of the rows that families leave; too few for one come to the floating rows.
+    /// A tree of the rows that families leave. If they are too few for one, they come to the floating rows.
     fn small_tree(
         rows: &'r [RowFacts<'r>],
         members: Vec<usize>,
@@ -167,10 +162,9 @@ impl<'r> Parts<'r> {
         large: LargeForms,
     ) -> (Option<Tree<'r>>, Vec<usize>) {
         let many = members.len();
-        match Tree::new(rows, members.clone(), in_lines, (many, large)) {
-            Some((tree, scattered)) if many >= FEWEST_IN_TREE => (Some(tree), scattered),
-            _ => (None, members),
-        }
+        let has_enough = many >= FEWEST_IN_TREE;
+        let tree = if has_enough { Tree::new(rows, members.clone(), in_lines, (many, large)) } else { None };
+        tree.map_or((None, members), |(tree, scattered)| (Some(tree), scattered))
     }
 }
 

@@ -103,6 +103,9 @@ impl<'b> Prover<'b> {
             self.leave_family(&rows, &family, place)?;
             value = table.fallback();
         }
+        if let Some((key, _)) = leads.iter().find(|(_, lead)| !seen.contains(*lead)) {
+            return refute(Obligation::Probe, format!("\"{}\" of ${name} leads to no family", key.escape_ascii()));
+        }
         Ok(())
     }
 

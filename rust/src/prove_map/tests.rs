@@ -337,6 +337,9 @@ const FAULTS: &[Fault] = &[
     (9, r#""/a/c" $m_f2;"#, r#""/a/c" $m_f2; "/A/C" $m_f7;"#, Obligation::Probe),
     (9, r#""/a/c" $m_f2;"#, r#""/a/c" $m_f2; "/a/c" $m_f2;"#, Obligation::Probe),
     (9, r#""/a/c" $m_f2;"#, r#""/a/c" $m_f2; "~^/b" $m_f2;"#, Obligation::Probe),
+    (9, r#""/a/c" $m_f2;"#, r#""/a/c" $m_f2; "/z" x;"#, Obligation::Probe),
+    (9, r#""/a/c" $m_f2;"#, r#""/a/c" $m_f2; "/z" $m_last;"#, Obligation::Probe),
+    (9, r#""/a/c" $m_f2;"#, r#""/a/c" $m_f2; "" 1;"#, Obligation::Probe),
     (9, r#""*" $m_f1;"#, "", Obligation::Probe),
     (9, r#""*" $m_f1;"#, r#""*" $m_f2;"#, Obligation::Probe),
     (9, r#""~(?<!\.)html" "*"; "#, "", Obligation::Probe),
@@ -353,7 +356,7 @@ const FAULTS: &[Fault] = &[
     (9, r"/[^./A-Z\x0a]*)", r"/[^./A-Z\x0a]*)/", Obligation::Pick),
     (9, r"*/[^./A-Z\x0a]*)", r"*/[^/A-Z\x0a]*/[^./A-Z\x0a]*)", Obligation::Probe),
     (9, "default $m_f7;\n}", "default $m_last;\n}", Obligation::Probe),
-    (9, r#""/b/e" 3; default $m_f5"#, r#""/b/e" 3; default $m_f6"#, Obligation::Bucket),
+    (9, r#""/b/e" 3; default $m_f5"#, r#""/b/e" 3; default $m_f6"#, Obligation::Probe),
     (9, r#""/b/e" 3; default $m_f5"#, r#""/b/e" 3; default d"#, Obligation::Probe),
     // Rows that a table answers and an earlier row matches.
     (9, r#""~^/y.z" 7; "~^/a/b/c" 8;"#, r#""~^/a/b/c" 8; "~^/y.z" 7;"#, Obligation::Order),
