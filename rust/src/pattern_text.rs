@@ -37,19 +37,29 @@ pub fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
     fine
 }
 
+/// The length of the byte that a text of a pattern starts with, if it plainly stands for itself.
+pub fn literal_length(text: &[u8]) -> Option<usize> {
+    match text {
+        [b'\\', escaped, ..] if escaped.is_ascii_punctuation() => Some(2),
+        [byte, ..] if byte.is_ascii_alphanumeric() || b"/_-~%!,;:=&@".contains(byte) => Some(1),
+        _ => None,
+    }
+}
+
+/// Whether a text of a pattern starts with a quantifier of what is before it.
+pub fn is_quantified(text: &[u8]) -> bool {
+    matches!(text.first(), Some(b'*' | b'+' | b'?' | b'{'))
+}
+
 /// The literal that a text of a pattern starts with, and what follows it, which does not quantify the literal.
 pub fn literal_start(text: &[u8]) -> (Vec<u8>, &[u8]) {
     let (mut literal, mut at, mut before) = (Vec::new(), 0, 0);
     loop {
-        let length = match &text[at..] {
-            [b'\\', escaped, ..] if escaped.is_ascii_punctuation() => 2,
-            [byte, ..] if byte.is_ascii_alphanumeric() || b"/_-~%!,;:=&@".contains(byte) => 1,
-            [b'*' | b'+' | b'?' | b'{', ..] => {
-                literal.pop();
-                return (literal, &text[before..]);
-            }
-            rest => return (literal, rest),
-        };
+        if is_quantified(&text[at..]) {
+            literal.pop();
+            return (literal, &text[before..]);
+        }
+        let Some(length) = literal_length(&text[at..]) else { return (literal, &text[at..]) };
         literal.push(text[at + length - 1]);
         (before, at) = (at, at + length);
     }

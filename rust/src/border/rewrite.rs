@@ -10,12 +10,12 @@ use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
 use crate::lexer;
 use crate::phase::{Entering, Phase};
-use crate::rewrite::grouping::StayingItem;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{BadPattern, Fate, Plan};
 use crate::rewrite::planner::plan;
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{self, Run, Unreadable};
+use crate::rewrite::staying::StayingItem;
 use crate::syntax::Readings;
 
 pyo3::create_exception!(

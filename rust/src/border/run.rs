@@ -11,12 +11,13 @@ use pyo3::types::PyBytes;
 
 use crate::first_match::ReadPatterns;
 use crate::hash::Element;
-use crate::rewrite::grouping::{Grouping, StayingItem};
+use crate::rewrite::grouping::Grouping;
 use crate::rewrite::lines::Text;
 use crate::rewrite::options::Options;
 use crate::rewrite::plan::{Fate, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{self, Run};
+use crate::rewrite::staying::StayingItem;
 use crate::rewrite::text::{self, Names, Piece};
 use crate::rewrite::tier::Tier;
 use crate::rewrite::{emit, kept};

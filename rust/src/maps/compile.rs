@@ -8,7 +8,7 @@ use crate::maps::chain::ChainWriter;
 use crate::maps::compiled::{Compiled, Shape};
 use crate::maps::cost::Cost;
 use crate::maps::exact::Exact;
-use crate::maps::family::Families;
+use crate::maps::families::Families;
 use crate::maps::large::LargeForms;
 use crate::maps::parts::{FloatingOrder, Parts};
 use crate::maps::row::{self, RowFacts};
@@ -26,8 +26,8 @@ const DEEPEST: usize = 39;
 /// Of so many rows, what is written is checked while its cost is counted.
 const MANY: usize = 512;
 
-/// Compiles a map, of which [`row::read_patterns`] has read the patterns. O(n log n) in its rows; the same map gives the
-/// same bytes.
+/// Compiles a map, of which [`row::read_patterns`] has read the patterns. O(n log n) in its rows; the same map gives
+/// the same bytes.
 ///
 /// The names of all new variables start with `stem`, which has only small letters, digits and underscores.
 pub fn compile(map: &MapBlock, patterns: &ReadPatterns, stem: &str) -> Result<Compiled, Stays> {

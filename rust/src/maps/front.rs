@@ -1,11 +1,11 @@
 //! Rows that a table answers, each under a key of its own.
 //!
-//! No earlier row may match where one of these does, so that each subject has at most one of them. Patterns find the only
-//! row that may match by the beginning that no other has, and capture as much of the subject as its key is long: of
-//! `"~^(?<key>/a[^A-Z]{12}|/b/(?:c[^A-Z]{9}(?=$)|d))" $key` the first alternative is the only one for `/about-us/it`. That
-//! the rest is the same, the table finds out. A dot behind the piece that is captured is looked at only. One before it is
-//! captured where the subject has a dot; `"~^/v1[^\x0a\x2e](?<key>0/a|2/b)" "/v1.$key"` finds other subjects, and the value
-//! has the dot. Of several dots before the piece none is captured.
+//! No earlier row may match where one of these does, so that each subject has at most one of them. Patterns find the
+//! only row that may match by the beginning that no other has, and capture as much of the subject as its key is long:
+//! of `"~^(?<key>/a[^A-Z]{12}|/b/(?:c[^A-Z]{9}(?=$)|d))" $key` the first alternative is the only one for
+//! `/about-us/it`. That the rest is the same, the table finds out. A dot behind the piece that is captured is looked at
+//! only. One before it is captured where the subject has a dot; `"~^/v1[^\x0a\x2e](?<key>0/a|2/b)" "/v1.$key"` finds
+//! other subjects, and the value has the dot. Of several dots before the piece none is captured.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -207,8 +207,8 @@ struct Framed<'f> {
 }
 
 impl Front {
-    /// The patterns of a chunk with their values: of rows that have the same before the piece in one, as far as `length`
-    /// allows. Those of subjects with other bytes than dots come last.
+    /// The patterns of a chunk with their values: of rows that have the same before the piece in one, as far as
+    /// `length` allows. Those of subjects with other bytes than dots come last.
     fn patterns(&self, chunk: &Chunk, group: &[u8], (keys, length): (&HashSet<Vec<u8>>, usize)) -> Vec<(Key, Vec<u8>)> {
         let rows = || chunk.rows.iter().map(|row| &self.rows[*row]);
         let framed = |is_rare: bool| {
@@ -288,8 +288,8 @@ mod tests {
         })
     }
 
-    /// Patterns capture as much as a key has: what no other row begins with, and how long the rest is. What follows a dot
-    /// is looked at only.
+    /// Patterns capture as much as a key has: what no other row begins with, and how long the rest is. What follows a
+    /// dot is looked at only.
     #[test]
     fn patterns() {
         let rows = [

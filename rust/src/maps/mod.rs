@@ -1,16 +1,17 @@
 //! Maps with many patterns, compiled into trees of look-ups.
 //!
 //! A `map` tries its patterns in order. Here its rows are divided: [`exact`] has the rows that match few strings,
-//! [`family`] those that differ in a literal only, [`front`] those of bytes and dots that no earlier row may meet, [`rooted`] others with a beginning that is known from
-//! there, [`tree`] those with any other known beginning, and [`chain`] the rest, which are still tried in order, but in groups behind guards: patterns that match if no row of
+//! [`families`] those that differ in a literal only, [`front`] those of bytes and dots that no earlier row may meet,
+//! [`rooted`] others with a beginning that is known from there, [`tree`] those with any other known beginning, and
+//! [`chain`] the rest, which are still tried in order, but in groups behind guards: patterns that match if no row of
 //! the group can. Maps nest: the value of one may be the variable of another, which nginx evaluates only if that row
 //! matches.
 //!
 //! The modules, in the order of the data: [`row`] has what is known of a row, its [`sequence`]s and whether its value
 //! has [`captures`]; [`entry`] places rows in a [`trie`]; [`keys`] chooses paths of it, which the patterns of
-//! [`chunk`]s, [`cut`] off the trie, distinguish; [`bucket`] lists the rows of each key. For [`front`], [`symbols`] tells
-//! which rows begin alike, and [`alternatives`] writes the pieces of each [`front_row`]. [`segment`] has a guard for [`chain`].
-//! [`writer`] collects the [`text`] of the maps, with new [`pattern`]s.
+//! [`chunk`]s, [`cut`] off the trie, distinguish; [`bucket`] lists the rows of each key. For [`front`], [`symbols`]
+//! tells which rows begin alike, and [`alternatives`] writes the pieces of each [`front_row`]. [`segment`] has a guard
+//! for [`chain`]. [`writer`] collects the [`text`] of the maps, with new [`pattern`]s.
 
 pub mod alternatives;
 pub mod bucket;
@@ -25,6 +26,7 @@ pub mod entry;
 pub mod exact;
 #[cfg(test)]
 mod example;
+pub mod families;
 pub mod family;
 pub mod front;
 pub mod front_row;

@@ -2,7 +2,7 @@
 
 use crate::maps::captures;
 use crate::maps::exact::Exact;
-use crate::maps::family::Families;
+use crate::maps::families::Families;
 use crate::maps::front::Front;
 use crate::maps::large::LargeForms;
 use crate::maps::rooted::{Placed, Rooted};

@@ -81,8 +81,9 @@ impl<'t> Trees<'t> {
         self.by_name.values().try_for_each(|block| maps::fits(&block.variable, &block.exact, |row| &row.key, sizes))
     }
 
-    /// Replaces look-ups of groups by the rules of the groups, those of kinds by the rules that these stand for, and filters by the rules behind them, which have to be
-    /// rules that may stand in an `if`. Statements of the original are no filters.
+    /// Replaces look-ups of groups by the rules of the groups, those of kinds by the rules that these stand for, and
+    /// filters by the rules behind them, which have to be rules that may stand in an `if`. Statements of the original
+    /// are no filters.
     pub fn flatten(
         &self,
         script: &[&'t Node<'t>],

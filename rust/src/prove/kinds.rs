@@ -3,25 +3,25 @@
 //!
 //! # Lemma
 //!
-//! Let r1..rn be some rules of a sequence of the original in its order, and let `$pattern` be, for each URI u, the place
-//! in it of the first that matches u, or empty if none does. Let `$kinds` map each of these places to a kind, and let
-//! there be one `if` for each kind: with its rules as they are, in order, or with a rewrite S. Let S end the script as
-//! each rule r of its kind does, with the same target once the maps of `$rule` in that of S are replaced by their
-//! values for r, and let S capture on each u that r matches what r does. Then the statements do with every u what r1..rn
-//! do.
+//! Let r1..rn be some rules of a sequence of the original in its order, and let `$pattern` be, for each URI u, the
+//! place in it of the first that matches u, or empty if none does. Let `$kinds` map each of these places to a kind, and
+//! let there be one `if` for each kind: with its rules as they are, in order, or with a rewrite S. Let S end the script
+//! as each rule r of its kind does, with the same target once the maps of `$rule` in that of S are replaced by their
+//! values for r, and let S capture on each u that r matches what r does. Then the statements do with every u what
+//! r1..rn do.
 //!
-//! *Proof.* PCRE answers for each rule on each URI, which is checked. If none matches u, no `if` is entered, as `$kinds`
-//! is empty. Else let r be the first that does: only the `if` of its kind is entered. If that has the rules of the kind,
-//! those before r do not match u, and r fires. Else S fires: it matches u, its maps have no patterns, so that they leave
-//! the captures, and their values for r have no variables: it writes what r writes. For *captures*, either of two is
-//! checked:
+//! *Proof.* PCRE answers for each rule on each URI, which is checked. If none matches u, no `if` is entered, as
+//! `$kinds` is empty. Else let r be the first that does: only the `if` of its kind is entered. If that has the rules of
+//! the kind, those before r do not match u, and r fires. Else S fires: it matches u, its maps have no patterns, so that
+//! they leave the captures, and their values for r have no variables: it writes what r writes. For *captures*, either
+//! of two is checked:
 //!
 //! - S has the pattern `^`, and r has no group; or r has groups without names, whose text nothing reads.
 //! - The pattern of r is `^PR`, where P is literal text that begins with a slash and ends with its k-th, and that of S
 //!   is `^/[^/]*/...[^/]*/R`, with k slashes before R. R does not begin with a quantifier, and no `|` is outside of
-//!   groups. As u begins with P, and `[^/]*/` ends at the next slash, both try R on the same subject from the same place,
-//!   with the same numbers of groups and no flags: it matches there in the same way. Nothing in R depends on how its
-//!   place was reached: [`crate::syntax`] refuses what does.
+//!   groups. As u begins with P, and `[^/]*/` ends at the next slash, both try R on the same subject from the same
+//!   place, with the same numbers of groups and no flags: it matches there in the same way. Nothing in R depends on how
+//!   its place was reached: [`crate::syntax`] refuses what does.
 //!
 //! In a location, a true `if` does more than run its statements; [`surroundings`](super::surroundings) decides for
 //! which rules this does not matter.

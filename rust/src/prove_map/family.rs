@@ -2,32 +2,35 @@
 //!
 //! # Lemma
 //!
-//! Let T be `[^/A-Z\x0a]*`, and let the pattern of a map be `^(?<key>A)R` or `(?<key>A)R`, where A is k slashes, each of them
-//! but the last followed by T, and the last maybe. Let a table of what is captured have the key K, which is k slashes and
-//! what T allows between them, and a row of the original be K and R, behind a `^` if the pattern has one. PCRE always answers
-//! on both. Let one of these hold:
+//! Let T be `[^/A-Z\x0a]*`, and let the pattern of a map be `^(?<key>A)R` or `(?<key>A)R`, where A is k slashes, each
+//! of them but the last followed by T, and the last maybe. Let a table of what is captured have the key K, which is k
+//! slashes and what T allows between them, and a row of the original be K and R, behind a `^` if the pattern has one.
+//! PCRE always answers on both. Let one of these hold:
 //!
 //! 1. The pattern has its `^`, and A ends with its last slash.
 //! 2. R is `x1...xn$` of single bytes and sets, and xn is no newline.
-//! 3. The pattern has its `^`, A ends with T, and what R matches begins with a slash, or is empty at the end of the subject.
-//! 4. The pattern has its `^`, A ends with `[^/A-Z\x0a]*?`, R is `x1...xn` of single bytes and sets, and for each place p of K
-//!    behind its last slash there is an i such that xi does not allow what is i places behind p, in K or in the R behind it.
+//! 3. The pattern has its `^`, A ends with T, and what R matches begins with a slash, or is empty at the end of the
+//!    subject.
+//! 4. The pattern has its `^`, A ends with `[^/A-Z\x0a]*?`, R is `x1...xn` of single bytes and sets, and for each place
+//!    p of K behind its last slash there is an i such that xi does not allow what is i places behind p, in K or in the
+//!    R behind it.
 //!
 //! Then the table answers a subject with the value of K if and only if the row matches it.
 //!
-//! *Proof.* If the pattern matches and captures what the table finds under K, it is K, as neither has capital letters. Then K
-//! stands at the start of the subject, or anywhere if there is no `^`, and R matches behind it: the row matches.
+//! *Proof.* If the pattern matches and captures what the table finds under K, it is K, as neither has capital letters.
+//! Then K stands at the start of the subject, or anywhere if there is no `^`, and R matches behind it: the row matches.
 //!
-//! Let the row match a subject u, with K at the start of u, or at a place v. Then the pattern matches with K captured, too, and it
-//! is left to show that PCRE finds no other match before. In 1, 3 and 4 A begins where u does, and takes the same segments up
-//! to its last slash, as T takes no slash. That is all in 1. In 3 what follows K in u is a slash, a newline at the end, or
-//! nothing; so T, which takes as much as it can, ends there. In 4 T takes as little as it can, and R matches at no place before.
-//! In 2 R ends at the end of u or before a newline that is the last byte of u, and not at both, as neither xn nor T allows that
-//! newline; so any match captures what comes before the same place in u. If there is a `^`, it is K. If there is none, PCRE
-//! finds the match that begins first: it does not begin before v, as there would be more than k slashes.
+//! Let the row match a subject u, with K at the start of u, or at a place v. Then the pattern matches with K captured,
+//! too, and it is left to show that PCRE finds no other match before. In 1, 3 and 4 A begins where u does, and takes
+//! the same segments up to its last slash, as T takes no slash. That is all in 1. In 3 what follows K in u is a slash,
+//! a newline at the end, or nothing; so T, which takes as much as it can, ends there. In 4 T takes as little as it can,
+//! and R matches at no place before. In 2 R ends at the end of u or before a newline that is the last byte of u, and
+//! not at both, as neither xn nor T allows that newline; so any match captures what comes before the same place in u.
+//! If there is a `^`, it is K. If there is none, PCRE finds the match that begins first: it does not begin before v, as
+//! there would be more than k slashes.
 //!
-//! So the rows of a table have no subject in common, and if no earlier row of those that are left has one in common with
-//! them, they may be tried first.
+//! So the rows of a table have no subject in common, and if no earlier row of those that are left has one in common
+//! with them, they may be tried first.
 
 use std::collections::{HashMap, HashSet};
 

@@ -2,24 +2,24 @@
 //!
 //! # Lemma
 //!
-//! A map of patterns consists of *alternatives*: of `"~^A(?<key>t[^A-Z]{n}(?=B))" "a$key"`, one for each string t. Let A
-//! and B be bytes and dots, and let no string begin with two alternatives of the map. Let a table have exactly one key
-//! K, in lower case, of the length of `at` and n that begins with `at`, and let u be what follows t in K. Let R be the
-//! language of what begins with AtuB, or of nothing but that. Then the table answers a subject that the alternative
+//! A map of patterns consists of *alternatives*: of `"~^A(?<key>t[^A-Z]{n}(?=B))" "a$key"`, one for each string t. Let
+//! A and B be bytes and dots, and let no string begin with two alternatives of the map. Let a table have exactly one
+//! key K, in lower case, of the length of `at` and n that begins with `at`, and let u be what follows t in K. Let R be
+//! the language of what begins with AtuB, or of nothing but that. Then the table answers a subject that the alternative
 //! matches with the value of K if and only if the subject is in R.
 //!
 //! *Proof.* A subject that the alternative matches begins with A, t, a string v of n bytes without capital letters, and
 //! B. The key to look up is `atv`, and the table, which looks it up in lower case, has K for it if and only if v in
-//! small letters is u; which is so if and only if v is u, as neither has capital letters. So the answer is that of K if and
-//! only if the subject begins with AtuB, which decides whether it is in R.
+//! small letters is u; which is so if and only if v is u, as neither has capital letters. So the answer is that of K if
+//! and only if the subject begins with AtuB, which decides whether it is in R.
 //!
 //! The language of a row is R, or the union of two such languages, which have the value of the row and differ in one
 //! place: one has a dot there, and the other what a dot matches except a dot.
 //!
-//! Let such a map be looked up for all subjects that begin with some strings, none of which begins with another, and let a
-//! row begin with one of them. As no string begins with two alternatives, a subject of the row gets its value, and what
-//! gets this value by one of its alternatives is a subject of it. So the rows of a table have no subject in common. If
-//! also no earlier row of those that are left has one in common with them, they may be tried first.
+//! Let such a map be looked up for all subjects that begin with some strings, none of which begins with another, and
+//! let a row begin with one of them. As no string begins with two alternatives, a subject of the row gets its value,
+//! and what gets this value by one of its alternatives is a subject of it. So the rows of a table have no subject in
+//! common. If also no earlier row of those that are left has one in common with them, they may be tried first.
 //!
 //! An alternative that is a string which is no key of the table gives no answer. A string may begin with it and with
 //! alternatives before it, as PCRE tries these first.

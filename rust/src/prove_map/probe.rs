@@ -2,24 +2,24 @@
 //!
 //! # Lemma
 //!
-//! Let a map have the patterns `(?<!\.)L` for some literals L, each with the value `*`, and `^(?<key>A)` behind them, where
-//! A is n slashes, each of them but the last followed by `[^/A-Z\x0a]*`, and the last by `[^./A-Z\x0a]*`. Let a table of this map
-//! lead to families one behind the other, to the first of them from `*`, and let one of these hold for each of their
-//! rows, with its literal K and what follows it, R (see [`super::family`]):
+//! Let a map have the patterns `(?<!\.)L` for some literals L, each with the value `*`, and `^(?<key>A)` behind them,
+//! where A is n slashes, each of them but the last followed by `[^/A-Z\x0a]*`, and the last by `[^./A-Z\x0a]*`. Let a
+//! table of this map lead to families one behind the other, to the first of them from `*`, and let one of these hold
+//! for each of their rows, with its literal K and what follows it, R (see [`super::family`]):
 //!
 //! 1. K has a slash or a dot behind its n-th slash, the key k is K up to there, and the table leads from k to the table
 //!    of the row or to one before it.
-//! 2. K has neither; R is `$`, or what it matches begins with a slash, or is empty at the end of the subject; and the same
-//!    holds of k = K.
+//! 2. K has neither; R is `$`, or what it matches begins with a slash, or is empty at the end of the subject; and the
+//!    same holds of k = K.
 //! 3. K has neither, R is a single byte or set followed by one of the literals L, and the same holds of k = K.
 //!
 //! Then a subject that a row matches gets to the table of the row, unless a table before it answers.
 //!
-//! *Proof.* Let a subject u begin with K, followed by what R matches. If it gets `*`, it gets to the first table. Else the
-//! last pattern matches, as the segments of K have no capital letters and no newlines, and captures what comes before the
-//! first slash or dot behind the n-th slash, a newline, or the end: in 1 that is k. In 2 what follows K is a slash, a newline, or nothing,
-//! so that it is K. In 3 it is a byte b and then L. If b is no dot, `(?<!\.)L` matches, and u gets `*`. So it is a dot,
-//! and what is captured is K.
+//! *Proof.* Let a subject u begin with K, followed by what R matches. If it gets `*`, it gets to the first table. Else
+//! the last pattern matches, as the segments of K have no capital letters and no newlines, and captures what comes
+//! before the first slash or dot behind the n-th slash, a newline, or the end: in 1 that is k. In 2 what follows K is a
+//! slash, a newline, or nothing, so that it is K. In 3 it is a byte b and then L. If b is no dot, `(?<!\.)L` matches,
+//! and u gets `*`. So it is a dot, and what is captured is K.
 
 use std::collections::{HashMap, HashSet};
 
@@ -141,8 +141,8 @@ impl<'b> Prover<'b> {
 }
 
 impl Probe<'_> {
-    /// What the probe captures of all subjects that a row of a family with this literal matches, unless they get the key of
-    /// all families.
+    /// What the probe captures of all subjects that a row of a family with this literal matches, unless they get the
+    /// key of all families.
     fn captured<'k>(&self, family: &Family, literal: &'k [u8]) -> Option<&'k [u8]> {
         let slash = memchr::memchr_iter(b'/', literal).nth(self.segments - 1)?;
         match memchr::memchr2(b'/', b'.', &literal[slash + 1..]) {

@@ -53,8 +53,8 @@ pub struct Chain<'b> {
 }
 
 impl<'b> Prover<'b> {
-    /// Runs two parts of a proof at once, each by a prover of its own, so that neither depends on the work of the other.
-    /// If both fail, the first is what failed.
+    /// Runs two parts of a proof at once, each by a prover of its own, so that neither depends on the work of the
+    /// other. If both fail, the first is what failed.
     pub fn both(
         &self,
         first: impl FnOnce(&Prover<'b>) -> Result<(), MapRefutation> + Send,

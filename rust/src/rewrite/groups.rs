@@ -1,9 +1,8 @@
 //! Rules that no list of strings replaces, in groups behind one look-up.
 //!
 //! A map with patterns gives the group of the first rule that matches. Only the rules of that group are tried, as
-//! written, so that targets, captures and flags stay as they are. For long lists, it gives the rule itself, and rules of
-//! a kind share a rewrite ([`super::kinds`]). The map is compiled like any other with patterns
-//! ([`crate::maps`]).
+//! written, so that targets, captures and flags stay as they are. For long lists, it gives the rule itself, and rules
+//! of a kind share a rewrite ([`super::kinds`]). The map is compiled like any other with patterns ([`crate::maps`]).
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -57,7 +56,8 @@ enum Form {
 }
 
 impl Groups {
-    /// The rules in groups, or by their `kinds`; `None` if the look-up costs more than trying them, or cannot be proved.
+    /// The rules in groups, or by their `kinds`; `None` if the look-up costs more than trying them, or cannot be
+    /// proved.
     ///
     /// `others`: the patterns of the rules that stay beside them; `patterns`: those of the
     /// rules, where they have been read already.

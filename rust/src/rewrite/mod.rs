@@ -17,6 +17,7 @@ pub mod planner;
 pub mod reason;
 pub mod runs;
 pub mod shared_pattern;
+pub mod staying;
 pub mod suspicious;
 pub mod target;
 pub mod text;

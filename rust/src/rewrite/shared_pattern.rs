@@ -1,6 +1,7 @@
 //! One pattern for rules that differ only in the segments before their first group: behind a guard that knows which
 //! rule answers, it captures what the rule's own pattern does.
 
+use crate::pattern_text::{is_quantified, literal_length};
 use crate::pcre::{GroupRanges, Regex};
 use crate::quote::quoted_length;
 use crate::rewrite::candidate::{CALLS, MAX_TOKEN};
@@ -57,13 +58,13 @@ fn captures(regex: &Regex, key: &[u8]) -> Option<GroupRanges> {
 /// written out, as a repeated group costs PCRE more.
 pub fn with_any_segments(pattern: &[u8]) -> Option<Vec<u8>> {
     let text = pattern.strip_prefix(b"^/")?;
-    if repeats(text) {
+    if is_quantified(text) {
         return None;
     }
     let (mut at, mut segments, mut end) = (0, 0, 0);
-    while let Some(length) = literal(&text[at..]) {
+    while let Some(length) = literal_length(&text[at..]) {
         at += length;
-        if repeats(&text[at..]) {
+        if is_quantified(&text[at..]) {
             break; // this literal
         }
         if text[at - 1] == b'/' {
@@ -72,20 +73,6 @@ pub fn with_any_segments(pattern: &[u8]) -> Option<Vec<u8>> {
     }
     let shared = [b"^/", b"[^/]*/".repeat(segments).as_slice(), &text[end..]].concat();
     (segments <= MOST_SEGMENTS && quoted_length(&shared) <= MAX_TOKEN).then_some(shared)
-}
-
-/// Whether a text starts with a quantifier.
-fn repeats(text: &[u8]) -> bool {
-    matches!(text.first(), Some(b'*' | b'+' | b'?' | b'{'))
-}
-
-/// The length of the literal that a pattern starts with, if one is plain to see.
-fn literal(text: &[u8]) -> Option<usize> {
-    match text {
-        [b'\\', escaped, ..] if escaped.is_ascii_punctuation() => Some(2),
-        [byte, ..] if byte.is_ascii_alphanumeric() || b"/_-~%!,;:=&@".contains(byte) => Some(1),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

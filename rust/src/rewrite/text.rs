@@ -73,8 +73,8 @@ impl Names {
         }
     }
 
-    /// Names for a text that is examined before its names are known: as long as the usual ones, and none of them, as `z`
-    /// is in no checksum.
+    /// Names for a text that is examined before its names are known: as long as the usual ones, and none of them, as
+    /// `z` is in no checksum.
     pub fn unknown() -> Names {
         let stem = UNKNOWN_STEM;
         Names { stem: stem.to_owned(), group: format!("{stem}_rest"), tree: format!("{stem}_p") }

@@ -161,7 +161,8 @@ map $m_prefix $m_tree { "/v1" $m_leaf; "/w/x" $m_leaf; default d; }
 map $uri $m_leaf { "~^/v1[0-9]2/b" 6; "~^/w/x[a-z]+" 7; default d; }
 "#;
 
-/// Rows that are found by the beginnings of a table, which captures pieces that are no key, and with dots in two places.
+/// Rows that are found by the beginnings of a table, which captures pieces that are no key, and with dots in two
+/// places.
 pub const ORIGINAL_ROOTED: &str = r#"map $uri $to {
     default d;
     "~^/v1.0/ab" 0;
