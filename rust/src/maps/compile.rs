@@ -10,12 +10,13 @@ use crate::maps::cost::Cost;
 use crate::maps::exact::Exact;
 use crate::maps::families::Families;
 use crate::maps::large::LargeForms;
+use crate::maps::lines;
 use crate::maps::parts::{FloatingOrder, Parts};
+use crate::maps::pick::{self, Picked};
 use crate::maps::row::{self, RowFacts};
 use crate::maps::stays::Stays;
 use crate::maps::text::EmittedMap;
 use crate::maps::writer::{DIGITS, Writer};
-use crate::maps::{lines, pick};
 use crate::parallel;
 use crate::variables;
 
@@ -164,9 +165,17 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
         ..Shape::default()
     };
     let fallback = writer.fallback();
-    let floating = |writer: &mut Writer, next: &[u8]| {
-        let next = ChainWriter::write(writer, "float", &parts.floating, next);
-        parts.ends.as_ref().map_or(next.clone(), |ends| ends.write(writer, &next))
+    // What guards all floating rows may stand before all rows.
+    let only_ends = parts
+        .ends
+        .as_ref()
+        .filter(|ends| parts.order == FloatingOrder::Picked && parts.floating.is_empty() && ends.have_few_endings());
+    let floating = |writer: &mut Writer, next: &[u8]| match (only_ends, &parts.ends) {
+        (Some(ends), _) => ends.write_tables(writer, next),
+        (None, ends) => {
+            let next = ChainWriter::write(writer, "float", &parts.floating, next);
+            ends.as_ref().map_or(next.clone(), |ends| ends.write(writer, &next))
+        }
     };
     let after = if parts.order == FloatingOrder::Before { fallback.clone() } else { floating(&mut writer, &fallback) };
     let mut next = if parts.order == FloatingOrder::After { after.clone() } else { fallback };
@@ -187,7 +196,11 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
     }
     match parts.order {
         FloatingOrder::Before => next = floating(&mut writer, &next),
-        FloatingOrder::Picked => next = pick::write(&mut writer, &next, &after),
+        FloatingOrder::Picked => {
+            let Picked { all, tree } = pick::write(&mut writer, &next, &after, only_ends.is_some());
+            let guarded = only_ends.and_then(|ends| ends.write_guard(&mut writer, all.clone(), tree));
+            next = guarded.unwrap_or(all);
+        }
         FloatingOrder::After => {}
     }
     if let Some(exact) = &parts.exact {

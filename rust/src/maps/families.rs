@@ -98,6 +98,12 @@ impl Families {
 
     /// Writes the maps; `next` is the value where no row matches. Returns the variable that has the answer.
     pub fn write(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
+        let value = self.write_tables(writer, next);
+        self.write_guard(writer, value.clone(), next.to_vec()).unwrap_or(value)
+    }
+
+    /// Writes the maps without a guard.
+    pub fn write_tables(&self, writer: &mut Writer, next: &[u8]) -> Vec<u8> {
         let mut segments: Vec<usize> = self.list.iter().map(|family| family.segments).collect();
         segments.sort_unstable();
         segments.dedup();
@@ -109,15 +115,22 @@ impl Families {
                 _ => families.iter().rev().fold(value, |value, family| self.write_family(writer, family, value)),
             };
         }
-        match self.endings() {
-            Some(pattern) => {
-                let mut map = writer.of_source(&format!("{}_guard", self.label));
-                map.rows.push((Key::Pattern { pattern, caseless: false }, value));
-                map.default = next.to_vec();
-                writer.add(map)
-            }
-            None => value,
-        }
+        value
+    }
+
+    /// Writes the map that gives a value to subjects that end like one of the literals of ends, and another to all
+    /// others; `None` if these end in many ways.
+    pub fn write_guard(&self, writer: &mut Writer, value: Vec<u8>, other: Vec<u8>) -> Option<Vec<u8>> {
+        let pattern = self.endings()?;
+        let mut map = writer.of_source(&format!("{}_guard", self.label));
+        map.rows.push((Key::Pattern { pattern, caseless: false }, value));
+        map.default = other;
+        Some(writer.add(map))
+    }
+
+    /// Whether the literals of ends end in few ways, so that there is a guard.
+    pub fn have_few_endings(&self) -> bool {
+        self.endings().is_some()
     }
 
     /// A pattern that matches what ends like the literals of ends; `None` if they end in many ways.

@@ -1,29 +1,46 @@
 //! Picks the first of two rows by the numbers in front of their values.
 
 use crate::maps::text::{EmittedMap, Key};
-use crate::maps::writer::{DIGITS, Writer};
+use crate::maps::writer::{DIGITS, Numbers, Writer};
 
-/// Writes the maps that pick the value with the lower number from those of the tree and of the floating rows, and
-/// returns their variable. If there is neither value, it is the default of the original map.
+/// The variables of the answers.
+pub struct Picked {
+    /// Of all rows.
+    pub all: Vec<u8>,
+    /// Of the rows of the tree alone.
+    pub tree: Vec<u8>,
+}
+
+/// Writes the maps that pick the value with the lower number from those of the tree and of the floating rows. If there
+/// is neither value, it is the default of the original map.
 ///
-/// From here on values have no numbers.
-pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8]) -> Vec<u8> {
-    writer.is_numbered = false;
-    let tree_value = write_value(writer, tree, "value", "text");
-    let floating_value = write_value(writer, floating, "fvalue", "ftext");
-    write_number(writer, floating, "fn", "fnumber");
-    write_number(writer, tree, "tn", "tnumber");
+/// The answer that is less often there is looked up first: that of the floating rows, unless subjects are known to be
+/// like theirs. From here on values have no added numbers.
+pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8], are_like_floating: bool) -> Picked {
+    let behind_number = if writer.numbers == Numbers::Own { " " } else { r"\|" };
+    let (tree_value, floating_value) = match std::mem::replace(&mut writer.numbers, Numbers::None) {
+        Numbers::Own => (tree.to_vec(), floating.to_vec()),
+        Numbers::None | Numbers::Added => {
+            (write_value(writer, tree, "value", "text"), write_value(writer, floating, "fvalue", "ftext"))
+        }
+    };
+    write_number(writer, floating, ("fn", "fnumber"), behind_number);
+    write_number(writer, tree, ("tn", "tnumber"), behind_number);
     let lower = EmittedMap {
         source: [&*writer.variable("fn"), b":", &writer.variable("tn")].concat(),
-        rows: vec![(pattern(lower()), floating_value.clone()), (pattern(br"^[0-9]+:\z".to_vec()), floating_value)],
+        rows: vec![
+            (pattern(lower()), floating_value.clone()),
+            (pattern(br"^[0-9]+:\z".to_vec()), floating_value.clone()),
+        ],
         default: tree_value.clone(),
         ..writer.of_value(Vec::new(), "lower")
     };
     let lower = writer.add(lower);
-    let mut pick = writer.of_value(floating.to_vec(), "pick");
-    pick.rows.push((Key::Exact(Vec::new()), tree_value));
+    let (first, other) = if are_like_floating { (tree, floating_value) } else { (floating, tree_value.clone()) };
+    let mut pick = writer.of_value(first.to_vec(), "pick");
+    pick.rows.push((Key::Exact(Vec::new()), other));
     pick.default = lower;
-    writer.add(pick)
+    Picked { all: writer.add(pick), tree: tree_value }
 }
 
 /// `$what`: the value of a variable without its number, or the default.
@@ -39,10 +56,11 @@ fn write_value(writer: &mut Writer, variable: &[u8], what: &str, group: &str) ->
 }
 
 /// `$what`: the number of the value of a variable, or nothing.
-fn write_number(writer: &mut Writer, variable: &[u8], what: &str, group: &str) {
+fn write_number(writer: &mut Writer, variable: &[u8], (what, group): (&str, &str), behind: &str) {
     let mut map = writer.of_value(variable.to_vec(), what);
     let group_name = String::from_utf8_lossy(&writer.name(group)).into_owned();
-    map.rows.push((pattern(format!(r"^(?<{group_name}>[0-9]{{{DIGITS}}})\|").into_bytes()), writer.variable(group)));
+    let number = format!("^(?<{group_name}>[0-9]{{{DIGITS}}}){behind}");
+    map.rows.push((pattern(number.into_bytes()), writer.variable(group)));
     writer.add(map);
 }
 

@@ -16,6 +16,16 @@ pub const DIGITS: usize = 6;
 /// The most pairs of states of automata for all exact guards of a compilation: some 20 ms.
 const MOST_STATES: usize = 20_000;
 
+/// How values show which of two rows comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    None,
+    /// Each value has the number of its row in front, and "no match" is the empty string.
+    Added,
+    /// The values of the map have such numbers, and a space behind them.
+    Own,
+}
+
 /// Collects the maps of a compilation.
 pub struct Writer<'m> {
     pub map: &'m MapBlock<'m>,
@@ -24,8 +34,7 @@ pub struct Writer<'m> {
     pub stem: &'m str,
     /// Whether beginnings are in lower case and stand for all spellings.
     pub folded: bool,
-    /// Whether each value has the number of its row in front, and "no match" is the empty string.
-    pub is_numbered: bool,
+    pub numbers: Numbers,
     /// Whether subjects have no inner newline.
     pub in_lines: bool,
     pub large: LargeForms,
@@ -44,13 +53,17 @@ impl<'m> Writer<'m> {
         folded: bool,
         (parts, large): (&Parts, LargeForms),
     ) -> Writer<'m> {
-        let is_numbered = parts.order == FloatingOrder::Picked;
+        let numbers = match parts.order {
+            FloatingOrder::Picked if have_own_numbers(map) => Numbers::Own,
+            FloatingOrder::Picked => Numbers::Added,
+            _ => Numbers::None,
+        };
         Writer {
             map,
             rows,
             stem,
             folded,
-            is_numbered,
+            numbers,
             in_lines: parts.in_lines,
             large,
             maps: Vec::new(),
@@ -72,12 +85,15 @@ impl<'m> Writer<'m> {
     /// The value of a row.
     pub fn value(&self, row: usize) -> Vec<u8> {
         let value = &self.rows[row].row.value;
-        if self.is_numbered { [format!("{row:0DIGITS$}|").as_bytes(), value].concat() } else { value.to_vec() }
+        match self.numbers {
+            Numbers::Added => [format!("{row:0DIGITS$}|").as_bytes(), value].concat(),
+            Numbers::None | Numbers::Own => value.to_vec(),
+        }
     }
 
     /// The value where no row matches.
     pub fn fallback(&self) -> Vec<u8> {
-        if self.is_numbered { Vec::new() } else { self.map.fallback().to_vec() }
+        if self.numbers == Numbers::Added { Vec::new() } else { self.map.fallback().to_vec() }
     }
 
     /// A map with the source of the original map.
@@ -120,4 +136,15 @@ impl<'m> Writer<'m> {
         let pattern = &self.rows[row].row;
         (Key::Pattern { pattern: pattern.pattern.to_vec(), caseless: pattern.caseless }, self.value(row))
     }
+}
+
+/// Whether values begin with numbers that show their order, and the default is empty.
+fn have_own_numbers(map: &MapBlock) -> bool {
+    let number = |value: &[u8]| -> Option<usize> {
+        let (digits, rest) = value.split_at_checked(DIGITS)?;
+        let is_number = rest.starts_with(b" ") && digits.iter().all(u8::is_ascii_digit);
+        std::str::from_utf8(digits).ok().filter(|_| is_number)?.parse().ok()
+    };
+    let numbers = map.patterns.iter().map(|row| number(&row.value)).collect::<Option<Vec<usize>>>();
+    map.fallback().is_empty() && numbers.is_some_and(|numbers| numbers.is_sorted_by(|one, next| one < next))
 }

@@ -56,7 +56,7 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether a guard such as `\.(?:php|html)$` matches whatever some rows do.
-    fn check_endings(&self, split: &Split<'b>, rows: &[usize]) -> Result<(), MapRefutation> {
+    pub fn check_endings(&self, split: &Split<'b>, rows: &[usize]) -> Result<(), MapRefutation> {
         let language = self.own_pattern(split.row)?;
         let endings = match &language.pattern.ast {
             Ast::Concat(items) => match items.as_slice() {

@@ -29,6 +29,9 @@ impl<'b> Prover<'b> {
                 value = self.families(value, &mut place)?;
                 continue;
             }
+            if let Some(guarded) = self.guarded_pick(block) {
+                return self.pick_behind(&guarded, &place);
+            }
             let chain = self.ends_and_chain(value, &place)?;
             if chain.end != value {
                 self.leave(&chain.rows, &mut place)?;
@@ -47,7 +50,7 @@ impl<'b> Prover<'b> {
                 } else if self.has_keys(inner) {
                     return self.tree(block, &self.keys(inner)?, &place);
                 } else {
-                    return self.pick(block, inner, &place);
+                    return self.pick(block, &place);
                 }
             } else {
                 return refute(Obligation::KnownMap, format!("${} has an unknown form", block.variable.escape_ascii()));

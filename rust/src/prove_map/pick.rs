@@ -1,8 +1,11 @@
 //! Takes the one of two answers whose row has the smaller number.
+//!
+//! The number is in front of the value, or the values of the original begin with numbers that ascend from row to row: of
+//! two such values the one with the smaller number is that of the row before.
 
 use crate::map_block::{MapBlock, PatternRow};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
-use crate::prove_map::prover::{Numbers, Place, Prover};
+use crate::prove_map::prover::{Numbers, Place, Prover, Split};
 use crate::prove_map::text::variables_in;
 use crate::variables;
 
@@ -16,51 +19,134 @@ const IS_ALONE: &[u8] = br"^[0-9]+:\z";
 /// Limit of the digits of a number.
 const MOST_DIGITS: usize = 9;
 
+/// Two answers, of which the one whose row has the smaller number is taken.
+struct Picked<'b> {
+    /// The rows that are not of the tree.
+    floats: Vec<usize>,
+    /// The answer of the tree.
+    tree: &'b [u8],
+    numbers: Numbering,
+    /// Where the tree is.
+    place: Place<'b>,
+}
+
+/// A choice of two answers for subjects that a pattern lets pass.
+pub struct GuardedPick<'b> {
+    split: Split<'b>,
+    pick: &'b MapBlock<'b>,
+}
+
+/// Where the numbers of rows are, and how many digits they have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbering {
+    /// In front of values, which follow a `|`.
+    Added(usize),
+    /// In the values of the original, which begin with them and a space.
+    Own(usize),
+}
+
+/// Which of two answers a map tests whether it is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tested {
+    Float,
+    Tree,
+}
+
 impl<'b> Prover<'b> {
     /// `map $float $pick { "" $value; default $lower; }`, where `$float` holds the answer of the floats with its
     /// number, and `$value` that of the tree without. Each is the first of its own rows, so the smaller number answers.
-    pub fn pick(
-        &self,
-        block: &'b MapBlock<'b>,
-        float: &'b MapBlock<'b>,
-        place: &Place<'b>,
-    ) -> Result<(), MapRefutation> {
+    /// If the values of the original begin with such numbers, `$value` is the answer of the tree as it is.
+    pub fn pick(&self, block: &'b MapBlock<'b>, place: &Place<'b>) -> Result<(), MapRefutation> {
+        let picked = self.picked(block, Tested::Float, place)?;
+        self.level(picked.tree, picked.place)
+    }
+
+    /// `map SRC $guard { "~\.(?:php|html)$" $pick; default $value; }`, where `$value` is that of the tree, and all
+    /// floats are literals that subjects end with. Here `$pick` tests whether the tree has an answer.
+    pub fn guarded_pick(&self, block: &'b MapBlock<'b>) -> Option<GuardedPick<'b>> {
+        let split = self.split(block).filter(|_| self.is_of_source(block) && block.exact.is_empty())?;
+        let pick = self.map_of(split.inside).filter(|pick| !self.is_of_source(pick) && pick.patterns.is_empty())?;
+        let is_key_empty = pick.exact.first().is_some_and(|row| pick.exact.len() == 1 && row.key.is_empty());
+        is_key_empty.then_some(GuardedPick { split, pick })
+    }
+
+    /// What the guard does not let pass is matched by no float, so that the tree alone answers it.
+    pub fn pick_behind(&self, guarded: &GuardedPick<'b>, place: &Place<'b>) -> Result<(), MapRefutation> {
+        let GuardedPick { split, pick } = guarded;
+        self.meet(pick);
+        let picked = self.picked(pick, Tested::Tree, place)?;
+        if !self.is_value(split.outside, picked.tree, picked.numbers, place.end) {
+            let pattern = split.row.pattern.escape_ascii();
+            return refute(Obligation::Guard, format!("what \"{pattern}\" turns away does not get the tree's value"));
+        }
+        self.check_endings(split, &picked.floats)?;
+        self.level(picked.tree, picked.place)
+    }
+
+    fn picked(&self, block: &'b MapBlock<'b>, tested: Tested, place: &Place<'b>) -> Result<Picked<'b>, MapRefutation> {
         let name = block.variable.escape_ascii();
         let wrong = |what: &str| refute(Obligation::Pick, format!("${name}: {what}"));
-        let value = match block.exact.as_slice() {
-            [row] if row.key.is_empty() && block.patterns.is_empty() => self.map_of(&row.value),
+        let row = match block.exact.as_slice() {
+            [row] if row.key.is_empty() && block.patterns.is_empty() => Some(row),
             _ => None,
         };
-        let (Some(value), Some(lower)) = (value, self.map_of(block.fallback())) else {
+        let maps = row.and_then(|row| Some((row, self.map_of(&row.value)?, self.map_of(block.fallback())?)));
+        let Some((row, value, lower)) = maps else {
             return wrong("it does not choose between two values");
         };
         self.meet(value);
-        let Some(tree) = self.map_of(&value.source) else {
-            return wrong("it chooses a value that is no answer's");
-        };
-        let Some(digits) = self.text(value, &tree.variable, place.end) else {
+        let behind_number =
+            || Some((&*value.source, Numbering::Added(self.text(value, value.source.strip_prefix(b"$")?, place.end)?)));
+        let own = || Some((&*row.value, Numbering::Own(self.own_digits(place)?)));
+        let Some((other, numbers)) = behind_number().or_else(own) else {
             return wrong("a value is not the text behind a number, or the default");
         };
-        self.lower(lower, (float, tree), digits, place)?;
+        let (float, tree) = match tested {
+            Tested::Float => (&*block.source, other),
+            Tested::Tree => (other, &*block.source),
+        };
+        if self.map_of(float).is_none() || self.map_of(tree).is_none() {
+            return wrong("it chooses a value that is no answer's");
+        }
+        self.lower(lower, (float, tree), numbers, place)?;
         self.check_numbered(place)?;
-        let place = Place { numbers: Some(Numbers { digits }), end: b"", ..place.clone() };
-        self.answers((&block.source, float), &value.source, place)
-    }
-
-    /// Both answers have numbers, and together they cover all rows.
-    fn answers(
-        &self,
-        (float_value, float): (&'b [u8], &MapBlock),
-        tree_value: &'b [u8],
-        mut place: Place<'b>,
-    ) -> Result<(), MapRefutation> {
-        let floats = self.ends_and_chain(float_value, &place)?;
+        let added = match numbers {
+            Numbering::Added(digits) => Some(Numbers { digits }),
+            Numbering::Own(_) => None,
+        };
+        let mut place = Place { numbers: added, end: b"", ..place.clone() };
+        let floats = self.ends_and_chain(float, &place)?;
         if !floats.end.is_empty() {
-            return refute(Obligation::End, format!("${} ends with an answer", float.variable.escape_ascii()));
+            return refute(Obligation::End, format!("{} ends with an answer", float.escape_ascii()));
         }
         self.proved.discharge(Obligation::Pick);
         floats.rows.iter().for_each(|&row| place.live[row] = false);
-        self.level(tree_value, place)
+        Ok(Picked { floats: floats.rows, tree, numbers, place })
+    }
+
+    /// Whether a value is that of an answer, without an added number; without an answer it is `end`.
+    fn is_value(&self, value: &[u8], answer: &[u8], numbers: Numbering, end: &[u8]) -> bool {
+        match numbers {
+            Numbering::Own(_) => value == answer,
+            Numbering::Added(digits) => self.map_of(value).is_some_and(|text| {
+                self.meet(text);
+                answer.strip_prefix(b"$").is_some_and(|answer| self.text(text, answer, end) == Some(digits))
+            }),
+        }
+    }
+
+    /// The digits of the numbers that the values of all rows begin with, if they ascend and the default is empty.
+    fn own_digits(&self, place: &Place) -> Option<usize> {
+        let (mut digits, mut last) = (None, None);
+        for (row, _) in place.live.iter().enumerate().filter(|(_, live)| **live) {
+            let value = self.rows.list.get(row)?.value;
+            let number = &value[..memchr::memchr(b' ', value)?];
+            let is_next = number.iter().all(u8::is_ascii_digit)
+                && digits.is_none_or(|digits| digits == number.len())
+                && last.is_none_or(|last| last < number);
+            (digits, last) = (Some(number.len()), is_next.then_some(Some(number))?);
+        }
+        digits.filter(|digits| place.end.is_empty() && (1..=MOST_DIGITS).contains(digits))
     }
 
     /// `map $answer $x { "~(?s)^[0-9]{6}\|(?<text>.*)\z" $text; default END; }`: the number of digits.
@@ -73,10 +159,15 @@ impl<'b> Prover<'b> {
     }
 
     /// `map $answer $x { "~^(?<number>[0-9]{6})\|" $number; }`
-    fn is_number(&self, block: &MapBlock<'b>, answer: &[u8], digits: usize) -> bool {
-        let Some(row) = self.only_row(block, answer) else { return false };
+    fn is_number(&self, block: &MapBlock<'b>, answer: &[u8], numbers: Numbering) -> bool {
+        let (digits, behind) = match numbers {
+            Numbering::Added(digits) => (digits, r"\|"),
+            Numbering::Own(digits) => (digits, " "),
+        };
+        let row = answer.strip_prefix(b"$").and_then(|answer| self.only_row(block, answer));
+        let Some(row) = row else { return false };
         let group = row.value.strip_prefix(b"$").unwrap_or_default();
-        let pattern = [b"^(?<", group, format!(r">[0-9]{{{digits}}})\|").as_bytes()].concat();
+        let pattern = [b"^(?<", group, format!(">[0-9]{{{digits}}}){behind}").as_bytes()].concat();
         !group.is_empty() && *row.pattern == *pattern && block.fallback().is_empty()
     }
 
@@ -94,20 +185,20 @@ impl<'b> Prover<'b> {
     fn lower(
         &self,
         block: &'b MapBlock<'b>,
-        (float, tree): (&'b MapBlock<'b>, &'b MapBlock<'b>),
-        digits: usize,
+        (float, tree): (&[u8], &[u8]),
+        numbers: Numbering,
         place: &Place<'b>,
     ) -> Result<(), MapRefutation> {
         self.meet(block);
         let name = block.variable.escape_ascii();
         let wrong = |what: &str| refute(Obligation::Pick, format!("${name}: {what}"));
-        let numbers = block.source.split(|byte| *byte == b':').map(|part| self.map_of(part));
-        let [Some(of_float), Some(of_tree)] = numbers.collect::<Vec<_>>()[..] else {
+        let compared = block.source.split(|byte| *byte == b':').map(|part| self.map_of(part));
+        let [Some(of_float), Some(of_tree)] = compared.collect::<Vec<_>>()[..] else {
             return wrong("it does not compare two numbers");
         };
         for (map, answer) in [(of_float, float), (of_tree, tree)] {
             self.meet(map);
-            if !self.is_number(map, &answer.variable, digits) {
+            if !self.is_number(map, answer, numbers) {
                 return wrong("what it compares are not the numbers of the two answers");
             }
         }
@@ -117,16 +208,11 @@ impl<'b> Prover<'b> {
         if *smaller.pattern != *IS_SMALLER || *alone.pattern != *IS_ALONE {
             return wrong("its patterns do not compare two numbers");
         }
-        let text = self.map_of(&smaller.value);
-        let reads =
-            |text: &MapBlock<'b>| self.text(text, &float.variable, b"").or(self.text(text, &float.variable, place.end));
-        let Some(text) = text.filter(|text| reads(text) == Some(digits) && smaller.value == alone.value) else {
+        let is_float = [&b""[..], place.end].iter().any(|end| self.is_value(&smaller.value, float, numbers, end));
+        if !is_float || smaller.value != alone.value {
             return wrong("the smaller number does not get its own value");
-        };
-        self.meet(text);
-        let is_value = self
-            .map_of(block.fallback())
-            .is_some_and(|value| self.text(value, &tree.variable, place.end) == Some(digits));
+        }
+        let is_value = self.is_value(block.fallback(), tree, numbers, place.end);
         if smaller.caseless || alone.caseless || !block.exact.is_empty() || !is_value {
             return wrong("what is not smaller does not get the other value");
         }

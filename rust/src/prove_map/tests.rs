@@ -66,7 +66,22 @@ fn forms() {
     let families = proved(ORIGINAL_FAMILY, FAMILY);
     assert_eq!([Obligation::Family, Obligation::Probe].map(|obligation| families.count(obligation)), [7, 6]);
     assert_eq!(proved(ORIGINAL_ENDS, ENDS).count(Obligation::Family), 2);
+    for (original, emitted) in [(ORIGINAL_OWN, OWN), (ORIGINAL_GUARDED, GUARDED)] {
+        assert!(proved(original, emitted).count(Obligation::Pick) >= 2);
+    }
 }
+
+/// Numbers that values begin with tell the order of rows only if they ascend, and are of one length.
+#[test]
+fn own_numbers() {
+    for (old, new) in [("02 b", "05 b"), ("02 b", "01 b"), ("02 b", "2 b"), ("02 b", "02b"), ("02 b", "x2 b")] {
+        let [original, emitted] = [ORIGINAL_OWN, OWN].map(|text| text.replace(old, new));
+        assert_eq!(refuted(&original, &emitted).obligation, Obligation::Pick, "{new}");
+    }
+    let [original, emitted] = [ORIGINAL_OWN, OWN].map(|text| text.replacen("$to {", "$to { default d;", 1));
+    assert_eq!(refuted(&original, &emitted.replace("default d; default", "default")).obligation, Obligation::Pick);
+}
+
 /// Each fault changes the text, and is refuted by the obligation that it breaks.
 #[test]
 fn faults() {

@@ -265,7 +265,61 @@ map $uri $m_prefix { "~^(?<m_key>/[ab])" $m_key; }
 map $m_prefix $m_tree { "/a" 4; "/b" 5; default d; }
 "#;
 
-pub const PROGRAMS: [(&str, &str); 11] = [
+/// A guard of ends before a choice of two answers, whose values begin with numbers.
+pub const ORIGINAL_OWN: &str = r#"map $uri $to {
+    "~^/a.*" "01 a";
+    "~/x\.php$" "02 b";
+    "~^/b/(.*)$" "03 c";
+    "~/w/y\.htm$" "04 d";
+}"#;
+
+pub const OWN: &str = r#"map $uri $to { default $m_guard; }
+map $uri $m_guard { "~\.(?:php|htm)$" $m_pick; default $m_tree; }
+map $m_tree $m_pick { "" $m_e1; default $m_lower; }
+map $m_e1 $m_fn { "~^(?<m_number>[0-9]{2}) " $m_number; }
+map $m_tree $m_tn { "~^(?<m_number>[0-9]{2}) " $m_number; }
+map "$m_fn:$m_tn" $m_lower {
+    "~^([0-9]*)(?:0[0-9]*:\1[1-9]|1[0-9]*:\1[2-9]|2[0-9]*:\1[3-9]|3[0-9]*:\1[4-9]|4[0-9]*:\1[5-9]|5[0-9]*:\1[6-9]|6[0-9]*:\1[7-9]|7[0-9]*:\1[8-9]|8[0-9]*:\1[9-9])" $m_e1;
+    "~^[0-9]+:\z" $m_e1;
+    default $m_tree;
+}
+map $uri $m_key1 { "~(?<m_key>/[^/A-Z\x0a]*)$" $m_key; }
+map $m_key1 $m_e1 { "/x.php" "02 b"; default $m_e2; }
+map $uri $m_key2 { "~(?<m_key>/[^/A-Z\x0a]*/[^/A-Z\x0a]*)$" $m_key; }
+map $m_key2 $m_e2 { "/w/y.htm" "04 d"; }
+map $uri $m_prefix { "~^(?<m_key>/(?:a|b/))" $m_key; }
+map $m_prefix $m_tree { "/a" "01 a"; "/b/" $m_leaf1; }
+map $uri $m_leaf1 { "~^/b/(.*)$" "03 c"; }
+"#;
+
+/// The same where values have numbers in front of them.
+pub const ORIGINAL_GUARDED: &str = r#"map $uri $to {
+    default d;
+    "~^/a.*" a;
+    "~/x\.php$" b;
+    "~^/b/(.*)$" c;
+}"#;
+
+pub const GUARDED: &str = r#"map $uri $to { default $m_guard; }
+map $uri $m_guard { "~\.php$" $m_pick; default $m_value; }
+map $m_tree $m_pick { "" $m_fvalue; default $m_lower; }
+map $m_tree $m_value { "~(?s)^[0-9]{2}\|(?<m_text>.*)\z" $m_text; default d; }
+map $m_e1 $m_fvalue { "~(?s)^[0-9]{2}\|(?<m_text>.*)\z" $m_text; default d; }
+map $m_e1 $m_fn { "~^(?<m_number>[0-9]{2})\|" $m_number; }
+map $m_tree $m_tn { "~^(?<m_number>[0-9]{2})\|" $m_number; }
+map "$m_fn:$m_tn" $m_lower {
+    "~^([0-9]*)(?:0[0-9]*:\1[1-9]|1[0-9]*:\1[2-9]|2[0-9]*:\1[3-9]|3[0-9]*:\1[4-9]|4[0-9]*:\1[5-9]|5[0-9]*:\1[6-9]|6[0-9]*:\1[7-9]|7[0-9]*:\1[8-9]|8[0-9]*:\1[9-9])" $m_fvalue;
+    "~^[0-9]+:\z" $m_fvalue;
+    default $m_value;
+}
+map $uri $m_key1 { "~(?<m_key>/[^/A-Z\x0a]*)$" $m_key; }
+map $m_key1 $m_e1 { "/x.php" "01|b"; }
+map $uri $m_prefix { "~^(?<m_key>/(?:a|b/))" $m_key; }
+map $m_prefix $m_tree { "/a" "00|a"; "/b/" $m_leaf1; }
+map $uri $m_leaf1 { "~^/b/(.*)$" "02|c"; }
+"#;
+
+pub const PROGRAMS: [(&str, &str); 13] = [
     (ORIGINAL, TREE),
     (ORIGINAL_CHUNKS, CHUNKS),
     (ORIGINAL_PICK, PICK),
@@ -277,4 +331,6 @@ pub const PROGRAMS: [(&str, &str); 11] = [
     (ORIGINAL_SEGMENT, SEGMENT),
     (ORIGINAL_FAMILY, FAMILY),
     (ORIGINAL_ENDS, ENDS),
+    (ORIGINAL_OWN, OWN),
+    (ORIGINAL_GUARDED, GUARDED),
 ];
