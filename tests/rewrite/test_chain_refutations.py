@@ -56,6 +56,11 @@ class Fault:
 
 
 CLEAR = b'rewrite "^a(?!)" /;\n'
+LOOK_UP = b"""set $m_c1_answer "";
+# A `set` would look it up twice: for the length, and for the text.
+if ($m_c1_pattern ~ "^(?<m_c1_answer>[0-9]+)") {
+}
+"""
 NUMBER = "the number of the answer"
 FAULTS = (
     Fault("A statement before it is another.", b"$before 1", b"$before 2", "is not as it was"),
@@ -77,9 +82,16 @@ FAULTS = (
     Fault("A map of classes has a number twice.", b"    1 1;\n", b"    1 1;\n    1 2;\n", "a key twice"),
     Fault("An `if` is true without a number.", b"_answer = 1)", b'_answer = "")', "may be true where", FEW),
     Fault("An `if` compares what is sent.", b"($m_c1_answer = 1)", b"($arg_x = 1)", "compares something else", FEW),
-    Fault("The look-up is gone.", b"set $m_c1_answer $m_c1_pattern;\n", b"", "no `set` looks them up"),
-    Fault("The look-up is another map.", b"$m_c1_pattern;\nif", b"$uri;\nif", "reads no map of ours"),
-    Fault("The look-up is a map's.", b"set $m_c1_answer ", b"set $m_c1_class ", "reads no map of ours"),
+    Fault("The look-up is gone.", LOOK_UP, b"", "nothing looks them up"),
+    Fault("The look-up does more.", b'")' + b" {\n}", b'")' + b" {\nset $before 1;\n}", "nothing looks them up"),
+    Fault("The look-up is of another map.", b"($m_c1_pattern", b"($uri", "reads no map of ours"),
+    Fault("The look-up is a map's.", b'set $m_c1_answer ""', b'set $m_c1_class ""', "is read in another way"),
+    Fault("The look-up ignores case.", b"_pattern ~", b"_pattern ~*", "is read in another way"),
+    Fault("The look-up reads a part of the number.", b">[0-9]+)", b">[0-9])", "is read in another way"),
+    Fault("An answer is there from the start.", b'set $m_c1_answer "";', b"set $m_c1_answer 1;", "nothing looks them"),
+    Fault("An answer stays from another URI.", b'set $m_c1_answer "";\n', b"", "nothing looks them up"),
+    Fault("A name is too long for a group.", b"m_c1_answer", b"m" * 33, "nothing looks them up", FEW),
+    Fault("A map has the name of the answer.", b"m_c1_answer", b"m_c1_pattern", "sets its variable", FEW),
     Fault("A name is the configuration's.", b"m_c1_answer", b"before", "is in use", FEW),
     Fault("A name is nginx's.", b"m_c1_answer", b"arg_x", "is in use", FEW),
     Fault("A name has capitals.", b"m_c1_answer", b"Answer", "is not plain", FEW),

@@ -56,8 +56,8 @@ class CompiledChain:
 
     @property
     def rule(self) -> str:
-        """The variable with the number of the answer."""
-        return f"{self.stem}_answer"
+        """The variable with the number of the answer; also the name of a group."""
+        return f"{names.short(self.stem)}_answer"
 
     @property
     def root(self) -> str:

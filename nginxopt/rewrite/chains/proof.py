@@ -2,9 +2,10 @@
 
 *Lemma.* Let the conditions C1..Cn of a chain compare one variable v, whose value stays the same meanwhile, and let each
 do one thing that ends the script: `return`, or a `rewrite` of any URI with a flag. Let `$pattern` be, for each value of
-v, the number of what the first true condition does, or empty if none is true. Then `set $answer $pattern;` and `if`s
-that do what each number says do what the chain does. *Proof.* A true condition ends the script, so the first true one
-decides. If none is true, no number equals the empty string, and the script goes on behind the `if`s.
+v, the number of what the first true condition does, or empty if none is true. Then
+`set $answer ""; if ($pattern ~ "^(?<answer>[0-9]+)") { }` and `if`s that do what each number says do what the chain
+does. *Proof.* A true condition ends the script, so the first true one decides, and `$answer` is its number. If none is
+true, it is empty, no number equals that, and the script goes on behind the `if`s.
 
 *Lemma.* The same holds if each condition sets one variable w, the same, and `$pattern` is the number of what the last
 true condition does, provided that neither v nor a value depends on w, that w has no other values than it is set to, and
@@ -29,7 +30,7 @@ from nginxopt import _native
 from nginxopt.config import Block, Config, Directive, File, layout, load_text, reread
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.rewrite import captures
+from nginxopt.rewrite import captures, names
 from nginxopt.rewrite.chains.planning import ChainsPlan, CompiledChain
 from nginxopt.rewrite.chains.reading import Answer, Condition, answer_of, condition
 from nginxopt.rewrite.maps import blocks
@@ -179,32 +180,44 @@ class _Lookup:
 
     @classmethod
     def read(cls, emitted: list[Node], known: _Known, *, is_once: bool) -> _Lookup:
-        """Read the statements: `set $answer $root;`, `if`s with a statement, and what leaves `$1` to `$9` empty.
+        """Read the statements: what reads `$root`, `if`s with a statement, and what leaves `$1` to `$9` empty.
 
         With `is_once`, only one of the `if`s may be true.
         """
-        words = words_of(emitted[0]) if emitted else ()
-        if len(words) != 3 or words[0] != "set" or not words[2].startswith("$"):
-            raise Unproved("no `set` looks them up")
-        answer, root = words[1], encode(words[2][1:])
+        answer, root = _read_look_up(emitted)
         if root not in known.maps or encode(answer[1:]) in known.maps:
-            raise Unproved("the `set` reads no map of ours, or sets its variable")
+            raise Unproved("the look-up reads no map of ours, or sets its variable")
         known.check_names({answer[1:], *(name.decode("latin-1") for name in known.maps)})
         groups = {group for block in known.maps.values() for group in _groups(block.text)}
         if answer[1:] in groups or not groups.isdisjoint(name.decode("latin-1") for name in known.maps):
             raise Unproved("a group sets the variable of a map")
         branches = []
-        for node in emitted[1:]:
+        for node in emitted[2:]:
             branch = _branch(node, known)
             if branch is None:
                 break
             branches.append(branch)
-        length = 1 + len(branches)
+        length = 2 + len(branches)
         if known.captures_matter:
             if len(emitted) <= length or words_of(emitted[length]) != _CLEAR:
                 raise Unproved("$1 to $9 may be kept where no condition is true")
             length += 1
         return cls(root, _answers(answer, branches, known, is_once=is_once), length)
+
+
+def _read_look_up(emitted: list[Node]) -> tuple[str, bytes]:
+    """Return the variable and the map of `set $answer ""; if ($root ~ "^(?<answer>[0-9]+)") { }`."""
+    words = words_of(emitted[0]) if emitted else ()
+    reads = emitted[1] if len(emitted) > 1 else None
+    if len(words) != 3 or (words[0], words[2]) != ("set", "") or not isinstance(reads, Directive):
+        raise Unproved("nothing looks them up")
+    answer, is_empty = words[1], reads.block is not None and not nodes_of(reads.block)
+    if len(answer[1:]) > names.LONGEST_GROUP or reads.name != "if" or len(reads.args) != 3 or not is_empty:
+        raise Unproved("nothing looks them up")
+    root, operator, pattern = map(str, reads.args)
+    if (root[:1], operator, pattern) != ("$", "~", f"^(?<{answer[1:]}>[0-9]+)"):
+        raise Unproved("the look-up is read in another way")
+    return answer, encode(root[1:])
 
 
 _Branch = tuple[str, str, Answer]

@@ -19,7 +19,7 @@ FEWEST = 8
 
 _VARIABLE = re.compile(r"\$\w+")
 _URL = ("http://", "https://", "$scheme")
-_OURS = re.compile(r"\$\w+_c[0-9]+_(?:answer|class)")
+_OURS = re.compile(r"\$(?:\w+_c[0-9]+_(?:answer|class)|nxo_[0-9a-f]{8}__answer)")
 """The variables by which an earlier compilation selects what to return."""
 _PLACES = frozenset(["server", "location"])
 _ANY = frozenset(["^", ".*", "^.*"])

@@ -61,7 +61,10 @@ def _note(compiled: CompiledChain, maps_name: str) -> str:
 
 def statements(compiled: CompiledChain) -> Iterator[str]:
     """Yield the lines that look up the answer and do what it says, in place of the `if`s."""
-    yield f"set ${compiled.rule} ${compiled.root};"
+    yield f'set ${compiled.rule} "";'
+    yield "# A `set` would look it up twice: for the length, and for the text."
+    yield f'if (${compiled.root} ~ "^(?<{compiled.rule}>[0-9]+)") {{'
+    yield "}"
     for condition, words, text in _statements(compiled):
         yield f"if ({condition}) {{"
         # A `rewrite` sets captures by its own pattern, and what is behind a `set` is the end.
