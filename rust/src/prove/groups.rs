@@ -1,4 +1,5 @@
-//! Proves groups of rules behind a look-up: `set $group $pattern;` and one `if ($group = N) { rules }` for each group.
+//! Proves groups of rules behind a look-up: `set $group ""; if ($pattern ~ "^(?<group>[0-9]+)") { }` and one
+//! `if ($group = N) { rules }` for each group.
 //!
 //! # Lemma
 //!
@@ -28,6 +29,7 @@ use crate::map_block::{self, MapBlock};
 use crate::phase::Entering;
 use crate::prove::align::Known;
 use crate::prove::kinds::KindLookUp;
+use crate::prove::maps::LONGEST_GROUP;
 use crate::prove::node::Node;
 use crate::prove::{Discharged, Facts, Refutation, filters, maps, names, surroundings};
 use crate::prove_map;
@@ -38,6 +40,26 @@ use crate::quote::quote;
 pub struct Trees<'t> {
     text: &'t [u8],
     pub(super) by_name: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
+}
+
+/// A look-up of the first rule that matches.
+enum LookUp<'l, 't> {
+    /// Of its group, which a variable holds.
+    Group {
+        group: &'t [u8],
+        root: &'l MapBlock<'t>,
+    },
+    Kind(KindLookUp<'l, 't>),
+}
+
+impl<'t> LookUp<'_, 't> {
+    /// The variables that it sets.
+    fn variables(&self) -> Vec<&'t [u8]> {
+        match self {
+            LookUp::Group { group, .. } => vec![group],
+            LookUp::Kind(kinds) => vec![kinds.kind, kinds.target],
+        }
+    }
 }
 
 /// What statements behind a look-up stand for: these rules, in order.
@@ -106,17 +128,21 @@ impl<'t> Trees<'t> {
                 flat.grouping.push(first);
                 continue;
             }
-            let Some((variable, root)) = self.look_up(first) else {
+            let Some((look_up, node)) = rest.first().and_then(|next| Some((self.look_up(first, next)?, *next))) else {
+                if self.reads_a_map(first) {
+                    return Err(Refutation::new("a look-up is read in another way than into an empty variable"));
+                }
                 flat.statements.push(first);
                 continue;
             };
-            self.check_variable(variable, known)?;
-            let replaced = match KindLookUp::of(self, (variable, root), rest.first()) {
-                Some(kinds) => kinds.replaced(rest, known, entering, &mut original)?,
-                None => self.groups((variable, root), rest, known, entering)?,
+            flat.grouping.extend([first, node]);
+            rest = &rest[1..];
+            self.check_variables(&look_up, known)?;
+            let replaced = match look_up {
+                LookUp::Kind(kinds) => kinds.replaced((script, rest), known, entering, &mut original)?,
+                LookUp::Group { group, root } => self.groups((group, root), rest, known, entering)?,
             };
             flat.statements.extend(replaced.rules);
-            flat.grouping.push(first);
             flat.grouping.extend(&rest[..replaced.length]);
             rest = &rest[replaced.length..];
             if known.captures_matter {
@@ -147,20 +173,46 @@ impl<'t> Trees<'t> {
         Ok(Replaced { rules, length })
     }
 
-    /// Nothing else may set the variable that holds the group.
-    pub(super) fn check_variable(&self, variable: &[u8], known: &Known) -> Discharged<()> {
-        names::is_free(variable)?;
-        known.used.leave(variable)?;
-        if self.by_name.contains_key(variable) || known.maps.get(variable).is_some() {
-            return Err(Refutation::new("a `set` assigns to the variable of a map"));
+    /// Nothing else may set the variables that a look-up sets: neither the configuration, nor a group in a map, which
+    /// would set it also where no rule matches (`ngx_http_regex_exec`).
+    fn check_variables(&self, look_up: &LookUp, known: &Known) -> Discharged<()> {
+        let variables = look_up.variables();
+        for variable in &variables {
+            names::is_free(variable)?;
+            known.used.leave(variable)?;
+            if self.by_name.contains_key(*variable) || known.maps.get(variable).is_some() {
+                return Err(Refutation::new("a `set` assigns to the variable of a map"));
+            }
+        }
+        let patterns = self.by_name.values().flat_map(|block| &block.patterns);
+        let mut groups = patterns.flat_map(|row| names::of_groups(&row.pattern));
+        if groups.any(|group| variables.iter().any(|name| group.eq_ignore_ascii_case(name))) {
+            return Err(Refutation::new("a group in a map has the name of a variable of a look-up"));
         }
         Ok(())
     }
 
-    /// `set $group $pattern;` where `$pattern` is one of the maps.
-    fn look_up(&self, node: &'t Node<'t>) -> Option<(&'t [u8], &MapBlock<'t>)> {
-        let (variable, value) = node.sets()?;
-        Some((variable, self.by_name.get(value.strip_prefix(b"$")?)?))
+    /// `set $group ""; if ($pattern ~ "...") { }` where `$pattern` is one of the maps.
+    fn look_up<'l>(&'l self, set: &'t Node<'t>, read: &'t Node<'t>) -> Option<LookUp<'l, 't>> {
+        let (variable, value) = set.sets()?;
+        let [b"if", source, b"~", _, b")"] = read.words()[..] else { return None };
+        let root = self.by_name.get(source.strip_prefix(b"($")?)?;
+        if !value.is_empty() || variable.len() > LONGEST_GROUP || !read.block.as_ref().is_some_and(Vec::is_empty) {
+            return None;
+        }
+        let behind = read.word(3).strip_prefix(b"^(?<").and_then(|behind| behind.strip_prefix(variable));
+        if behind == Some(b">[0-9]+)") {
+            return Some(LookUp::Group { group: variable, root });
+        }
+        let behind = read.word(3).strip_prefix(b"(?s)^[0-9]+ (?<")?.strip_prefix(variable)?;
+        let target = behind.strip_prefix(b">[0-9]+) (?<")?.strip_suffix(br">.*)\z")?;
+        let kinds = KindLookUp { trees: self, root, kind: variable, target };
+        (target.len() <= LONGEST_GROUP).then_some(LookUp::Kind(kinds))
+    }
+
+    /// Whether an `if` tests the value of one of the maps.
+    fn reads_a_map(&self, node: &Node) -> bool {
+        node.block.is_some() && node.word(1).strip_prefix(b"($").is_some_and(|name| self.by_name.contains_key(name))
     }
 
     /// Checks that the look-up gives the group of the first rule that matches.
@@ -186,7 +238,7 @@ impl<'t> Trees<'t> {
         self.check_tree(&rules, patterns, root)
     }
 
-    /// Checks that a tree of maps gives the number of the first rule that matches; `patterns` are those of the rules.
+    /// Checks that a tree of maps gives the value of the first rule that matches; `patterns` are those of the rules.
     pub(super) fn check_tree(
         &self,
         rules: &[(&[u8], &[u8])],
@@ -198,27 +250,48 @@ impl<'t> Trees<'t> {
         if !(0..rules.len()).all(always_answers) {
             return Err(Refutation::new("a group contains a rule on which PCRE may give up"));
         }
-        let original = original(rules, patterns, &root.variable)?;
-        prove_map::prove(&original, &self.reached(root), Some(patterns)).map(|_| ()).map_err(|refutation| Refutation {
+        let texts: HashSet<&[u8]> = rules.iter().map(|(pattern, _)| *pattern).collect();
+        let (name, emitted) = self.of_uris(root, &texts);
+        let original = original(rules, patterns, &name)?;
+        prove_map::prove(&original, &emitted, Some(patterns)).map(|_| ()).map_err(|refutation| Refutation {
             what: format!("the group of a URI: {}", refutation.what),
             counterexample: refutation.counterexample,
         })
     }
 
-    /// The text of a map and of all maps that it leads to.
-    fn reached(&self, root: &MapBlock) -> Vec<u8> {
-        let mut reached = vec![root.variable.as_ref()];
+    /// The name of a map of `$uri` that has the value of `root`, and the text of all its maps: `root` itself, if it has
+    /// keys or some of the patterns, or one that has no more than its variable as the default.
+    fn of_uris(&self, root: &MapBlock<'t>, patterns: &HashSet<&[u8]>) -> (Vec<u8>, Vec<u8>) {
+        let mut text = self.text_of_reached(root);
+        let has_rows = !root.exact.is_empty() || root.patterns.iter().any(|row| patterns.contains(&*row.pattern));
+        if &*root.source == b"$uri" && has_rows {
+            return (root.variable.to_vec(), text);
+        }
+        let mut name = [&*root.variable, b"_of_uri"].concat();
+        while self.by_name.contains_key(name.as_slice()) {
+            name.push(b'_');
+        }
+        text.extend_from_slice(&[b"map $uri $", &*name, b" { volatile; default $", &*root.variable, b"; }\n"].concat());
+        (name, text)
+    }
+
+    /// A map and all maps that it leads to.
+    pub(super) fn reached<'l>(&'l self, root: &'l MapBlock<'t>) -> Vec<&'l MapBlock<'t>> {
+        let mut reached = vec![root];
         let mut seen = HashSet::from([root.variable.as_ref()]);
-        let mut text = Vec::new();
         let mut at = 0;
-        while let Some(block) = reached.get(at).and_then(|name| self.by_name.get(*name)) {
-            text.extend_from_slice(&self.text[block.span.clone()]);
-            text.push(b'\n');
-            let names = reads(block).filter_map(|name| self.by_name.get_key_value(name));
-            reached.extend(names.map(|(name, _)| name.as_ref()).filter(|name| seen.insert(*name)));
+        while let Some(block) = reached.get(at).copied() {
+            let maps = reads(block).filter_map(|name| self.by_name.get(name));
+            reached.extend(maps.filter(|map| seen.insert(map.variable.as_ref())));
             at += 1;
         }
-        text
+        reached
+    }
+
+    /// The text of a map and of all maps that it leads to.
+    fn text_of_reached(&self, root: &MapBlock<'t>) -> Vec<u8> {
+        let spans = self.reached(root).into_iter().map(|block| block.span.clone());
+        spans.flat_map(|span| [&self.text[span], b"\n"].concat()).collect()
     }
 }
 
@@ -246,18 +319,24 @@ pub(super) fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]
     (name == variable && !number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(number)
 }
 
-/// The text of the map that the groups replace: the rules' patterns in order. A map tries no pattern on the empty
+/// The text of the map that the look-up replaces: the rules' patterns in order, each with its value. A map tries no pattern on the empty
 /// string, to which `try_files` may lead, so that is a key.
 fn original(rules: &[(&[u8], &[u8])], patterns: &ReadPatterns, variable: &[u8]) -> Discharged<Vec<u8>> {
     let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
     match patterns.first().map(|index| index.first(b"", rules.len())) {
         Some(First::None) => {}
-        Some(First::Match(first)) => text.extend_from_slice(&[b"\"\" ", rules[first].1, b";\n"].concat()),
+        Some(First::Match(first)) => {
+            text.extend_from_slice(b"\"\" ");
+            quote(rules[first].1, &mut text);
+            text.extend_from_slice(b";\n");
+        }
         Some(First::Unknown(..)) | None => return Err(Refutation::on("the effect of the rules is unknown", b"")),
     }
-    for (pattern, number) in rules {
+    for (pattern, value) in rules {
         quote(&[b"~", *pattern].concat(), &mut text);
-        text.extend_from_slice(&[b" ", *number, b";\n"].concat());
+        text.push(b' ');
+        quote(value, &mut text);
+        text.extend_from_slice(b";\n");
     }
     text.push(b'}');
     Ok(text)

@@ -1,20 +1,20 @@
-//! Proves rules behind a look-up that share a rewrite: `set $rule $pattern; set $kind $kinds;` and one `if ($kind = K)`
-//! for each kind of rules, with a map of `$rule` for what differs in their targets.
+//! Proves rules behind a look-up that share a rewrite: `set $kind ""; if ($pattern ~ "...") { }`, which captures
+//! `$kind` and `$target`, and one `if ($kind = K)` for each kind of rules.
 //!
 //! # Lemma
 //!
-//! Let r1..rn be some rules of a sequence of the original in its order, and let `$pattern` be, for each URI u, the
-//! place in it of the first that matches u, or empty if none does. Let `$kinds` map each of these places to a kind, and
-//! let there be one `if` for each kind: with its rules as they are, in order, or with a rewrite S. Let S end the script
-//! as each rule r of its kind does, with the same target once the maps of `$rule` in that of S are replaced by their
-//! values for r, and let S capture on each u that r matches what r does. Then the statements do with every u what
-//! r1..rn do.
+//! Let r1..rn be some rules of a sequence of the original in its order, and let `$pattern` be, for each URI u, a text of
+//! the first that matches u, or empty if none does: its place in the sequence, the number of its kind, and a text T
+//! without variables. Let there be one `if` for each kind: with its rules as they are, in order, or with a rewrite S.
+//! Let S end the script as each rule r of its kind does, with the same target once `$target` in that of S is replaced by
+//! the T of r, and let S capture on each u that r matches what r does. Then the statements do with every u what r1..rn
+//! do.
 //!
-//! *Proof.* PCRE answers for each rule on each URI, which is checked. If none matches u, no `if` is entered, as
-//! `$kinds` is empty. Else let r be the first that does: only the `if` of its kind is entered. If that has the rules of
-//! the kind, those before r do not match u, and r fires. Else S fires: it matches u, its maps have no patterns, so that
-//! they leave the captures, and their values for r have no variables: it writes what r writes. For *captures*, either
-//! of two is checked:
+//! *Proof.* PCRE answers for each rule on each URI, which is checked. If none matches u, `$pattern` is empty, so that its
+//! `if` leaves `$kind` empty, and no other is entered. Else let r be the first that does: `$kind` is its kind and
+//! `$target` its T, and only the `if` of that kind is entered. If that has the rules of the kind, those before r do not
+//! match u, and r fires. Else S fires: it matches u, `$target` holds a text, so that reading it leaves the captures, and
+//! it writes what r writes. For *captures*, either of two is checked:
 //!
 //! - S has the pattern `^`, and r has no group; or r has groups without names, whose text nothing reads.
 //! - The pattern of r is `^PR`, where P is literal text that begins with a slash and ends with its k-th, and that of S
@@ -23,9 +23,13 @@
 //!   place, with the same numbers of groups and no flags: it matches there in the same way. Nothing in R depends on how
 //!   its place was reached: [`crate::syntax`] refuses what does.
 //!
+//! A rule that is never the first is told of no URI, so nothing shows its number. It is one of r1..rn if its statement is
+//! gone and its URIs cannot be listed, as nothing else can stand for it then: it gets a text that no map has.
+//!
 //! In a location, a true `if` does more than run its statements; [`surroundings`](super::surroundings) decides for
 //! which rules this does not matter.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -33,73 +37,68 @@ use crate::first_match::{ReadPattern, ReadPatterns};
 use crate::map_block::MapBlock;
 use crate::phase::Entering;
 use crate::prove::align::Known;
+use crate::prove::gone::GoneStrings;
 use crate::prove::groups::{Replaced, Trees, number};
 use crate::prove::node::Node;
 use crate::prove::target::Target;
-use crate::prove::{Discharged, Facts, Refutation, names, surroundings};
+use crate::prove::{Discharged, Facts, Refutation, surroundings};
 use crate::syntax::{Ast, Pattern};
 
-/// A look-up of the number of a rule, and of the kind of that.
+/// A look-up of the kind of a rule.
 pub struct KindLookUp<'l, 't> {
-    trees: &'l Trees<'t>,
-    /// The variable that holds the number of the rule.
-    rule: &'t [u8],
-    root: &'l MapBlock<'t>,
-    /// The variable that holds its kind.
-    kind: &'t [u8],
-    kinds: &'l MapBlock<'t>,
+    pub trees: &'l Trees<'t>,
+    pub root: &'l MapBlock<'t>,
+    /// The variable that holds the kind.
+    pub kind: &'t [u8],
+    /// The variable that holds a part of the rule's target.
+    pub target: &'t [u8],
 }
 
-/// What a map has for the numbers of rules.
-type Values<'l> = BTreeMap<usize, &'l [u8]>;
-
-/// A rule of the original, by its number and kind.
-struct Numbered<'l, 't> {
-    node: &'t Node<'t>,
-    number: usize,
+/// What a look-up tells of a rule.
+#[derive(Clone, Copy)]
+struct Told<'l> {
+    text: &'l [u8],
     kind: &'l [u8],
+    target: &'l [u8],
+}
+
+/// A rule of the original, and what the look-up tells of it.
+struct ToldRule<'l, 't> {
+    node: &'t Node<'t>,
+    text: Cow<'l, [u8]>,
+    /// Not of a rule that is never told, and whose statement is gone.
+    kind: Option<&'l [u8]>,
+    target: &'l [u8],
 }
 
 impl<'l, 't> KindLookUp<'l, 't> {
-    /// The look-up of `rule` in `root`, if the next statement looks up its kind.
-    pub fn of(
-        trees: &'l Trees<'t>,
-        (rule, root): (&'t [u8], &'l MapBlock<'t>),
-        next: Option<&&'t Node<'t>>,
-    ) -> Option<KindLookUp<'l, 't>> {
-        let (kind, value) = next?.sets()?;
-        let kinds = trees.by_name.get(value.strip_prefix(b"$")?).filter(|kinds| is_of(kinds, rule))?;
-        Some(KindLookUp { trees, rule, root, kind, kinds })
-    }
-
-    /// The rules that the statements behind the look-up stand for: of the first sequence in `original` that they fit,
-    /// which then begins with it.
+    /// The rules that `rest`, the statements of a script behind the look-up, stands for: of the first sequence in
+    /// `original` that they fit, which then begins with it.
     pub fn replaced(
         &self,
-        rest: &[&'t Node<'t>],
+        (script, rest): (&[&'t Node<'t>], &[&'t Node<'t>]),
         known: &Known,
         entering: Entering,
         original: &mut &[&'t Node<'t>],
     ) -> Discharged<Replaced<'t>> {
-        let blocks: Vec<_> = rest[1..].iter().map_while(|node| Some((number(node, self.kind)?, *node))).collect();
-        let statements = || blocks.iter().flat_map(|(_, block)| block.block.iter().flatten());
-        statements().try_for_each(|statement| surroundings::check(entering, statement))?;
-        self.trees.check_variable(self.kind, known)?;
-        if self.kind == self.rule {
-            return Err(Refutation::new("the number of a rule and its kind have one variable"));
+        let blocks: Vec<_> = rest.iter().map_while(|node| Some((number(node, self.kind)?, *node))).collect();
+        let mut statements = blocks.iter().flat_map(|(_, block)| block.block.iter().flatten());
+        statements.try_for_each(|statement| surroundings::check(entering, statement))?;
+        if self.kind.eq_ignore_ascii_case(self.target) {
+            return Err(Refutation::new("the kind of a rule and its target have one variable"));
         }
-        let kinds = values(self.kinds, self.rule)?;
-        let maps = self.maps(statements())?;
-        self.check_groups(maps.keys().copied())?;
+        let told = self.told()?;
         let blocks_of = by_kind(&blocks)?;
         let (facts, captures_matter) = (known.facts, known.captures_matter);
-        let check = Check { look_up: self, facts, captures_matter, kinds, maps, blocks: blocks_of };
+        let statements = script.iter().flat_map(|node| std::iter::once(*node).chain(node.block.iter().flatten()));
+        let (statements, kinds) = (statements.collect(), kinds_of(&blocks));
+        let check = Check { look_up: self, facts, captures_matter, told, blocks: blocks_of, statements, kinds };
         let mut refuted = None;
         while let Some(start) = original.iter().position(|node| node.is_rule()) {
             *original = &original[start..];
             let length = original.iter().take_while(|node| node.is_rule()).count();
             match check.sequence(&original[..length]) {
-                Ok(rules) => return Ok(Replaced { rules, length: 1 + blocks.len() }),
+                Ok(rules) => return Ok(Replaced { rules, length: blocks.len() }),
                 Err(refutation) => refuted.get_or_insert(refutation),
             };
             *original = &original[length..];
@@ -107,36 +106,51 @@ impl<'l, 't> KindLookUp<'l, 't> {
         Err(refuted.unwrap_or_else(no_such_rule))
     }
 
-    /// The maps of the number of the rule that rewrites have in their targets.
-    fn maps<'n>(&self, rewrites: impl Iterator<Item = &'n Node<'n>>) -> Discharged<HashMap<&'l [u8], Values<'l>>> {
-        let mut maps = HashMap::new();
-        for target in rewrites.filter_map(|node| Target::read(node.word(2), node.flag())) {
-            for name in target.variables() {
-                let Some((name, map)) = self.trees.by_name.get_key_value(name) else { continue };
-                if maps.contains_key(&**name) {
+    /// What the maps may tell, by the numbers of rules. That they tell it of the right URIs is shown later.
+    fn told(&self) -> Discharged<BTreeMap<usize, Told<'l>>> {
+        let mut told: BTreeMap<usize, Told> = BTreeMap::new();
+        for block in self.trees.reached(self.root) {
+            let exact = block.exact.iter().map(|row| &*row.value);
+            let values = exact.chain(block.patterns.iter().map(|row| &*row.value)).chain(block.default.as_deref());
+            for value in values.filter(|value| !value.starts_with(b"$")) {
+                let Some((number, rule)) = Told::read(value) else {
+                    if is_text_of_untold(value) {
+                        return Err(Refutation::new("a look-up tells no kind of a rule"));
+                    }
                     continue;
+                };
+                if rule.target.contains(&b'$') {
+                    return Err(Refutation::new("a target of a kind of rules has a variable"));
                 }
-                let values = values(map, self.rule)?;
-                if values.values().any(|value| value.contains(&b'$')) {
-                    return Err(Refutation::new("a target of a kind of rules has a variable in a map"));
+                if told.insert(number, rule).is_some_and(|other| other.text != rule.text) {
+                    return Err(Refutation::new("a look-up tells two kinds or targets of one rule"));
                 }
-                maps.insert(&**name, values);
             }
         }
-        Ok(maps)
+        Ok(told)
     }
+}
 
-    /// Checks that no pattern of the maps has a group with the name of a variable: nginx would set that, and lose the
-    /// map (`ngx_http_regex_compile`).
-    fn check_groups(&self, maps: impl Iterator<Item = &'l [u8]>) -> Discharged<()> {
-        let own: Vec<&[u8]> = [self.rule, self.kind, &self.kinds.variable].into_iter().chain(maps).collect();
-        let patterns = self.trees.by_name.values().flat_map(|block| &block.patterns);
-        let mut groups = patterns.flat_map(|row| names::of_groups(&row.pattern));
-        if groups.any(|group| own.iter().any(|name| group.eq_ignore_ascii_case(name))) {
-            return Err(Refutation::new("a group in a map has the name of a variable of a kind of rules"));
-        }
-        Ok(())
+impl<'l> Told<'l> {
+    /// The number of a rule, and what follows it in a value.
+    fn read(value: &'l [u8]) -> Option<(usize, Told<'l>)> {
+        let text = behind_number(value);
+        let mut parts = text.splitn(3, |byte| *byte == b' ');
+        let (number, kind, target) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_kind = !kind.is_empty() && kind.iter().all(u8::is_ascii_digit);
+        is_kind.then_some((read_number(number)?, Told { text, kind, target }))
     }
+}
+
+/// A value without the number by which one of two answers is chosen.
+fn behind_number(value: &[u8]) -> &[u8] {
+    let digits = value.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(0);
+    value[digits..].strip_prefix(b"|").unwrap_or(value)
+}
+
+/// Whether a value may be taken for the text of a rule of which nothing is told.
+fn is_text_of_untold(value: &[u8]) -> bool {
+    behind_number(value).strip_suffix(b" ").is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
 /// The statements of each kind.
@@ -150,38 +164,24 @@ fn by_kind<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> Discharged<HashMap<&'t [u
     Ok(by_kind)
 }
 
+/// The kind that each statement is of.
+fn kinds_of<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> HashMap<&'t Node<'t>, &'t [u8]> {
+    blocks.iter().flat_map(|(kind, node)| node.block.iter().flatten().map(|statement| (statement, *kind))).collect()
+}
+
+/// Whether the strings of a rule can be listed, so that others may stand for it.
+fn is_listed(rule: &Node) -> bool {
+    GoneStrings::default().add(rule.word(1), 0).is_ok()
+}
+
 fn no_such_rule() -> Refutation {
     Refutation::new("a look-up of a kind tells the number of no rule")
 }
 
-/// Whether a map looks up a variable.
-fn is_of(map: &MapBlock, variable: &[u8]) -> bool {
-    map.source.strip_prefix(b"$") == Some(variable)
-}
-
-/// The rows of a map of the numbers of rules.
-fn values<'l>(map: &'l MapBlock, rule: &[u8]) -> Discharged<Values<'l>> {
-    let is_exact = map.patterns.is_empty() && !map.hostnames && map.fallback().is_empty();
-    if !is_of(map, rule) || !is_exact {
-        return Err(Refutation::new("a map of a kind has more than the numbers of rules"));
-    }
-    if !map.volatile {
-        return Err(Refutation::new("a map of a kind is not volatile, so an internal redirect would not change it"));
-    }
-    let mut values = BTreeMap::new();
-    for row in &map.exact {
-        let number = read_number(&row.key).ok_or_else(no_such_rule)?;
-        if values.insert(number, &*row.value).is_some() {
-            return Err(Refutation::new("a map of a kind has a number twice"));
-        }
-    }
-    Ok(values)
-}
-
-/// A number from 1, as it is written.
+/// A number from 1.
 fn read_number(text: &[u8]) -> Option<usize> {
-    let is_plain = text.first() != Some(&b'0') && text.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(text).ok().filter(|_| is_plain)?.parse().ok()
+    let is_plain = text.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(text).ok().filter(|_| is_plain)?.parse().ok().filter(|number| *number > 0)
 }
 
 /// Compares the statements with a sequence of the original.
@@ -190,28 +190,51 @@ struct Check<'c, 'l, 't> {
     facts: &'c Facts,
     /// Whether `$1` to `$9` may be read after rules.
     captures_matter: bool,
-    kinds: Values<'l>,
-    /// The values of the maps in targets, by the maps' names.
-    maps: HashMap<&'l [u8], Values<'l>>,
+    /// By the numbers of rules.
+    told: BTreeMap<usize, Told<'l>>,
     /// The statements of each kind.
     blocks: HashMap<&'t [u8], &'t [Node<'t>]>,
+    /// All statements of the script.
+    statements: HashSet<&'t Node<'t>>,
+    /// The kinds of those that are of one.
+    kinds: HashMap<&'t Node<'t>, &'t [u8]>,
 }
 
 impl<'l, 't> Check<'_, 'l, 't> {
+    /// The rules of a sequence that the look-up tells, or would.
+    fn told_of(&self, sequence: &[&'t Node<'t>]) -> Discharged<Vec<ToldRule<'l, 't>>> {
+        if self.told.last_key_value().is_some_and(|(last, _)| *last > sequence.len()) {
+            return Err(no_such_rule());
+        }
+        // Texts of rules of which nothing is told have numbers that are as long.
+        let length = |told: &Told| told.text.iter().position(|byte| *byte == b' ').unwrap_or(0);
+        let digits = self.told.first_key_value().map_or(0, |(_, told)| length(told));
+        let rule = |(number, node): (usize, &&'t Node<'t>)| {
+            if let Some(told) = self.told.get(&number) {
+                let text = Cow::Borrowed(told.text);
+                return Some(ToldRule { node, text, kind: Some(told.kind), target: told.target });
+            }
+            let kind = self.kinds.get(*node).copied();
+            let is_one = kind.is_some() || !self.statements.contains(*node) && !is_listed(node);
+            // See `is_text_of_untold`.
+            let text = Cow::Owned([format!("{number:0digits$}").as_bytes(), b" "].concat());
+            is_one.then_some(ToldRule { node, text, kind, target: b"" })
+        };
+        Ok((1..).zip(sequence).filter_map(rule).collect())
+    }
+
     /// The rules of a sequence that the statements stand for.
     fn sequence(&self, sequence: &[&'t Node<'t>]) -> Discharged<Vec<&'t Node<'t>>> {
-        let mut rules = Vec::with_capacity(self.kinds.len());
-        for (number, kind) in &self.kinds {
-            let node = *sequence.get(number - 1).ok_or_else(no_such_rule)?;
-            rules.push(Numbered { node, number: *number, kind });
-        }
+        let rules = self.told_of(sequence)?;
         let texts: Vec<&[u8]> = rules.iter().map(|rule| rule.node.word(1)).collect();
         let mut own = None;
         let patterns = ReadPatterns::known_or(self.facts.patterns.iter().map(Arc::as_ref), &texts, &mut own);
         patterns.rest();
         let mut of_kind: HashMap<&[u8], Vec<usize>> = HashMap::new();
         for (place, rule) in rules.iter().enumerate() {
-            of_kind.entry(rule.kind).or_default().push(place);
+            if let Some(kind) = rule.kind {
+                of_kind.entry(kind).or_default().push(place);
+            }
         }
         if of_kind.keys().collect::<HashSet<_>>() != self.blocks.keys().collect() {
             return Err(Refutation::new("the kinds of rules are not those of the statements"));
@@ -220,14 +243,13 @@ impl<'l, 't> Check<'_, 'l, 't> {
             let of_kind: Vec<_> = places.iter().map(|place| (&rules[*place], patterns.get(*place))).collect();
             self.kind(self.blocks[kind], &of_kind)?;
         }
-        let numbers: Vec<String> = rules.iter().map(|rule| rule.number.to_string()).collect();
-        let rows: Vec<(&[u8], &[u8])> = texts.into_iter().zip(numbers.iter().map(String::as_bytes)).collect();
+        let rows: Vec<(&[u8], &[u8])> = texts.into_iter().zip(rules.iter().map(|rule| &*rule.text)).collect();
         self.look_up.trees.check_tree(&rows, patterns, self.look_up.root)?;
         Ok(rules.into_iter().map(|rule| rule.node).collect())
     }
 
     /// Checks the statements of one kind.
-    fn kind(&self, block: &[Node], rules: &[(&Numbered, Option<&ReadPattern>)]) -> Discharged<()> {
+    fn kind(&self, block: &[Node], rules: &[(&ToldRule, Option<&ReadPattern>)]) -> Discharged<()> {
         if block.iter().eq(rules.iter().map(|(rule, _)| rule.node)) {
             return Ok(());
         }
@@ -241,8 +263,7 @@ impl<'l, 't> Check<'_, 'l, 't> {
         let shared_target = target(shared)?;
         for (rule, read) in rules {
             let own = target(rule.node)?;
-            let value =
-                |name: &[u8]| self.maps.get(name).map(|values| values.get(&rule.number).copied().unwrap_or(b""));
+            let value = |name: &[u8]| (name == self.look_up.target).then_some(rule.target);
             if !shared_target.is_with(&own, &value) {
                 return Err(another_effect());
             }
@@ -359,12 +380,28 @@ mod tests {
         assert!(!alike("", "^/a", false) && !alike("^()", "^/a", false));
     }
 
-    /// Numbers are written in one way.
+    /// A value tells the number of a rule, its kind, and a text.
     #[test]
-    fn numbers() {
-        assert_eq!(read_number(b"120"), Some(120));
-        for text in [&b""[..], b"0", b"01", b"-1", b"1a", b"+1", b"99999999999999999999999"] {
-            assert_eq!(read_number(text), None);
+    fn told() {
+        let read = |value: &'static str| {
+            Told::read(value.as_bytes()).map(|(number, told)| (number, told.text, told.kind, told.target))
+        };
+        assert_eq!(read("000120 3 /a b"), Some((120, &b"000120 3 /a b"[..], &b"3"[..], &b"/a b"[..])));
+        assert_eq!(read("000119|000120 3 "), Some((120, &b"000120 3 "[..], &b"3"[..], &b""[..])));
+        for value in [
+            "",
+            "1",
+            "1 2",
+            "1 x /a",
+            "1  /a",
+            "0 1 /a",
+            "-1 1 /a",
+            "+1 1 /a",
+            "x 1 /a",
+            " 1 /a",
+            "99999999999999999999999 1 /a",
+        ] {
+            assert!(read(value).is_none(), "{value}");
         }
     }
 }

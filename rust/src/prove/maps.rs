@@ -109,7 +109,7 @@ fn header<'t>(number: usize, words: impl Iterator<Item = Word<'t>>) -> Discharge
 }
 
 /// "subpattern name is too long" beyond that, before PCRE2 10.44 (`MAX_NAME_SIZE`).
-const LONGEST_GROUP: usize = 32;
+pub const LONGEST_GROUP: usize = 32;
 
 /// The group of `"~(?s)^(?<group>.*)\n\z" $group`.
 fn stripping_group<'k>(key: &'k [u8], value: &[u8]) -> Option<&'k [u8]> {

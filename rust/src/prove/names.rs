@@ -86,7 +86,10 @@ pub fn of_groups(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// The names after each `$` of a statement and its block, and those of groups, which become variables.
 fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>, defined: &mut HashSet<&'n [u8]>) {
     for word in &node.words {
-        names.extend(of_groups(word));
+        for name in of_groups(word).filter(|name| !name.is_empty()) {
+            names.insert(name);
+            defined.insert(name);
+        }
         let mut rest = &**word;
         while let Some(at) = memchr::memchr(b'$', rest) {
             rest = &rest[at + 1..];

@@ -14,7 +14,7 @@ use crate::maps::cost::Cost;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::{self, Compiled};
 use crate::rewrite::kinds::Kinds;
-use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM};
+use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM, quoted_pattern};
 
 /// Fewer rules than this are faster to try in order.
 const FEWEST: usize = 5;
@@ -51,7 +51,7 @@ pub struct Groups {
 enum Form {
     /// The group of the rule. All have as many rules, but for the last, which may have fewer.
     Groups { size: usize, statements: Vec<Vec<u8>> },
-    /// The number of the rule, of which maps tell the kind.
+    /// The kind of the rule, and the text of its target.
     Kinds(Kinds),
 }
 
@@ -81,9 +81,6 @@ impl Groups {
         let (root, compiled) = groups.compile(&Names::unknown().of_groups(1), Some(&others), patterns)?;
         let mut tables = compiled.keys();
         tables.push(root.rows.iter().filter_map(|(key, _)| key.exact().cloned()).collect());
-        if let Form::Kinds(kinds) = &groups.form {
-            tables.extend(kinds.tables());
-        }
         let cost = compiled.cost;
         if !root.has_short_tokens() {
             return None;
@@ -96,7 +93,7 @@ impl Groups {
 
     /// The statements that look up the rule; with `clears`, `$1` to `$9` are empty if no rule fires.
     pub fn statements(&self, names: &GroupNames, clears: bool) -> Vec<u8> {
-        let mut text = format!("set ${} ${};\n", names.rules, names.map).into_bytes();
+        let mut text = Vec::new();
         match &self.form {
             Form::Groups { size, statements } => write_groups(names, statements.chunks(*size), &mut text),
             Form::Kinds(kinds) => kinds.write(names, &mut text),
@@ -109,24 +106,20 @@ impl Groups {
     }
 
     /// The variables that the statements set.
-    pub fn variables(&self, names: &GroupNames) -> impl Iterator<Item = String> + use<> {
-        let kind = matches!(self.form, Form::Kinds(_)).then(|| names.kind.clone());
-        std::iter::once(names.rules.clone()).chain(kind)
+    pub fn variables(&self, names: &GroupNames) -> Vec<String> {
+        match &self.form {
+            Form::Groups { .. } => vec![names.rules.clone()],
+            Form::Kinds(_) => vec![names.kind.clone(), names.target.clone()],
+        }
     }
 
     /// The maps of the look-up, the one for the statements first.
     pub fn maps(&self, names: &GroupNames) -> Option<Vec<EmittedMap>> {
-        let mut maps = match (&self.unnamed, names.usual_stem()) {
-            (Some(maps), Some(stem)) => maps.iter().map(|map| map.with_names(UNKNOWN_STEM, stem)).collect(),
-            _ => {
-                let (root, compiled) = self.compile(names, None, None)?;
-                std::iter::once(root).chain(compiled.maps).collect::<Vec<_>>()
-            }
-        };
-        if let Form::Kinds(kinds) = &self.form {
-            maps.extend(kinds.maps(names));
+        if let (Some(maps), Some(stem)) = (&self.unnamed, names.usual_stem()) {
+            return Some(maps.iter().map(|map| map.with_names(UNKNOWN_STEM, stem)).collect());
         }
-        Some(maps)
+        let (root, compiled) = self.compile(names, None, None)?;
+        Some(std::iter::once(root).chain(compiled.maps).collect())
     }
 
     /// The map for the statements, and the maps it leads to; `None` if they cannot be compiled, or do not cost less.
@@ -154,19 +147,23 @@ impl Groups {
             rows.extend(block.patterns.iter().map(|row| (pattern(row), row.value.to_vec())));
         }
         let (source, name, default) = (block.source.to_vec(), block.variable.to_vec(), compiled.default.clone());
+        // The last map has the answer, and no other reads it.
+        let has_answer = |map: &mut EmittedMap| rows.is_empty() && default.strip_prefix(b"$") == Some(&map.name);
+        if let Some(last) = compiled.maps.pop_if(has_answer) {
+            return Some((EmittedMap { name, ..last }, compiled));
+        }
         Some((EmittedMap { source, name, volatile: true, hostnames: false, rows, default }, compiled))
     }
 
     /// What the look-up tells of a rule.
-    fn number(&self, rule: usize) -> Vec<u8> {
-        let number = match &self.form {
-            Form::Groups { size, .. } => rule / size + 1,
-            Form::Kinds(kinds) => kinds.number(rule),
-        };
-        number.to_string().into_bytes()
+    fn value(&self, rule: usize) -> Vec<u8> {
+        match &self.form {
+            Form::Groups { size, .. } => (rule / size + 1).to_string().into_bytes(),
+            Form::Kinds(kinds) => kinds.value(rule),
+        }
     }
 
-    /// The map that gives the number of the first rule, or of its group, that matches `$uri`; `None` if it is unknown
+    /// The map that tells of the first rule that matches `$uri`; `None` if it is unknown
     /// which rule matches the empty URI, on which a map tries no pattern.
     fn block(&self, variable: String) -> Option<MapBlock<'_>> {
         let patterns: Vec<&[u8]> = self.patterns.iter().map(Vec::as_slice).collect();
@@ -175,7 +172,7 @@ impl Groups {
         let exact = match FirstMatch::new(&asked).ok()?.first(b"", asked.len()) {
             First::None => Vec::new(),
             First::Match(place) => {
-                let value = Cow::Owned(self.number(of_empty[place]));
+                let value = Cow::Owned(self.value(of_empty[place]));
                 vec![ExactRow { key: Cow::Borrowed(b""), value, is_hostname: false, span: 0..0 }]
             }
             First::Unknown(..) => return None,
@@ -183,7 +180,7 @@ impl Groups {
         let row = |(rule, pattern)| PatternRow {
             pattern: Cow::Borrowed(pattern),
             caseless: false,
-            value: Cow::Owned(self.number(rule)),
+            value: Cow::Owned(self.value(rule)),
             span: 0..0,
         };
         Some(MapBlock {
@@ -198,8 +195,17 @@ impl Groups {
     }
 }
 
+/// Writes statements that read a map once, by a pattern with named groups, of which `result` is one.
+pub fn write_look_up(map: &str, result: &str, pattern: &str, text: &mut Vec<u8>) {
+    let pattern = quoted_pattern(pattern.as_bytes());
+    text.extend_from_slice(format!("set ${result} \"\";\n").as_bytes());
+    text.extend_from_slice(b"# A `set` would look it up twice: for the length, and for the text.\n");
+    text.extend_from_slice(&[format!("if (${map} ~ ").as_bytes(), &pattern, b") {\n}\n"].concat());
+}
+
 /// Writes groups of statements, each behind its number.
 fn write_groups<'g>(names: &GroupNames, groups: impl Iterator<Item = &'g [Vec<u8>]>, text: &mut Vec<u8>) {
+    write_look_up(&names.map, &names.rules, &format!("^(?<{}>[0-9]+)", names.rules), text);
     for (number, statements) in (1..).zip(groups) {
         writeln!(text, "if (${} = {number}) {{", names.rules).expect("a vector takes all that is written");
         for statement in statements {

@@ -1,5 +1,5 @@
 //! Rules behind a look-up that share a rewrite: those that end the script alike, and have targets that differ in
-//! constant text only, which a map has for each.
+//! constant text only, which the look-up tells of each.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -8,11 +8,11 @@ use std::io::Write;
 use std::ops::Range;
 
 use crate::first_match::ReadPattern;
-use crate::maps::text::{EmittedMap, Key};
+use crate::maps::writer::DIGITS;
 use crate::pcre::Regex;
 use crate::quote::{escape, quoted_length};
 use crate::rewrite::candidate::MAX_TOKEN;
-use crate::rewrite::groups::{SMALLEST, group_size};
+use crate::rewrite::groups::{SMALLEST, group_size, write_look_up};
 use crate::rewrite::runs::Rule;
 use crate::rewrite::shared_pattern::with_any_segments;
 use crate::rewrite::target::{self, Action, Part, Target};
@@ -22,10 +22,9 @@ use crate::syntax::{Ast, Pattern};
 /// Fewer rules than this are easier to read in groups.
 const FEWEST: usize = 100;
 
-// Instructions of nginx 1.22.1: an `if` that compares numbers, a pattern that is tried, a look-up in a map of numbers.
-const IF: usize = 127;
+// Instructions of nginx 1.22.1: an `if` that compares numbers, a pattern that is tried.
+const IF: usize = 157;
 const PATTERN: usize = 460;
-const LOOK_UP: usize = 300;
 
 /// A rule that may be of a kind.
 pub struct KindRule<'r> {
@@ -40,11 +39,20 @@ pub struct KindRule<'r> {
 /// Rules by their kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kinds {
-    /// The number of each rule, ascending, and that of its kind, from 1.
-    rules: Vec<(usize, usize)>,
+    /// In their order.
+    rules: Vec<KnownRule>,
     statements: Vec<Statements>,
-    /// The constant text in the target of a rule, by its number, where it is not in the directive.
-    targets: Vec<(usize, Vec<u8>)>,
+}
+
+/// What the look-up tells of a rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct KnownRule {
+    /// Its number, ascending.
+    number: usize,
+    /// The number of its kind, from 1.
+    kind: usize,
+    /// The constant text in its target that is not in the directive.
+    target: Vec<u8>,
 }
 
 /// The statements of a kind.
@@ -76,34 +84,39 @@ impl Kinds {
         // Those of most rules first; the sort is stable.
         candidates.sort_by_key(|candidate| Reverse(candidate.rules.len()));
         candidates.truncate(cheapest(rules.len(), candidates.iter().map(|candidate| candidate.rules.len()))?);
-        let (mut statements, mut targets, mut kinds) = (Vec::new(), Vec::new(), vec![0; rules.len()]);
+        let mut statements = Vec::new();
+        let known = |rule: &KindRule| KnownRule { number: rule.number, kind: 0, target: Vec::new() };
+        let mut known: Vec<KnownRule> = rules.iter().map(known).collect();
         for candidate in candidates {
             let rewrite = candidate.rewrite(rules);
-            if rewrite.is_mapped {
-                let target =
-                    |(place, hole): &(usize, Range<usize>)| (rules[*place].number, rules[*place].text(hole).to_vec());
-                targets.extend(candidate.rules.iter().map(target));
-            }
+            let is_mapped = rewrite.is_mapped;
             statements.push(Statements::Shared(rewrite));
-            candidate.rules.iter().for_each(|(place, _)| kinds[*place] = statements.len());
+            for (place, hole) in candidate.rules {
+                known[place].kind = statements.len();
+                if is_mapped {
+                    known[place].target = rules[place].text(&hole).to_vec();
+                }
+            }
         }
-        targets.sort_unstable_by_key(|(number, _)| *number);
-        let own: Vec<usize> = (0..rules.len()).filter(|place| kinds[*place] == 0).collect();
+        let own: Vec<usize> = (0..rules.len()).filter(|place| known[*place].kind == 0).collect();
         for block in own.chunks(group_size(own.len())) {
             statements.push(Statements::Own(block.iter().map(|place| rules[*place].statement.to_vec()).collect()));
-            block.iter().for_each(|place| kinds[*place] = statements.len());
+            block.iter().for_each(|place| known[*place].kind = statements.len());
         }
-        Some(Kinds { rules: rules.iter().map(|rule| rule.number).zip(kinds).collect(), statements, targets })
+        Some(Kinds { rules: known, statements })
     }
 
-    /// The number of the rule at a place, by which the look-up tells it.
-    pub fn number(&self, place: usize) -> usize {
-        self.rules[place].0
+    /// What the look-up tells of the rule at a place: its number, which shows the order of rules, its kind, and the text
+    /// of its target.
+    pub fn value(&self, place: usize) -> Vec<u8> {
+        let KnownRule { number, kind, target } = &self.rules[place];
+        [format!("{number:0DIGITS$} {kind} ").as_bytes(), target].concat()
     }
 
     /// The statements behind the look-up.
     pub fn write(&self, names: &GroupNames, text: &mut Vec<u8>) {
-        push(text, format_args!("set ${} ${};\n", names.kind, names.kinds));
+        let (kind, target) = (&names.kind, &names.target);
+        write_look_up(&names.map, kind, &format!(r"(?s)^[0-9]+ (?<{kind}>[0-9]+) (?<{target}>.*)\z"), text);
         for (kind, statements) in (1..).zip(&self.statements) {
             push(text, format_args!("if (${} = {kind}) {{\n", names.kind));
             match statements {
@@ -114,31 +127,6 @@ impl Kinds {
             }
             text.extend_from_slice(b"}\n");
         }
-    }
-
-    /// The maps of the number of a rule.
-    pub fn maps(&self, names: &GroupNames) -> Vec<EmittedMap> {
-        let key = |number: &usize| Key::Exact(number.to_string().into_bytes());
-        let map = |name: &str, rows| EmittedMap {
-            source: [b"$", names.rules.as_bytes()].concat(),
-            name: name.as_bytes().to_vec(),
-            volatile: true,
-            rows,
-            ..EmittedMap::default()
-        };
-        let kind = |(number, kind): &(usize, usize)| (key(number), kind.to_string().into_bytes());
-        let kinds = map(&names.kinds, self.rules.iter().map(kind).collect());
-        let targets = self.targets.iter().map(|(number, text)| (key(number), text.clone()));
-        let targets = (!self.targets.is_empty()).then(|| map(&names.targets, targets.collect()));
-        std::iter::once(kinds).chain(targets).collect()
-    }
-
-    /// The keys of the tables of the maps.
-    pub fn tables(&self) -> impl Iterator<Item = Vec<Vec<u8>>> {
-        let keys = |numbers: Vec<usize>| numbers.into_iter().map(|number| number.to_string().into_bytes()).collect();
-        let kinds = self.rules.iter().map(|(number, _)| *number).collect();
-        let targets: Vec<usize> = self.targets.iter().map(|(number, _)| *number).collect();
-        [kinds, targets].into_iter().filter(|numbers| !numbers.is_empty()).map(keys)
     }
 }
 
@@ -152,7 +140,7 @@ impl SharedRewrite {
         text.extend_from_slice(b" \"");
         escape(&self.before, text);
         if self.is_mapped {
-            push(text, format_args!("${}", names.targets));
+            push(text, format_args!("${}", names.target));
         }
         escape(&self.after, text);
         push(text, format_args!("\" {};\n", self.action.flag()));
@@ -271,8 +259,8 @@ fn authority(text: &[u8]) -> usize {
 fn cheapest(rules: usize, kinds: impl Iterator<Item = usize>) -> Option<usize> {
     let cost = |number: usize, shared: usize| {
         let (own, size) = (rules - shared, group_size(rules - shared));
-        let compared = LOOK_UP + IF * (number + own.div_ceil(size));
-        2 * compared + (shared * (LOOK_UP + PATTERN) + own * PATTERN * size / 2) / rules
+        let compared = IF * (number + own.div_ceil(size));
+        2 * compared + (shared * PATTERN + own * PATTERN * size / 2) / rules
     };
     let size = group_size(rules);
     let groups = 2 * IF * rules.div_ceil(size) + PATTERN * size / 2;
@@ -363,7 +351,7 @@ mod tests {
         let names = crate::rewrite::text::Names::unknown().of_groups(1);
         kinds.write(&names, &mut text);
         let text = String::from_utf8(text).unwrap().replace(crate::rewrite::text::UNKNOWN_STEM, "m");
-        Some((text, kinds.targets.len()))
+        Some((text, kinds.rules.iter().filter(|rule| !rule.target.is_empty()).count()))
     }
 
     fn list(count: usize, target: impl Fn(usize) -> (String, Action)) -> Vec<(String, String, Action)> {
@@ -374,11 +362,18 @@ mod tests {
     #[test]
     fn of_a_list() {
         let rules = list(FEWEST, |number| (format!("/to/{number}/$1"), Action::Last));
-        let expected = "set $m_kind $m_kinds;\nif ($m_kind = 1) {\n    rewrite \"^/[^/]*/[^/]*/(.*)$\" \"$m_targets$1\" last;\n}\n";
+        let expected = concat!(
+            "set $m_kind \"\";\n",
+            "# A `set` would look it up twice: for the length, and for the text.\n",
+            r#"if ($m_pattern ~ "(?s)^[0-9]+ (?<m_kind>[0-9]+) (?<m_target>.*)\z") {"#,
+            "\n}\nif ($m_kind = 1) {\n",
+            r#"    rewrite "^/[^/]*/[^/]*/(.*)$" "$m_target$1" last;"#,
+            "\n}\n"
+        );
         assert_eq!(kinds(&rules), Some((expected.to_owned(), FEWEST)));
         assert_eq!(kinds(&rules[1..]), None);
         let same = list(FEWEST, |_| ("/to/$1".to_owned(), Action::Last));
-        assert_eq!(kinds(&same), Some((expected.replace("$m_targets", "/to/"), 0)));
+        assert_eq!(kinds(&same), Some((expected.replace("$m_target$", "/to/$"), 0)));
     }
 
     /// Kinds of few rules, and those beyond what pays, have no rewrite of their own.
@@ -388,7 +383,7 @@ mod tests {
             list(kinds * FEWEST, move |number| (format!("https://{}/{number}", number % kinds), Action::Permanent))
         };
         let (text, targets) = kinds(&hosts(3)).unwrap();
-        assert_eq!((text.matches("if (").count(), targets), (3, 3 * FEWEST));
+        assert_eq!((text.matches("if ($m_kind").count(), targets), (3, 3 * FEWEST));
         let with_others = |others: usize| {
             let mut rules = hosts(1);
             rules.extend(list(others, |number| (format!("/to/{number}"), Action::Last)));

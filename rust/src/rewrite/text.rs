@@ -26,15 +26,13 @@ pub const UNKNOWN_STEM: &str = "nxo_zzzzzz";
 /// The names of the variables of a look-up of groups.
 #[derive(Clone, Debug)]
 pub struct GroupNames {
-    /// Holds the number of the group of the request, or that of the rule.
+    /// Holds the number of the group of the request.
     pub rules: String,
     /// Holds the kind of the rule.
     pub kind: String,
-    /// The map that looks it up.
-    pub kinds: String,
-    /// The map of what differs in the targets of a kind.
-    pub targets: String,
-    /// The map that looks it up.
+    /// Holds what differs in the targets of a kind.
+    pub target: String,
+    /// The map that looks them up.
     pub map: String,
     /// The start of the names of the maps that this one leads to, and of the named groups in their patterns.
     pub tree: String,
@@ -63,11 +61,12 @@ impl Names {
     pub fn of_groups(&self, number: usize) -> GroupNames {
         let (stem, tree) = (&self.stem, &self.tree);
         let number = if number > 1 { number.to_string() } else { String::new() };
+        // Names of groups, which must not be long, as those in the maps.
+        let short = tree.strip_suffix("_p").unwrap_or(stem);
         GroupNames {
-            rules: format!("{stem}_rules{number}"),
-            kind: format!("{stem}_kind{number}"),
-            kinds: format!("{stem}_kinds{number}"),
-            targets: format!("{stem}_targets{number}"),
+            rules: format!("{short}_rules{number}"),
+            kind: format!("{short}_kind{number}"),
+            target: format!("{short}_target{number}"),
             map: format!("{stem}_pattern{number}"),
             tree: format!("{tree}{number}_"),
         }

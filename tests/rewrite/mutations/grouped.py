@@ -232,6 +232,13 @@ MUTATIONS = (
         original(b"^/i/0/(.*)$", b"^/i/0/(?<m_pattern>.*)$"),
     ),
     Mutation(
+        "group of a map named as that of rules",
+        "A group in a map tells a group of rules, also where none matches.",
+        "groups",
+        Refutation.LOOK_UP_NAMED,
+        tree(b"(?<m_p_key>", b"(?<m_rules>"),
+    ),
+    Mutation(
         "group set to a map",
         "The variable of the group is a map's.",
         "groups",
