@@ -151,6 +151,22 @@ def test_kinds_answer_as_the_rules(each_binary: nginx.Binary, jit: bytes) -> Non
         assert different(rules, kinds, requests) == []
 
 
+@pytest.mark.parametrize("rules", [OF_KINDS, PREFIXES + b"rewrite ^/r/(.*)$ /to/r/$1 last;\n"], ids=["kinds", "groups"])
+@pytest.mark.parametrize("page", [b"/zz", b"/k/3/x", b"/p1/y", b"/r/z"])
+def test_an_internal_redirect_looks_up_again(each_binary: nginx.Binary, rules: bytes, page: bytes) -> None:
+    """What the look-up told of the first URI is not told of the next one."""
+    emission = emit(plan(load_text(rules, context="server"), Options(groups=True)))
+    assert emission.plan.grouped == rules.count(b"\n")
+    around = b"error_page 404 %s; location / { add_header X [$1] always; return 404; }" % page
+    around += b"location /to/r { return 200 $uri; } location = /zz { return 200 $uri; }"
+    requests = [Request(b"GET %s HTTP/1.1\r\nHost: h\r\n\r\n" % uri) for uri in (b"/l/1/", b"/r/a", b"/k/2/a", b"/a")]
+    with (
+        Instance(each_binary, servers=[rules + around]) as before,
+        Instance(each_binary, servers=[emission.changes[0].after + around], http=emission.http) as after,
+    ):
+        assert different(before, after, requests) == []
+
+
 def test_random_lists_answer_as_before(each_binary: nginx.Binary) -> None:
     """Groups of random rules answer as the rules. With JIT, PCRE gives up sooner."""
     lists = [random_list(random.Random(number)) for number in range(20)]
