@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
+from nginxopt.request.verify.canonical import canonical
 from nginxopt.request.verify.live import Live
 from nginxopt.request.verify.passing import (
     after_opaque,
@@ -329,10 +330,10 @@ class Explorer:
 
     def _is_alike(self, old: Leaf, new: Leaf) -> bool:
         """Return whether two leaves answer alike, or go on alike."""
-        if old.kind != new.kind or old.what != new.what or old.state.entered != new.state.entered:
+        if old.kind != new.kind or old.state.entered != new.state.entered or not _are_equal(old.what, new.what):
             return False
         if old.kind in ("locating", "last", "exit"):
-            return self._key(old) == self._key(new)
+            return _are_equal(self._key(old), self._key(new))
         mine, theirs = self._old.compiler, self._new.compiler
         if old.kind == "end" or old.kind == "opaque":
             if mine.handler(old.state.level) != theirs.handler(new.state.level):
@@ -341,11 +342,16 @@ class Explorer:
             is_over = old.kind == "end" and not (old.state.is_rewritten or new.state.is_rewritten or self._has_named)
             if is_over and not mine.replaces_name(old.state.level):
                 old, new = (replace(leaf, state=replace(leaf.state, is_stopped=False)) for leaf in (old, new))
-            return self._key(old) == self._key(new)
+            return _are_equal(self._key(old), self._key(new))
         if mine.answering(old.state.level) != theirs.answering(new.state.level):
             return False
         depends = mine.depends(old.state.level) or (old.kind == "return" and old.what[1] is not None)
-        return self._key(old) == self._key(new) if depends else True
+        return _are_equal(self._key(old), self._key(new)) if depends else True
+
+
+def _are_equal(one: object, other: object) -> bool:
+    """Return whether values are equal in every request."""
+    return one == other or canonical(one) == canonical(other)
 
 
 def _goes_on_at(leaves: tuple[Leaf, Leaf], most: tuple[int, int]) -> int | None:

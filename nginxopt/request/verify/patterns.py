@@ -154,6 +154,11 @@ def group(pattern: bytes, name: str) -> Group | None:
     return None
 
 
+def are_groups_plain(pattern: bytes) -> bool:
+    """Return whether what a pattern captures depends only on where its parts are tried; see `group`."""
+    return _outer_groups(pattern) is not None
+
+
 def beginnings(pattern: bytes) -> Group | None:
     """Return the group that makes up a pattern which matches what starts with one of its strings; None for others."""
     first = group(pattern, "1")

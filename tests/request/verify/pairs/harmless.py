@@ -25,6 +25,18 @@ HARMLESS = (
         "rewrite ^/a /b permanent; rewrite ^/ab$ /d permanent;",
         "rewrite ^/a /b permanent;",
     ),
+    Pair(
+        "a group behind other segments",
+        "location /a/ { rewrite ^/a/b/([^/]+)/(.*)$ /$2/$1 permanent; }",
+        "location /a/ { if ($uri ~ ^/a/b/[^/]+/) { rewrite ^/[^/]*/[^/]*/([^/]+)/(.*)$ /$2/$1 permanent; } }",
+    ),
+    Pair(
+        "rules of a kind",
+        "rewrite ^/a/b/(.*)$ /x/$1 permanent; rewrite ^/a/c/(.*)$ /y/$1 permanent; location / { return 200 $uri; }",
+        "map $uri $p { volatile; ~^/a/b/(.*)$ '1 1 /x/'; ~^/a/c/(.*)$ '2 1 /y/'; } server { listen 127.0.0.1:{P};"
+        " server_name h; root {T}/none; set $k ''; if ($p ~ '(?s)^[0-9]+ (?<k>[0-9]+) (?<t>.*)\\z') { }"
+        " if ($k = 1) { rewrite ^/[^/]*/[^/]*/(.*)$ $t$1 permanent; } location / { return 200 $uri; } }",
+    ),
     Pair("a constant condition", "set $x 1; if ($x) { return 301 /a; }", "return 301 /a;"),
     Pair(
         "a variable with another name",

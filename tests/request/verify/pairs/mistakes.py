@@ -5,6 +5,18 @@ from __future__ import annotations
 from tests.request.verify.pairs.pair import Pair
 
 MISTAKES = (
+    Pair(
+        "a group behind one segment less",
+        "location /a/ { rewrite ^/a/b/([^/]+)/(.*)$ /$2/$1 permanent; }",
+        "location /a/ { if ($uri ~ ^/a/b/[^/]+/) { rewrite ^/[^/]*/([^/]+)/(.*)$ /$2/$1 permanent; } }",
+    ),
+    Pair(
+        "a rule of a kind with the target of another",
+        "rewrite ^/a/b/(.*)$ /x/$1 permanent; rewrite ^/a/c/(.*)$ /y/$1 permanent; location / { return 200 $uri; }",
+        "map $uri $p { volatile; ~^/a/b/(.*)$ '1 1 /x/'; ~^/a/c/(.*)$ '2 1 /x/'; } server { listen 127.0.0.1:{P};"
+        " server_name h; root {T}/none; set $k ''; if ($p ~ '(?s)^[0-9]+ (?<k>[0-9]+) (?<t>.*)\\z') { }"
+        " if ($k = 1) { rewrite ^/[^/]*/[^/]*/(.*)$ $t$1 permanent; } location / { return 200 $uri; } }",
+    ),
     Pair("a lost ^", "rewrite ^/old$ /new permanent;", "rewrite /old$ /new permanent;"),
     Pair("a lost $", "rewrite ^/old$ /new permanent;", "rewrite ^/old /new permanent;"),
     Pair("another code", "rewrite ^/old$ /new permanent;", "rewrite ^/old$ /new redirect;"),
