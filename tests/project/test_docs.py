@@ -176,7 +176,7 @@ def test_every_reason_of_tables_is_documented() -> None:
 
 def table_of(heading: str) -> Iterator[tuple[str, str]]:
     """The rows of the table below a heading: a name in code, and a sentence."""
-    section = re.split(r"^#+ ", MECHANISM.partition(f"# {heading}\n")[2], flags=re.MULTILINE)[0]
+    section = re.split(r"^##+ ", MECHANISM.partition(f"# {heading}\n")[2], flags=re.MULTILINE)[0]
     yield from re.findall(r"^\| `([\w-]+)` \| (.*) \|$", section, re.MULTILINE)
 
 

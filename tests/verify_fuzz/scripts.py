@@ -16,7 +16,10 @@ from dataclasses import dataclass
 from tests.site_fuzz.messages import request
 from tests.verify_fuzz.case import Case, Edited
 
-_PATTERNS = ("^/q", "^/a/(.*)$", "^/(a|b)/", "^", r"\.txt$", "^/b", "^/e/(.*)$", "^/[a-e]/f", "^/x", "/q$")
+_PATTERNS = (
+    "^/q", "^/a/(.*)$", "^/(a|b)/", "^", r"\.txt$", "^/b", "^/e/(.*)$", "^/[a-e]/f", "^/x", "/q$", "^/a/([^.]*)",
+    "^/[^/]*/(.*)$", "^/(.*)$",
+)  # fmt: skip
 _TARGETS = ("/f.txt", "/a/f.txt", "/b/$1", "/e/f.txt", "/x.html", "$uri", "/d/", "/a/q", "/c/$1?y=1", "/q")
 _FLAGS = ("", "", "last", "last", "break", "break", "break", "permanent")
 _VALUES = (
@@ -110,7 +113,14 @@ def _statement(draw: random.Random) -> str:
         case 7:
             condition = draw.choice(
                 (
-                    *("$arg_x", "$uri ~ ^/(a|b)", "-f $request_filename", "$v = a", "$request_method = X"),
+                    *(
+                        "$arg_x",
+                        "$uri ~ ^/(a|b)",
+                        "-f $request_filename",
+                        "$v = a",
+                        "$request_method = X",
+                        "$uri ~ ^/a/",
+                    ),
                     *("$invalid_referer", "$m", "$remote_addr = 192.0.2.9", "$fastcgi_script_name ~ f.txt$"),
                 )
             )
@@ -132,14 +142,26 @@ def edited(draw: random.Random, before: Site) -> Site:
     return after
 
 
-def _edit_flag(draw: random.Random, after: Site) -> None:
-    """Give a rewrite another flag."""
-    places = [
+def _rewrites(after: Site) -> list[tuple[Block, int]]:
+    """Return where rewrites are."""
+    return [
         (block, at)
         for block in after.blocks
         for at, statement in enumerate(block.script)
         if statement.startswith("rewrite")
     ]
+
+
+def _edit_segment(draw: random.Random, after: Site) -> None:
+    """Let the pattern of a rewrite begin with any segment, or with another one."""
+    for block, at in _rewrites(after):
+        before = draw.choice(("^/a/", "^/e/", "^/[^/]*/", "^/"))
+        block.script[at] = block.script[at].replace(f'"{before}', f'"{draw.choice(("^/[^/]*/", "^/a/"))}', 1)
+
+
+def _edit_flag(draw: random.Random, after: Site) -> None:
+    """Give a rewrite another flag."""
+    places = _rewrites(after)
     if places:
         block, at = draw.choice(places)
         words = block.script[at].removesuffix(";").split()
@@ -190,7 +212,7 @@ def _move(draw: random.Random, after: Site) -> None:
         target.script.append(source.script.pop())
 
 
-_EDITS = (_edit_flag, _edit_flag, _edit_script, _edit_script, _edit_settings, _edit_value, _move)
+_EDITS = (_edit_flag, _edit_flag, _edit_script, _edit_script, _edit_settings, _edit_value, _edit_segment, _move)
 
 
 def case(seed: int, number: int, edits: int) -> Case:
