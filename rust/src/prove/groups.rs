@@ -90,8 +90,7 @@ impl<'t> Trees<'t> {
         Ok(Trees { text, by_name })
     }
 
-    /// The variables that the maps define, and the named groups that a value uses: any other value is the number of a
-    /// group of rules.
+    /// The variables that the maps define, and all others in the values of patterns: these are named groups.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         let values = self.by_name.values().flat_map(|block| &block.patterns).flat_map(|row| variables(&row.value));
         let groups: HashSet<&[u8]> = values.filter(|name| !self.by_name.contains_key(*name)).collect();

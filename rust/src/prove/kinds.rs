@@ -23,8 +23,8 @@
 //!   place, with the same numbers of groups and no flags: it matches there in the same way. Nothing in R depends on how
 //!   its place was reached: [`crate::syntax`] refuses what does.
 //!
-//! A rule that is never the first is told of no URI, so nothing shows its number. It is one of r1..rn if its statement is
-//! gone and its URIs cannot be listed, as nothing else can stand for it then: it gets a text that no map has.
+//! No map has a text for a rule that is never the first to match. Such a rule belongs to r1..rn if its statement is gone
+//! and its URIs cannot be listed, so that nothing else can replace it. The proof gives it a placeholder, which no map has.
 //!
 //! In a location, a true `if` does more than run its statements; [`surroundings`](super::surroundings) decides for
 //! which rules this does not matter.
@@ -66,7 +66,7 @@ struct Told<'l> {
 struct ToldRule<'l, 't> {
     node: &'t Node<'t>,
     text: Cow<'l, [u8]>,
-    /// Not of a rule that is never told, and whose statement is gone.
+    /// `None` if the rule is in no map, and its statement is gone.
     kind: Option<&'l [u8]>,
     target: &'l [u8],
 }
@@ -114,7 +114,7 @@ impl<'l, 't> KindLookUp<'l, 't> {
             let values = exact.chain(block.patterns.iter().map(|row| &*row.value)).chain(block.default.as_deref());
             for value in values.filter(|value| !value.starts_with(b"$")) {
                 let Some((number, rule)) = Told::read(value) else {
-                    if is_text_of_untold(value) {
+                    if is_placeholder(value) {
                         return Err(Refutation::new("a look-up tells no kind of a rule"));
                     }
                     continue;
@@ -148,8 +148,8 @@ fn behind_number(value: &[u8]) -> &[u8] {
     value[digits..].strip_prefix(b"|").unwrap_or(value)
 }
 
-/// Whether a value may be taken for the text of a rule of which nothing is told.
-fn is_text_of_untold(value: &[u8]) -> bool {
+/// Whether a value looks like the placeholder of a rule that is in no map.
+fn is_placeholder(value: &[u8]) -> bool {
     behind_number(value).strip_suffix(b" ").is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
@@ -201,12 +201,12 @@ struct Check<'c, 'l, 't> {
 }
 
 impl<'l, 't> Check<'_, 'l, 't> {
-    /// The rules of a sequence that the look-up tells, or would.
+    /// The rules of a sequence that the look-up replaces.
     fn told_of(&self, sequence: &[&'t Node<'t>]) -> Discharged<Vec<ToldRule<'l, 't>>> {
         if self.told.last_key_value().is_some_and(|(last, _)| *last > sequence.len()) {
             return Err(no_such_rule());
         }
-        // Texts of rules of which nothing is told have numbers that are as long.
+        // The number in a placeholder is as long as the others.
         let length = |told: &Told| told.text.iter().position(|byte| *byte == b' ').unwrap_or(0);
         let digits = self.told.first_key_value().map_or(0, |(_, told)| length(told));
         let rule = |(number, node): (usize, &&'t Node<'t>)| {
@@ -216,7 +216,6 @@ impl<'l, 't> Check<'_, 'l, 't> {
             }
             let kind = self.kinds.get(*node).copied();
             let is_one = kind.is_some() || !self.statements.contains(*node) && !is_listed(node);
-            // See `is_text_of_untold`.
             let text = Cow::Owned([format!("{number:0digits$}").as_bytes(), b" "].concat());
             is_one.then_some(ToldRule { node, text, kind, target: b"" })
         };

@@ -163,8 +163,8 @@ impl Groups {
         }
     }
 
-    /// The map that tells of the first rule that matches `$uri`; `None` if it is unknown
-    /// which rule matches the empty URI, on which a map tries no pattern.
+    /// The map that has the value of the first rule that matches `$uri`; `None` if it is unknown which rule matches the
+    /// empty URI, on which a map tries no pattern.
     fn block(&self, variable: String) -> Option<MapBlock<'_>> {
         let patterns: Vec<&[u8]> = self.patterns.iter().map(Vec::as_slice).collect();
         let of_empty: Vec<usize> = (0..patterns.len()).filter(|rule| !begins_with_slash(patterns[*rule])).collect();
