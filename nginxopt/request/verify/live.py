@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from nginxopt.request.verify.assigned import Assigned
 from nginxopt.request.verify.definitions import Definitions, groups_of
 from nginxopt.request.verify.side import Side, statement_words
 from nginxopt.request.verify.symbols import variables
@@ -64,9 +65,10 @@ def _kept(side: Side, definitions: Definitions) -> set[str]:
     reading = _Reading(side, definitions)
     kept = set().union(*map(reading.variables, _settings(side)))
     inner = {statement["level"] for statement in _statements(side) if statement["kind"] == "if"}
+    outside = frozenset(group for name in side.definitions for group in definitions.groups(name))
     for number in range(len(side.form["levels"])):
         if number not in inner:
-            kept |= reading.unset(number, set())
+            kept |= reading.unset(number, Assigned(outside))
     return kept
 
 
@@ -83,17 +85,18 @@ class _Reading:
         defined = filter(self._definitions.defines, names)
         return names.union(*((*self._definitions.bases(name), *self._definitions.inner(name)) for name in defined))
 
-    def unset(self, level: int, known: set[str]) -> set[str]:
-        """Return the variables that a script reads before it has set them, whatever branches it took; add those it
-        sets to `known`.
+    def unset(self, level: int, assigned: Assigned) -> set[str]:
+        """Return the variables that a script reads before it has set them, whatever branches it took; note those it
+        sets.
         """
         unset: set[str] = set()
         for statement in self._side.script(level):
-            unset |= set().union(*map(self.variables, _read(statement))) - known
-            if statement["kind"] == "set":
-                known.add(statement["variable"].removeprefix("$").lower())
-            elif statement["kind"] == "if":
-                unset |= self.unset(statement["level"], set(known))
+            unset |= set().union(*map(self.variables, _read(statement))) - assigned.names
+            assigned.set(statement)
+            if statement["kind"] == "if":
+                block = assigned.inside(statement["condition"])
+                unset |= self.unset(statement["level"], block)
+                assigned.leave(block)
         return unset
 
 

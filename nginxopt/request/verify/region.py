@@ -22,6 +22,9 @@ _RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
 _MOST_WAYS = 64
 """The most combinations of the branches of patterns."""
 
+_MOST_AGAINST = 6
+"""The most patterns that are searched against before all are."""
+
 _NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
 """Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
 
@@ -65,9 +68,12 @@ class Known:
         """Return what is known when both is."""
         inside = {**self.inside, **other.inside}
         longest = _longest_beginning(inside)
-        outside = {**self.outside, **other.outside}
-        if longest is not None and (other.outside or longest != self.beginning):
-            outside = {pattern: None for pattern in outside if may_begin(pattern, longest)}
+        mine, more = self.outside, other.outside
+        if longest is not None:
+            if longest != self.beginning:  # else those were looked at before
+                mine = _near(mine, longest)
+            more = _near(more, longest)
+        outside = {**mine, **more}
         return Known(inside, outside)
 
     def in_common(self, other: Known) -> Known:
@@ -110,6 +116,11 @@ class Known:
     def is_empty(self) -> bool:
         """Whether certainly no value is such."""
         return bool(self.inside) and is_empty(tuple(self.inside), tuple(self.outside))
+
+
+def _near(patterns: Mapping[bytes, None], text: bytes) -> Mapping[bytes, None]:
+    """Return those of some patterns that may match something that starts with these bytes."""
+    return {pattern: None for pattern in patterns if _begins(beginning(pattern), text)}
 
 
 def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
@@ -182,7 +193,28 @@ def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
         return False
     if _exclude_each_other(inside) or any(map(_NEVER.fullmatch, inside)):
         return True
-    return _example(inside, outside, False)[0] or _is_empty_by_branches(inside, outside)
+    return _is_nothing(inside, outside) or _is_empty_by_branches(inside, outside)
+
+
+def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
+    """Return whether a search shows that no value matches all of `inside` and none of `outside`.
+
+    Most patterns outside do not matter: those that do are found by the values that they match.
+    """
+    against: tuple[bytes, ...] = ()
+    while len(against) < min(len(outside), _MOST_AGAINST):
+        is_nothing, value = _example(inside, against, False)
+        if is_nothing:
+            return True
+        if value is None:  # given up
+            break
+        pattern = next((pattern for pattern in outside if matches(pattern, value) is not False), None)
+        if pattern is None:
+            return False
+        if pattern in against:  # the search does not know all that it matches
+            break
+        against += (pattern,)
+    return _example(inside, outside, False)[0]
 
 
 def _is_empty_by_branches(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
@@ -204,7 +236,7 @@ def _is_way_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool
         return True
     longest = _longest_beginning(inside)
     near = outside if longest is None else tuple(pattern for pattern in outside if may_begin(pattern, longest))
-    return _example(inside, near, False)[0]
+    return _is_nothing(inside, near)
 
 
 def searches() -> int:
@@ -244,7 +276,10 @@ def _exclude_each_other(patterns: tuple[bytes, ...]) -> bool:
 
 def may_begin(pattern: bytes, text: bytes) -> bool:
     """Return whether something that starts with these bytes, given in lower case, may match a pattern."""
-    own = beginning(pattern)
+    return _begins(beginning(pattern), text)
+
+
+def _begins(own: bytes | None, text: bytes) -> bool:
     return own is None or own.startswith(text) or text.startswith(own)
 
 
@@ -270,6 +305,11 @@ def beginning(pattern: bytes) -> bytes | None:
 def matches(pattern: bytes, value: bytes) -> bool | None:
     """Return whether a pattern matches; None if PCRE gives up."""
     try:
-        return Patterns([pattern]).first(value) is not None
+        return _read(pattern).first(value) is not None
     except ValueError:
         return None
+
+
+@lru_cache(maxsize=1 << 12)
+def _read(pattern: bytes) -> Patterns:
+    return Patterns([pattern])

@@ -26,6 +26,32 @@ def replaced(symbol: Symbol, old: Symbol, new: Symbol) -> Symbol:
     return symbol
 
 
+class Substitution:
+    """Puts values in the place of one part of others. Whether they have that part is found out once."""
+
+    def __init__(self, old: Symbol) -> None:
+        self._old = old
+        self._known: dict[int, tuple[Symbol, bool]] = {}
+
+    def into(self, symbol: Symbol, new: Symbol) -> Symbol:
+        """Return a value in which the part is replaced."""
+        known = self._known.get(id(symbol))
+        if known is None:  # the value is kept, so that its id stays its own
+            known = self._known[id(symbol)] = (symbol, _has_part(symbol, self._old))
+        return replaced(symbol, self._old, new) if known[1] else symbol
+
+
+def _has_part(symbol: Symbol, part: Symbol) -> bool:
+    if symbol == part:
+        return True
+    match symbol:
+        case Derived(_, inner) | Join(inner):
+            return any(_has_part(each, part) for each in inner)
+        case Capture(Match(subject, _)) if subject is not None:
+            return _has_part(subject, part)
+    return False
+
+
 def is_raw(capture: Capture) -> bool:
     """Return whether a capture is used as it was matched."""
     return capture.use in ("map", "name")

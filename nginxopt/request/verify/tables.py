@@ -109,6 +109,8 @@ class Tables:
         return self._evaluated(symbol, text, match)
 
     def _evaluated(self, symbol: Derived, text: bytes, match: Match | None) -> Symbol:
+        if b"$" not in text:
+            return Text(text)
         definitions, name = self._defined[symbol.name]
         known = dict(zip(definitions.bases(name), symbol.sources, strict=True))
         groups = () if match is None or match.pattern is None else group_names(match.pattern)

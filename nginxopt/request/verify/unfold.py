@@ -9,7 +9,7 @@ from nginxopt.request.verify.patterns import Group, beginnings, equal_to, escape
 from nginxopt.request.verify.region import Fact, Known, Matches, Region, matches
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Leaf
-from nginxopt.request.verify.substitution import is_raw, replaced
+from nginxopt.request.verify.substitution import Substitution, is_raw, replaced
 from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, Text
 from nginxopt.request.verify.tables import Table, Tables, key_pattern
 
@@ -62,7 +62,8 @@ class Unfolding:
         if symbol is None:
             return _with_only_values(pair)
         cases = list(self._cases(symbol, pair))
-        parts = [part for within, value in cases if (part := _part(pair, symbol, within, value)) is not None]
+        put = Substitution(symbol)
+        parts = [part for within, value in cases if (part := _part(pair, symbol, within, value, put)) is not None]
         is_kept = isinstance(symbol, Derived) and self._tables.is_kept(symbol)
         return Division(symbol, parts, len(cases), is_complete=not is_kept)
 
@@ -146,13 +147,13 @@ class Unfolding:
         return self._tables.value(symbol, table.default, None)
 
 
-def _part(pair: Pair, symbol: Symbol, within: Region, looked_up: Symbol) -> Pair | None:
+def _part(pair: Pair, symbol: Symbol, within: Region, looked_up: Symbol, put: Substitution) -> Pair | None:
     """Return the part of a pair in which a value is known; None if no request is left in it."""
     value = _known_now(looked_up, pair.found)
-    region = _with_value(within, symbol, value)
+    region = _with_value(within, value, put)
     if region is None:
         return None
-    ends = _end(pair.old, symbol, value), _end(pair.new, symbol, value)
+    ends = _end(pair.old, value, put), _end(pair.new, value, put)
     return Pair(*ends, region, {**pair.found, symbol: value})
 
 
@@ -163,12 +164,15 @@ def _with_only_values(pair: Pair) -> Division | None:
         if only is not None and subject not in pair.found:
             value = Text(only)
             found = {**pair.found, subject: value}
-            ends = _end(pair.old, subject, value), _end(pair.new, subject, value)
+            put = Substitution(subject)
+            ends = _end(pair.old, value, put), _end(pair.new, value, put)
             return Division(subject, [Pair(*ends, pair.region, found)], 1, is_complete=True)
     return None
 
 
 def _known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
+    if isinstance(symbol, Text):
+        return symbol
     for looked_up, value in found.items():
         symbol = replaced(symbol, looked_up, value)
     return symbol
@@ -240,18 +244,18 @@ def _held(capture: Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
         yield region.with_known(subject, held), Text(text)
 
 
-def _with_value(region: Region, symbol: Symbol, value: Symbol) -> Region | None:
+def _with_value(region: Region, value: Symbol, put: Substitution) -> Region | None:
     """Return a region in which a value is known now; None if no request is left in it."""
     result = Region()
     for subject, known in region.values.items():
-        now = replaced(subject, symbol, value)
+        now = put.into(subject, value)
         if isinstance(now, Text):
             if not known.may_be(now.value):
                 return None
         else:
             result = result.with_known(now, known)
     for fact, answer in region.facts.items():
-        changed = _fact(fact, tuple(replaced(part, symbol, value) for part in fact.values), result, answer)
+        changed = _fact(fact, tuple(put.into(part, value) for part in fact.values), result, answer)
         if changed is None:
             return None
         result = changed
@@ -276,15 +280,15 @@ def _fact(fact: Fact, values: tuple[Symbol, ...], region: Region, answer: bool) 
     return region.with_answer(Fact(fact.name, values), answer) if known in (None, answer) else None
 
 
-def _end(leaf: Leaf, symbol: Symbol, value: Symbol) -> Leaf:
+def _end(leaf: Leaf, value: Symbol, put: Substitution) -> Leaf:
     """Return the end of a script in which a value is known now."""
-    what = tuple(replaced(item, symbol, value) if isinstance(item, Symbol) else item for item in leaf.what)
-    return replace(leaf, what=what, state=_state(leaf.state, symbol, value))
+    what = tuple(put.into(item, value) if isinstance(item, Symbol) else item for item in leaf.what)
+    return replace(leaf, what=what, state=_state(leaf.state, value, put))
 
 
-def _state(state: State, symbol: Symbol, value: Symbol) -> State:
+def _state(state: State, value: Symbol, put: Substitution) -> State:
     def now(part: Symbol) -> Symbol:
-        return replaced(part, symbol, value)
+        return put.into(part, value)
 
     captures = state.captures
     if captures is not None and captures.subject is not None:

@@ -55,7 +55,7 @@ impl Matcher {
     /// O(length); some us.
     pub fn new(text: &[u8]) -> Matcher {
         let portable = || {
-            let pattern = syntax::parse(text).ok()?;
+            let pattern = syntax::parse_to_match(text).ok()?;
             let regex = Regex::new(text).ok()?;
             let is_anchored = matches!(&pattern.ast, Ast::Concat(items) if items[0] == Ast::Start);
             Some(Portable { pattern, regex, automaton: OnceLock::new(), is_anchored, slow: AtomicU32::new(0) })
@@ -152,6 +152,15 @@ mod tests {
             assert_eq!(answer(pattern, b"/other"), Answer::No, "{pattern}");
         }
         assert_eq!(answer(r"\p{Lu}", b"/"), Answer::Unknown(Doubt::Unportable));
+    }
+
+    /// A reference to a group is matched as any other pattern.
+    #[test]
+    fn references() {
+        let is_twice = r"^/([a-z]+)/\1$";
+        assert_eq!(answer(is_twice, b"/ab/ab"), Answer::Yes);
+        assert_eq!(answer(is_twice, b"/ab/abc"), Answer::No);
+        assert_eq!(answer(r"^/(a+)\1*$", b"/aa"), Answer::Unknown(Doubt::Unportable));
     }
 
     /// `\s` has the vertical tab in most releases.

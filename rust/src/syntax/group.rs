@@ -50,6 +50,7 @@ impl Parser<'_> {
         self.captures += 1;
         let index = self.captures;
         let sub = Box::new(self.body(flags)?);
+        self.closed.iter_mut().for_each(|closed| closed.push(index));
         Ok(Item::atom(Ast::Capture { index, name, sub }))
     }
 

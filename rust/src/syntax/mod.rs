@@ -157,9 +157,16 @@ pub fn parse(pattern: &[u8]) -> Result<Pattern, Refusal> {
     parse::Parser::new(pattern, parse::Flags::default()).pattern().map(|parsed| parsed.pattern)
 }
 
+/// Reads a pattern as [`parse`] does, or one with references to groups (`\1`), which match no regular language. Every
+/// PCRE gives the same answer on a subject, but such patterns cannot be compared, or be parts of others.
+pub fn parse_to_match(pattern: &[u8]) -> Result<Pattern, Refusal> {
+    let parser = parse::Parser::new(pattern, parse::Flags::default()).with_references();
+    parser.pattern().map(|parsed| parsed.pattern)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Ast, ByteSet, parse};
+    use super::{Ast, ByteSet, parse, parse_to_match};
 
     fn ast(pattern: &str) -> Ast {
         parse(pattern.as_bytes()).unwrap_or_else(|refusal| panic!("{pattern}: {refusal}")).ast
@@ -332,6 +339,19 @@ mod tests {
         }
         let name = "n".repeat(33);
         assert!(parse(format!("(?<{name}>a)").as_bytes()).is_err());
+    }
+
+    /// A reference to a group is read where it is to be matched only, and means the same in every PCRE.
+    #[test]
+    fn references() {
+        for pattern in [r"^([0-9]*):\1[1-9]", r"(a)|b\1", r"(a(b))\2\1", r"(?<n>a)\1"] {
+            assert!(parse_to_match(pattern.as_bytes()).is_ok_and(|read| !read.translate().exact), "{pattern}");
+            assert!(parse(pattern.as_bytes()).is_err(), "{pattern}");
+        }
+        let refused = [r"\1(a)", r"(a\1)", r"(a)\2", r"(a)\10", r"(a)\1*", r"(a)[\1]", r"(?i)(a)\1", r"(?!(a))\1"];
+        for pattern in refused {
+            assert!(parse_to_match(pattern.as_bytes()).is_err(), "{pattern}");
+        }
     }
 
     /// Patterns that every PCRE rejects are distinguished from those that only some do.

@@ -61,6 +61,8 @@ pub(super) struct Parser<'p> {
     pub(super) has_spaces: bool,
     /// Where the flags at the start end.
     pub(super) flags_end: usize,
+    /// The numbers of the groups that were read to their end, if references to groups are read.
+    pub(super) closed: Option<Vec<u32>>,
     dots: Vec<usize>,
     depth: u32,
     flags: Flags,
@@ -78,10 +80,17 @@ impl<'p> Parser<'p> {
             looks: Vec::new(),
             has_spaces: false,
             flags_end: 0,
+            closed: None,
             dots: Vec::new(),
             depth: 0,
             flags,
         }
+    }
+
+    /// Also reads references to groups.
+    pub fn with_references(mut self) -> Self {
+        self.closed = Some(Vec::new());
+        self
     }
 
     /// Reads the whole text.

@@ -37,6 +37,21 @@ HARMLESS = (
         " server_name h; root {T}/none; set $k ''; if ($p ~ '(?s)^[0-9]+ (?<k>[0-9]+) (?<t>.*)\\z') { }"
         " if ($k = 1) { rewrite ^/[^/]*/[^/]*/(.*)$ $t$1 permanent; } location / { return 200 $uri; } }",
     ),
+    Pair(
+        "rules of a kind that go on",
+        "rewrite ^/a/b$ /x last; rewrite ^/a/c$ /y last; location / { return 200 $uri; }",
+        "map $uri $p { volatile; ~^/a/b$ '1 1 /x'; ~^/a/c$ '2 1 /y'; } server { listen 127.0.0.1:{P};"
+        " server_name h; root {T}/none; set $k ''; if ($p ~ '(?s)^[0-9]+ (?<k>[0-9]+) (?<t>.*)\\z') { }"
+        " if ($k = 1) { rewrite ^ $t last; } location / { return 200 $uri; } }",
+    ),
+    Pair(
+        "the rule with the smaller number",
+        "rewrite b$ /x permanent; rewrite ^/a /y permanent;",
+        "map $uri $e { volatile; ~b$ 1; } map $uri $b { volatile; ~^/a 2; }"
+        " map $e:$b $n { volatile; '~^([0-9]*)(?:1:\\1[2-9]|2:\\1[3-9])' $e; ~^[0-9]+:\\z $e; default $b; }"
+        " server { listen 127.0.0.1:{P}; server_name h; root {T}/none;"
+        " if ($n = 1) { rewrite ^ /x permanent; } if ($n = 2) { rewrite ^ /y permanent; } }",
+    ),
     Pair("a constant condition", "set $x 1; if ($x) { return 301 /a; }", "return 301 /a;"),
     Pair(
         "a variable with another name",
