@@ -41,7 +41,7 @@ impl Parser<'_> {
             b'b' => self.boundary(Ast::WordBoundary)?,
             b'B' => self.boundary(Ast::NotWordBoundary)?,
             b'h' => Item::atom(Ast::Class(named::horizontal_space())),
-            b'1'..=b'9' if self.is_reference(letter, flags) => {
+            b'1'..=b'9' if self.is_reference(letter) => {
                 let anything = Ast::Repeat { min: 0, max: None, greedy: true, sub: Box::new(Ast::Class(ByteSet::ALL)) };
                 Item::assertion(Ast::superset("a reference to a group", anything))
             }
@@ -54,11 +54,11 @@ impl Parser<'_> {
 
     /// Whether a digit refers to a group that ended before, with one meaning everywhere. Of several digits some are
     /// octal, and there were bugs in references behind look-arounds. The digit was read.
-    fn is_reference(&self, digit: u8, flags: Flags) -> bool {
+    fn is_reference(&self, digit: u8) -> bool {
         let number = u32::from(digit - b'0');
         let is_closed = self.closed.as_ref().is_some_and(|closed| closed.contains(&number));
         let is_alone = !self.peek().is_some_and(|next| next.is_ascii_digit());
-        is_closed && is_alone && !flags.caseless && self.looks.is_empty()
+        is_closed && is_alone && self.looks.is_empty()
     }
 
     /// `\b{` starts something else in PCRE2 of some release: refused.
