@@ -7,7 +7,7 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -16,7 +16,7 @@ from coverage import Coverage
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
-from tests.dealing import Dealing, tell_less
+from tests.dealing import Dealing, is_of_group, tell_less
 from tests.measuring import UNMEASURED, Measure
 from tests.support import IN_CI, NO_NGINX, ROOT
 
@@ -57,12 +57,16 @@ _call = pytest.CallInfo.from_call.__func__  # type: ignore[attr-defined]  # a cl
 _call.__code__ = _call.__code__.replace(co_stacksize=_WIDE_FRAME)
 
 
-def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, object, object]:
     """Mark what asks nginx, and leave out of the measure of coverage what covers hardly anything and takes long.
 
     Laws are left out: a line that only a random example reaches is not covered. So are the files of `UNMEASURED`, and,
     of the tests that ask nginx, all cases but the first: they ask it the same of another text. Other tests with random
     examples, and those of commands that are measured elsewhere, are marked where they stand.
+
+    Groups of tests, which take longest, come first in a process of xdist, once pytest has put those with the same nginx
+    next to each other.
     """
     measured: set[str] = set()
     for item in items:
@@ -75,6 +79,10 @@ def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
         if is_law or is_slow or (asks_nginx and function in measured):
             item.add_marker(pytest.mark.no_cover)
         measured.add(function)
+    result = yield
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not is_of_group(item.nodeid))
+    return result
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

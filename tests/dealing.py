@@ -1,10 +1,15 @@
-"""How tests are dealt to processes: one by one, as files differ in length, but for those that share what takes long."""
+"""How tests are dealt to processes: all cases of a function, as to deal each costs what a short one takes.
+
+Not whole files, which differ in length, but those that share what takes long.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
@@ -27,14 +32,41 @@ WAITING = ("20 a server that takes one connection waits for it to end", "23 103 
 
 
 def scope(nodeid: str) -> str:
-    """Return what a test shares with others; its own name if nothing."""
+    """Return what a test shares with others; the name of its function if nothing, which has many cases or few."""
     if any(what in nodeid for what in WAITING):
         return "waiting"
-    return TOGETHER.get(nodeid.partition("::")[0], nodeid)
+    return TOGETHER.get(nodeid.partition("::")[0], nodeid.partition("[")[0])
+
+
+def is_of_group(nodeid: str) -> bool:
+    """Return whether a test shares with others what takes long, and so is to be dealt first."""
+    return scope(nodeid) in {"waiting", *TOGETHER.values()}
+
+
+class _Collection(list[str]):
+    """The tests of a process, of which xdist asks the place of each: a list would be searched for it."""
+
+    def __init__(self, tests: Sequence[str]) -> None:
+        super().__init__(tests)
+        self._places = {test: place for place, test in enumerate(tests)}
+
+    def index(self, test: str, *_: Any) -> int:
+        """Return the place of a test."""
+        return self._places[test]
 
 
 class Dealing(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Deals tests, those that belong together first. (`--dist loadgroup` groups none with pytest 9.)"""
+    """Deals tests in their order. (`--dist loadgroup` groups none with pytest 9.)"""
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False  # what has most cases does not take longest
+
+    def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
+        """Keep the tests of a process."""
+        super().add_node_collection(node, collection)
+        if node in self.registered_collections:
+            self.registered_collections[node] = _Collection(self.registered_collections[node])
 
     def _split_scope(self, nodeid: str) -> str:
         return scope(nodeid)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import TypeAlias
 
 from nginxopt.records import record
-from nginxopt.rewrite.uris import percent_encode, receivable
+from nginxopt.rewrite.uris import percent_encode, receivable, spellings
 from nginxopt.system.http import Request
 
 HOST = b"nxo.test"
 CAPTURING_HOST = b"captured.test"
 
-_MUST_ENCODE = frozenset([*range(0x21), 0x7F, *b"%?#"])
+_LEAST = spellings([*range(0x21), 0x7F, *b"%?#"])
 _SHUFFLE = 2048
 
 Variant: TypeAlias = Callable[[bytes], bytes]
@@ -30,7 +31,7 @@ def spell_least(uri: bytes) -> bytes:
 
     nginx escapes captures in a redirect only if the target had a `%` or a `+`, so the spelling can matter.
     """
-    return b"".join(b"%%%02X" % byte if byte in _MUST_ENCODE else bytes([byte]) for byte in uri)
+    return b"".join(map(_LEAST.__getitem__, uri))
 
 
 def spell_most(uri: bytes) -> bytes:
@@ -130,8 +131,12 @@ def _combination(turn: int, index: int, count: int) -> int:
     if not turn:
         return 0
     others = count - 1
-    stride = next(step for step in range(others * 5 // 8, others * 2) if math.gcd(step, others) == 1)
-    return 1 + ((turn - 1) * stride + index) % others
+    return 1 + ((turn - 1) * _stride(others) + index) % others
+
+
+@cache
+def _stride(others: int) -> int:
+    return next(step for step in range(others * 5 // 8, others * 2) if math.gcd(step, others) == 1)
 
 
 def _spread(uris: Sequence[bytes], count: int) -> list[bytes]:

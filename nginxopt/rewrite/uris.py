@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from nginxopt.text import shorten
 
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-._~")
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-._~"
 # What ngx_http_parse_complex_uri never leaves in a URI: NUL, two slashes (merge_slashes), the segments `.`
 # and `..`.
 _NEVER_RECEIVED = re.compile(rb"\0|//|/\.\.?(?:/|\Z)")
@@ -21,7 +22,18 @@ def receivable(uri: bytes) -> bool:
 
 def percent_encode(uri: bytes) -> bytes:
     """Return a request target that nginx decodes to `uri`, with everything but unreserved bytes encoded."""
-    return b"".join(bytes([byte]) if byte in _UNRESERVED else b"%%%02X" % byte for byte in uri)
+    if not uri.translate(None, _UNRESERVED):
+        return uri
+    return b"".join(map(_ENCODED.__getitem__, uri))
+
+
+def spellings(encoded: Iterable[int]) -> tuple[bytes, ...]:
+    """Return for each byte how a request target has it: as it is, or with a percent sign if it is one of `encoded`."""
+    chosen = frozenset(encoded)
+    return tuple(b"%%%02X" % byte if byte in chosen else bytes([byte]) for byte in range(256))
+
+
+_ENCODED = spellings(set(range(256)) - set(_UNRESERVED))
 
 
 def shown(uri: bytes) -> str:

@@ -101,6 +101,7 @@ def outside(model: Model) -> Iterator[Finding]:
         yield replace(finding, fix=replace(finding.fix, changes=(change, replace(change, edit=edit))))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("rule", catalogue().values(), ids=attrgetter("id"))
 def test_our_rules_pass(rule: Rule) -> None:
     """Nothing is wrong with the rules of nginxopt; those about suppressions need all others."""

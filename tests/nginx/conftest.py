@@ -23,12 +23,17 @@ from tests.support import NGINXES, the_nginx
 _MEMORY = "/dev/shm"
 
 
-@pytest.fixture(autouse=True)
-def _in_memory(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run nginx in a folder in memory where there is one: a disk takes longer to remove its folders than nginx runs."""
+@pytest.fixture(autouse=True, scope="package")
+def _in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Run nginx in a folder in memory where there is one: a disk takes longer to remove its folders than nginx runs.
+
+    For the whole package: one that all tests of a module run is started before what is set for each test.
+    """
     tmp_path_factory.getbasetemp()  # stays on the disk
-    if os.access(_MEMORY, os.W_OK | os.X_OK):
-        monkeypatch.setattr(tempfile, "tempdir", _MEMORY)
+    with pytest.MonkeyPatch.context() as patch:
+        if os.access(_MEMORY, os.W_OK | os.X_OK):
+            patch.setattr(tempfile, "tempdir", _MEMORY)
+        yield
 
 
 @pytest.fixture(autouse=True)

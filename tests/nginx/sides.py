@@ -26,6 +26,7 @@ HOST = "a.test"
 _LAST = "/-last-of-all"
 _SILENT = b"closed"
 """What is in a request to which nginx may close the connection without an answer."""
+_BETWEEN = b"\r\0between two answers\0\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ def record(binary: nginx.Binary, site: Site, files: Mapping[str, bytes], request
                 client.ask([get(_LAST)])  # nginx logs a request before it reads the next one
         _quit(side)  # the last one is logged as well, perhaps with another URI
         access, errors = (_lines(side, name) for name in ("access.log", "error.log"))
-        answers = [_clean(side, answer) for answer in answers]
+        assert not any(_BETWEEN in answer for answer in answers)
+        answers = _clean(side, _BETWEEN.join(answers)).split(_BETWEEN)
     return Said(tuple(answers), access, tuple(re.sub(r"^.*?: \*\d+ ", "", line) for line in errors if "*" in line))
 
 

@@ -1,4 +1,4 @@
-"""Tests are dealt to processes one by one, but for those of one group."""
+"""Tests are dealt to processes function by function, but for those of one group."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ def test_what_waits_is_named_as_it_is() -> None:
 
 
 def test_a_group_is_dealt_to_one_process() -> None:
-    """Tests of a group have one scope, others each their own."""
+    """Tests of a group have one scope, as the cases of others have."""
     build, other = "tests/project/test_packaging.py", f"tests/project/{Path(__file__).name}"
     assert scope(f"{build}::a[x::y]") == scope(f"{build}::b") == scope("tests/project/test_pre_commit.py::c")
     assert len({scope(f"{build}::a"), scope(f"{other}::a"), scope(f"{other}::b")}) == 3
+    assert scope(f"{other}::a[1]") == scope(f"{other}::a[b::c]")
 
 
 class Process:

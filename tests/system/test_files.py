@@ -198,6 +198,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
         write_all({str(pipe): b"text"}, read={str(pipe): b""})
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "/dev/fd/1", "link"])
 @pytest.mark.parametrize("kind", ["file", "pipe"])
 def test_standard_output_is_written_to(tmp_path: Path, name: str, kind: str) -> None:

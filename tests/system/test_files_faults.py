@@ -153,6 +153,7 @@ def attempts(folder: Path, keep_old: bool, **how: bool) -> Iterator[tuple[Scene,
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover
 @pytest.mark.parametrize("keep_old", [False, True])
 def test_all_or_none_whatever_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_old: bool) -> None:
     """If any one system call fails, all files hold the new texts or all the old ones; nothing else is left."""

@@ -17,6 +17,7 @@ from nginxopt.rewrite.maps.proof import EmittedMap
 from nginxopt.rewrite.maps.subjects import of_map
 from nginxopt.rewrite.requests import HOST
 from nginxopt.rewrite.scene import definitions, reasons, unknown_variables
+from nginxopt.rewrite.uris import spellings
 from nginxopt.system.http import Request
 from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
 from nginxopt.text import encode
@@ -24,7 +25,8 @@ from nginxopt.text import encode
 _HEADER = b"Nginxopt-Value"
 _IN_PLACE = b"$http_nginxopt_value"
 _HEAD = re.compile(rb"^map\s[^{]*", re.MULTILINE)
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_~")
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_~"
+_SPELLINGS = spellings(set(range(256)) - set(_UNRESERVED))
 
 Sender = Callable[[bytes], Request | None]
 """Returns the request whose source has a value; None if there is none."""
@@ -130,7 +132,7 @@ def with_source(text: bytes, source: bytes, looked_up: bytes) -> bytes:
 def _uri(value: bytes) -> Request | None:
     if not value.startswith(b"/") or b"\0" in value or re.search(rb"/\.\.?(?:/|\Z)", value):
         return None
-    return _get(b"".join(bytes([byte]) if byte in _UNRESERVED else b"%%%02X" % byte for byte in value))
+    return _get(b"".join(map(_SPELLINGS.__getitem__, value)))
 
 
 def _target(value: bytes) -> Request | None:
