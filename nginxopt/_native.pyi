@@ -236,9 +236,12 @@ def not_the_union(union: bytes, patterns: Sequence[bytes]) -> tuple[str | None, 
     """
 
 class Patterns:
-    """Patterns of which the first that matches is asked for; `ValueError` where PCRE2 gives up."""
+    """Patterns of which the first that matches is asked for; `ValueError` where PCRE2 gives up, or PCREs differ.
 
-    def __new__(cls, patterns: Sequence[bytes]) -> Self: ...
+    With references, those to groups (`\\1`) are read as well, which a plan or a proof cannot judge.
+    """
+
+    def __new__(cls, patterns: Sequence[bytes], *, with_references: bool = False) -> Self: ...
     def first(self, subject: bytes) -> int | None: ...
 
 def common_subject(inside: Sequence[bytes], outside: Sequence[bytes], is_uri: bool) -> tuple[bool, bytes | None]:

@@ -91,6 +91,12 @@ def test_no_plan_is_refuted(seed: int, context: str, bound: int, ends: bool) -> 
         text = emission.after(emission.plan.config.main)
 
 
+def test_a_reference_to_a_group() -> None:
+    """What a rule with one matches is known to neither the plan nor the proof: what is behind it stays."""
+    rules = b"rewrite ^/(a|b)\\1$ /to last;\nrewrite ^/x$ /y permanent;\n"
+    assert not compiled(rules, "server", Options()).plan.moved
+
+
 @pytest.mark.slow
 @given(SEEDS, CONTEXTS)
 @many

@@ -113,9 +113,11 @@ pub struct Patterns(FirstMatch, usize);
 #[pymethods]
 impl Patterns {
     #[new]
-    fn new(patterns: Vec<Vec<u8>>) -> PyResult<Patterns> {
+    #[pyo3(signature = (patterns, *, with_references = false))]
+    fn new(patterns: Vec<Vec<u8>>, with_references: bool) -> PyResult<Patterns> {
         let texts: Vec<&[u8]> = patterns.iter().map(Vec::as_slice).collect();
-        let first = FirstMatch::new(&texts).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let read = if with_references { FirstMatch::with_references } else { FirstMatch::new };
+        let first = read(&texts).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Patterns(first, texts.len()))
     }
 

@@ -8,7 +8,10 @@ use regex_syntax::hir::Look;
 
 use super::effort;
 use crate::pcre::{MatchOutcome, Regex};
-use crate::syntax::{self, Ast, Hir, Pattern};
+use crate::syntax::{self, Ast, Hir, Pattern, Refusal};
+
+/// Reads a pattern that means the same to every PCRE: [`syntax::parse`], or [`syntax::parse_to_match`].
+pub(super) type Parse = fn(&[u8]) -> Result<Pattern, Refusal>;
 
 /// Why it is unknown whether a pattern matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +55,10 @@ const CALLS_IN_ALL: u32 = 16_000;
 const PATIENCE: u32 = 64;
 
 impl Matcher {
-    /// O(length); some us.
-    pub fn new(text: &[u8]) -> Matcher {
+    /// The matcher of a pattern that `parse` reads, or refuses. O(length); some us.
+    pub fn new(text: &[u8], parse: Parse) -> Matcher {
         let portable = || {
-            let pattern = syntax::parse_to_match(text).ok()?;
+            let pattern = parse(text).ok()?;
             let regex = Regex::new(text).ok()?;
             let is_anchored = matches!(&pattern.ast, Ast::Concat(items) if items[0] == Ast::Start);
             Some(Portable { pattern, regex, automaton: OnceLock::new(), is_anchored, slow: AtomicU32::new(0) })
@@ -138,9 +141,10 @@ pub(super) fn is_anchored(hir: &Hir) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Answer, Doubt, Matcher, PATIENCE};
+    use crate::syntax;
 
     fn answer(pattern: &str, subject: &[u8]) -> Answer {
-        Matcher::new(pattern.as_bytes()).answer(subject)
+        Matcher::new(pattern.as_bytes(), syntax::parse).answer(subject)
     }
 
     /// A pattern that PCREs read differently may match anything with its prefix, and nothing else.
@@ -154,14 +158,16 @@ mod tests {
         assert_eq!(answer(r"\p{Lu}", b"/"), Answer::Unknown(Doubt::Unportable));
     }
 
-    /// A reference to a group is matched as any other pattern.
+    /// A reference to a group is matched like anything else, if it is read.
     #[test]
     fn references() {
+        let matched = |pattern: &str, subject| Matcher::new(pattern.as_bytes(), syntax::parse_to_match).answer(subject);
         let is_twice = r"^/([a-z]+)/\1$";
-        assert_eq!(answer(is_twice, b"/ab/ab"), Answer::Yes);
-        assert_eq!(answer(is_twice, b"/ab/AB"), Answer::No);
-        assert_eq!(answer(r"(?i)^/([a-z]+)/\1$", b"/ab/AB"), Answer::Yes);
-        assert_eq!(answer(r"^/(a+)\1*$", b"/aa"), Answer::Unknown(Doubt::Unportable));
+        assert_eq!(matched(is_twice, b"/ab/ab"), Answer::Yes);
+        assert_eq!(matched(is_twice, b"/ab/AB"), Answer::No);
+        assert_eq!(matched(r"(?i)^/([a-z]+)/\1$", b"/ab/AB"), Answer::Yes);
+        assert_eq!(matched(r"^/(a+)\1*$", b"/aa"), Answer::Unknown(Doubt::Unportable));
+        assert_eq!(answer(is_twice, b"/ab/ab"), Answer::Unknown(Doubt::Unportable));
     }
 
     /// `\s` has the vertical tab in most releases.
@@ -186,7 +192,7 @@ mod tests {
     /// Endless backtracking is cut off, and a pattern that backtracked too often is not run at all.
     #[test]
     fn effort() {
-        let matcher = Matcher::new(b"^/(a+)+$");
+        let matcher = Matcher::new(b"^/(a+)+$", syntax::parse);
         let subject = [b"/".as_slice(), &[b'a'; 40], b"!"].concat();
         assert_eq!(matcher.answer(b"/b"), Answer::No);
         for _ in 0..PATIENCE {
@@ -198,7 +204,7 @@ mod tests {
     /// If PCRE2 takes very long but finds an answer, an automaton finds the same answer.
     #[test]
     fn automaton() {
-        let matcher = Matcher::new(b"^/(.*)/(.*)/(.*)[!?]$");
+        let matcher = Matcher::new(b"^/(.*)/(.*)/(.*)[!?]$", syntax::parse);
         let subject = vec![b'/'; 60];
         for _ in 0..=PATIENCE {
             assert_eq!(matcher.answer(&subject), Answer::No);

@@ -23,7 +23,7 @@ pub use read::{ReadPattern, ReadPatterns};
 
 use any_case::AnyCaseMatcher;
 use index::Index;
-use matcher::Matcher;
+use matcher::{Matcher, Parse};
 use requirement::Requirement;
 
 use crate::parallel;
@@ -64,6 +64,7 @@ pub struct FirstMatch {
     matchers: Vec<OnceLock<Matcher>>,
     spellings: Vec<OnceLock<Option<Box<AnyCaseMatcher>>>>,
     index: Index,
+    parse: Parse,
 }
 
 impl FirstMatch {
@@ -75,6 +76,11 @@ impl FirstMatch {
         FirstMatch::of_required(patterns, required)
     }
 
+    /// As [`FirstMatch::new`], for patterns that are matched and not judged: those with references to groups are read, too.
+    pub fn with_references(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
+        Ok(FirstMatch { parse: syntax::parse_to_match, ..FirstMatch::new(patterns)? })
+    }
+
     /// As [`FirstMatch::new`], with what each of the patterns requires.
     pub fn of_required(patterns: &[&[u8]], required: Vec<Required>) -> Result<FirstMatch, TooManyLiterals> {
         Ok(FirstMatch {
@@ -82,6 +88,7 @@ impl FirstMatch {
             matchers: patterns.iter().map(|_| OnceLock::new()).collect(),
             spellings: patterns.iter().map(|_| OnceLock::new()).collect(),
             index: Index::new(required.into_iter().map(|required| required.0).collect())?,
+            parse: syntax::parse,
         })
     }
 
@@ -127,7 +134,7 @@ impl FirstMatch {
     }
 
     fn ask(&self, index: usize, subject: &[u8]) -> Answer {
-        self.matchers[index].get_or_init(|| Matcher::new(self.patterns.get(index))).answer(subject)
+        self.matchers[index].get_or_init(|| Matcher::new(self.patterns.get(index), self.parse)).answer(subject)
     }
 }
 
