@@ -1,6 +1,6 @@
-"""How tests are dealt to processes: all cases of a function, as to deal each costs what a short one takes.
+"""How tests are dealt to processes: function by function, as dealing a test takes as long as running a short one.
 
-Not whole files, which differ in length, but those that share what takes long.
+Files are too different in length to be dealt whole, but for those that share what takes long.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 _LOOPBACK = "127.0.0.1"
-_RESET = struct.pack("ii", True, 0)  # struct linger: on, for no second
+_RESET = struct.pack("ii", True, 0)  # struct linger: on, 0 seconds
 _BODILESS = re.compile(rb"HTTP/1\.[01] (?:1\d\d|204|304) ")
 _LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
 
@@ -155,7 +155,7 @@ class _Connection:
         self._socket.close()
 
     def forget(self) -> None:
-        """Close it for both sides at once: otherwise the kernel keeps each for minutes, and there are thousands."""
+        """Reset it: the kernel keeps track of a closed one for minutes, and there are thousands."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._socket.close()
 

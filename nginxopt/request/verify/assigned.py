@@ -13,8 +13,8 @@ from nginxopt.semantics.site.form import StatementForm
 class Assigned:
     """What a script has set so far.
 
-    An `if` with a pattern sets all groups of it, or none. So where one of them was set to the empty string before, and
-    is not empty behind the `if`, the pattern has set the others, too:
+    The pattern of an `if` sets all of its groups, or none. So if one of them was the empty string before the `if`, and
+    is not empty behind it, the pattern has set the others, too:
 
         set $kind "";
         if ($found ~ "^(?<kind>[0-9]+) (?<target>.*)$") { }
@@ -34,7 +34,7 @@ class Assigned:
     beside: dict[str, tuple[str, ...]] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
 
-    def set(self, statement: StatementForm) -> None:
+    def note(self, statement: StatementForm) -> None:
         """Note what a statement sets: a `set`, or the pattern of a `rewrite` or an `if`."""
         match statement["kind"]:
             case "set":

@@ -86,13 +86,13 @@ class _Reading:
         return names.union(*((*self._definitions.bases(name), *self._definitions.inner(name)) for name in defined))
 
     def unset(self, level: int, assigned: Assigned) -> set[str]:
-        """Return the variables that a script reads before it has set them, whatever branches it took; note those it
-        sets.
+        """Return the variables that a script reads before it has set them, whatever branches it took; `assigned` takes
+        what it sets.
         """
         unset: set[str] = set()
         for statement in self._side.script(level):
             unset |= set().union(*map(self.variables, _read(statement))) - assigned.names
-            assigned.set(statement)
+            assigned.note(statement)
             if statement["kind"] == "if":
                 block = assigned.inside(statement["condition"])
                 unset |= self.unset(statement["level"], block)

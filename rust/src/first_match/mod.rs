@@ -76,7 +76,7 @@ impl FirstMatch {
         FirstMatch::of_required(patterns, required)
     }
 
-    /// As [`FirstMatch::new`], for patterns that are matched and not judged: those with references to groups are read, too.
+    /// As [`FirstMatch::new`], for patterns that are only matched: those with references to groups are read, too.
     pub fn with_references(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
         Ok(FirstMatch { parse: syntax::parse_to_match, ..FirstMatch::new(patterns)? })
     }

@@ -157,8 +157,8 @@ pub fn parse(pattern: &[u8]) -> Result<Pattern, Refusal> {
     parse::Parser::new(pattern, parse::Flags::default()).pattern().map(|parsed| parsed.pattern)
 }
 
-/// Reads a pattern as [`parse`] does, or one with references to groups (`\1`), which match no regular language. Every
-/// PCRE gives the same answer on a subject, but such patterns cannot be compared, or be parts of others.
+/// Reads a pattern as [`parse`] does, or one with references to groups (`\1`), which match no regular language. All
+/// PCREs match them alike, but they cannot be compared with others, or be parts of them.
 pub fn parse_to_match(pattern: &[u8]) -> Result<Pattern, Refusal> {
     let parser = parse::Parser::new(pattern, parse::Flags::default()).with_references();
     parser.pattern().map(|parsed| parsed.pattern)
