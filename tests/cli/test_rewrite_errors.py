@@ -29,6 +29,7 @@ def test_bytes_that_are_not_utf8(run: Any, rules: Path, tmp_path: Path) -> None:
         (b"rewrite ^/a$ /b permanent", "unexpected end of file"),
         (b"server { rewrite ^/a$ /b permanent;", "unexpected end of file"),
         (b"rewrite ^/a(b$ /b permanent;", "PCRE2 does not compile the pattern"),
+        (b"rewrite ^/a(b$ /b;", "PCRE2 does not compile the pattern"),
         (b"\0\1\2", "binary file"),
         (b"rewrite ^/a$ /b permanent\nrewrite ^/c$ /d last;\n", 'invalid number of arguments in "rewrite" directive'),
         (b"rewrite ^/a$ /b Permanent;\n", 'invalid parameter "Permanent" in rules.conf:1'),

@@ -67,6 +67,7 @@ CRATE_USES: dict[str, set[str]] = {
     "collisions": {"hash"},
     "syntax": {"bytes"},
     "pcre": set(),
+    "compile_error": {"syntax", "pcre"},
     "parallel": set(),
     "phase": set(),
     "pattern_text": {"quote"},
@@ -76,7 +77,7 @@ CRATE_USES: dict[str, set[str]] = {
     "language": {"syntax", "pcre", "first_match"},
     "rewrite": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
-        *("map_block", "maps", "pattern_text", "phase", "collisions"),
+        *("map_block", "maps", "pattern_text", "phase", "collisions", "compile_error"),
     },
     "prove": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match"),
@@ -84,13 +85,13 @@ CRATE_USES: dict[str, set[str]] = {
     },
     "maps": {
         *("map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
-        *("pattern_text", "collisions"),
+        *("pattern_text", "collisions", "compile_error"),
     },
     "request": {"lexer", "syntax", "pcre", "parallel", "variables", "first_match"},
     "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
     "border": {
         *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match", "language"),
-        *("phase", "rewrite", "maps", "prove", "prove_map", "request"),
+        *("phase", "rewrite", "maps", "prove", "prove_map", "request", "compile_error"),
     },
     "lib": {"border"},
 }

@@ -57,10 +57,11 @@ def test_what_not_every_release_reads_alike_stays(pattern: bytes, most: int) -> 
 
 
 @pytest.mark.parametrize("pattern", [b"^/[a", b"^/(a", b"^/a)", b"*a", b"^/[b-a]", b"^/a{3,2}"])
-def test_what_no_release_takes_is_an_error(pattern: bytes) -> None:
-    """nginx does not start with it."""
+@pytest.mark.parametrize("rest", [b"/x permanent", b"/x", b"http://d/ break", b"$1 last"])
+def test_what_no_release_takes_is_an_error(pattern: bytes, rest: bytes) -> None:
+    """nginx does not start with it, also where the rule would stay for another reason."""
     with pytest.raises(InputError, match="PCRE2 does not compile the pattern"):
-        compiled(b'rewrite "%s" /x permanent;\n%s' % (pattern, LITERALS))
+        compiled(b'rewrite "%s" %s;\n%s' % (pattern, rest, LITERALS))
 
 
 def test_nothing_known_lets_nothing_move() -> None:

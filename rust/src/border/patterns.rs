@@ -6,9 +6,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::border::rewrite::Failed;
+use crate::compile_error;
 use crate::first_match::{Bounds, First, FirstMatch};
 use crate::language::{self, Limits, Subjects, Witness};
-use crate::maps::refused;
 use crate::pcre::{MatchOutcome, Regex};
 use crate::prove_map::filter::{NoFilter, TurnedAway};
 use crate::prove_map::union::{NoUnion, check_union};
@@ -48,7 +48,7 @@ pub fn pattern_facts(pattern: &[u8]) -> Option<(bool, u32, bool)> {
 
 #[pyfunction]
 pub fn pattern_error(pattern: &[u8]) -> Option<String> {
-    refused::error(pattern)
+    compile_error::compile_error(pattern)
 }
 
 /// The match limit of PCRE2 by default, which nginx leaves (`pcre2_set_match_limit`, `ngx_regex_exec`).

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
+use crate::compile_error::compile_error;
 use crate::lexer;
 use crate::phase::{Entering, Phase};
 use crate::rewrite::options::Options;
@@ -139,6 +140,9 @@ fn compile(
         portions.entry(run.portion).or_default().push(SectionItem::of_run(bytes, run, plan, options));
     }
     for barrier in &read.barriers {
+        if let Some(message) = compile_error(&barrier.pattern) {
+            return Err(Failed::Pattern(barrier.span.clone(), message));
+        }
         let item = SectionItem { staying: vec![StayingItem::Barrier(barrier)], compiled: None };
         portions.entry(barrier.portion).or_default().push(item);
     }

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
+use crate::compile_error::compile_error;
 use crate::first_match::ReadPatterns;
 use crate::map_block::MapBlock;
-use crate::pcre::Regex;
-use crate::syntax;
 
 /// A row with which nginx does not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,17 +16,10 @@ pub enum Refused {
     Key(usize),
 }
 
-/// What PCRE2 says of a pattern that it does not compile. It is asked only about those that no PCRE is known to
-/// compile.
-pub fn error(pattern: &[u8]) -> Option<String> {
-    syntax::parse(pattern).err().filter(|refusal| refusal.is_error)?;
-    Some(Regex::new(pattern).err()?.to_string())
-}
-
 /// The first row that nginx refuses, of a map of which the patterns have been read. O(length).
 pub fn refused(map: &MapBlock, patterns: &ReadPatterns) -> Option<Refused> {
     let mut unread = (0..map.patterns.len()).filter(|at| patterns.get(*at).is_none());
-    let pattern = unread.find_map(|at| Some(Refused::Pattern(at, error(&map.patterns[at].pattern)?)));
+    let pattern = unread.find_map(|at| Some(Refused::Pattern(at, compile_error(&map.patterns[at].pattern)?)));
     pattern.or_else(|| {
         let mut keys = HashSet::new();
         let mut plain = map.exact.iter().enumerate().filter(|(_, row)| !row.is_hostname);

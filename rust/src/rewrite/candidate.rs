@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use regex_syntax::hir::{Hir, Look};
 
+use crate::compile_error::compile_error;
 use crate::first_match::effort;
 use crate::language::{self, Finite};
 use crate::pcre::{MatchOutcome, Regex};
@@ -14,7 +15,7 @@ use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::Rule;
 use crate::rewrite::target::{self, Action, Part, Target};
 use crate::rewrite::trie;
-use crate::syntax::{self, Literal, Readings, Refusal};
+use crate::syntax::{self, Literal, Readings};
 use crate::variables;
 
 /// `ngx_conf_read_token` reads quoted tokens of up to `NGX_CONF_BUFFER - 3` bytes before a blank; the rest is room for
@@ -115,11 +116,11 @@ impl<'a> Strings<'a> {
 pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>, Reason>, String> {
     let target = match readable_target(rule) {
         Ok(target) => target,
-        Err(reason) => return Ok(Err(reason)),
+        Err(reason) => return stays(&rule.pattern, reason),
     };
     let read_as = match syntax::read_as(&rule.pattern, &options.readings) {
         Ok(read_as) => read_as,
-        Err(refusal) => return unportable(&rule.pattern, &refusal),
+        Err(_) => return stays(&rule.pattern, Reason::Unportable),
     };
     let text: &[u8] = read_as.as_deref().unwrap_or(&rule.pattern);
     let Listing { strings, any_case, captures } = match subjects(text, &rule.pattern, options.bound)? {
@@ -211,7 +212,7 @@ fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<L
     }
     let pattern = match syntax::parse(text) {
         Ok(pattern) => pattern,
-        Err(refusal) => return unportable(text, &refusal),
+        Err(_) => return stays(text, Reason::Unportable),
     };
     if pattern.named {
         return Ok(Err(Reason::NamedCapture));
@@ -252,12 +253,9 @@ fn repeats_capture(target: &Target) -> bool {
     target.parts().any(|part| matches!(part, Part::Capture(_)))
 }
 
-/// Why a rule whose pattern was refused stays; the error is that of PCRE2, for a pattern that no PCRE compiles.
-fn unportable<T>(pattern: &[u8], refusal: &Refusal) -> Result<Result<T, Reason>, String> {
-    match Regex::new(pattern) {
-        Err(error) if refusal.is_error => Err(error.to_string()),
-        _ => Ok(Err(Reason::Unportable)),
-    }
+/// Why a rule stays whose pattern has not been read; the error is that of PCRE2, for one that no PCRE compiles.
+fn stays<T>(pattern: &[u8], reason: Reason) -> Result<Result<T, Reason>, String> {
+    compile_error(pattern).map_or(Ok(Err(reason)), Err)
 }
 
 /// The target of a rule, if a map can hold it.
