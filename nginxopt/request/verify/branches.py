@@ -28,22 +28,33 @@ def branches(pattern: bytes) -> tuple[bytes, ...]:
 
     The pattern itself, if it has flags, back references, or anything else that reaches from one branch to another.
     """
+    return _divided(pattern) or (pattern,)
+
+
+@lru_cache(maxsize=1 << 12)
+def has_branches(pattern: bytes) -> bool:
+    """Return whether a pattern may have more than one branch."""
+    return b"|" in pattern and len(_divided(pattern)) != 1
+
+
+def _divided(pattern: bytes) -> tuple[bytes, ...]:
+    """Return the branches; none if it is not clear where they end."""
     found, depth, at = [b""], 0, 0
     while at < len(pattern):
         match = _PART.match(pattern, at)
         if match is None:
-            return (pattern,)
+            return ()
         part, at = match[0], match.end()
         depth += part.startswith(b"(") - (part == b")")
         if depth < 0:
-            return (pattern,)
+            return ()
         if part == b"|" and not depth:
             found.append(b"")
         elif part.startswith(b"("):
             found[-1] += part if part in _LOOK else b"(?:"
         else:
             found[-1] += part
-    return (pattern,) if depth else tuple(found)
+    return () if depth else tuple(found)
 
 
 def has_look(pattern: bytes) -> bool:

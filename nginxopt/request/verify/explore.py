@@ -29,7 +29,7 @@ from nginxopt.request.verify.region import Matches, Region, overlap, searches
 from nginxopt.request.verify.state import State, TooMuchError
 from nginxopt.request.verify.steps import Cursor, Leaf, Place, Question, Steps
 from nginxopt.request.verify.symbols import Match
-from nginxopt.request.verify.unfold import Pair, Unfolding
+from nginxopt.request.verify.unfold import Pair, Unfolding, atom_now, with_answer, with_found
 
 _EXIT = Operation("exit", (), None, (), None, "exit", None)
 _ENDS = {"return", "end", "slash", "leaf"}
@@ -37,7 +37,6 @@ MOST_DIFFERENCES = 100
 """How many differences of two servers are collected."""
 
 _ASKING = 4  # operations: what a question costs, in rough terms
-_WALKED = 4  # parts of values that take as long to look at as an operation
 _SEARCHING = 40  # what a search for a value costs that patterns have in common
 _MOST_TAKEN = 50  # patterns; more make automata too large
 _MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
@@ -91,6 +90,7 @@ class Explorer:
         self._has_named = has_named
         self.done = 0
         self._searches = searches()
+        self._unfolded = unfolding.work
         self._passed_by: list[Matches] = []
         self.is_uneven = False
         self.differences: list[Difference] = []
@@ -247,20 +247,18 @@ class Explorer:
 
     def _parts(self, pair: Pair) -> Iterator[Pair]:
         """Yield the parts of a pair that are not alike, divided by the rows of maps."""
-        waiting = [pair]
+        waiting = [with_found(pair)]
         while waiting:
             part = waiting.pop()
             if self._is_alike(part.old, part.new):
                 if part.old.state.choices != part.new.state.choices:
                     self._add_uneven(part)
                 continue
-            walked = self._unfolding.walked
             division = self._unfolding.divided(part)
-            self._spend(1 + (self._unfolding.walked - walked) // _WALKED)
+            self._spend(1)
             if division is None:
                 yield part
                 continue
-            self._spend(division.tried)
             waiting += reversed(division.parts)
             if not division.is_complete:
                 waiting.insert(0, replace(part, kept=division.symbol))
@@ -284,12 +282,30 @@ class Explorer:
                 open_places.append((result, within))
             else:
                 self._spend(_ASKING)
-                open_places += _answers(result, within)
+                open_places += self._asked(result, here, within)
+
+    def _asked(self, question: Question, place: Place, region: Region) -> list[tuple[Place, Region]]:
+        """Return where the answers to a question lead that requests of a region have, or the place of the question for
+        each part of them, if the answer depends on a map.
+        """
+        atom = atom_now(question.atom, region.found)
+        if isinstance(atom, bool):
+            return [_answered(question, atom, region)]
+        answer = region.answer(atom)
+        if answer is not None:
+            return [_answered(question, answer, region)]
+        parts = self._unfolding.asked(atom, region)
+        if parts is not None:
+            return [(place, part) for part in reversed(parts)]
+        return [
+            (question.false(), with_answer(region, atom, False)),
+            (question.true(), with_answer(region, atom, True)),
+        ]
 
     def _spend(self, work: int) -> None:
-        made = searches()
-        self.done += work + _SEARCHING * (made - self._searches)
-        self._searches = made
+        made, unfolded = searches(), self._unfolding.work
+        self.done += work + _SEARCHING * (made - self._searches) + unfolded - self._unfolded
+        self._searches, self._unfolded = made, unfolded
         if self.done > self._work:
             raise TooMuchError
 
@@ -363,15 +379,12 @@ def _goes_on_at(leaves: tuple[Leaf, Leaf], most: tuple[int, int]) -> int | None:
     return None
 
 
-def _answers(question: Question, region: Region) -> list[tuple[Place, Region]]:
-    """Return where the answers to a question lead that requests of a region have."""
-    answer = region.answer(question.atom)
-    if answer is not None:
-        return [(question.true() if answer else question.false(), region)]
-    return [
-        (question.false(), region.with_answer(question.atom, False)),
-        (question.true(), region.with_answer(question.atom, True)),
-    ]
+def _answered(question: Question, answer: bool, region: Region) -> tuple[Place, Region]:
+    """Return where an answer leads that all requests of a region have.
+
+    The region states the answer, as parts of requests that meet again have no more in common than what was asked.
+    """
+    return question.true() if answer else question.false(), region.with_answer(question.atom, answer)
 
 
 def _pairs(old: Program, new: Program) -> list[tuple[Operation, Operation]] | None:

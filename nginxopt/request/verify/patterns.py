@@ -14,7 +14,8 @@ PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
 
 _NAMED = re.compile(rb"\(\?P?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')")
 
-_FLAGS = re.compile(rb"\(\?[is]+\)")
+FLAGS = re.compile(rb"\A\(\?[is]+\)")
+"""Flags at the start of a pattern."""
 
 _PLAIN_END = re.compile(rb"(?:[A-Za-z0-9/_ -]|\n|\\n)*\\z")
 
@@ -96,7 +97,7 @@ class Group:
     @property
     def is_first(self) -> bool:
         """Whether a subject starts with what the group holds."""
-        return _FLAGS.sub(b"", self.before) == b"^"
+        return FLAGS.sub(b"", self.before) == b"^"
 
     @property
     def is_determined(self) -> bool:
@@ -194,7 +195,7 @@ def _outer_groups(pattern: bytes) -> list[tuple[str, int, int, int]] | None:
     """Return name, start, start of the body and end of each capturing group, if all stand side by side."""
     found: list[tuple[str, int, int, int]] = []
     stack: list[tuple[str, int, int] | None] = []
-    flags = _FLAGS.match(pattern)
+    flags = FLAGS.match(pattern)
     at = 0 if flags is None else flags.end()
     while at < len(pattern):
         byte = pattern[at : at + 1]

@@ -10,8 +10,8 @@ from itertools import product
 from math import prod
 
 from nginxopt._native import Patterns, common_subject
-from nginxopt.request.verify.branches import branches, has_look
-from nginxopt.request.verify.patterns import PLAIN, only_value, without
+from nginxopt.request.verify.branches import branches, has_branches, has_look
+from nginxopt.request.verify.patterns import FLAGS, PLAIN, only_value, without
 from nginxopt.request.verify.symbols import URI, Symbol, Text, Variable
 
 FALSE = rb"^0?\z"
@@ -24,6 +24,9 @@ _MOST_WAYS = 64
 
 _MOST_AGAINST = 6
 """The most patterns that are searched against before all are."""
+
+_FOLDED = re.compile(rb"\^\(\?i:(" + PLAIN.pattern + rb")(?:\\x[0-9a-f]{2}|" + PLAIN.pattern + rb")*\)(?![*?+{])")
+"""The beginning of a pattern that is text in any case of letters."""
 
 _NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
 """Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
@@ -132,25 +135,34 @@ _NOTHING = Known()
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """The requests for which some questions have these answers."""
+    """The requests for which some questions have these answers.
+
+    Attributes:
+        found: Values of look-ups that are known there; `values` and `facts` are of what they come from.
+    """
 
     values: Mapping[Symbol, Known] = field(default_factory=dict)
     facts: Mapping[Fact, bool] = field(default_factory=dict)
+    found: Mapping[Symbol, Symbol] = field(default_factory=dict)
 
     def with_answer(self, atom: Atom, answer: bool) -> Region:
         """Return the part of the region with that answer."""
         if isinstance(atom, Fact):
-            return Region(self.values, {**self.facts, atom: answer})
+            return Region(self.values, {**self.facts, atom: answer}, self.found)
         pattern, answer = _positive(atom.pattern, answer)
         known = self.known(atom.subject).with_answer(pattern, answer)
-        return Region({**self.values, atom.subject: known}, self.facts)
+        return Region({**self.values, atom.subject: known}, self.facts, self.found)
 
     def with_known(self, subject: Symbol, known: Known) -> Region:
         """Return the part of the region in which that is known of a value, too."""
         before = self.values.get(subject)
         if before is None:
-            return Region({**self.values, subject: known}, self.facts)
-        return Region({**self.values, subject: before.with_known(known)}, self.facts)
+            return Region({**self.values, subject: known}, self.facts, self.found)
+        return Region({**self.values, subject: before.with_known(known)}, self.facts, self.found)
+
+    def with_found(self, looked_up: Symbol, value: Symbol) -> Region:
+        """Return the region with the value of a look-up that all its requests have."""
+        return Region(self.values, self.facts, {**self.found, looked_up: value})
 
     def in_common(self, other: Region) -> Region:
         """Return a region that holds the requests of both."""
@@ -159,7 +171,9 @@ class Region:
             for subject, known in self.values.items()
             if subject in other.values
         }
-        return Region(values, {fact: answer for fact, answer in self.facts.items() if other.facts.get(fact) is answer})
+        facts = {fact: answer for fact, answer in self.facts.items() if other.facts.get(fact) is answer}
+        found = {looked_up: value for looked_up, value in self.found.items() if other.found.get(looked_up) == value}
+        return Region(values, facts, found)
 
     def answer(self, atom: Atom) -> bool | None:
         """Return the answer that all requests of the region have; None if that is not known."""
@@ -291,14 +305,15 @@ def _longest_beginning(patterns: Iterable[bytes]) -> bytes | None:
 @lru_cache(maxsize=1 << 16)
 def beginning(pattern: bytes) -> bytes | None:
     """Return the plain bytes that a match begins with, in lower case; None if that is not clear at a glance."""
-    pattern = pattern.removeprefix(b"(?i)")
-    if not pattern.startswith(b"^") or b"|" in pattern:
+    pattern = FLAGS.sub(b"", pattern, 1)
+    if not pattern.startswith(b"^") or has_branches(pattern):
         return None
-    match = PLAIN.match(pattern, 1)
+    match = _FOLDED.match(pattern) or PLAIN.match(pattern, 1)
     if match is None:
         return b""
     rest = pattern[match.end() : match.end() + 1]
-    return (match[0][:-1] if rest and rest in b"*?+{" else match[0]).lower()
+    text = match[match.lastindex or 0]
+    return (text[:-1] if rest and rest in b"*?+{" else text).lower()
 
 
 @lru_cache(maxsize=1 << 16)

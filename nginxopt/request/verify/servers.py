@@ -21,8 +21,8 @@ from nginxopt.request.verify.tables import Tables
 from nginxopt.request.verify.unfold import Unfolding
 from nginxopt.request.verify.values import Values
 
-WORK = 8_000_000
-"""How many operations may be run in all, in about a minute: half of what is left for each pair of servers."""
+WORK = 6_000_000
+"""How many operations may be run in all, in a minute or two: half of what is left for each pair of servers."""
 
 _BEFORE = {
     "merge_slashes", "underscores_in_headers", "ignore_invalid_headers", "large_client_header_buffers",

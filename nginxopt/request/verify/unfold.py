@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import islice
 
-from nginxopt.request.verify.patterns import Group, beginnings, equal_to, escaped, group
-from nginxopt.request.verify.region import Fact, Known, Matches, Region, matches
+from nginxopt.request.verify.patterns import Group, beginnings, equal_to, escaped, group, only_value
+from nginxopt.request.verify.region import Atom, Fact, Known, Matches, Region, matches
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Leaf
 from nginxopt.request.verify.substitution import Substitution, is_raw, replaced
@@ -14,6 +15,10 @@ from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbo
 from nginxopt.request.verify.tables import Table, Tables, key_pattern
 
 _EMPTY = equal_to(b"")
+_WALKED = 4  # parts of values that take as long to look at as an operation
+_COMPARED = 12  # patterns outside of a region that take as long to compare with another
+_MOST_ASKED = 1000
+"""The most parts that requests are divided into before a question about a map is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +26,12 @@ class Pair:
     """The ends of both scripts for the requests of a region.
 
     Attributes:
-        found: Values of look-ups that are known there.
         kept: A map whose value may have been looked up earlier, so that its rows do not decide.
     """
 
     old: Leaf
     new: Leaf
     region: Region
-    found: Mapping[Symbol, Symbol] = field(default_factory=dict)
     kept: Symbol | None = None
 
 
@@ -39,92 +42,123 @@ class Division:
     Attributes:
         symbol: The value that is known in the parts.
         parts: Those that hold requests.
-        tried: How many rows or strings were tried.
         is_complete: Whether these are all parts: a map may also have been looked up earlier.
     """
 
     symbol: Symbol
     parts: list[Pair]
-    tried: int
     is_complete: bool
 
 
 class Unfolding:
-    """Divides pairs by the rows of maps; `walked` is how many parts of values were looked at for them."""
+    """Divides requests by the rows of maps. `work` is what that has cost, in operations of a script."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self.walked = 0
+        self._walked = 0
+        self._tried = 0
+
+    @property
+    def work(self) -> int:
+        """Return what was done so far."""
+        return self._walked // _WALKED + self._tried
 
     def divided(self, pair: Pair) -> Division | None:
         """Return the parts of a pair by the rows of one map, or by what one group holds; None if nothing is left."""
         symbol = None if pair.kept is not None else next(self._looked_up(pair), None)
         if symbol is None:
             return _with_only_values(pair)
-        cases = list(self._cases(symbol, pair))
         put = Substitution(symbol)
-        parts = [part for within, value in cases if (part := _part(pair, symbol, within, value, put)) is not None]
-        is_kept = isinstance(symbol, Derived) and self._tables.is_kept(symbol)
-        return Division(symbol, parts, len(cases), is_complete=not is_kept)
+        parts = [_in(region, pair, symbol, put) for region in self._parts(symbol, pair.region, put)]
+        return Division(symbol, parts, is_complete=not self._is_kept(symbol))
+
+    def asked(self, atom: Atom, region: Region) -> list[Region] | None:
+        """Return the parts of a region by the rows of one map that a question depends on; each knows the value.
+
+        None if it depends on none, or if they are too many to go on with each by itself. `atom` is as of `atom_now`.
+        """
+        values = (atom.subject,) if isinstance(atom, Matches) else atom.values
+        symbol = next((symbol for value in values for symbol in self._within(value, region.found)), None)
+        if symbol is None or self._is_kept(symbol):
+            return None
+        parts = list(islice(self._parts(symbol, region, Substitution(symbol)), _MOST_ASKED + 1))
+        return parts if len(parts) <= _MOST_ASKED else None
+
+    def _parts(self, symbol: Derived | Capture, region: Region, put: Substitution) -> Iterator[Region]:
+        """Yield the parts of a region that hold requests, by the row that answers or by what a group holds."""
+        for within, looked_up in self._cases(symbol, region):
+            part = _with_value(within, symbol, looked_up, put)
+            if part is not None:
+                yield part
+
+    def _is_kept(self, symbol: Derived | Capture) -> bool:
+        return isinstance(symbol, Derived) and self._tables.is_kept(symbol)
 
     def _looked_up(self, pair: Pair) -> Iterator[Derived | Capture]:
         """Yield the maps and groups in a pair, those that its requests depend on first."""
+        found = pair.region.found
         for subject in pair.region.values:
-            yield from self._within(subject, pair)
+            yield from self._within(subject, found)
         for fact in pair.region.facts:
             for value in fact.values:
-                yield from self._within(value, pair)
+                yield from self._within(value, found)
         for leaf in (pair.old, pair.new):
             for item in leaf.what:
                 if isinstance(item, Symbol):
-                    yield from self._within(item, pair)
+                    yield from self._within(item, found)
             for value in (leaf.state.uri, leaf.state.args, *(leaf.state.values or {}).values()):
-                yield from self._within(value, pair)
+                yield from self._within(value, found)
 
-    def _within(self, symbol: Symbol, pair: Pair) -> Iterator[Derived | Capture]:
-        """Yield the maps and groups that a value comes from, what they come from before themselves."""
-        self.walked += 1
+    def _within(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Iterator[Derived | Capture]:
+        """Yield the maps and groups that a value comes from and that are not known, what they come from before them."""
+        self._walked += 1
+        if symbol in found:
+            return
         match symbol:
             case Derived(_, sources):
                 table = self._tables.table(symbol)
                 if table is not None:
-                    yield from self._within(self._source(symbol, table, pair), pair)
+                    yield from self._within(self._source(symbol, table, found), found)
                     yield symbol
                 else:
                     for source in sources:
-                        yield from self._within(source, pair)
+                        yield from self._within(source, found)
             case Capture(Match(subject, _)) if subject is not None:
-                yield from self._within(subject, pair)
-                if _is_one_of_some(symbol):
+                yield from self._within(subject, found)
+                if _is_one_of_some(symbol) and subject not in found:
                     yield symbol
             case Join(parts):
                 for part in parts:
-                    yield from self._within(part, pair)
+                    yield from self._within(part, found)
 
-    def _source(self, symbol: Derived, table: Table, pair: Pair) -> Symbol:
-        return _known_now(self._tables.source(symbol, table), pair.found)
+    def _source(self, symbol: Derived, table: Table, found: Mapping[Symbol, Symbol]) -> Symbol:
+        return known_now(self._tables.source(symbol, table), found)
 
-    def _cases(self, symbol: Derived | Capture, pair: Pair) -> Iterator[tuple[Region, Symbol]]:
+    def _cases(self, symbol: Derived | Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
         """Yield the parts of a region by the row that answers, or by what a group holds, with that value."""
         if isinstance(symbol, Capture):
-            yield from _held(symbol, pair.region)
+            for case in _held(symbol, region):
+                self._tried += 1
+                yield case
             return
         table = self._tables.table(symbol)
         assert table is not None
-        source, left = self._source(symbol, table, pair), pair.region
+        source, left = self._source(symbol, table, region.found), region
         if isinstance(source, Text):
             yield left, self._found(symbol, table, source)
             return
         for key in _keys(table, source, left):
-            within = _equal(pair.region, source, key_pattern(key), True)
+            self._tried += 1
+            within = _equal(region, source, key_pattern(key), True)
             if not within.is_empty:
                 yield within, self._tables.value(symbol, table.exact[key], None)
                 left = _equal(left, source, key_pattern(key), False)
         atom = Matches(source, _EMPTY)
         if table.rows and b"" not in table.exact and left.answer(atom) is not False:
-            yield left.with_answer(atom, True), self._tables.value(symbol, table.default, None)
-            left = left.with_answer(atom, False)
+            yield with_answer(left, atom, True), self._tables.value(symbol, table.default, None)
+            left = with_answer(left, atom, False)
         for row in table.rows:
+            self._tried += 1 + len(left.known(source).outside) // _COMPARED
             hit, miss = _tried(row.pattern, source, left)
             if hit is not None:
                 yield hit, self._tables.value(symbol, row.value, Match(source, row.pattern))
@@ -147,30 +181,53 @@ class Unfolding:
         return self._tables.value(symbol, table.default, None)
 
 
-def _part(pair: Pair, symbol: Symbol, within: Region, looked_up: Symbol, put: Substitution) -> Pair | None:
-    """Return the part of a pair in which a value is known; None if no request is left in it."""
-    value = _known_now(looked_up, pair.found)
-    region = _with_value(within, value, put)
-    if region is None:
-        return None
-    ends = _end(pair.old, value, put), _end(pair.new, value, put)
-    return Pair(*ends, region, {**pair.found, symbol: value})
+def with_found(pair: Pair) -> Pair:
+    """Return a pair whose ends have the values that are known in its region."""
+    old, new = pair.old, pair.new
+    for looked_up, value in pair.region.found.items():
+        put = Substitution(looked_up)
+        old, new = _end(old, value, put), _end(new, value, put)
+    return replace(pair, old=old, new=new)
+
+
+def _in(region: Region, pair: Pair, symbol: Symbol, put: Substitution) -> Pair:
+    """Return the part of a pair in a region where a value is known."""
+    value = region.found[symbol]
+    return Pair(_end(pair.old, value, put), _end(pair.new, value, put), region)
 
 
 def _with_only_values(pair: Pair) -> Division | None:
     """Return a pair with a value for which its region leaves only one; None if there is no other such value."""
     for subject, known in pair.region.values.items():
         only = known.only
-        if only is not None and subject not in pair.found:
-            value = Text(only)
-            found = {**pair.found, subject: value}
-            put = Substitution(subject)
-            ends = _end(pair.old, value, put), _end(pair.new, value, put)
-            return Division(subject, [Pair(*ends, pair.region, found)], 1, is_complete=True)
+        if only is not None and subject not in pair.region.found:
+            region = pair.region.with_found(subject, Text(only))
+            return Division(subject, [_in(region, pair, subject, Substitution(subject))], is_complete=True)
     return None
 
 
-def _known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
+def atom_now(atom: Atom, found: Mapping[Symbol, Symbol]) -> Atom | bool:
+    """Return a question about values as they are known, or the answer."""
+    if isinstance(atom, Matches):
+        return Matches(known_now(atom.subject, found), atom.pattern)
+    values = tuple(known_now(value, found) for value in atom.values)
+    return _comparison(*values) if atom.name == "=" else Fact(atom.name, values)
+
+
+def _comparison(first: Symbol, second: Symbol) -> Atom | bool:
+    """Return the question whether two values are equal, or the answer."""
+    if first == second:
+        return True
+    match first, second:
+        case Text(), Text():
+            return False
+        case (Text(text), other) | (other, Text(text)):
+            return Matches(other, equal_to(text))
+    return Fact("=", (first, second))
+
+
+def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
+    """Return a value in which that of look-ups is known."""
     if isinstance(symbol, Text):
         return symbol
     for looked_up, value in found.items():
@@ -219,6 +276,13 @@ def _is_one_of_some(capture: Capture) -> bool:
     return own is not None and own.strings is not None
 
 
+def with_answer(region: Region, atom: Atom, answer: bool) -> Region:
+    """Return the part of a region with an answer, which also says something of what a capture comes from."""
+    if isinstance(atom, Matches) and only_value(atom.pattern) is not None:
+        return _equal(region, atom.subject, atom.pattern, answer)
+    return region.with_answer(atom, answer)
+
+
 def _equal(region: Region, value: Symbol, pattern: bytes, answer: bool) -> Region:
     """Return the part of a region in which a value is equal to a text, or not. `pattern` is as of `key_pattern`."""
     region = region.with_answer(Matches(value, pattern), answer)
@@ -244,9 +308,10 @@ def _held(capture: Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
         yield region.with_known(subject, held), Text(text)
 
 
-def _with_value(region: Region, value: Symbol, put: Substitution) -> Region | None:
+def _with_value(region: Region, symbol: Symbol, looked_up: Symbol, put: Substitution) -> Region | None:
     """Return a region in which a value is known now; None if no request is left in it."""
-    result = Region()
+    value = known_now(looked_up, region.found)
+    result = Region(found={**region.found, symbol: value})
     for subject, known in region.values.items():
         now = put.into(subject, value)
         if isinstance(now, Text):
@@ -264,20 +329,12 @@ def _with_value(region: Region, value: Symbol, put: Substitution) -> Region | No
 
 def _fact(fact: Fact, values: tuple[Symbol, ...], region: Region, answer: bool) -> Region | None:
     """Return a region with the answer to a question about these values; None if it cannot be."""
-    if fact.name == "=":
-        first, second = values
-        if first == second:
-            return region if answer else None
-        if isinstance(first, Text) and isinstance(second, Text):
-            return None if answer else region
-        for text, other in ((first, second), (second, first)):
-            if isinstance(text, Text):
-                atom = Matches(other, equal_to(text.value))
-                if region.answer(atom) not in (None, answer):
-                    return None
-                return _equal(region, other, atom.pattern, answer)
-    known = region.answer(Fact(fact.name, values))
-    return region.with_answer(Fact(fact.name, values), answer) if known in (None, answer) else None
+    atom = _comparison(*values) if fact.name == "=" else Fact(fact.name, values)
+    if isinstance(atom, bool):
+        return region if atom is answer else None
+    if region.answer(atom) not in (None, answer):
+        return None
+    return with_answer(region, atom, answer)
 
 
 def _end(leaf: Leaf, value: Symbol, put: Substitution) -> Leaf:

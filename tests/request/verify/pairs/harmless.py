@@ -31,6 +31,25 @@ HARMLESS = (
         "location /a/ { if ($uri ~ ^/a/b/[^/]+/) { rewrite ^/[^/]*/[^/]*/([^/]+)/(.*)$ /$2/$1 permanent; } }",
     ),
     Pair(
+        "conditions on a map in another order",
+        "map $uri $m { volatile; ~^/a/ /x; ~^/b/ /y; ~^/c/ /z; } server { listen 127.0.0.1:{P}; server_name h;"
+        " root {T}/none; set $k 1; if ($m = /x) { return 401; } if ($m = /y) { return 402; }"
+        " if ($m = /z) { return 403; } location / { return 200 $uri; } }",
+        "map $uri $m { volatile; ~^/a/ /x; ~^/b/ /y; ~^/c/ /z; } server { listen 127.0.0.1:{P}; server_name h;"
+        " root {T}/none; set $k 2; if ($m = /z) { return 403; } if ($m = /y) { return 402; }"
+        " if ($m = /x) { return 401; } location / { return 200 $uri; } }",
+    ),
+    Pair(
+        "rules looked up without the newline at the end",
+        "rewrite ^/a$ /x permanent; rewrite ^/b$ /y permanent; location / { return 200 $uri; }",
+        "map $uri $text { volatile; '~(?s)^(?<rest>.*)\n\\z' $rest; }"
+        " map $line $key { volatile; /a /a; /b /b; } map $line $to { volatile; /a /x; /b /y; }"
+        " server { listen 127.0.0.1:{P}; server_name h; root {T}/none; set $hit ''; set $line $uri;"
+        " if ($line ~ '\n\\z') { set $line $text; rewrite '^a(?!)' /; }"
+        " if ($key = $line) { set $hit 1; } if ($key = '') { set $hit ''; } if ($hit = 1) { rewrite ^ $to permanent; }"
+        " location / { return 200 $uri; } }",
+    ),
+    Pair(
         "rules of a kind",
         "rewrite ^/a/b/(.*)$ /x/$1 permanent; rewrite ^/a/c/(.*)$ /y/$1 permanent; location / { return 200 $uri; }",
         "map $uri $p { volatile; ~^/a/b/(.*)$ '1 1 /x/'; ~^/a/c/(.*)$ '2 1 /y/'; } server { listen 127.0.0.1:{P};"

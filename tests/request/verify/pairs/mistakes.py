@@ -6,6 +6,25 @@ from tests.request.verify.pairs.pair import Pair
 
 MISTAKES = (
     Pair(
+        "a row too few behind conditions on a map",
+        "map $uri $m { volatile; ~^/a/ /x; ~^/b/ /y; ~^/c/ /z; } server { listen 127.0.0.1:{P}; server_name h;"
+        " root {T}/none; set $k 1; if ($m = /x) { return 401; } if ($m = /y) { return 402; }"
+        " if ($m = /z) { return 403; } location / { return 200 $uri; } }",
+        "map $uri $m { volatile; ~^/a/ /x; ~^/b/ /y; ~^/c/d/ /z; } server { listen 127.0.0.1:{P}; server_name h;"
+        " root {T}/none; set $k 2; if ($m = /z) { return 403; } if ($m = /y) { return 402; }"
+        " if ($m = /x) { return 401; } location / { return 200 $uri; } }",
+    ),
+    Pair(
+        "a look-up without the newline at the end, but not of all rules",
+        "rewrite ^/a$ /x permanent; rewrite ^/b$ /y permanent; location / { return 200 $uri; }",
+        "map $uri $text { volatile; '~(?s)^(?<rest>.*)\n\\z' $rest; }"
+        " map $line $key { volatile; /a /a; /b /b; } map $line $to { volatile; /a /x; /b /y; }"
+        " server { listen 127.0.0.1:{P}; server_name h; root {T}/none; set $hit ''; set $line $uri;"
+        " if ($line ~ '^/a\n\\z') { set $line $text; rewrite '^a(?!)' /; }"
+        " if ($key = $line) { set $hit 1; } if ($key = '') { set $hit ''; } if ($hit = 1) { rewrite ^ $to permanent; }"
+        " location / { return 200 $uri; } }",
+    ),
+    Pair(
         "a group behind one segment less",
         "location /a/ { rewrite ^/a/b/([^/]+)/(.*)$ /$2/$1 permanent; }",
         "location /a/ { if ($uri ~ ^/a/b/[^/]+/) { rewrite ^/[^/]*/([^/]+)/(.*)$ /$2/$1 permanent; } }",
