@@ -1,4 +1,4 @@
-r"""`return` answers before everything else in its block: what stands beside it never happens
+"""`return` answers before everything else in its block: what stands beside it never happens
 
 Flags, where a block has a `return` outside of an `if`:
 
@@ -65,7 +65,7 @@ location /old/ {
 What the rewrite matches skips the `return`, as in nginx's own manual:
 ```nginx server
 location /download/ {
-    rewrite ^(/download/.*)/media/(.*)\..*$ $1/mp3/$2.mp3 break;
+    rewrite ^(/download/.*)/media/(.*)\\..*$ $1/mp3/$2.mp3 break;
     return 403;
     proxy_pass http://127.0.0.1:8080;
 }
