@@ -44,8 +44,9 @@ _WITHOUT_CHUNKS = _BODILESS.format(
 )
 _WITHOUT_LENGTH = (
     "requests to it may have a body without its length, and the server would read the body as the next request: remove "
-    "`{}`, or add `proxy_pass_request_body off;` where no body is meant"
+    "`{}`"
 )
+_OR_WITHOUT_BODY = ", or add `proxy_pass_request_body off;` where no body is meant"
 _STATED = "requests to it may have a length that is not that of their body: remove `{}`, as nginx states the length"
 _EARLY = (
     "`{} {}` may redirect (X-Accel-Redirect) before it has read the body, and a request then goes on without the rest: "
@@ -79,7 +80,7 @@ class Framing:
         if _is_off(pass_, "pass_request_body"):
             return self._of_no_body(pass_, is_cleared=bool(lengths), is_plain=bool(codings))
         if lengths or (codings and _streams(pass_)):
-            return _WITHOUT_LENGTH.format(written((lengths or codings)[0]))
+            return _WITHOUT_LENGTH.format(written((lengths or codings)[0])) + _OR_WITHOUT_BODY
         if self._has_code or any(_may_reach(pass_.level, uri) for uri in self._bodiless):
             return _WITHOUT_BODY
         return self._early

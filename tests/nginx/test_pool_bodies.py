@@ -242,6 +242,21 @@ def test_no_new_upstream_for_a_body_without_its_length() -> None:
     assert 'remove `proxy_set_header Content-Length "";`' in finding.finding.help
 
 
+def test_the_advice_is_for_the_location() -> None:
+    """The help says which line is wrong: with a body of its own, `proxy_pass_request_body off` would change nothing."""
+    text = whole("upstream app { server 10.0.0.1; } server { location / { proxy_pass http://app; %s } }")
+    clears = 'proxy_set_header Content-Length "";'
+    advice = f"remove `{clears}`"
+    for lines, words in {
+        clears: f"{advice}, or add `proxy_pass_request_body off;` where no body is meant",
+        f"proxy_set_body a; {clears}": advice,
+        "proxy_pass_request_body off;": f"in a separate location with `proxy_pass_request_body off;` and `{clears}`",
+        "proxy_set_header Content-Length 1;": "remove `proxy_set_header Content-Length 1;`, as nginx states the length",
+    }.items():
+        (finding,) = diagnose("upstream-keepalive-missing", text % lines, target="1.22.1")
+        assert finding.finding.help.endswith(words)
+
+
 def test_chunks_that_are_announced_without_a_body() -> None:
     """A streamed request goes on with `Transfer-Encoding: chunked`, also to a location that passes no body."""
     streamed = "location /up {\n    proxy_pass http://127.0.0.1:1;\n    proxy_request_buffering off;\n}"
