@@ -9,7 +9,8 @@ Flags, where a block has a `return` outside of an `if`:
 The rule asks the model of `nginxopt trace` what a request for a lost location gets.
 
 Does not flag settings that the response of the `return` takes, such as `add_header`, locations that `error_page` leads
-to, and named and internal ones.
+to, and named and internal ones; nor what a `break` or a `rewrite` with `break` before the `return` may lead to, and in
+a server a `rewrite` with `last`.
 
 ## Why it matters
 The rewrite module runs before locations are chosen and before any handler (`NGX_HTTP_SERVER_REWRITE_PHASE`,
@@ -61,17 +62,27 @@ location /old/ {
     return 301 /app/;
 }
 ```
+What the rewrite matches skips the `return`, as in nginx's own manual:
+```nginx server
+location /download/ {
+    rewrite ^(/download/.*)/media/(.*)\\..*$ $1/mp3/$2.mp3 break;
+    return 403;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
 
 ## When to ignore it
 While the `return` is there for a time, as for maintenance.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#return
+- ngx_http_script_break_code and ngx_http_script_regex_end_code in ngx_http_script.c
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Related, Severity, reaching, rule
@@ -88,16 +99,35 @@ def check(model: Model) -> Iterator[Finding]:
         answer = next(iter(level.own("return")), None)
         if answer is None:
             continue
-        yield from (_finding(dead, answer) for dead in _beside(level, answer))
-        if level.kind == "server":
+        before = level.directives[: level.directives.index(answer)]
+        if any(directive.name == "break" for directive in before):
+            continue  # the return itself is dead
+        yield from (_finding(dead, answer) for dead in _behind(level, answer))
+        if not _may_skip(level, before, "break"):
+            yield from (_finding(dead, answer) for dead in level.directives if dead.name in _HANDLERS)
+        if level.kind == "server" and not _may_skip(level, before, "break", "last"):
             yield from _locations(model, level, answer)
 
 
-def _beside(level: Level, answer: Directive) -> Iterator[Directive]:
-    """Yield the handlers and later statements of a block that returns."""
+def _behind(level: Level, answer: Directive) -> Iterator[Directive]:
+    """Yield the statements behind a `return`."""
     behind = level.directives[level.directives.index(answer) + 1 :]
     yield from (directive for directive in behind if directive.name in _STATEMENTS)
-    yield from (directive for directive in level.directives if directive.name in _HANDLERS)
+
+
+def _may_skip(level: Level, before: list[Directive], *flags: str) -> bool:
+    """Return whether a `break`, or a `rewrite` with one of these flags, may skip the `return` behind it.
+
+    In a location, `last` skips the handlers as well. Folded runs of rewrites may stand anywhere.
+    """
+    ifs = [inner for inner in level.levels if inner.kind == "if" and inner.opener in before]
+    bulks = (bulk for block in (level, *ifs) for bulk in block.bulks)
+    statements = chain(before, *(inner.directives for inner in ifs), *bulks)
+    is_open = level.is_open or any(inner.is_open for inner in ifs)
+    return is_open or any(
+        statement.name == "break" or (statement.name == "rewrite" and statement.args[2:] and statement.args[2] in flags)
+        for statement in statements
+    )
 
 
 def _locations(model: Model, server: Level, answer: Directive) -> Iterator[Finding]:

@@ -29,8 +29,9 @@ gzip_comp_level 5;
 May change: logs.
 
 Every response is the same once decoded: zlib writes different bytes, sometimes more. `$bytes_sent`, `$body_bytes_sent`
-and `$gzip_ratio` show the difference in logs; where they may reach clients (`add_trailer`, Lua, njs, Perl, SSI), the
-fix is made on request only.
+and `$gzip_ratio` show the difference in logs, `$upstream_response_length` and `$upstream_bytes_received` in those of
+another server that passes to this one; where they may reach clients (`add_trailer`, Lua, njs, Perl, SSI), the fix is
+made on request only.
 
 ## When to ignore it
 If bandwidth costs more than processor time, and compressed responses are cached.
@@ -51,7 +52,8 @@ HIGH = ("7", "8", "9")
 ENOUGH = "6"
 """The default of zlib."""
 
-_SIZES = ("bytes_sent", "body_bytes_sent", "gzip_ratio")
+# A compressed response has no Content-Length, so only these variables tell its size.
+_SIZES = ("bytes_sent", "body_bytes_sent", "gzip_ratio", "upstream_response_length", "upstream_bytes_received")
 _LOGS = ("log_format", "access_log")
 
 

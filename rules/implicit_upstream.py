@@ -80,7 +80,8 @@ May change: upstream requests, connections, files.
 
 Unsafe: `$proxy_host` becomes the name of the upstream, in the default `proxy_cache_key`, in logs and wherever else it
 is used, and errors of a failing server are logged under that name. `Host` and the redirects that nginx rewrites stay
-the same. The pool has the premises of `upstream-keepalive-missing`.
+the same. The pool has the premises of `upstream-keepalive-missing`. There is no fix if the pool would
+be used as it is, and a request may have another length than its body.
 
 ## When to ignore it
 If nginx passes on few requests, or each takes much longer than connecting to the server. A pool for PHP-FPM must be
@@ -108,6 +109,7 @@ from nginxopt.lint import (
     Severity,
     capacity,
     headers,
+    pooling,
     pools,
     rule,
     sharing,
@@ -137,13 +139,20 @@ def check(model: Model) -> Iterator[Finding]:
     for server, passes in by_target.items():
         if all(map(_is_rare, passes)):
             continue
-        fix = _fix(passes, taken, levels.get(server, set()), capacity.size(model, len(by_target)))
-        yield _finding(passes, fix)
+        why_not = sharing.bad_lengths(model, (pass_ for pass_ in passes if _keeps(model, pass_)))
+        size = 0 if why_not else capacity.size(model, len(by_target))
+        yield _finding(passes, _fix(passes, taken, levels.get(server, set()), size), why_not)
 
 
 def _is_meant(model: Model, pass_: Pass) -> bool:
     kept = pass_.protocol in ("proxy", "grpc", "fastcgi")
     return kept and _is_implicit(model, pass_) and pools.wants_pool(model, pass_)
+
+
+def _keeps(model: Model, pass_: Pass) -> bool:
+    """Return whether a pass uses a pool as soon as there is one."""
+    is_known = pools.knows_headers(pass_) and pass_.setting("http_version").known
+    return pass_.protocol == "proxy" and is_known and not pooling.missing(model, pass_)
 
 
 def _is_rare(pass_: Pass) -> bool:
@@ -170,7 +179,7 @@ def _is_implicit(model: Model, pass_: Pass) -> bool:
     return pass_.names_an_address or model.is_whole
 
 
-def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
+def _finding(passes: list[Pass], fix: Fix | None, why_not: str) -> Finding:
     first, *others = passes
     places = f", from {len(passes)} places," if others else ""
     return Finding(
@@ -178,7 +187,7 @@ def _finding(passes: list[Pass], fix: Fix | None) -> Finding:
         first.directive.args[0].span,
         f"requests to {_server(first)}{places} use no upstream block: each opens a new connection",
         fix,
-        "" if fix else _help(first),
+        "" if fix else why_not or _help(first),
         tuple(Related(pass_.directive.source, pass_.directive.name.span, "also passed to here") for pass_ in others),
         saves=Saving(connections=1),
     )

@@ -31,10 +31,11 @@ location ~ \\.(gif|jpg)$ {
 ```
 
 ## Silent
-What is captured is used, an escaped dot is none, and everything is meant:
+What is captured is used, the dots are a dot and a control character (`\\c.`), and everything is meant:
 ```nginx server
 rewrite ^/blog/(.*)$ /news/$1 last;
 rewrite ^/a\\.* /b last;
+rewrite ^/a\\c.* /b last;
 rewrite .* /index.php last;
 ```
 
@@ -67,7 +68,7 @@ from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
 from nginxopt.semantics import Level, locations
 
 _HEAD = re.compile(r"\^?\.\*(?![?+*{|)]|$)")
-_TAIL = re.compile(r"(?<!\\)\.\*\$?$")
+_TAIL = re.compile(r"(?<!\\)(?<!\\c)\.\*\$?$")
 _EVERYTHING = ("", "^", "$", "^/", "/", "^$")
 _GROUP = re.compile(r"(?<!\\)\((?!\?[:=!>#])")
 _BOUNDED = re.compile(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&~ -]+\]|(?<=\()\?:)*")

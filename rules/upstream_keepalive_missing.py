@@ -109,7 +109,10 @@ requests on, there is no fix, and the help lists the lines.
 There is no fix, regardless of premises, if:
 
 - passes to the upstream differ in TLS, protocol or local address, or a variable may make them differ;
-- a request may declare a body and have none (`proxy_pass_request_body off`);
+- a request may have a `Content-Length` and no body (`proxy_pass_request_body off` without an empty `Content-Length`,
+  `auth_request`, some error pages), or a body and no length (an empty `Content-Length` for requests with a body);
+- a server may send `X-Accel-Redirect` before it has read a request (`proxy_request_buffering off`, `grpc_pass`), unless
+  that header is ignored;
 - a block within the location would inherit the lines and passes to another server;
 - the upstream sets `max_conns`;
 - all pools together would hold more than a quarter of a worker's connections. New pools are made smaller to fit.

@@ -1,15 +1,19 @@
-"""Requests with a length but without a body: on a kept connection, the upstream reads the next request as the body.
+"""Requests whose length is not that of their body: on a kept connection, the rest is taken for another request.
 
-nginx passes a request with the client's `Content-Length`, unless `proxy_set_header` clears it, but without a body
-(ngx_http_proxy_create_request; verified on nginx 1.22.1 and 1.31.3: `Content-Length: 12` and no body)
+nginx passes a request with the client's `Content-Length`, but without a body (ngx_http_proxy_create_request; verified
+on nginx 1.22.1 and 1.31.3: `Content-Length: 12` and no body)
 
 - with `proxy_pass_request_body off`;
 - in a subrequest whose parent has not read its body: `auth_request`, `mirror`, SSI, `add_before_body` and
   `add_after_body`, `ngx.location.capture` with a method that has a body;
-- after the body was discarded, once `error_page` or code continues in another location: nginx discards a body that is
-  too large (413), a handler that fails does (412 and 416 of files, 404 of memcached), and code may.
+- after the body was discarded (ngx_http_discard_request_body), once `error_page`, `post_action` or code continues in
+  another location: nginx discards a body that is too large (413); `return` with a redirect does, and handlers that fail
+  do (412 and 416 of files, 404 of memcached, mp4 and flv, 403 of autoindex); code may;
+- after the server of a request whose body is streamed answered early, once `error_page` or `X-Accel-Redirect` continues
+  in another location.
 
-This is harmless if the connection closes after the request.
+It passes a body without its length if `proxy_set_header` clears the `Content-Length`, and the body is passed on all the
+same, or is that of `proxy_set_body`. This is harmless if the connection closes after the request.
 """
 
 from __future__ import annotations
@@ -19,15 +23,40 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from nginxopt.config import Directive
-from nginxopt.lint.model import Model
-from nginxopt.semantics import Level, Pass
+from nginxopt.config.layout import written
+from nginxopt.lint.model import Model, once
+from nginxopt.semantics import Level, Pass, values
 from nginxopt.semantics.directives import BLOCKS, NAMES
 
 _LENGTH, _CODING = "content-length", "transfer-encoding"
 
+_BODILESS = (
+    "requests to it may have a {} without a body ({}), and the server would read the next request as that body: pass "
+    "them in a separate location with {}"
+)
+_WITHOUT_BODY = _BODILESS.format(
+    "Content-Length",
+    "proxy_pass_request_body off, subrequests, error pages",
+    '`proxy_pass_request_body off;` and `proxy_set_header Content-Length "";`',
+)
+_WITHOUT_CHUNKS = _BODILESS.format(
+    "Transfer-Encoding", "error pages and X-Accel-Redirect", '`proxy_set_header Transfer-Encoding "";`'
+)
+_WITHOUT_LENGTH = (
+    "requests to it may have a body without its length, and the server would read the body as the next request: remove "
+    "`{}`"
+)
+_OR_WITHOUT_BODY = ", or add `proxy_pass_request_body off;` where no body is meant"
+_STATED = "requests to it may have a length that is not that of their body: remove `{}`, as nginx states the length"
+_EARLY = (
+    "`{} {}` may redirect (X-Accel-Redirect) before it has read the body, and a request then goes on without the rest: "
+    "add `{}_ignore_headers X-Accel-Redirect;` there"
+)
+
 # Status codes of nginx itself after it discarded a body, or did not read it because the request is invalid.
 _LATE = {"400", "408", "411", "412", "413", "414", "415", "416", "421", "431", "494", "495", "496", "497", "499"}
-_FAILING = ("memcached_pass", "image_filter", "xslt_stylesheet")  # may fail after the body was discarded
+_REDIRECTS = {"301", "302", "303", "307", "308"}  # the codes with which `return` can be turned by error_page
+_FAILING = ("memcached_pass", "mp4", "flv", "image_filter", "xslt_stylesheet")  # may fail after the body was discarded
 _LUA = re.compile(r"(?:server_rewrite|rewrite|access|precontent|content)_by_lua(?:_block|_file)?")
 _DROPS = re.compile(r"discard_body|capture|require|dofile|load")
 
@@ -38,18 +67,35 @@ class Framing:
     def __init__(self, model: Model) -> None:
         self._model = model
 
-    def may_lack_a_body(self, pass_: Pass) -> bool:
-        """Return whether a request of a `proxy_pass` may announce a body that it does not have."""
-        if pass_.protocol != "proxy" or pass_.setting("set_body").is_set:
-            return False
-        stated = {_LENGTH: list(_values(pass_, _LENGTH)), _CODING: list(_values(pass_, _CODING))}
-        if any(value for values in stated.values() for value in values):
-            return True
-        if stated[_LENGTH]:
-            return False
-        if pass_.setting("pass_request_body").value == "off":
-            return True
-        return self._has_code or any(_may_reach(pass_.level, uri) for uri in self._bodiless)
+    def fault(self, pass_: Pass) -> str:
+        """Return why a request of a pass may have another length than its body, and what to do; empty if none has."""
+        if pass_.protocol != "proxy":
+            return ""
+        lengths, codings = _headers(pass_, _LENGTH), _headers(pass_, _CODING)
+        stated = next((header for header in (*lengths, *codings) if header.args[1]), None)
+        if stated is not None:
+            return _STATED.format(written(stated))
+        if pass_.setting("set_body").is_set:
+            return _WITHOUT_LENGTH.format(written(lengths[0])) if lengths else ""
+        if _is_off(pass_, "pass_request_body"):
+            return self._of_no_body(pass_, is_cleared=bool(lengths), is_plain=bool(codings))
+        if lengths or (codings and _streams(pass_)):
+            return _WITHOUT_LENGTH.format(written((lengths or codings)[0])) + _OR_WITHOUT_BODY
+        if self._has_code or any(_may_reach(pass_.level, uri) for uri in self._bodiless):
+            return _WITHOUT_BODY
+        return self._early
+
+    def _of_no_body(self, pass_: Pass, *, is_cleared: bool, is_plain: bool) -> str:
+        """Return the fault of a pass without bodies, whose `Content-Length` and `Transfer-Encoding` may be cleared.
+
+        nginx announces chunks for a request that it streams, also once it continues in another location.
+        """
+        if not is_cleared:
+            return _WITHOUT_BODY
+        may_be_streamed = self._early or (
+            any(map(_streams, self._model.passes)) and any(_may_reach(pass_.level, uri) for uri in self._bodiless)
+        )
+        return _WITHOUT_CHUNKS if may_be_streamed and not is_plain else ""
 
     @cached_property
     def _has_code(self) -> bool:
@@ -57,41 +103,78 @@ class Framing:
         return any(map(_may_drop, _all(self._model)))
 
     @cached_property
+    def _early(self) -> str:
+        """Why a server may redirect a streamed request to any location before it has read the body; empty if none."""
+        early = next((pass_ for pass_ in self._model.passes if _streams(pass_) and not _ignores_redirects(pass_)), None)
+        return "" if early is None else _EARLY.format(early.directive.name, early.directive.args[0], early.protocol)
+
+    @cached_property
     def _bodiless(self) -> tuple[str, ...]:
         """The URIs of subrequests without a body, and those to which a request without its body may continue."""
         return tuple(_bodiless(self._model))
 
 
-def _values(pass_: Pass, header: str) -> Iterator[str]:
-    for directive in pass_.setting("set_header").directives:
-        if len(directive.args) == 2 and directive.args[0].lower() == header:
-            yield directive.args[1]
+@once
+def framing(model: Model) -> Framing:
+    """Return the requests that the passes of a model send."""
+    return Framing(model)
+
+
+def _headers(pass_: Pass, name: str) -> list[Directive]:
+    """Return the `proxy_set_header` directives of a pass for a header."""
+    headers = pass_.setting("set_header").directives
+    return [header for header in headers if len(header.args) == 2 and header.args[0].lower() == name]
+
+
+def _is_off(pass_: Pass, name: str) -> bool:
+    return values.flag(pass_.setting(name).value or "") is False
 
 
 def _bodiless(model: Model) -> Iterator[str]:
     """Yield the URIs of subrequests without a body, and those to which a request without its body may continue."""
     subrequests = list(_subrequests(model))
     yield from subrequests
-    may_fail_late = bool(subrequests) or any(model.each(*_FAILING)) or any(map(_streams, model.passes))
+    may_fail_late = bool(subrequests) or any(_failing(model)) or any(map(_streams, model.passes))
     pages = [page for page, _ in model.each("error_page")]
     intercepts = bool(pages) and any(directive.name.endswith("_intercept_errors") for directive in _all(model))
     early = set() if intercepts else {"401"}  # subrequests are not asked for a password
+    late = _LATE | (_REDIRECTS if any(_redirects(model)) else set())
     for directive in pages:
         codes = {word for word in directive.args[:-1] if word.isdecimal()} - early
-        if codes & _LATE or (codes and may_fail_late):
+        if codes & late or (codes and may_fail_late):
             yield directive.args[-1]
 
 
+def _failing(model: Model) -> Iterator[Directive]:
+    """Yield the directives of handlers and filters that may fail after the body was discarded."""
+    yield from (directive for directive, _ in model.each(*_FAILING))
+    yield from (directive for directive, _ in model.each("autoindex") if directive.args != ("off",))
+
+
+def _redirects(model: Model) -> Iterator[Directive]:
+    """Yield each `return` with a redirect: nginx discards the body before `error_page` has its turn."""
+    for directive, _ in model.each("return"):
+        if directive.args and (directive.args[0] in _REDIRECTS or not directive.args[0].isdecimal()):
+            yield directive
+
+
 def _subrequests(model: Model) -> Iterator[str]:
-    for directive, level in model.each("auth_request", "mirror", "add_before_body", "add_after_body"):
+    """Yield the URIs of subrequests without a body, and of requests that follow one whose body may be discarded."""
+    names = ("auth_request", "mirror", "add_before_body", "add_after_body", "post_action")
+    for directive, level in model.each(*names):
         has_body = directive.name == "mirror" and level.setting("mirror_request_body").value in (None, "on")
         if directive.args and directive.args[0] not in ("off", "") and not has_body:
             yield directive.args[0]
 
 
 def _streams(pass_: Pass) -> bool:
-    """Return whether an upstream may fail before the whole body is read."""
-    return pass_.setting("request_buffering").value == "off"
+    """Return whether an upstream may answer before the whole body is read: grpc never waits for it."""
+    return pass_.protocol == "grpc" or _is_off(pass_, "request_buffering")
+
+
+def _ignores_redirects(pass_: Pass) -> bool:
+    ignored = (word for directive in pass_.setting("ignore_headers").directives for word in directive.args)
+    return any(word == "X-Accel-Redirect" for word in ignored)
 
 
 def _all(model: Model) -> Iterator[Directive]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nginxopt.config import Config
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError
+from nginxopt.lint.beside import shared_level
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Safety, Severity
 from nginxopt.lint.model import Model
@@ -97,18 +98,25 @@ def _findings(rule: Rule, model: Model) -> Iterator[Finding]:
 
 
 def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
-    """Yield the findings in the files of a configuration, without fixes that change the main file around it."""
+    """Yield the findings in the files of a configuration, without fixes that belong into the main file around it."""
     files = {file.source for file in model.config.files}
     for finding in findings:
-        if (finding.source.original or finding.source) not in files:
+        if _file(finding.source) not in files:
             continue
-        changes = finding.fix.changes if finding.fix else ()
-        if all((change.source.original or change.source) in files for change in changes):
+        why = _why_elsewhere(finding.fix, files, model) if finding.fix else ""
+        if finding.fix and why:
+            yield replace(finding, fix=None, help=f"{finding.fix.title} by hand: {why}")
+        else:
             yield finding
-        elif finding.fix:
-            yield replace(
-                finding, fix=None, help=f"{finding.fix.title} by hand: it changes the main file around this one"
-            )
+
+
+def _why_elsewhere(fix: Fix, files: Container[Source], model: Model) -> str:
+    """Return why a fix belongs into the main file around a fragment; empty if it does not."""
+    if any(_file(change.source) not in files for change in fix.changes):
+        return "it changes the main file around this one"
+    if any(map(shared_level(model).gets, fix.changes)):
+        return "files that are included beside this one may state the same, which nginx refuses"
+    return ""
 
 
 def _merged(findings: Iterable[Finding], times: Mapping[Source, int]) -> Iterator[Finding]:

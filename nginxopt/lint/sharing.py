@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nginxopt.lint.framing import Framing
+from nginxopt.lint.framing import framing
 from nginxopt.lint.model import Model, once
 from nginxopt.semantics import Level, Pass, Upstream
 
@@ -24,16 +24,17 @@ _MIXED = (
     "each kind its own upstream"
 )
 _VARIABLE = "its connections depend on variables of the request, and a pool would mix them"
-_LENGTH = (
-    "requests to it may have a Content-Length without a body (proxy_pass_request_body off, subrequests, error pages), "
-    'and the server would read the next request as that body: add `proxy_set_header Content-Length "";`'
-)
 _NAMED = "`{}` may also pass to it, and a pool would mix different kinds of connections"
 
 
 def may_share(passes: Iterable[Pass]) -> bool:
     """Return whether a connection opened for one of the passes works for all of them."""
     return not _why_not(set(map(identity, passes)))
+
+
+def bad_lengths(model: Model, passes: Iterable[Pass]) -> str:
+    """Return why a request of the passes may have another length than its body; empty if none has."""
+    return next(filter(None, map(framing(model).fault, passes)), "")
 
 
 @once
@@ -46,8 +47,7 @@ def obstacles(model: Model) -> Obstacles:
             passes.setdefault(pass_.upstream, []).append(pass_)
         elif _may_name_any(pass_):
             strangers.setdefault(identity(pass_), pass_)
-    framing = Framing(model)
-    lengths = {pass_.upstream: _LENGTH for pass_ in model.passes if pass_.upstream and framing.may_lack_a_body(pass_)}
+    lengths = {upstream: bad_lengths(model, to_it) for upstream, to_it in passes.items()}
     return Obstacles(passes, strangers, lengths)
 
 
@@ -58,7 +58,7 @@ class Obstacles:
     Attributes:
         passes: The passes that name an upstream.
         strangers: The passes whose variables may name any upstream, one for each identity.
-        lengths: The upstreams whose requests may lack the body that they announce, with the message.
+        lengths: Why the requests to an upstream may have other lengths than their bodies; empty if none has.
     """
 
     passes: dict[Upstream, list[Pass]]

@@ -84,6 +84,32 @@ def test_a_fix_stays_in_the_fragment(run: Any, site: Path) -> None:
     assert text.count('proxy_set_header Connection "";') == 1
 
 
+KEYS = "".join(f"/page/{number} /{number};" for number in range(4_000))
+BESIDE = {  # what two files have, and the line that a fix of each would add beside the other
+    "sendfile": ("server { listen 127.0.0.1:%d; root /srv/a; }", "sendfile on;"),
+    "map-hash-size": (f"map $uri $x%d {{ {KEYS} }}", "map_hash_max_size"),
+    "gzip-types-default": ("gzip on; server { listen 127.0.0.1:%d; root /srv/a; }", "gzip_types text"),
+    "implicit-upstream": ("server { listen 127.0.0.1:%d; location / { proxy_pass http://10.0.0.1; } }", "upstream"),
+}
+
+
+@pytest.mark.parametrize("rule", BESIDE)
+@pytest.mark.parametrize("main", ["stock", "./main.conf"])
+def test_no_line_that_files_beside_each_other_would_repeat(run: Any, tmp_path: Path, rule: str, main: str) -> None:
+    """nginx refuses a directive that two files of a level state: the report says so, and no file gets the line."""
+    content, line = BESIDE[rule]
+    (tmp_path / "main.conf").write_text(MAIN.replace("@", "sendfile off;" if "sendfile" not in rule else "", 1))
+    (tmp_path / "sites").mkdir()
+    for number in (8101, 8102):
+        (tmp_path / f"sites/{number}.conf").write_text(content % number)
+    fixes = ["--fix", "--unsafe-fixes", "--assume", f"{main},local-files"]
+    output = lint(run, "sites", *fixes, "--select", rule)
+    texts = [path.read_text() for path in (tmp_path / "sites").iterdir()]
+    assert not any(line in text for text in texts)
+    if not (rule == "sendfile" and main == "stock"):  # it is on there
+        assert output.count("by hand: files that are included beside this one may state the same") == 2
+
+
 @pytest.mark.parametrize(
     ("names", "words"),
     [("./none.conf", "cannot be read"), ("./a.conf", "has no http block"), ("stock,./main.conf", "two main files")],

@@ -100,8 +100,8 @@ def test_the_same_change_is_made_once() -> None:
             for node, _ in model.each("a"):
                 yield Finding(node.source, node.name.span, "found", Fix("say so", (after(heads[0], ["new;"]),)))
 
-    fixed = fix_texts({"nginx.conf": b"head;\na; a; a;\n"}, rule_of(check))
-    assert fixed.drafts["nginx.conf"].text == b"head;\nnew;\na; a; a;\n"
+    fixed = fix_texts({"nginx.conf": b"events {}\nhead;\na; a; a;\n"}, rule_of(check))
+    assert fixed.drafts["nginx.conf"].text == b"events {}\nhead;\nnew;\na; a; a;\n"
     assert fixed.made == {"test-rule": 3}
 
 
@@ -110,7 +110,7 @@ def test_a_fix_may_name_a_change_twice() -> None:
     rule = about(
         "a", lambda node: Fix("add", (before(node, ["b;"]), before(node, ["b;"]), replace(node, node.name, "c")))
     )
-    assert result(b"a;\n", rule) == b"b;\nc;\n"
+    assert result(b"events {}\na;\n", rule) == b"events {}\nb;\nc;\n"
 
 
 def test_many_lines_at_one_place() -> None:
@@ -126,7 +126,7 @@ def test_many_lines_at_one_place() -> None:
 
     count = ROUNDS + 20
     fixed = fix_texts(
-        {"nginx.conf": b"head;\n" + b"".join(b"a %d;\n" % number for number in range(count))}, rule_of(check)
+        {"nginx.conf": b"events {}\nhead;\n" + b"".join(b"a %d;\n" % number for number in range(count))}, rule_of(check)
     )
     assert fixed.made == {"test-rule": count}
     assert fixed.drafts["nginx.conf"].text.count(b"new ") == count
@@ -140,9 +140,9 @@ def test_rules_that_fight_are_a_defect() -> None:
 
 def test_fixes_that_grow_without_end_are_a_defect() -> None:
     """A fix that creates two new findings each time raises a defect."""
-    grow = about("a", lambda node: Fix("more", (after(node, ["a;"]),)) if node.span.start == 0 else None)
+    grow = about("a", lambda node: Fix("more", (after(node, ["a;"]),)) if node.span.start == 10 else None)
     with pytest.raises(DefectError, match="the fixes of test-rule do not terminate"):
-        result(b"a;\n", grow)
+        result(b"events {}\na;\n", grow)
 
 
 def test_a_fix_without_effect_is_a_defect() -> None:

@@ -259,6 +259,16 @@ SAFETY = {
         "events {\n}\nhttp {\n    gzip_comp_level 9;\n    add_trailer X $gzip_ratio;\n}\n",
         Safety.UNSAFE,
     ),
+    "sizes are told by a server in front": (
+        "gzip-level",
+        "events {\n}\nhttp {\n    gzip_comp_level 9;\n    add_trailer X $upstream_response_length;\n}\n",
+        Safety.UNSAFE,
+    ),
+    "what was received of a server is told": (
+        "gzip-level",
+        "events {\n}\nhttp {\n    gzip_comp_level 9;\n    add_trailer X ${upstream_bytes_received};\n}\n",
+        Safety.UNSAFE,
+    ),
     "sizes are logged": (
         "gzip-level",
         "events {\n}\nhttp {\n    gzip_comp_level 9;\n    log_format a $gzip_ratio;\n}\n",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from nginxopt.config import load
 from nginxopt.lint import Severity
 from nginxopt.lint.examples import wrapped
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
-from tests.lintcheck import diagnose, fixed
+from tests.lintcheck import diagnose, fixed, judge
 from tests.nginx.example import certificate, verdict_on, warnings
 from tests.nginx.test_rules_security import answered, request_of, witness_of
 
@@ -59,6 +61,51 @@ def test_a_server_that_returns_has_no_locations(each_binary: nginx.Binary) -> No
     location = "location /old/ { return 410; proxy_pass http://127.0.0.1:1; }"
     assert len(diagnose("dead-directive", location, context="server")) == 1
     assert b" 410 " in ask(each_binary, location, "/old/")
+
+
+REWRITE = "rewrite ^/a/(.*)$ /$1 %s;"
+SKIPPED = {  # what skips the `return` of a location or a server -> what asks for it, and the answer
+    "a rewrite": (f"location /a/ {{ {REWRITE % 'break'} return 404; %s }}", "/a/b", True),
+    "a handler before the return": (f"location /a/ {{ {REWRITE % 'break'} %s return 404; }}", "/a/b", True),
+    "a break": ("location /a/ { break; return 404; %s }", "/a/b", True),
+    "a break in an if": ("location /a/ { if ($arg_x) { break; } return 404; %s }", "/a/b?x=1", True),
+    "a rewrite in an if": (
+        f"location /a/ {{ if ($arg_x) {{ {REWRITE % 'break'} }} return 404; %s }}",
+        "/a/b?x=1",
+        True,
+    ),
+    "many rewrites": (f"location /a/ {{ {REWRITE % 'break' * 300} return 404; %s }}", "/a/b", True),
+    "a break of a server": ("if ($arg_x) { break; } return 404; location / { %s }", "/b?x=1", True),
+    "a rewrite of a server": (f"{REWRITE % 'last'} return 404; location /b {{ %s }}", "/a/b", True),
+    "a break behind it": ("location /a/ { return 404; break; %s }", "/a/b", False),
+    "a condition behind it": ("location /a/ { return 404; if ($arg_x) { break; } %s }", "/a/b?x=1", False),
+    "a rewrite that leaves": (
+        f"location /a/ {{ {REWRITE % 'last'} return 404; %s }} location /b {{ return 404; }}",
+        "/a/b",
+        False,
+    ),
+    "a redirect": (f"location /a/ {{ {REWRITE % 'permanent'} return 404; %s }}", "/a/b", False),
+}
+
+
+@pytest.mark.parametrize(("server", "target", "is_reached"), SKIPPED.values(), ids=SKIPPED)
+def test_what_skips_a_return(each_binary: nginx.Binary, server: str, target: str, is_reached: bool) -> None:
+    """Behind a `break`, nginx comes to the handler beside a `return`, and `dead-directive` is silent about it."""
+    backend = 'server { listen unix:temp/s; return 200 "reached"; }'
+    text = server % "proxy_pass http://unix:temp/s:/;"
+    assert ask(each_binary, text, target, backend).endswith(b"reached") is is_reached
+    found = diagnose("dead-directive", text, context="server")
+    assert any(not finding.message.startswith("if ") for finding in found) is not is_reached
+
+
+def test_what_skips_a_return_may_be_in_another_file(tmp_path: Path) -> None:
+    """A `break` of an included file counts, and may stand in one that is missing."""
+    (tmp_path / "leave.conf").write_text("break;\n")
+    (tmp_path / "other.conf").write_text("expires 1d;\n")
+    for name, count in (("leave.conf", 0), ("none.conf", 0), ("other.conf", 1)):
+        text = f"events {{}} http {{ server {{ location /a {{ include {name}; return 404; proxy_pass http://b; }} }} }}"
+        (tmp_path / "nginx.conf").write_text(text)
+        assert len(judge("dead-directive", load(tmp_path / "nginx.conf", missing_ok=True)).diagnostics) == count
 
 
 CAPTURES = {
