@@ -1,7 +1,8 @@
 """Two servers answer to the same name at the same address: nginx ignores the second
 
 Flags names that an earlier server has at the same address and port, whatever its other names; `.example.com` is both
-`example.com` and `*.example.com`. nginx starts, and warns: "conflicting server name". A server of which nothing is left is `server-never-chosen`.
+`example.com` and `*.example.com`. nginx starts, and warns: "conflicting server name". A server of which nothing is left
+is `server-never-chosen`.
 
 Does not flag servers at different addresses (`listen 80` and `listen 127.0.0.1:80`), names that overlap
 (`*.example.com` and `www.example.com`), and patterns.

@@ -35,8 +35,8 @@ class Config:
     `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
     `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
     several, none if they do not show it. `unread` are the files that could not be read, if that was allowed.
-    `origin` is where the files were read from. `templates` reads it again if some of the files are templates; then the blocks are those of their
-    first reading.
+    `origin` is where the files were read from. `templates` reads it again if some of the files are templates; then the
+    blocks are those of their first reading.
     """
 
     main: File
@@ -138,7 +138,7 @@ def load(
     `prefix` is what relative includes are relative to: by default the directory of `path`, as nginx's
     `conf_prefix` is that of its main file. `context` states where a fragment stands (`server`,
     `http,server`); without it, it is inferred. `missing_ok` reads on where an included file cannot be read
-    (see `Config.missing`); one that does not parse is an error all the same. `files` is where files are read
+    (see `Config.unread`); one that does not parse is an error all the same. `files` is where files are read
     from, and `parse` parses them. Raises `InputError` for a file that cannot be read or parsed, `UsageError` for an
     unknown context.
     """
