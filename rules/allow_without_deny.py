@@ -4,7 +4,7 @@ Flags levels with `allow` and no `deny` at all. The rule asks the model of `ngin
 address that is answered.
 
 Does not flag `allow all`, lists with a `deny` of any kind, servers that listen at loopback alone, and `satisfy any`
-beside a login, where the list names those that need none.
+beside a login, where the list names those that need none. Does not check `stream`, which has no requests to ask for.
 
 ## Why it matters
 nginx takes the first rule that fits an address, and an address that none fits is allowed (`ngx_http_access_handler`). A
