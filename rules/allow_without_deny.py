@@ -4,7 +4,7 @@ Flags levels with `allow` and no `deny` at all. The rule asks the model of `ngin
 address that is answered.
 
 Does not flag `allow all`, lists with a `deny` of any kind, servers that listen at loopback alone, and `satisfy any`
-beside a login, where the list names those that need none.
+beside a login, where the list names those that need none. Does not check `stream`, which has no requests to ask for.
 
 ## Why it matters
 nginx takes the first rule that fits an address, and an address that none fits is allowed (`ngx_http_access_handler`). A
@@ -52,6 +52,25 @@ location /comments/ {
     allow 192.0.2.7;
     deny 192.0.2.0/24;
     proxy_pass http://127.0.0.1:8080;
+}
+```
+
+A condition excludes the other addresses, as far as is known:
+```nginx http
+set_real_ip_from 10.0.0.9;
+real_ip_header proxy_protocol;
+geo $is_staff {
+    10.0.0.0/8 1;
+}
+server {
+    listen 80 proxy_protocol;
+    location /admin/ {
+        allow 10.0.0.0/8;
+        if ($is_staff = "") {
+            return 403;
+        }
+        proxy_pass http://127.0.0.1:8080;
+    }
 }
 ```
 
@@ -113,9 +132,24 @@ def _answer(model: Model, level: Level) -> Answer | None:
             continue
         requests = (replace(asked, client=FOREIGN) for asked in reaching.reaching(other))
         answer = model.requests.first(other, *requests)
-        if answer is not None and _is_answered(answer):
+        if answer is not None and _is_answered(answer) and not (_is_open(answer) and _may_return(other)):
             return answer
     return None
+
+
+def _is_open(answer: Answer) -> bool:
+    """Return whether it is not known what becomes of the request, apart from whether a file exists."""
+    return not answer.is_known and answer.file is None
+
+
+def _may_return(level: Level) -> bool:
+    """Return whether an `if` of a level, or of those around it up to its server, returns: before the list is asked."""
+    around: Level | None = level
+    while around is not None and around.kind in ("server", "location", "limit_except"):
+        if any(inner.kind == "if" and inner.own("return") for inner in around.levels):
+            return True
+        around = around.parent
+    return False
 
 
 def _is_answered(answer: Answer) -> bool:

@@ -68,6 +68,10 @@ from nginxopt.semantics import Level
 _HANDLING = {"return", "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass"}
 
 
+_TAKE_VARIABLES = {"add_header", "add_trailer", "expires"}
+"""Directives for which a variable may say what they say without the `if`: nothing (`""`, `off`)."""
+
+
 @rule(severity=Severity.WARNING, category="correctness", witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find conditions that take `try_files` away."""
@@ -78,7 +82,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         answer = _answer(model, level)
         if answer is not None:
-            yield _finding(level.opener, tried[0], answer)
+            yield _finding(level, level.opener, tried[0], answer)
 
 
 def _answer(model: Model, level: Level) -> Answer | None:
@@ -90,12 +94,22 @@ def _answer(model: Model, level: Level) -> Answer | None:
     return None
 
 
-def _finding(condition: Directive, tried: Directive, answer: Answer) -> Finding:
+def _help(level: Level) -> str:
+    """Return how to say what an `if` says without it."""
+    others = [str(directive.name) for directive in level.directives if directive.name not in ("set", "break")]
+    if not others:
+        return "set the variable by a map, or let the if return or rewrite"
+    if set(others) <= _TAKE_VARIABLES:
+        return f"give {others[0]} a variable of a map in the location, or let the if return or rewrite"
+    return f"let the if rewrite to a location of its own that has {others[0]}"
+
+
+def _finding(level: Level, condition: Directive, tried: Directive, answer: Answer) -> Finding:
     return Finding(
         condition.source,
         condition.name.span,
         "while this is true, try_files is not asked",
-        help="set the variable by a map, or let the if return or rewrite",
+        help=_help(level),
         related=(Related(tried.source, tried.name.span, "this is not asked"),),
         witness=answer.witness(f"nginx looks for {answer.file} alone"),
     )

@@ -1,7 +1,7 @@
 """Log path `on` or `off`: nginx writes a file with that name
 
 Flags `access_log` and `error_log` whose path is a word such as `on`, `off` or `none`. Only `access_log off`, in lower
-case, is not a file.
+case, is not a file. Those of `stream` and `mail` are flagged as well.
 
 ## Why it matters
 `error_log off` logs as before, into a file `off` in nginx's prefix that nobody rotates or reads. `access_log on`
@@ -23,6 +23,13 @@ server {
 ```nginx http
 server {
     access_log Off;
+}
+```
+```nginx
+events {
+}
+stream {
+    error_log off;
 }
 ```
 
@@ -73,7 +80,7 @@ A_LOG = ("on", "true", "yes")
 @rule(severity=Severity.ERROR, category="log", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find logs whose file name is a switch value."""
-    for directive, level in model.each("access_log", "error_log"):
+    for directive, level in model.everywhere("access_log", "error_log"):
         word = next(iter(directive.args), None)
         if word is None or word.lower() not in (*NO_LOG, *A_LOG) or (directive.name, word) == ("access_log", "off"):
             continue

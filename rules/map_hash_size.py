@@ -1,10 +1,10 @@
 """Map whose hash table does not fit: slow lookups, or nginx does not start
 
-Flags a `map` whose plain keys do not fit `map_hash_max_size` (2048 by default) and `map_hash_bucket_size` (64, the
-cache line of common processors). The rule does not estimate this: it simulates nginx's own search for a table size
-(`ngx_hash_init`) with the keys. Does not check maps with `hostnames`.
+Flags a `map` of http or stream whose plain keys do not fit `map_hash_max_size` (2048 by default) and
+`map_hash_bucket_size` (64, the cache line of common processors). The rule does not estimate this: it simulates nginx's
+own search for a table size (`ngx_hash_init`) with the keys. Does not check maps with `hostnames`.
 
-The fix sets the next powers of two that suit all maps of the http block.
+The fix sets the next powers of two that suit all maps of the http or stream block.
 
 ## Why it matters
 If nginx finds no size, it warns "could not build optimal map_hash" and takes the largest, and a lookup compares all
@@ -17,6 +17,17 @@ map_hash_max_size 4;
 map $uri $moved_to {
     /page/1 /1; /page/2 /2; /page/3 /3; /page/4 /4; /page/5 /5; /page/6 /6; /page/7 /7; /page/8 /8;
     /site/1 /a; /site/2 /b; /site/3 /c; /site/4 /d; /site/5 /e; /site/6 /f; /site/7 /g; /site/8 /h;
+}
+```
+
+```nginx
+events {
+}
+stream {
+    map_hash_max_size 1;
+    map $remote_addr $backend {
+        10.0.0.1 a:1; 10.0.0.2 a:2; 10.0.0.3 a:3; 10.0.0.4 a:4;
+    }
 }
 ```
 
@@ -42,7 +53,7 @@ map $http_user_agent $is_bot {
 May change: limits, start.
 
 A map gives each key the same value, whatever the size of its table. The fix simulates nginx's own search for a size
-with the new numbers for every map of the http block, so that it succeeds; the table takes up to 8 bytes for each unit
+with the new numbers for every map of the block, so that it succeeds; the table takes up to 8 bytes for each unit
 of `map_hash_max_size`. The fix sets only powers of two above the current numbers: whatever fitted still fits, in a
 missing include as well.
 
@@ -64,7 +75,7 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level, Setting, maphash, values
 
 DEFAULTS = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
-"""The defaults of ngx_http_map_module; the bucket size is `ngx_cacheline_size`."""
+"""The defaults of ngx_http_map_module and ngx_stream_map_module; the bucket size is `ngx_cacheline_size`."""
 
 MOST_TRIED = 65_536
 """A larger table is checked only if nginx tries few sizes for it: the search takes quadratic time."""
@@ -78,21 +89,21 @@ class _Map(NamedTuple):
 @rule(severity=Severity.WARNING, category="rewrite", fix=Safety.SAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find maps whose keys do not fit the hash table."""
-    for http in model.levels("http"):
-        settings = {name: http.setting(name) for name in DEFAULTS}
+    for block in model.protocols("http", "stream"):
+        settings = {name: block.setting(name) for name in DEFAULTS}
         sizes = {name: _size(setting) for name, setting in settings.items()}
         max_size, bucket = sizes.values()
-        maps = [_Map(level, _keys(level)) for level in http.levels if level.kind == "map"]
+        maps = [_Map(level, _keys(level)) for level in block.levels if level.kind == "map"]
         if max_size is not None and bucket is not None:
-            yield from _judged(http, maps, max_size, bucket)
+            yield from _judged(block, maps, max_size, bucket)
 
 
-def _judged(http: Level, maps: list[_Map], max_size: int, bucket: int) -> Iterator[Finding]:
+def _judged(block: Level, maps: list[_Map], max_size: int, bucket: int) -> Iterator[Finding]:
     judged = [map_ for map_ in maps if max_size <= MOST_TRIED or max_size < 100 * len(map_.keys)]
     verdicts = [maphash.verdict(map_.keys, max_size, bucket) for map_ in judged]
     if all(outcome == "fits" for outcome in verdicts):
         return
-    fix = _fix(http, [map_.keys for map_ in judged], max_size, bucket)
+    fix = _fix(block, [map_.keys for map_ in judged], max_size, bucket)
     for map_, outcome in zip(judged, verdicts, strict=True):
         if outcome != "fits" and map_.level.source is not None:
             message = _message(map_, outcome, max_size, bucket)
@@ -135,16 +146,16 @@ def _keys(level: Level) -> list[bytes]:
     return [encode(name.removeprefix("\\")) for name in names]
 
 
-def _fix(http: Level, maps: Sequence[Sequence[bytes]], max_size: int, bucket: int) -> Fix | None:
+def _fix(block: Level, maps: Sequence[Sequence[bytes]], max_size: int, bucket: int) -> Fix | None:
     sizes = maphash.suitable(maps, max_size, bucket)
-    if sizes is None or http.block is None:
+    if sizes is None or block.block is None:
         return None
     new_sizes = dict(zip(DEFAULTS, sizes, strict=True))
     now = {"map_hash_max_size": max_size, "map_hash_bucket_size": bucket}
     changes: list[Change] = []
     missing: list[str] = []
     for name, size in new_sizes.items():
-        directive = http.setting(name).directive
+        directive = block.setting(name).directive
         if size == now[name]:
             continue
         if directive is None:
@@ -152,6 +163,6 @@ def _fix(http: Level, maps: Sequence[Sequence[bytes]], max_size: int, bucket: in
         else:
             changes.append(layout.replace(directive, directive.args[0], str(size)))
     if missing:
-        changes.append(layout.prepend(http.block, missing))
+        changes.append(layout.prepend(block.block, missing))
     title = " and ".join(f"{name} {size}" for name, size in new_sizes.items() if size != now[name])
     return Fix(f"set {title}", tuple(changes))

@@ -51,6 +51,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nginxopt.config import Scope
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import commands
 
@@ -61,15 +62,21 @@ def check(model: Model) -> Iterator[Finding]:
     for directive, scope, fault in model.faults:
         if fault.kind is not commands.Kind.PLACE:
             continue
-        here = scope.context[-1] if scope.context else model.config.candidates[0][-1:] or ("main",)
-        where = here if isinstance(here, str) else here[0]
         places = [_words(place) for place in commands.allowed(directive.name, model.target)]
         yield Finding(
             directive.source,
             directive.name.span,
-            f'"{directive.name}" is not allowed in {where}',
+            f'"{directive.name}" is not allowed in {_where(model, scope)}',
             help=f"nginx allows it in {', '.join(places)}",
         )
+
+
+def _where(model: Model, scope: Scope) -> str:
+    """Return the place of a scope in words; of a fragment that may stand in several, the name of the block."""
+    places = {commands.place_of((*outer, *scope.context)) or "" for outer in model.config.candidates}
+    words = {_words(place) for place in places}
+    context = scope.context or model.config.candidates[0]
+    return words.pop() if len(words) == 1 and "" not in places else context[-1]
 
 
 def _words(place: str) -> str:

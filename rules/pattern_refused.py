@@ -1,7 +1,7 @@
 """Regular expression that PCRE cannot compile: nginx refuses the configuration
 
-Flags the pattern of a `rewrite`, a regex `location`, an `if` or a `server_name` with an error that every version of
-PCRE and PCRE2 reports: an open parenthesis or class, a repetition of nothing, a range out of order.
+Flags the pattern of a `rewrite`, a regex `location`, an `if`, a `server_name` or a row of a `map` with an error that
+every version of PCRE and PCRE2 reports: an open parenthesis or class, a repetition of nothing, a range out of order.
 
 ## Why it matters
 nginx compiles all patterns when it reads its configuration. `nginx -t` fails, a reload keeps the old configuration, and
@@ -15,6 +15,13 @@ location ~ *\\.php$ {
 }
 if ($http_user_agent ~ "[z-a]bot") {
     return 403;
+}
+```
+
+```nginx http
+map $uri $moved_to {
+    ~^/(old|older /new;
+    ~*^/b[z-a]$ /b;
 }
 ```
 
@@ -38,6 +45,14 @@ location ~ ^/[(*]$ {
 }
 if ($uri ~* "\\[old") {
     return 403;
+}
+```
+
+In a `map`, only a key that begins with `~` is a pattern:
+```nginx http
+map $uri $moved_to {
+    "(old" /new;
+    "\\~(old" /new;
 }
 ```
 
@@ -82,6 +97,15 @@ def _patterns(model: Model) -> Iterator[tuple[Directive, Token, str]]:
             yield from _of_block(level, level.opener)
     for names, _ in model.each("server_name"):
         yield from ((names, word, word[1:]) for word in names.args if word.startswith("~"))
+    for block in model.protocols("http", "stream"):
+        for level in block.levels:
+            if level.kind == "map":
+                yield from ((row, row.name, _of_row(row.name)) for row in level.directives if row.name.startswith("~"))
+
+
+def _of_row(key: str) -> str:
+    """Return the pattern of a row (`ngx_http_map`): `~*` ignores case."""
+    return key.removeprefix("~").removeprefix("*")
 
 
 def _of_block(level: Level, opener: Directive) -> Iterator[tuple[Directive, Token, str]]:

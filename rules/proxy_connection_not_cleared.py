@@ -156,10 +156,10 @@ def _offer(model: Model, pass_: Pass, offer: pooling.Offer) -> pooling.Offer:
 def _on_request(model: Model, pass_: Pass) -> pooling.Offer:
     """Return the fix for a pass that may need to close its connection: `close` is explicit, or bodies are streamed."""
     if any(headers.heirs(model, pass_, "set_header")):
-        return pooling.Offer(None, headers.NOT_IN_IF)
+        return pooling.Offer(None, headers.why_not(model, pass_, "set_header"))
     changes = pooling.cleared(model, pass_, ())
     return (
         pooling.Offer(Fix("send no Connection header", changes, Safety.UNSAFE))
         if changes
-        else pooling.Offer(None, headers.NOT_IN_IF)
+        else pooling.Offer(None, headers.why_not(model, pass_, "set_header"))
     )

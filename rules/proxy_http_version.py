@@ -127,5 +127,5 @@ def _on_request(model: Model, pass_: Pass) -> pooling.Offer:
     """Return the fix for a pass that may need HTTP/1.0: it is explicit, or bodies are streamed."""
     changes = headers.with_version(model, pass_)
     if changes is None:
-        return pooling.Offer(None, headers.NOT_IN_IF)
+        return pooling.Offer(None, headers.why_not(model, pass_, "http_version"))
     return pooling.Offer(Fix("use HTTP/1.1", changes, Safety.UNSAFE))

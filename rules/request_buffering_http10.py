@@ -70,5 +70,5 @@ def check(model: Model) -> Iterator[Finding]:
                 buffering.directive.args[0].span,
                 "proxy_request_buffering off has no effect on chunked request bodies over HTTP/1.0",
                 Fix("use HTTP/1.1", changes, Safety.UNSAFE) if changes else None,
-                "" if changes else headers.NOT_IN_IF,
+                "" if changes else headers.why_not(model, pass_, "http_version"),
             )

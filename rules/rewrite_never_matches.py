@@ -65,6 +65,14 @@ location /store//archive/ {
 }
 ```
 
+A `rewrite`, `error_page` or `try_files` leads to the URI that it states, which nginx does not decode:
+```nginx server
+rewrite ^/files/old$ "/my%20files/" last;
+location /my%20files/ {
+    return 200;
+}
+```
+
 ## When to ignore it
 If clients really encode twice: `%2520` is the `%20` that a pattern sees.
 

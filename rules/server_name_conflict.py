@@ -1,7 +1,8 @@
 """Two servers answer to the same name at the same address: nginx ignores the second
 
-Flags names that an earlier server has at the same address and port, whatever its other names. nginx starts, and warns:
-"conflicting server name". A server of which nothing is left is `server-never-chosen`.
+Flags names that an earlier server has at the same address and port, whatever its other names; `.example.com` is both
+`example.com` and `*.example.com`. nginx starts, and warns: "conflicting server name". A server of which nothing is left
+is `server-never-chosen`.
 
 Does not flag servers at different addresses (`listen 80` and `listen 127.0.0.1:80`), names that overlap
 (`*.example.com` and `www.example.com`), and patterns.
@@ -20,6 +21,19 @@ server {
 server {
     listen 80;
     server_name www.example.com example.com;
+    root /srv/www;
+}
+```
+
+```nginx http
+server {
+    listen 80;
+    server_name .example.com;
+    return 301 https://example.com$request_uri;
+}
+server {
+    listen 80;
+    server_name www.example.com *.example.com;
     root /srv/www;
 }
 ```
@@ -53,6 +67,21 @@ server {
 server {
     listen 80;
     server_name www.example.com;
+    root /srv/other;
+}
+```
+
+The longer of two wildcards answers:
+
+```nginx http
+server {
+    listen 80;
+    server_name .example.com example.*;
+    root /srv/www;
+}
+server {
+    listen 80;
+    server_name *.www.example.com .other.example.com;
     root /srv/other;
 }
 ```

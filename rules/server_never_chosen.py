@@ -24,6 +24,21 @@ server {
 }
 ```
 
+The first server has all subdomains:
+
+```nginx http
+server {
+    listen 80;
+    server_name .example.com;
+    root /srv/www;
+}
+server {
+    listen 80;
+    server_name *.example.com;
+    root /srv/other;
+}
+```
+
 ## Good
 ```nginx http
 server {

@@ -62,7 +62,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, pools, rule
+from nginxopt.lint import Finding, Model, Related, Severity, count, pools, rule
 from nginxopt.semantics import Pass
 
 OLD = "proxy_http_version 1.0; proxy_set_header Connection close;"
@@ -76,11 +76,11 @@ def check(model: Model) -> Iterator[Finding]:
     if not changes:
         return
     first, _ = changes[0]
-    kept = f", with keepalive connections to {len(new_pools)} upstreams" if new_pools else ""
+    kept = f", with keepalive connections to {count(len(new_pools), 'upstream')}" if new_pools else ""
     yield Finding(
         first.directive.source,
         first.directive.name.span,
-        f"nginx 1.29.7 and later send other requests to upstreams in {len(changes)} places{kept}",
+        f"nginx 1.29.7 and later send other requests to upstreams in {count(len(changes), 'place')}{kept}",
         help=f"for the old behavior: {OLD} `keepalive 0;` keeps no connections",
         related=tuple(Related(pass_.directive.source, pass_.directive.name.span, change) for pass_, change in changes),
     )

@@ -1,8 +1,8 @@
 """TLS protocols and ciphers that are broken
 
 Flags `ssl_protocols` with SSLv2, SSLv3, TLSv1 or TLSv1.1, and `ssl_ciphers` that list ciphers without encryption or
-authentication, export ciphers, RC4, DES, 3DES or MD5. Before nginx 1.23.4, TLSv1 and TLSv1.1 are on by default: flags
-servers with TLS that state nothing.
+authentication, export ciphers, RC4, DES, 3DES or MD5, in `stream` and `mail` as well. Before nginx 1.23.4, TLSv1 and
+TLSv1.1 are on by default: flags servers of `http` with TLS that state nothing.
 
 Listed ciphers are an info: OpenSSL 1.1.0 and later is built without RC4, DES, 3DES and export ciphers unless asked to,
 and takes those without encryption or authentication, and MD5, at security level 0 only. They are a warning with
@@ -32,6 +32,20 @@ server {
     listen 443 ssl;
     ssl_certificate a.pem;
     ssl_certificate_key a.key;
+}
+```
+
+```nginx
+events {
+}
+stream {
+    server {
+        listen 8883 ssl;
+        ssl_certificate a.pem;
+        ssl_certificate_key a.key;
+        ssl_protocols TLSv1.1;
+        proxy_pass 127.0.0.1:1883;
+    }
 }
 ```
 
@@ -101,11 +115,11 @@ _FOR_OLD_CLIENTS = re.compile(r"\bold|legacy|java|android|\bIE\b|\bXP\b|20[01]\d
 @rule(severity=Severity.INFO, highest=Severity.WARNING, category="security", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find protocols and ciphers that are broken."""
-    for directive, level in model.each("ssl_protocols"):
+    for directive, level in model.everywhere("ssl_protocols"):
         old = [str(word) for word in directive.args if word in _OLD]
         if old and not _is_meant(directive, level):
             yield _protocols(directive, old)
-    for directive, level in model.each("ssl_ciphers"):
+    for directive, level in model.everywhere("ssl_ciphers"):
         weak = _weak(str(directive.args[0])) if directive.args and not _is_for_new(level) else []
         if weak and not _is_meant(directive, level):
             yield _ciphers(directive, weak)

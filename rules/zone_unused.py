@@ -1,7 +1,8 @@
 """A zone that nothing uses: no request is limited, or cached
 
 Flags a `limit_req_zone`, `limit_conn_zone` or `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) whose zone no
-`limit_req`, `limit_conn` or `proxy_cache` names, in configurations that were read as a whole.
+`limit_req`, `limit_conn` or `proxy_cache` names, in configurations that were read as a whole. A `limit_conn_zone` of
+`stream` is for `limit_conn` there.
 
 Does not flag zones whose users may stand in a file that was not read, and caches where a variable names the zone.
 
@@ -18,6 +19,25 @@ http {
     server {
         listen 80;
         root /srv/www;
+    }
+}
+```
+
+```nginx
+events {
+}
+stream {
+    limit_conn_zone $binary_remote_addr zone=each:10m;
+    server {
+        listen 8443;
+        proxy_pass 127.0.0.1:443;
+    }
+}
+http {
+    limit_conn_zone $binary_remote_addr zone=client:10m;
+    server {
+        listen 80;
+        limit_conn client 10;
     }
 }
 ```
@@ -68,6 +88,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule, whole
+from nginxopt.semantics import Level
 
 _LIMITS = {"limit_req_zone": "limit_req", "limit_conn_zone": "limit_conn"}
 _CACHES = {f"{protocol}_cache_path": f"{protocol}_cache" for protocol in ("proxy", "fastcgi", "uwsgi", "scgi")}
@@ -76,11 +97,19 @@ _CACHES = {f"{protocol}_cache_path": f"{protocol}_cache" for protocol in ("proxy
 @rule(severity=Severity.WARNING, category="correctness")
 def check(model: Model) -> Iterator[Finding]:
     """Find zones without users."""
-    if not whole.is_known(model):
-        return
+    for protocol in model.protocols("http", "stream"):
+        if whole.is_known(model, protocol.kind):
+            yield from _of_protocol(protocol)
+
+
+def _of_protocol(protocol: Level) -> Iterator[Finding]:
+    """Yield the zones of http or of stream without users: neither may use those of the other."""
+    levels = tuple(protocol.walk())
     for declaration, user in (_LIMITS | _CACHES).items():
-        used = {_named(directive) for directive, _ in model.each(user, f"{user}_purge")}
-        for directive, _ in model.each(declaration):
+        declared = protocol.own(declaration)
+        users = (directive for name in (user, f"{user}_purge") for level in levels for directive in level.own(name))
+        used = {_named(directive) for directive in users} if declared else set()
+        for directive in declared:
             name = _zone(directive)
             if name and name not in used and not any("$" in word for word in used):
                 yield _finding(directive, name, user)

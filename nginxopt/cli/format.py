@@ -74,6 +74,7 @@ def command(
 
     if "-" in paths and len(paths) > 1:
         raise UsageError("standard input cannot be combined with other paths")
+    options.refuse_stdin_filename(stdin_filename, paths)
     settings = settings_.load(None, config=config, isolated=isolated)
     style = _style(settings.format, indent_width, indent_style)
     files = _format_all(paths, settings, style, stdin_filename)

@@ -104,10 +104,10 @@ def command(
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     settings, catalogue = load(config=config, isolated=isolated)
-    call = Call(piped="-" in paths, format=format_, **values)
+    call = Call(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
-    read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=stdin_filename)
+    read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename)
     inputs = read(paths)
     refuse_overwriting(call, inputs)
     host = _host(inputs.configs) if with_host else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nginxopt.cli import options
 from nginxopt.errors import UsageError
 from nginxopt.lint.report import COUNTED
 
@@ -19,6 +20,7 @@ class Call:
     """The options of a call, except those about its input and its rules."""
 
     piped: bool
+    stdin_filename: str | None
     fix: bool
     unsafe: bool
     diff: bool
@@ -52,6 +54,7 @@ def refuse_contradictions(call: Call, paths: Sequence[str]) -> None:
         raise UsageError(f"--statistics does not support --format {call.format}", hint="use --format text or json")
     if call.piped and len(paths) > 1:
         raise UsageError("standard input cannot be combined with other paths")
+    options.refuse_stdin_filename(call.stdin_filename, paths)
     if (call.diff or (call.fix and call.piped)) and call.format != "text" and not call.output:
         raise UsageError(
             f"--format {call.format} needs --output here", hint="the changes are printed to standard output"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nginxopt.errors import UsageError
+
 if TYPE_CHECKING:
     from nginxopt.version import Version
 
@@ -68,6 +70,12 @@ def format_of(names: Sequence[str], default: str) -> Option[Any]:
 def check_with_nginx(check: str) -> Option[Any]:
     """Return the option `--nginx [PATH]`, by default the nginx on PATH; `check` is its help."""
     return click.option("--nginx", is_flag=False, flag_value="", metavar="[PATH]", help=check)
+
+
+def refuse_stdin_filename(name: str | None, paths: Sequence[str]) -> None:
+    """Raise `UsageError` if `--stdin-filename` names standard input, but no PATH is -."""
+    if name is not None and "-" not in paths:
+        raise UsageError("--stdin-filename needs - as PATH, which reads standard input")
 
 
 def without_its_path(files: tuple[str, ...], nginx: str | None) -> tuple[tuple[str, ...], str | None]:

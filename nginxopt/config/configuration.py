@@ -11,7 +11,6 @@ be reported.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
-from nginxopt.config.reader import File, Parse, Reader, contents, parsed
+from nginxopt.config.reader import File, Parse, Reader, Unread, contents, parsed
 from nginxopt.config.scope import Scope, read_scope
 from nginxopt.config.tree import Block, Directive, reading
 from nginxopt.text import Source
@@ -35,23 +34,26 @@ class Config:
 
     `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
     `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
-    several, none if they do not show it. `missing` are the includes that name a file that could not be read, if
-    that was allowed, and `irregular` those of them that name a pipe or a directory. `origin` is where the files
-    were read from. `templates` reads it again if some of the files are templates; then the blocks are those of their
-    first reading.
+    several, none if they do not show it. `unread` are the files that could not be read, if that was allowed.
+    `origin` is where the files were read from. `templates` reads it again if some of the files are templates; then the
+    blocks are those of their first reading.
     """
 
     main: File
     files: tuple[File, ...]
     candidates: tuple[Context, ...]
     prefix: str
-    missing: tuple[Directive, ...]
-    irregular: frozenset[Directive]
+    unread: tuple[Unread, ...]
     origin: Files
     _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
     _missing: frozenset[tuple[Source, int]] = field(repr=False)
     _parents: dict[File, tuple[tuple[Directive, ...], ...]] = field(repr=False)
     templates: Templates | None = None
+
+    @cached_property
+    def missing(self) -> tuple[Directive, ...]:
+        """The includes that name or match a file that could not be read, in nginx's order."""
+        return tuple(dict.fromkeys(unread.include for unread in self.unread))
 
     @cached_property
     def scope(self) -> Scope:
@@ -136,14 +138,20 @@ def load(
     `prefix` is what relative includes are relative to: by default the directory of `path`, as nginx's
     `conf_prefix` is that of its main file. `context` states where a fragment stands (`server`,
     `http,server`); without it, it is inferred. `missing_ok` reads on where an included file cannot be read
-    (see `Config.missing`); one that does not parse is an error all the same. `files` is where files are read
+    (see `Config.unread`); one that does not parse is an error all the same. `files` is where files are read
     from, and `parse` parses them. Raises `InputError` for a file that cannot be read or parsed, `UsageError` for an
     unknown context.
     """
     name = os.fspath(path)
-    data = sys.stdin.buffer.read() if name == STDIN else contents(name, files)
     return load_text(
-        data, name, prefix=prefix, context=context, includes=includes, missing_ok=missing_ok, files=files, parse=parse
+        contents(name, files),
+        name,
+        prefix=prefix,
+        context=context,
+        includes=includes,
+        missing_ok=missing_ok,
+        files=files,
+        parse=parse,
     )
 
 
@@ -167,11 +175,10 @@ def load_text(
         reader.follow(main)
     candidates = possible(main.block) if stated is None else (stated,)
     files_of = {include.origin: children for include, children in reader.included.items()}
-    unread = frozenset(include.origin for include in reader.missing)
+    missing = frozenset(unread.include.origin for unread in reader.unread)
     parents = {file: tuple(places) for file, places in reader.parents.items()}
-    missing, irregular = tuple(reader.missing), frozenset(reader.irregular)
     read = tuple(reader.files.values())
-    return Config(main, read, candidates, base, missing, irregular, files, files_of, unread, parents)
+    return Config(main, read, candidates, base, tuple(reader.unread), files, files_of, missing, parents)
 
 
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:

@@ -28,8 +28,8 @@ _MAIN = "nginx.conf"
 class Inputs:
     """The configurations read, and an error for each file that could not be read; both in the order of the names.
 
-    A file that another of the files includes is read there and is no configuration of its own. Includes of
-    files that do not exist are in `Config.missing`.
+    A file that another of the files includes is read there and is no configuration of its own. Included
+    files that do not exist are in `Config.unread`.
     """
 
     configs: tuple[Config, ...]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.config.filesystem import DISK, STDIN, Files, NotRegular, is_descriptor
+from nginxopt.config.includes import is_pattern
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source
@@ -28,6 +29,18 @@ class File:
         return self.source.path
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Unread:
+    """A file that an include names, or matches with wildcards, and that could not be read.
+
+    `why` completes a sentence: "is not a regular file".
+    """
+
+    include: Directive
+    path: str
+    why: str
+
+
 Parse = Callable[[str, bytes], File]
 """Returns a text as the file at a path. Raises `InputError` if it cannot be parsed."""
 
@@ -35,8 +48,7 @@ Parse = Callable[[str, bytes], File]
 class Reader:
     """Follows the includes of `main` through `files`, from `prefix`.
 
-    With `missing_ok` an include that names a file that cannot be read is kept in `missing`; otherwise it is an
-    `InputError`.
+    With `missing_ok` a file that cannot be read is kept in `unread`; otherwise it is an `InputError`.
     """
 
     def __init__(self, main: File, prefix: str, files: Files, *, missing_ok: bool, parse: Parse) -> None:
@@ -45,8 +57,7 @@ class Reader:
         self._parse = parse
         self._missing_ok = missing_ok
         self.files: dict[str, File] = {files.identity(main.path): main}
-        self.missing: list[Directive] = []
-        self.irregular: set[Directive] = set()
+        self.unread: list[Unread] = []
         self.included: dict[Directive, tuple[File, ...]] = {}
         self.parents: dict[File, list[tuple[Directive, ...]]] = {main: [()]}
 
@@ -79,10 +90,7 @@ class Reader:
         except OSError as error:
             if not self._missing_ok:
                 raise _unread(include, path, error) from None
-            if isinstance(error, NotRegular | IsADirectoryError):
-                self.irregular.add(include)
-        if include not in self.missing[-1:]:
-            self.missing.append(include)
+            self.unread.append(Unread(include, path, _why(include, error)))
         return None
 
 
@@ -94,18 +102,27 @@ def parsed(path: str, data: bytes) -> File:
 
 def source(path: str) -> Source:
     """Return the text of a main file, or of standard input. Raises `InputError` if it cannot be read."""
-    return Source(path, sys.stdin.buffer.read() if path == STDIN else contents(path, DISK))
+    return Source(path, contents(path, DISK))
 
 
 def contents(path: str, files: Files) -> bytes:
     """Return the bytes of a main file. Raises `InputError` if it cannot be read."""
     try:
-        return Path(path).read_bytes() if is_descriptor(path) else files.read(path)
+        return _piped(path) if path == STDIN or is_descriptor(path) else files.read(path)
     except OSError as error:
         nginx = None if isinstance(error, NotRegular) else _message(path, error)
         raise InputError(f"cannot be read: {_reason(error)}", path=path, nginx=nginx) from None
     except ValueError as error:  # a NUL in the path
         raise InputError(f"cannot be read: {error}", path=path) from None
+
+
+def _piped(path: str) -> bytes:
+    """Return what a command writes. Raises `InputError` if that is nothing: then it failed."""
+    data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    if not data.strip():
+        hint = "the command before the pipe failed: nginx -T prints nothing if nginx refuses the configuration"
+        raise InputError("standard input is empty" if path == STDIN else "is empty", path=path, hint=hint)
+    return data
 
 
 def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
@@ -133,6 +150,15 @@ def _unread(include: Directive, path: str, error: OSError) -> InputError:
     else:
         nginx = include.located(message)
     return include.error(f"{path} cannot be read: {_reason(error)}", at=include.args[0], nginx=nginx)
+
+
+def _why(include: Directive, error: OSError) -> str:
+    """Return why a file of an include was not read."""
+    if isinstance(error, NotRegular | IsADirectoryError):
+        return "is not a regular file"
+    if not isinstance(error, FileNotFoundError):
+        return f"cannot be read ({_reason(error)})"
+    return "is a link to a missing file" if is_pattern(_name(include)) else "cannot be read"
 
 
 def _refuse_circle(include: Directive, child: File, chain: tuple[File, ...]) -> None:

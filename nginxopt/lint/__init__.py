@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.suspicious import without_captures
     from nginxopt.rewrite.uris import shown
     from nginxopt.system.host import Host
+    from nginxopt.text.plural import count
     from nginxopt.version import Version
 
 __all__ = [
@@ -105,6 +106,7 @@ __all__ = [
     "capacity",
     "controlled",
     "cost",
+    "count",
     "headers",
     "inheritance",
     "names",
@@ -166,6 +168,7 @@ __getattr__ = attributes(
         "nginxopt.rewrite.sections": ("transparent",),
         "nginxopt.rewrite.uris": ("shown",),
         "nginxopt.system.host": ("Host",),
+        "nginxopt.text.plural": ("count",),
         "nginxopt.version": ("Version",),
     },
 )

@@ -24,6 +24,9 @@ CLEARED = 'proxy_set_header Connection "";'
 NOT_IN_IF = "proxy_set_header and proxy_http_version are not allowed in this block: move the proxy_pass to a location"
 """The advice for a pass in an `if` or `limit_except`."""
 
+_INHERITED = "`{} {}` inside this location would inherit the new lines: move it to a separate location"
+_UNKNOWN = "a missing include may say how requests are passed: add the lines by hand"
+
 
 def takes_directives(pass_: Pass) -> bool:
     """Return whether all directives of its module are allowed in the block of a pass."""
@@ -39,6 +42,14 @@ def heirs(model: Model, pass_: Pass, *names: str) -> Iterator[Pass]:
     for other in (other for level in inside for other in model.passes_at.get(level, ())):
         if other.protocol == pass_.protocol and any(other.setting(name).level not in inside for name in names):
             yield other
+
+
+def why_not(model: Model, pass_: Pass, *names: str) -> str:
+    """Return why no lines can be added for a pass alone, given that they cannot; `names` as those of `heirs`."""
+    if not takes_directives(pass_):
+        return NOT_IN_IF
+    heir = next(heirs(model, pass_, *names), None)
+    return _INHERITED.format(heir.directive.name, heir.directive.args[0]) if heir else _UNKNOWN
 
 
 def with_version(model: Model, pass_: Pass) -> tuple[Change, ...] | None:

@@ -80,6 +80,18 @@ class Model:
         for name in names:
             yield from self._index.get(name, ())
 
+    def everywhere(self, *names: str) -> Iterator[tuple[Directive, Level]]:
+        """Yield the directives of these names with their levels, as `each` does, and then those of stream and mail."""
+        yield from self.each(*names)
+        for level in self._others:
+            for name in names:
+                yield from ((directive, level) for directive in level.own(name))
+
+    def protocols(self, *kinds: str) -> Iterator[Level]:
+        """Yield the outermost levels of these protocols: `http`, `stream` or `mail`."""
+        of_http = (level for kind in kinds if kind not in _OTHERS for level in self.levels(kind))
+        yield from (*of_http, *(level for level in self._others if level.kind in kinds))
+
     def mentions(self, word: str) -> bool:
         """Return whether any text of the configuration holds a word, be it in a comment: else no directive has it."""
         return any(word.encode() in file.source.data for file in self.config.files)
@@ -209,6 +221,11 @@ class Model:
     @cached_property
     def _levels(self) -> tuple[Level, ...]:
         return tuple(_walk(self.root))
+
+    @cached_property
+    def _others(self) -> tuple[Level, ...]:
+        """The levels of stream and mail that `levels` leaves out."""
+        return tuple(level for block in self.root.levels if block.kind in _OTHERS for level in block.walk())
 
     @cached_property
     def _index(self) -> dict[str, list[tuple[Directive, Level]]]:

@@ -76,9 +76,22 @@ def _at(endpoint: Endpoint) -> Iterator[Conflict]:
     owners: dict[str, Level] = {}
     for server in endpoint.servers:
         for word in _words(server):
-            first = owners.setdefault(_key(word), server)
+            first = _first(owners, _key(word), server)
             if first is not server:
                 yield Conflict(endpoint.address, server, first, word)
+
+
+def _first(owners: dict[str, Level], name: str, server: Level) -> Level:
+    """Return the server that has a name, which is `server` if no earlier one has; as `ngx_hash_add_key`.
+
+    `.example.com` takes `example.com` and `*.example.com`, and nginx ignores all of it if one of them is taken.
+    """
+    is_both = name.startswith(".") and len(name) > 1
+    for taken in (name[1:], f"*{name}") if is_both else (name,):
+        first = owners.setdefault(taken, server)
+        if first is not server:
+            return first
+    return server
 
 
 def _words(server: Level) -> list[Word | None]:

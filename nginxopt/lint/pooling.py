@@ -15,7 +15,6 @@ from nginxopt.lint.diagnostic import Fix, Safety
 from nginxopt.lint.headers import (
     CLEARED,
     HTTP11,
-    NOT_IN_IF,
     heirs,
     owners,
     takes_directives,
@@ -165,13 +164,19 @@ class _Planner:
         if not takes_directives(pass_):
             around = pass_.level.around("location")
             within = (other for other in self._passes[upstream] if other.level is around)
-            return ("" if any(map(self._group, within)) else NOT_IN_IF), ()
+            return ("" if any(map(self._group, within)) else _not_in_if(pass_)), ()
         names = [name for name, line in (("http_version", HTTP11), ("set_header", CLEARED)) if line in needs]
         for heir in heirs(self.model, pass_, *names):
             if self._group(heir) is not upstream:
                 return _INHERITED.format(heir.directive.name, heir.directive.args[0]), ()
         changes = completed(self.model, pass_, self._owners.get(upstream, set()))
         return ("", changes) if changes else (_UNKNOWN, ())
+
+
+def _not_in_if(pass_: Pass) -> str:
+    """Return the advice for an upstream with a pass in an `if` or `limit_except`, wherever its other passes are."""
+    place = f"{pass_.directive.source.path}:{pass_.directive.line}"
+    return f"the lines of a pool are not allowed in `{pass_.level.kind}`: move the proxy_pass at {place} to a location"
 
 
 def may_keep(model: Model, pass_: Pass) -> bool:

@@ -44,6 +44,8 @@ class _Why(NamedTuple):
     text: str
     advice: str
     severity: Severity = Severity.ERROR
+    escape: str = ""
+    """What only a URI that nginx does not decode has, such as `%20`."""
 
 
 def unmatched_rewrites(model: Model) -> Iterator[Unmatched]:
@@ -53,7 +55,9 @@ def unmatched_rewrites(model: Model) -> Iterator[Unmatched]:
     for directive, level in suspicious:
         word = directive.args[0]
         why = _why(encode(word), word, level)
-        if why is not None and not (why.severity is Severity.ERROR and _server(level) in irregular):
+        if why is None or _is_reached(model, directive, level, why):
+            continue
+        if not (why.severity is Severity.ERROR and _server(level) in irregular):
             yield Unmatched(directive, f'"{word}" {why.text}', why.advice, why.severity)
 
 
@@ -62,7 +66,9 @@ def unmatched_locations(model: Model) -> Iterator[Unmatched]:
     irregular = {_server(level) for directive, level in model.each("rewrite") if _makes_irregular(directive)}
     for level in model.levels("location"):
         opener, why = level.opener, _why_no_location(level)
-        if opener and why and not (why.severity is Severity.ERROR and _server(level) in irregular):
+        if opener is None or why is None or _is_reached(model, opener, level, why):
+            continue
+        if not (why.severity is Severity.ERROR and _server(level) in irregular):
             yield Unmatched(opener, f'"{opener.args[-1]}" {why.text}', why.advice, why.severity)
 
 
@@ -73,11 +79,28 @@ def _server(level: Level) -> Level:
     return level
 
 
+def _is_reached(model: Model, directive: Directive, level: Level, why: _Why) -> bool:
+    """Return whether another directive of the server leads to a URI with the escape, which nginx takes as it is."""
+    if not why.escape:
+        return False
+    server = _server(level)
+    return any(
+        why.escape in word and other is not directive and _server(around) is server
+        for other, around in model.each("rewrite", "error_page", "try_files")
+        if other.name != "rewrite" or _goes_on(other)
+        for word in other.args[1:]
+    )
+
+
+def _goes_on(rewrite: Directive) -> bool:
+    """Return whether nginx goes on with the replacement as the URI."""
+    target = "".join(rewrite.args[1:2])
+    return rewrite.args[2:] in ((), ("last",), ("break",)) and not target.startswith(_REDIRECTS)
+
+
 def _makes_irregular(rewrite: Directive) -> bool:
     """Return whether nginx may continue with a URI that no client can send: one that is not normalized."""
-    goes_on = rewrite.args[2:] in ((), ("last",), ("break",))
-    target = "".join(rewrite.args[1:2])
-    return goes_on and not target.startswith(_REDIRECTS) and _IRREGULAR.match(target) is not None
+    return _goes_on(rewrite) and _IRREGULAR.match("".join(rewrite.args[1:2])) is not None
 
 
 def _why_no_location(location: Level) -> _Why | None:
@@ -122,7 +145,7 @@ def _never(pattern: bytes, shown: str, level: Level) -> _Why | None:
         escape = _ESCAPE.search(shown)
         twice = f" (%25{escape[0][1:]})" if escape else ""
         advice = "nginx matches the decoded URI: write the character itself, in quotes if it is a space"
-        return _Why(f"matches only double-encoded URLs{twice}", advice, Severity.WARNING)
+        return _Why(f"matches only double-encoded URLs{twice}", advice, Severity.WARNING, escape[0] if escape else "")
     if why == "query":
         text = "matches only URLs with an encoded question mark (%3F), and no arguments"
         return _Why(text, _ARGUMENTS, Severity.WARNING)

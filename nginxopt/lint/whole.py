@@ -1,4 +1,4 @@
-"""Whether all of `http` was read, so that a rule may say what is nowhere."""
+"""Whether all of `http` and `stream` was read, so that a rule may say what is nowhere."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.lint.model import Model
 
 
-def is_known(model: Model) -> bool:
-    """Return whether nothing of `http` can be in a file that was not read.
+def is_known(model: Model, protocol: str = "http") -> bool:
+    """Return whether nothing of a protocol, `http` or `stream`, can be in a file that was not read.
 
     Files that come with nginx, such as `mime.types`, have only their own directives. A wildcard is believed only if its
     folder is there, and below that of the main file: what names `/etc/nginx/conf.d/*` may be for another machine, whose
@@ -19,7 +19,7 @@ def is_known(model: Model) -> bool:
     """
     if model.root.kind != "main" or any(level.is_open for level in model.root.walk()):
         return False
-    includes = (include for include, level in model.each("include") if level.kind != "main" and include.args)
+    includes = (include for include, level in model.everywhere("include") if level.around(protocol) and include.args)
     return not any(_may_be_elsewhere(model.config, include) for include in includes)
 
 

@@ -13,9 +13,9 @@ from nginxopt.lsp.document import Document
 from nginxopt.lsp.facts import Facts, description
 from nginxopt.lsp.parameters import PARAMETERS
 from nginxopt.lsp.symbols import Kind, Occurrence, occurrences
-from nginxopt.lsp.variables import HTTP, STREAM
 from nginxopt.lsp.workspace import Reading, Workspace
 from nginxopt.semantics import commands
+from nginxopt.semantics.variables import HTTP, STREAM
 from nginxopt.version import Version
 
 TRIGGERS = ["$", "/", "=", "@", ":", "{"]

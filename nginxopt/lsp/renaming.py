@@ -12,9 +12,9 @@ from nginxopt.errors import UsageError
 from nginxopt.lsp.edits import workspace_edit
 from nginxopt.lsp.navigation import placed, same, symbol_at
 from nginxopt.lsp.symbols import Kind, Occurrence, Symbol, occurrences
-from nginxopt.lsp.variables import HTTP, STREAM
 from nginxopt.lsp.workspace import Reading, Workspace
 from nginxopt.semantics import inherit
+from nginxopt.semantics.variables import HTTP, STREAM
 from nginxopt.text import Change, Edit
 
 _VALID = {

@@ -205,6 +205,31 @@ def test_pipes_and_directories_are_told(run: Any) -> None:
     assert "pipe: error cannot be read: not a regular file" in ran.out
 
 
+def test_each_match_that_cannot_be_read_is_named(run: Any) -> None:
+    """nginx refuses each of these, and the files beside them are read; as a missing file, they do not count."""
+    Path("sites/dangling.conf").symlink_to("/nonexistent")
+    Path("sites/loop.conf").symlink_to("loop.conf")
+    Path("sites/folder.conf").mkdir()
+    Path("nginx.conf").write_text(SLOW)
+    ran = run("nginx.conf", "--ignore", "upstream-keepalive-missing")
+    assert [line for line in ran.out.splitlines() if " note sites" in line] == [
+        "nginx.conf:6:13: note sites/dangling.conf is a link to a missing file and is not checked",
+        "nginx.conf:6:13: note sites/folder.conf is not a regular file and is not checked",
+        "nginx.conf:6:13: note sites/loop.conf cannot be read (Too many levels of symbolic links) and is not checked",
+    ]
+    assert "1 finding in 2 files" in ran.out
+    assert ran.status == 0
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_empty_standard_input_is_an_error(run: Any, text: str) -> None:
+    """`nginx -T` prints nothing if it refuses the configuration, which is no configuration without findings."""
+    del run
+    ran = piped(text, "-")
+    assert ran.status == 3
+    assert ran.out.startswith("-: error standard input is empty\n  hint: the command before the pipe failed: nginx -T ")
+
+
 def test_a_report_goes_into_a_file(run: Any) -> None:
     """--output takes the report in any format, and nothing is printed."""
     ran = run("nginx.conf", "--format", "json", "--output", "report.json")
@@ -254,6 +279,7 @@ def test_settings_are_found(run: Any) -> None:
         (("--unsafe-fixes",), "needs --fix or --diff"),
         (("--statistics", "--format", "sarif"), "--statistics does not support --format sarif"),
         (("-", "other.conf"), "standard input cannot be combined with other paths"),
+        (("--stdin-filename", "a.conf"), "--stdin-filename needs - as PATH"),
         (("--diff", "--format", "json"), "needs --output"),
         (("--fix", "--write-baseline", "b"), "cannot be used with"),
         (("--select", "gzip-levle"), 'did you mean "gzip-level"?'),

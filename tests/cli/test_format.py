@@ -176,3 +176,5 @@ def test_more_than_standard_input(run: Any) -> None:
     """Standard input has no company."""
     ran = run("format", "-", "a.conf")
     assert (ran.status, ran.err) == (2, "standard input cannot be combined with other paths\n")
+    ran = run("format", "nginx.conf", "--stdin-filename", "x.conf")
+    assert (ran.status, ran.err) == (2, "--stdin-filename needs - as PATH, which reads standard input\n")

@@ -167,7 +167,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     ]
     config = load(main, missing_ok=True)
     assert [texts(include) for include in config.missing] == [["pipe"]]
-    assert config.irregular == frozenset(config.missing)
+    assert [unread.why for unread in config.unread] == ["is not a regular file"]
     assert refused(tmp_path / "pipe").render() == f"{tmp_path}/pipe: cannot be read: not a regular file"
 
 
@@ -185,7 +185,7 @@ def test_a_directory_is_not_a_regular_file(tmp_path: Path) -> None:
     main = write(tmp_path, nginx="include d;")
     assert "d cannot be read: Is a directory" in refused(main).render()
     config = load(main, missing_ok=True)
-    assert config.irregular == frozenset(config.missing)
+    assert [unread.why for unread in config.unread] == ["is not a regular file"]
 
 
 @pytest.mark.parametrize("path", ["/dev/fd/{}", "/proc/self/fd/{}"])

@@ -75,3 +75,36 @@ def test_an_include_is_not_written() -> None:
     (diagnostic,) = diagnose("unknown-directive", "Include all vhosts;\n", context="http")
     assert diagnostic.fix is None
     assert diagnostic.finding.help == 'replace it with "include"'
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "places"),
+    [
+        ("stream { upstream u { ip_hash; server 127.0.0.1:1; } }", "upstream of stream", "upstream"),
+        ("stream { server { index a; } }", "server of stream", "http, server, location"),
+        ("mail { server { index a; } }", "server of mail", "http, server, location"),
+        ("http { server { ssl_preread on; } }", "server", "stream, server of stream"),
+        ("http { server { if ($uri) { expires 1d; } } }", "if in server", "http, server, location, if in location"),
+        ("http { gzip on; } location / { }", "main", "server, location"),
+    ],
+)
+def test_a_misplaced_directive_names_both_places(text: str, place: str, places: str) -> None:
+    """A block of stream or mail is not the one of http that has the same name."""
+    (found,) = diagnose("misplaced-directive", f"events {{}} {text}")
+    assert found.finding.message.endswith(f" is not allowed in {place}")
+    assert found.finding.help == f"nginx allows it in {places}"
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        ("set $a 1;", "set the variable by a map, or let the if return or rewrite"),
+        ("expires 1d; set $a 1;", "give expires a variable of a map in the location, or let the if return or rewrite"),
+        ("root /b;", "let the if rewrite to a location of its own that has root"),
+    ],
+)
+def test_the_advice_about_an_if_fits_its_directives(content: str, advice: str) -> None:
+    """A map gives a variable to what takes one; other settings need a location."""
+    text = f"root /a; location / {{ if ($http_cookie) {{ {content} }} try_files $uri /index.php; }}"
+    (found,) = diagnose("if-surprise", text, context="server")
+    assert found.finding.help == advice

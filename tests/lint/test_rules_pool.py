@@ -139,10 +139,20 @@ def test_the_upgrade_lists_what_changes() -> None:
     other = f"location /b {{ {V11} proxy_pass http://10.0.0.1; }}"
     text = f"{APP} server {{ location / {{ proxy_pass http://app; }} {other} }}"
     (finding,) = diagnose("upgrade-behaviour", text, context="http", target=PIVOT)
+    assert finding.finding.message.endswith(" in 2 places, with keepalive connections to 1 upstream")
     assert [related.message for related in finding.finding.related] == [
         "HTTP/1.1 instead of 1.0, no Connection: close, keepalive connections",
         "no Connection: close",
     ]
+
+
+def test_a_pass_in_an_if_is_named() -> None:
+    """A pool has no fix if one of its passes is in an `if`; all findings say where that pass is."""
+    passes = "location /b { proxy_pass http://app; } location /a {\nif ($arg_x) { proxy_pass http://app; } }"
+    found = diagnose("proxy-http-version", f"{POOL} server {{ {CLEAR} {passes} }}", context="http", target=OLD)
+    line = found[-1].start.line
+    advice = "the lines of a pool are not allowed in `if`: move the proxy_pass at nginx.conf:{} to a location"
+    assert [(one.finding.fix, one.finding.help) for one in found] == 2 * [(None, advice.format(line))]
 
 
 def test_a_shared_file_of_headers_stays_as_it_is(tmp_path: Path) -> None:

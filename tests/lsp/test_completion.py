@@ -13,7 +13,7 @@ from nginxopt.config.declarations import names
 from nginxopt.lsp.completion import complete
 from nginxopt.lsp.cursor import cursor
 from nginxopt.lsp.parameters import PARAMETERS
-from nginxopt.lsp.variables import HTTP, STREAM
+from nginxopt.semantics.variables import HTTP, STREAM
 from tests.lsp.editing import Editor, edited
 from tests.lsp.foreign import FOREIGN
 from tests.lsp.test_navigation import MAIN, SITE

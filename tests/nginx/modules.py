@@ -46,3 +46,8 @@ def knows(binary: nginx.Binary, directive: str) -> bool:
     """Whether nginx has the module of a directive."""
     verdict = binary.test(nginx.configuration([f"{directive};".encode()]))
     return f'unknown directive "{directive}"' not in str(verdict)
+
+
+def has_stream(binary: nginx.Binary) -> bool:
+    """Whether this nginx knows the block."""
+    return binary.test(b"events {}\nstream {}\n").ok

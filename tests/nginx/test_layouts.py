@@ -13,6 +13,7 @@ import pytest
 
 from nginxopt.system import nginx
 from tests.nginx.layouts import DEBIAN, DOCKER, LONG, RHEL, Ran, accepted, output_of, server, tree
+from tests.nginx.modules import has_stream
 
 
 @pytest.mark.parametrize(
@@ -106,11 +107,6 @@ def test_sizes_of_stream(each_binary: nginx.Binary, run: Callable[..., Ran], tmp
         else:
             main.write_text(changed.removeprefix(text))
             accepted(each_binary, main)
-
-
-def has_stream(binary: nginx.Binary) -> bool:
-    """Whether this nginx knows the block."""
-    return binary.test(b"events {}\nstream {}\n").ok
 
 
 @pytest.mark.parametrize("installed", ["/etc/nginx", "/usr/local/openresty/nginx/conf"])

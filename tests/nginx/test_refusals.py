@@ -229,6 +229,54 @@ def test_variables_as_whole_words(stage: Stage, http: str) -> None:
     assert (expected or "").partition(" in nginx.conf")[0] == (found or "").partition(" in nginx.conf")[0]
 
 
+_UNDEFINED = (
+    "log_format a $nobody;",
+    "log_format a escape=json $uri$1;",
+    "log_format a ${1}; server { rewrite ^/(.)$ /$1; }",
+    "access_log logs/$nobody combined;",
+    "access_log logs/a combined if=$nobody;",
+    "map $nobody $a { a b; }",
+    "map $uri $a { default $nobody; }",
+    "map $uri $nobody { a b; } server { set $a $nobody; }",
+    "map $uri $a { ~^/(?<nobody>.) $nobody; }",
+    "geo $nobody $a { default 0; }",
+    "split_clients a$nobody $a { * b; }",
+    "limit_req_zone $nobody zone=a:1m rate=1r/s;",
+    "limit_conn_zone $nobody zone=a:1m;",
+    "upstream u { hash $nobody; server 127.0.0.1:1; }",
+    "proxy_cache_bypass $arg_a $nobody;",
+    "proxy_redirect ~^/a$nobody /;",
+    "server { set $a $nobody; }",
+    'server { set $a "${1}"; }',
+    "server { set $nobody a; set $a $NoBody; }",
+    "server { return 200 $1$uri; }",
+    "server { return 200 $1nobody; }",
+    "server { rewrite ^/(.)$nobody /$1; }",
+    "server { rewrite ^/(.)$ /$1$nobody; }",
+    "server { " + 40 * "rewrite ^/a /b; " + "rewrite ^/a /${1}; }",
+    "server { if ($nobody) { break; } }",
+    "server { if ($uri = $nobody) { break; } }",
+    "server { if ($uri ~ $nobody) { break; } }",
+    "server { if (!-f $nobody) { break; } }",
+    "server { if ($uri ~ (?<nobody>.)) { return 200 $nobody; } }",
+    "server { charset $nobody; }",
+    "server { error_page 404 = /$nobody; }",
+    "server { server_name $nobody ~^(?P<other>.)$; return 200 $other; }",
+    "server { location /$nobody { } }",
+    "server { location / { auth_basic a; auth_basic_user_file $nobody; } }",
+    "server { location / { memcached_pass 127.0.0.1:1; } }",
+    "server { location / { set $memcached_key $uri; memcached_pass 127.0.0.1:1; } }",
+    "server { location ~ ^/(?<nobody>.) { add_header X-A $nobody$http_a$cookie_b$upstream_http_c; } }",
+)
+
+
+@pytest.mark.parametrize("http", _UNDEFINED)
+def test_variables_that_nothing_defines(stage: Stage, http: str) -> None:
+    """A variable is refused exactly where nginx refuses it: not in a pattern, a name, or where it is a capture."""
+    expected, found = _said(stage, http), refused(_whole(http), stage)
+    assert (expected or "").partition(" in nginx.conf")[0] == (found or "").partition(" in nginx.conf")[0]
+
+
 @pytest.mark.no_cover
 def test_random_mistakes_are_refused(stage: Stage) -> None:
     """nginx and the model refuse the same sites."""

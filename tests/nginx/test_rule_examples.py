@@ -12,6 +12,7 @@ from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.lintcheck import TARGET, fix_text
 from tests.nginx.example import verdict_on, warnings
+from tests.nginx.modules import has_stream
 from tests.support import NGINXES
 
 
@@ -26,11 +27,12 @@ def cases(*kinds: str) -> list[ParameterSet]:
 
 
 def nginx_for(example: Example, binary: nginx.Binary) -> nginx.Binary:
-    """This nginx, or one that is as new as the example asks; the test is skipped without one."""
+    """This nginx, or one that is as new as the example asks and has its modules; the test is skipped without one."""
     for candidate in (binary, *NGINXES):
-        if example.target is None or example.target <= Version.of(candidate.version):
+        is_new = example.target is None or example.target <= Version.of(candidate.version)
+        if is_new and ("stream {" not in example.text or has_stream(candidate)):
             return candidate
-    pytest.skip(f"an example for nginx {example.target}")
+    pytest.skip(f"an example for nginx {example.target or 'with stream'}")
 
 
 def _is_about_refusals(rule: Rule) -> bool:

@@ -82,8 +82,9 @@ def test_a_witness_that_is_answered_alike(binary: nginx.Binary, monkeypatch: pyt
 def test_sides_that_are_refused(binary: nginx.Binary) -> None:
     """Sites that the model refuses are not compared; those that only nginx refuses are taken out, the others asked."""
     alone = by_hand("location /a { return 200 a; }")
-    unknown = replace(alone, edited=[Edited(alone.text + " map $nx_1 $x_1 { a 1; }", "unknown")])
-    figures, faults = played(binary, by_hand("return a b c d;"), unknown, alone)
+    certificates = "ssl_certificate none.pem; ssl_certificate_key none.pem; location"
+    missing = replace(alone, edited=[Edited(alone.text.replace("location", certificates), "missing")])
+    figures, faults = played(binary, by_hand("return a b c d;"), missing, alone)
     assert (figures.refused, figures.accepted, figures.asked > 0, faults) == (1, 1, True, [])
 
 

@@ -133,8 +133,8 @@ class Templates:
         """
         config = self.readings[0].config
         files = tuple(self._shown(file) for file in config.files)
-        missing = tuple(item for item in config.missing if not is_unread(str(item.args[0])))
-        return replace(config, main=files[0], files=files, missing=missing, origin=self._files, templates=self)
+        missing = tuple(item for item in config.unread if not is_unread(item.path))
+        return replace(config, main=files[0], files=files, unread=missing, origin=self._files, templates=self)
 
     def _shown(self, file: File) -> File:
         return File(self.source(file.source), file.block)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from nginxopt.config.includes import is_pattern
 from nginxopt.lint.report.model import Note
 from nginxopt.text import Span
 from nginxopt.text.plural import count
@@ -23,12 +24,12 @@ def notes(checked: Checked) -> Iterator[Note]:
 
 
 def _missing(configs: Iterable[Config]) -> Iterator[Note]:
-    """Yield a note for each include that leads nowhere."""
+    """Yield a note for each file of an include that was not read; one of many that a pattern matches by its path."""
     for config in configs:
-        for include in config.missing:
-            reason = "is not a regular file" if include in config.irregular else "cannot be read"
-            path = include.args[0]
-            yield Note(f"{path} {reason} and is not checked", include.source, path.span)
+        for unread in config.unread:
+            name = unread.include.args[0]
+            path = unread.path if is_pattern(name) else name
+            yield Note(f"{path} {unread.why} and is not checked", unread.include.source, name.span)
 
 
 def _unknown(checked: Checked) -> Iterator[Note]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from nginxopt.config import Config
 from nginxopt.config.tree import collector_paused
 from nginxopt.semantics.inherit import Level
-from nginxopt.semantics.site import references, refused
+from nginxopt.semantics.site import references, refused, undefined
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import BuildForm, SiteForm
 from nginxopt.semantics.site.levels import Levels, Premise
@@ -87,6 +87,7 @@ def _lowered(config: Config, build: Build, ignores_missing: bool, root: Level | 
     http = http_level(config, build.version, root)
     refused.check(http, build.version, build.fixes)
     references.check(http, build.version)
+    undefined.check(http, config)
     nodes = Nodes(config)
     levels = Levels(config, nodes, ignores_missing)
     if ignores_missing:

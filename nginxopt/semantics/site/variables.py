@@ -14,7 +14,8 @@ from nginxopt.text.escape import unicode
 
 DefinedForm = MapForm | GeoForm | OpaqueVariableForm
 
-_TABLES = ("map", "split_clients", "geo")
+TABLES = ("map", "split_clients", "geo")
+"""Blocks with the values of a variable, which is their last argument."""
 
 _VALUES = {
     "auth_request_set": "the response to auth_request sets it",
@@ -29,14 +30,14 @@ _VALUES = {
 _GEOIP = "geoip2"
 """A block whose rows define such variables."""
 
-DEFINING = frozenset([*_TABLES, *_VALUES, _GEOIP])
+DEFINING = frozenset([*TABLES, *_VALUES, _GEOIP])
 """The directives that define variables."""
 
 
 def defined(http: Level, nodes: Nodes, config: Config) -> Iterator[DefinedForm]:
     """Yield the variables of maps and modules. Raises `InputError` for a table with a block or without a variable."""
     for level in http.walk():
-        if level.kind in _TABLES:
+        if level.kind in TABLES:
             yield _table(level, nodes, config)
         elif level.kind == _GEOIP:
             for row in level.directives:
@@ -99,7 +100,7 @@ def _words(directive: Directive | None) -> list[str]:
     if directive is None:
         return []
     words = [latin(directive.name), *map(latin, directive.args), ";"]
-    if directive.block is not None and directive.name not in _TABLES and directive.name != _GEOIP:
+    if directive.block is not None and directive.name not in TABLES and directive.name != _GEOIP:
         span = directive.block.span
         words.append(directive.source.data[span.start : span.end].decode("latin-1"))
     return words

@@ -11,7 +11,7 @@ from tests.semantics.site.lowered import form_of, in_server, opaque, script, set
 def test_blocks_are_levels_in_the_order_of_reading() -> None:
     """Each server, location, `if` and `limit_except` is a level within the one around it."""
     form = in_server(
-        "location /a { limit_except GET { deny all; } location ~* b$ { } } if ($x) { return 403; } location @c { }"
+        "location /a { limit_except GET { deny all; } location ~* b$ { } } if ($arg_x) { return 403; } location @c { }"
     )
     levels = [(level["kind"], level["args"], level["parent"]) for level in form["levels"]]
     assert levels == [
@@ -20,7 +20,7 @@ def test_blocks_are_levels_in_the_order_of_reading() -> None:
         ("location", ["/a"], 1),
         ("limit_except", ["GET"], 2),
         ("location", ["~*", "b$"], 2),
-        ("if", ["$x"], 1),
+        ("if", ["$arg_x"], 1),
         ("location", ["@c"], 1),
     ]
     assert form["levels"][1]["locations"] == [2, 6]
@@ -32,11 +32,11 @@ def test_blocks_are_levels_in_the_order_of_reading() -> None:
 def test_the_script_has_the_order_of_the_text() -> None:
     """Rewrites, sets, ifs, returns and breaks stay in their order, those of included files among them."""
     form = form_of(
-        "http { server { set $a b$c; rewrite ^/x /y last; include rules.conf; gzip on; return 301 /z; break; } }",
+        "http { server { set $a b$uri; rewrite ^/x /y last; include rules.conf; gzip on; return 301 /z; break; } }",
         rules_conf="if ($a = b) { rewrite ^ /w; } rewrite ^/u$ /v permanent;",
     )
     assert script(form, 1) == [
-        ("set", "$a", "b$c"),
+        ("set", "$a", "b$uri"),
         ("rewrite", "^/x", "/y", "last"),
         ("if", "['$a', '=', 'b']", "2"),
         ("rewrite", "^/u$", "/v", "permanent"),
@@ -74,7 +74,7 @@ def test_settings_are_those_that_differ() -> None:
     """A level has the settings that it states, and an empty list where it drops one of the level around it."""
     form = form_of(
         "http { root /r; error_page 404 /e; add_header a 1; add_header b 2; server { try_files $uri =404;"
-        " location /a { alias /b; add_header c 3; if ($x) { break; } } location /b { proxy_pass http://u;"
+        " location /a { alias /b; add_header c 3; if ($arg_x) { break; } } location /b { proxy_pass http://u;"
         " location /b/c { } } } }"
     )
     assert settings(form, 0) == {
@@ -268,8 +268,17 @@ def test_a_file_that_is_read_twice_has_numbers_for_each_reading() -> None:
         "server { limit_req zone=around; access_log a.log around; location / { proxy_cache around; return 200; } }",
         "upstream u { zone u 64k; state /var/u.state; } server { location / { proxy_pass http://u; } }",
         "http { include none.conf; server { limit_req zone=z; access_log a.log f; return 200 $request_port; } }",
+        "http { include none.conf; server { return 200 $nobody; } }",
+        "http { include none/*.conf; server { return 200 $nobody; } }",
+        "server { return 200 $nobody; }",
+        "load_module module.so; http { log_format a $nobody; }",
+        "include none/*.conf; http { log_format a $nobody; }",
+        "http { set_from_module $nobody a; server { return 200 $nobody; } }",
+        "http { server { location / { block_of_module { } return 200 $nobody; } } }",
+        "http { log_format a $brotli_ratio$geoip2_city$upstream_queue_time; }",
+        "http { map $uri $a { include none.conf; } server { return 200 $nobody; } }",
     ],
 )
 def test_what_was_not_read_may_define_a_name(text: str) -> None:
-    """A zone, a format or a variable may stand around a fragment or in a missing file, servers in a state file."""
+    """A zone, a format or a variable may stand around a fragment, in a missing file or a module; servers in a file."""
     assert form_of(text)["levels"]

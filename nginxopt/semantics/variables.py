@@ -4,7 +4,7 @@ _HTTP = """
     ancient_browser arg_ args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests
     connection_time connections_active connections_reading connections_waiting connections_writing
     content_length content_type cookie_ date_gmt date_local document_root document_uri fastcgi_path_info
-    fastcgi_script_name gzip_ratio host hostname http2 http3 http_ https invalid_referer is_args
+    fastcgi_script_name gzip_ratio host hostname http2 http3 http_ https invalid_referer is_args is_request_port
     limit_conn_status limit_rate limit_req_status modern_browser msec msie nginx_version pid pipe
     proxy_add_x_forwarded_for proxy_host proxy_port proxy_protocol_addr proxy_protocol_port
     proxy_protocol_server_addr proxy_protocol_server_port proxy_protocol_tlv_ query_string realip_remote_addr
@@ -13,8 +13,9 @@ _HTTP = """
     request_uri scheme secure_link secure_link_expires sent_http_ sent_trailer_ server_addr server_name
     server_port server_protocol slice_range ssl_alpn_protocol ssl_cipher ssl_ciphers ssl_client_cert
     ssl_client_escaped_cert ssl_client_fingerprint ssl_client_i_dn ssl_client_i_dn_legacy ssl_client_raw_cert
-    ssl_client_s_dn ssl_client_s_dn_legacy ssl_client_serial ssl_client_v_end ssl_client_v_remain
-    ssl_client_v_start ssl_client_verify ssl_curve ssl_curves ssl_early_data ssl_protocol ssl_server_name
+    ssl_client_s_dn ssl_client_s_dn_legacy ssl_client_serial ssl_client_sigalg ssl_client_v_end ssl_client_v_remain
+    ssl_client_v_start ssl_client_verify ssl_curve ssl_curves ssl_early_data ssl_ech_outer_server_name
+    ssl_ech_status ssl_protocol ssl_server_name ssl_sigalg ssl_sigalgs
     ssl_session_id ssl_session_reused status tcpinfo_rcv_space tcpinfo_rtt tcpinfo_rttvar tcpinfo_snd_cwnd
     time_iso8601 time_local uid_got uid_reset uid_set upstream_addr upstream_bytes_received upstream_bytes_sent
     upstream_cache_last_modified upstream_cache_status upstream_connect_time upstream_cookie_
