@@ -53,7 +53,8 @@ def _run(call: Call, compile_options: Options) -> int:
     from nginxopt.rewrite.proof import proved
 
     config, subject, around, head = load(call)
-    compiled = plan(config, replace(compile_options, around=head), subject)
+    in_place = call.mode in ("write", "diff")
+    compiled = plan(config, replace(compile_options, around=head, in_place=in_place), subject)
     if call.mode == "plan":
         results.tell(call, compiled, None)
         results.report(call, compiled, None, None)

@@ -12,6 +12,7 @@ from nginxopt.records import record
 if TYPE_CHECKING:
     from nginxopt.cli.compiling import Call
     from nginxopt.rewrite import Options
+    from nginxopt.rewrite.sizes import Sizes
     from nginxopt.rewrite.tables import CheckedTable, TableEmission, TableProof
     from nginxopt.rewrite.tables.questions import TableDifferential
     from nginxopt.rewrite.tables.table import Kind
@@ -121,7 +122,7 @@ def _output(call: Call, emission: TableEmission) -> list[str]:
     if emission.hash_conf:
         texts = {"hash.conf": emission.hash_conf, **texts}
     if call.mode == "folder" and call.folder is not None:
-        return _into_folder(call.folder, texts, call.file)
+        return _into_folder(call.folder, texts, emission.sizes, call.file)
     if call.mode == "print" and call.report != "-":
         stdout.write(_headed(texts))
     return []
@@ -138,14 +139,18 @@ def _headed(texts: dict[str, bytes]) -> list[bytes]:
     return [b"# ======== %s: %s ========\n%s" % (name.encode(), _WHERE[name].encode(), texts[name]) for name in texts]
 
 
-def _into_folder(folder: str, texts: dict[str, bytes], file: str) -> list[str]:
+def _into_folder(folder: str, texts: dict[str, bytes], wanted: Sizes, file: str) -> list[str]:
     from nginxopt.config.filesystem import DISK
+    from nginxopt.rewrite import sizes
+    from nginxopt.rewrite.output import raised
     from nginxopt.system import files
 
     root = Path(folder)
     for name in texts:
         if DISK.identity(str(root / name)) == DISK.identity(file):
             raise UsageError(f"-o would overwrite the input file {root / name}")
+    if wanted:
+        texts["hash.conf"] = sizes.text(raised(wanted, root / "hash.conf"))
     files.folder(folder, list(texts))
     files.write_all({str(root / name): text for name, text in texts.items()})
     notes = [f"  wrote {', '.join(str(root / name) for name in texts)}"]
