@@ -49,7 +49,7 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
     _refuse_options(call, options)
     checked = check(read(source, kind))
     if checked.rejected and not skips_rows:
-        raise RejectedError(source, checked.rejected)
+        raise RejectedError(source, checked.faulty)
     if call.mode == "plan":
         _tell(call, checked, None, None)
         _report(call, checked, None, None)

@@ -21,6 +21,9 @@ _LONGEST_NAME = 60
 """Of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.options`)."""
 
 
+Kind = Literal["duplicate", "unreachable", "chain"]
+
+
 @record(eq=True)
 class RowFinding:
     """Something about a row: that it is a duplicate, never answers, or leads to a row that leads elsewhere.
@@ -28,7 +31,7 @@ class RowFinding:
     `other` is the row that answers first, or the one that its target leads to. `target` is where a chain ends.
     """
 
-    kind: Literal["duplicate", "unreachable", "chain"]
+    kind: Kind
     span: Span
     other: Span
     target: bytes = b""
@@ -50,6 +53,11 @@ class CheckedTable:
     skipped: frozenset[int]
 
     @property
+    def faulty(self) -> tuple[Rejected, ...]:
+        """The rejected rows without those that are skipped only because of another."""
+        return tuple(row for row in self.rejected if row.reason != "skipped")
+
+    @property
     def meaning(self) -> Meaning:
         """The responses of the rows."""
         return Meaning(self.rows, in_order=self.table.in_order)
@@ -62,6 +70,7 @@ def check(table: Table) -> CheckedTable:
         review.take(number, row)
     review.follow()
     review.skip_overlapping()
+    review.name_dropped()
     kept = tuple((number, row) for number, row in review.rows if number not in review.skipped)
     rejected = sorted((*table.rejected, *review.rejected), key=lambda row: row.span)
     findings = sorted(review.findings, key=lambda finding: finding.span)
@@ -75,11 +84,13 @@ class _Review:
         self.rows: list[tuple[int, Row]] = []
         self.findings: list[RowFinding] = []
         self.rejected: list[Rejected] = []
-        self.skipped: set[int] = set()
+        self.skipped = {rejected.row for rejected in table.rejected if rejected.row is not None}
+        self._causes: dict[int, int] = {}
+        self._dropped: list[tuple[int, int]] = []
         self._table = table
         self._meaning = Meaning((), in_order=table.in_order)
         self._exact: dict[tuple[bytes, bytes, bytes | None], int] = {}
-        self._regexes: dict[bytes, int] = {}
+        self._regexes: dict[tuple[bytes, bytes], int] = {}
         self._sites = {row.site for row in table.rows}
 
     def take(self, number: int, row: Row) -> None:
@@ -94,11 +105,11 @@ class _Review:
             self.rows.append((number, row))
             return
         paths = tuple(path for path, by in zip(row.paths, blockers, strict=True) if by is None)
-        covered = self._covering(row.pattern) if row.pattern is not None else None
+        covered = self._covering(row.site, row.pattern) if row.pattern is not None else None
         pattern = row.pattern if covered is None else None
         if not paths and pattern is None:
             by = next(by for by in (*blockers, covered) if by is not None)
-            self._drop(number, self._table.rows[by])
+            self._drop(number, by)
             return
         left = row if len(paths) == len(row.paths) and covered is None else replace(row, paths=paths, pattern=pattern)
         self.rows.append((number, left))
@@ -106,7 +117,7 @@ class _Review:
         for path in paths:
             self._exact[row.site, path, row.query] = number
         if pattern is not None:
-            self._regexes.setdefault(pattern.regex, number)
+            self._regexes.setdefault((row.site, pattern.regex), number)
 
     def follow(self) -> None:
         """Record the chains and the loops."""
@@ -124,9 +135,24 @@ class _Review:
     def skip_overlapping(self) -> None:
         """Reject the rows that would answer requests of rejected ones."""
         for number, other in overlapping(self.rows, self.skipped, in_order=self._table.in_order):
-            line = self._table.line(self._table.rows[other].start)
-            message = f"it would answer requests of line {line}, which is skipped"
-            self._reject(number, "skipped", message, f"correct or remove line {line}")
+            self._skip_with(number, other)
+
+    def name_dropped(self) -> None:
+        """Record why rows answer nothing: an earlier row answers their requests, or does not, as it is skipped."""
+        for number, other in self._dropped:
+            row, by = self._table.rows[number], self._table.rows[other]
+            if other in self.skipped:
+                self._skip_with(number, other)
+            else:
+                kind: Kind = "duplicate" if _answer(row) == _answer(by) else "unreachable"
+                self.findings.append(RowFinding(kind, row.span, by.span))
+
+    def _skip_with(self, number: int, other: int) -> None:
+        """Reject a row as it would answer requests of another; name the one that has to be corrected."""
+        other = self._causes.setdefault(number, self._causes.get(other, other))
+        line = self._table.line(self._table.rows[other].start)
+        message = f"it would answer requests of line {line}, which is skipped"
+        self._reject(number, "skipped", message, f"correct or remove line {line}")
 
     def _reject(self, number: int, reason: str, message: str, hint: str | None = None) -> None:
         if number not in self.skipped:
@@ -139,23 +165,22 @@ class _Review:
         if not self._table.in_order:
             return same
         numbers = [number for number in (same, self._exact.get((b"", path, None))) if number is not None]
-        return min((*numbers, *self._meaning.patterns(path)), default=None)
+        return min((*numbers, *self._meaning.patterns(row.site, path)), default=None)
 
-    def _covering(self, pattern: Pattern) -> int | None:
-        """Return the row that answers all that a pattern does before it does, if it is one row."""
-        same = self._regexes.get(pattern.regex)
-        covering = None if pattern.below is None else self._meaning.covering(pattern.below)
-        return min((number for number in (same, covering) if number is not None), default=None)
+    def _covering(self, site: bytes, pattern: Pattern) -> int | None:
+        """Return the row that answers all that a pattern of a site does before it does, if it is one row."""
+        numbers = [self._regexes.get((of_site, pattern.regex)) for of_site in (site, b"")]
+        if pattern.below is not None:
+            numbers.append(self._meaning.covering(site, pattern.below))
+        return min((number for number in numbers if number is not None), default=None)
 
-    def _drop(self, number: int, by: Row) -> None:
-        """Record that a row answers nothing."""
-        row = self._table.rows[number]
+    def _drop(self, number: int, other: int) -> None:
+        """Note that a row answers nothing, as another row does before it; without order, they must not differ."""
+        row, by = self._table.rows[number], self._table.rows[other]
         if number in self.skipped:
             return
-        if _answer(row) == _answer(by):
-            self.findings.append(RowFinding("duplicate", row.span, by.span))
-        elif self._table.in_order:
-            self.findings.append(RowFinding("unreachable", row.span, by.span))
+        if self._table.in_order or other in self.skipped or _answer(row) == _answer(by):
+            self._dropped.append((number, other))
         else:
             line = self._table.line(by.start)
             message = f"line {line} answers the same requests in another way"
@@ -185,7 +210,7 @@ class _Review:
         rows, seen = [number], {(number, path)}
         while (asked := _asked(location, site, self._sites)) is not None:
             answer = self._answer(asked)
-            if answer is None or answer.status == 200:
+            if answer is None or answer.status in (0, 200):
                 break
             rows.append(answer.row)
             if (answer.row, asked.path) in seen or len(rows) > MOST_HOPS:

@@ -38,7 +38,7 @@ def read_from(text: bytes) -> From:
     """Return what a request has to have that is written as `text`; `CannotAnswer` where nginx cannot tell."""
     if _PLAIN_PATH.match(text) and b"//" not in text and b"/." not in text:
         return From(b"", text, None)
-    site, rest = _site(text)
+    site, rest = split_site(text)
     if b"#" in rest:
         raise CannotAnswer("fragment", "no request has a fragment: clients keep what follows # to themselves")
     path, mark, query = rest.partition(b"?")
@@ -47,7 +47,7 @@ def read_from(text: bytes) -> From:
     return From(site, decoded_path(path), escaped(query) if mark else None)
 
 
-def _site(text: bytes) -> tuple[bytes, bytes]:
+def split_site(text: bytes) -> tuple[bytes, bytes]:
     """Return the scheme and host of an address, lower case, and the rest."""
     match = _SITE.match(text)
     if match is None:

@@ -31,8 +31,7 @@ _SENTENCES = {
 def lines(checked: CheckedTable, proof: TableProof | None, *, verbose: bool = False) -> Iterator[str]:
     """Yield the summary; with `verbose`, every row that is skipped or reported has a line of its own."""
     table = checked.table
-    rows = len(table.rows) + len(table.rejected)
-    yield f"{table.source.path}: {count(rows, 'row')}, read as {table.kind}"
+    yield f"{table.source.path}: {count(table.size, 'row')}, read as {table.kind}"
     keys = sum(len(row.paths) for _, row in checked.rows)
     patterns = sum(row.pattern is not None for _, row in checked.rows)
     parts = [count(keys, "key")] * bool(keys) + [count(patterns, "pattern")] * bool(patterns)
@@ -62,7 +61,7 @@ def report(
         "nginxopt": __version__,
         "file": table.source.path,
         "kind": table.kind,
-        "rows": len(table.rows) + len(table.rejected),
+        "rows": table.size,
         "answered": len(checked.rows),
         "keys": sum(len(row.paths) for _, row in checked.rows),
         "patterns": sum(row.pattern is not None for _, row in checked.rows),
