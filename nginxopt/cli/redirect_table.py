@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nginxopt.cli import results, stdout
+from nginxopt.cli import overwriting, results, stdout
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.records import record
 
@@ -47,6 +47,7 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
     from nginxopt.rewrite.tables import RejectedError, check, emit, oldest, prove, read
 
     _refuse_options(call, options)
+    overwriting.refuse("--report", call.report, [call.file])
     checked = check(read(source, kind))
     if checked.rejected and not skips_rows:
         raise RejectedError(source, checked.faulty)
@@ -140,15 +141,13 @@ def _headed(texts: dict[str, bytes]) -> list[bytes]:
 
 
 def _into_folder(folder: str, texts: dict[str, bytes], wanted: Sizes, file: str) -> list[str]:
-    from nginxopt.config.filesystem import DISK
     from nginxopt.rewrite import sizes
     from nginxopt.rewrite.output import raised
     from nginxopt.system import files
 
     root = Path(folder)
     for name in texts:
-        if DISK.identity(str(root / name)) == DISK.identity(file):
-            raise UsageError(f"-o would overwrite the input file {root / name}")
+        overwriting.refuse("-o", str(root / name), [file])
     if wanted:
         texts["hash.conf"] = sizes.text(raised(wanted, root / "hash.conf"))
     files.folder(folder, list(texts))

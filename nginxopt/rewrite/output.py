@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nginxopt.config import Config, File, load
-from nginxopt.config.filesystem import DISK, STDIN
+from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import UsageError
 from nginxopt.rewrite import beside, sizes
 from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME
 from nginxopt.rewrite.sizes import Sizes
-from nginxopt.system.files import folder, write_all
+from nginxopt.system.files import folder, is_among, write_all
 from nginxopt.system.inplace import change
 from nginxopt.text import Edit, Span, decode, diff, encode
 
@@ -92,9 +92,9 @@ def into_folder(emission: Emission, path: str) -> list[str]:
 
 def _refuse_sources(config: Config, paths: Iterable[str]) -> None:
     """Raise `UsageError` if an output file is an input file, of which no copy would be kept."""
-    sources = {DISK.identity(file.path) for file in config.files}
+    sources = [file.path for file in config.files]
     for path in paths:
-        if DISK.identity(path) in sources:
+        if is_among(path, sources):
             raise UsageError(f"-o would overwrite the input file {path}", hint="use --write to change files in place")
 
 
