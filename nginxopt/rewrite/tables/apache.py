@@ -167,7 +167,7 @@ def _requests(line: Line) -> Row | None:
         if line.name == "redirectmatch":
             written = _as_nginx_reads(words[0], without_mark=False)
             patterns.check_regex(written)
-            return unanswered(line.span, pattern=Pattern(written, ()))
+            return unanswered(line.span, pattern=patterns.with_sample(Pattern(written, ())))
         path = _decoded(words[0])
     except CannotAnswer:
         return None
@@ -186,7 +186,7 @@ def _match(line: Line, regex: bytes, target: bytes, status: int) -> Row:
     patterns.check_regex(written)
     location = b"".join(piece for piece in pieces if isinstance(piece, bytes))
     arguments = _arguments(location)
-    pattern = patterns.checked(Pattern(written, pieces), status, arguments)
+    pattern = patterns.with_sample(patterns.checked(Pattern(written, pieces), status, arguments))
     return Row(line.span.start, line.span.end, b"", (), None, pattern, status, location, arguments)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from nginxopt import _native
+from nginxopt.rewrite.tables.patterns import captures
 from nginxopt.rewrite.tables.table import Arguments, Pattern, Row
 
-_Z = re.compile(rb"\\(.)", re.DOTALL)
 _RAW = frozenset(b"!$") | frozenset(range(0x26, 0x7F))
 _RAW_IN_QUERY = _RAW - frozenset(b"&+;<>?\\^`{|}")
 """Bytes that stay after a `?`: a rewrite escapes the others, and decodes only up to it (`ngx_unescape_uri`)."""
@@ -165,21 +164,14 @@ def _substituted(row: Row, path: bytes) -> bytes | None:
     assert pattern is not None
     if not pattern.has_captures:
         return row.target
-    if pattern.sample is None:
+    captured = pattern.captured if path == pattern.sample else captures(pattern.regex, path)
+    if captured is None:
         return None
-    captured = pattern.captured if path == pattern.sample else _captures(pattern.regex, path)
     target = b""
     for piece in pattern.pieces:
         raw = _RAW_IN_QUERY if b"?" in target else _RAW
-        target += piece if isinstance(piece, bytes) else _encoded(captured[piece - 1], raw)
+        target += piece if isinstance(piece, bytes) else _encoded(b"".join(captured[piece - 1 : piece]), raw)
     return target
-
-
-def _captures(regex: bytes, path: bytes) -> tuple[bytes, ...]:
-    """Return what a pattern of nginxopt captures of a path that it matches."""
-    match = re.match(_Z.sub(lambda pair: b"\\Z" if pair[1] == b"z" else pair[0], regex), path)
-    assert match is not None
-    return match.groups(b"")
 
 
 def _encoded(text: bytes, raw: frozenset[int]) -> bytes:

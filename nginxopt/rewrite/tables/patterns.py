@@ -8,9 +8,11 @@ keep (`ngx_unescape_uri` with `NGX_UNESCAPE_REDIRECT`): a target in which that c
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from nginxopt import _native
 from nginxopt.rewrite.tables.table import Arguments, CannotAnswer, Pattern
+from nginxopt.semantics.subjects import shortest
 
 SEGMENT = rb"([^/?]+)"
 """A placeholder: `?` is left out, as a rewrite would make it the beginning of the arguments."""
@@ -56,6 +58,27 @@ def checked(pattern: Pattern, status: int, arguments: Arguments, *, is_plain: bo
     if pattern.has_captures:
         _check_captures(pattern, status, arguments, is_plain=is_plain)
     return pattern
+
+
+def with_sample(pattern: Pattern) -> Pattern:
+    """Return a pattern with a path that it matches in every PCRE release, and what it captures, if one is found."""
+    path = shortest((pattern.regex,), is_uri=True)
+    captured = None if path is None or not _matches(pattern.regex, path) else captures(pattern.regex, path)
+    return pattern if captured is None else replace(pattern, sample=path, captured=captured)
+
+
+def captures(regex: bytes, path: bytes) -> tuple[bytes, ...] | None:
+    """Return what the groups of a pattern capture of a path; None if it does not match, or that is not known."""
+    match = _native.captures(regex, path)
+    return None if match is None else tuple(group or b"" for group in match[0][1:])
+
+
+def _matches(regex: bytes, path: bytes) -> bool:
+    """Return whether a pattern certainly matches a path."""
+    try:
+        return _native.Patterns([regex]).first(path) is not None
+    except ValueError:
+        return False
 
 
 def may_match(pattern: Pattern, path: bytes) -> bool:

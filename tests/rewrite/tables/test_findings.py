@@ -192,6 +192,13 @@ def test_rows_that_would_answer_for_a_skipped_one(kind: Kind, table: bytes, skip
             assert skipped[int(line)] != "skipped"
 
 
+def test_a_regular_expression_that_leads_to_itself() -> None:
+    """A RedirectMatch is followed from a path that it matches."""
+    assert reasons("apache", b"RedirectMatch ^/(.*)$ /new/$1\n") == [(1, "loop")]
+    table = checked("apache", b"RedirectMatch ^/a(.*)$ /b\nRedirect /b http://x/\n")
+    assert [finding.kind for finding in table.findings] == ["chain"]
+
+
 def test_an_error_names_only_the_rows_to_correct() -> None:
     """What is skipped only because of another row is no fault of its own."""
     table = checked("netlify", b"/* /index.html 200\n/a /b\n/c /d\n")
