@@ -6,7 +6,16 @@ import re
 
 from nginxopt.request.columns import columns_of, delimiter_of
 from nginxopt.rewrite.tables.paths import From, read_from, read_target
-from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Row, Table, TableRows, unanswered
+from nginxopt.rewrite.tables.table import (
+    REDIRECTS,
+    Arguments,
+    CannotAnswer,
+    Row,
+    Table,
+    TableRows,
+    require_utf8,
+    unanswered,
+)
 from nginxopt.text import Source, Span
 from nginxopt.text.delimited import Field, Record, records
 from nginxopt.text.plural import count
@@ -21,6 +30,7 @@ _PLACEHOLDER = re.compile(rb"/:[A-Za-z]")
 def read(source: Source) -> Table:
     """Return the table of a CSV file. `InputError` if it is invalid."""
     delimiter = delimiter_of(source)
+    require_utf8(source)
     columns: dict[str, int] | None = None
     table = TableRows()
     for record in records(source, delimiter):

@@ -14,7 +14,17 @@ from typing import Literal, NamedTuple
 from nginxopt.errors import InputError
 from nginxopt.rewrite.tables import patterns
 from nginxopt.rewrite.tables.paths import decoded_path, read_target, split_site
-from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Pattern, Row, Table, TableRows, unanswered
+from nginxopt.rewrite.tables.table import (
+    REDIRECTS,
+    Arguments,
+    CannotAnswer,
+    Pattern,
+    Row,
+    Table,
+    TableRows,
+    require_utf8,
+    unanswered,
+)
 from nginxopt.text import Source, Span
 
 Platform = Literal["netlify", "cloudflare"]
@@ -32,6 +42,7 @@ Word = tuple[bytes, int, int]
 
 def read(source: Source, platform: Platform) -> Table:
     """Return the table of a `_redirects` list."""
+    require_utf8(source)
     table = TableRows()
     premises: set[str] = set()
     for words in lines(source):

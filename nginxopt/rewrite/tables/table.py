@@ -161,6 +161,15 @@ class CannotAnswer(Exception):  # noqa: N818 - a verdict on a row, which becomes
         return Rejected(span, self.reason, self.message, self.hint)
 
 
+def require_utf8(source: Source) -> None:
+    """Raise `InputError` at the first byte that is not UTF-8: another encoding would mean other characters."""
+    try:
+        source.data.decode()
+    except UnicodeDecodeError as error:
+        at = Span(error.start, error.start + 1)
+        raise InputError("not UTF-8", source=source, span=at, hint="save the table as UTF-8") from None
+
+
 class RejectedError(InputError):
     """Rows of a table that cannot be answered exactly: the first of them are shown, each with its place."""
 

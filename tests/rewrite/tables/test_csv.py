@@ -48,6 +48,8 @@ def test_quotes() -> None:
         (b"from,to,from\n/a,/b,x\n", 1, 1, "second column; a table has from, to and status"),
         (b"hello\n", 1, 1, "this is not a row of a table of redirects"),
         (b"/a;/b,/c\n", 1, 1, "two characters may separate the fields"),
+        (b"/caf\xe9,/x\n/b,/\xfc\n", 1, 5, "not UTF-8"),
+        (b"/caf\xc3\xa9,/x\n/\xc3\xa9,/\xfc\n", 2, 5, "not UTF-8"),
     ],
 )
 def test_unreadable(text: bytes, line: int, column: int, message: str) -> None:
