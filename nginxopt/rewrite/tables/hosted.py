@@ -7,7 +7,7 @@ the two differ, each is read in its own way (docs/redirect-tables.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -33,6 +33,8 @@ DEFAULT_STATUS = {"netlify": 301, "cloudflare": 302}
 
 _WORD = re.compile(rb"[^ \t\r\f\v]+")
 _PLACEHOLDER = re.compile(rb":([A-Za-z][A-Za-z0-9_]*)")
+_LIKE_PLACEHOLDER = re.compile(rb"(?<![A-Za-z0-9]):([A-Za-z][A-Za-z0-9_]*)|:(splat)")
+"""In a target: `/a:b` and a port are no placeholders."""
 _STATUS = re.compile(rb"(\d{3})(!?)\Z")
 _CONDITION = re.compile(rb"(?i)(?:country|language|role|cookie)=")
 _ADDRESS = (b"/", b"http://", b"https://")
@@ -100,6 +102,8 @@ def _row(words: list[Word], platform: Platform) -> tuple[Row, bool]:
     if len(texts) > 3:
         raise CannotAnswer("condition", f"nginx does not know {texts[3].decode('utf-8', 'replace').partition('=')[0]}")
     origin = _origin(texts[0], platform)
+    if platform == "netlify":
+        _check_placeholders(texts[1], origin.names)
     target = _target(texts[1], status, platform)
     arguments = _arguments(target, status, platform)
     start, end = words[0][1], words[-1][2]
@@ -135,6 +139,14 @@ def _origin(text: bytes, platform: Platform) -> _Origin:
         return _Origin(site, _paths(decoded_path(path), platform), None, {})
     bare = below.rstrip(b"/") if below is not None and platform == "netlify" else b""
     return _Origin(site, (bare,) * bool(bare), Pattern(regex, (), sample, below, (b"x",) * len(names)), names)
+
+
+def _check_placeholders(target: bytes, names: Container[bytes]) -> None:
+    """Refuse a target with a placeholder that the path does not have. Cloudflare sends it as it is written."""
+    for match in _LIKE_PLACEHOLDER.finditer(target.partition(b"#")[0]):
+        name = match[1] or match[2]
+        if name not in names:
+            raise CannotAnswer("placeholder", f"the path has no :{name.decode()}", "use a placeholder of the path")
 
 
 def _requests(text: bytes, span: Span, platform: Platform) -> Row | None:
