@@ -74,9 +74,13 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
 
 def _refuse_options(call: Call, options: Options) -> None:
     """Raise `UsageError` for options that do not apply to a table."""
+    from nginxopt.rewrite.options import BOUND
+
     for name in options.readings.sentences():
         if getattr(options.readings, name):
             raise UsageError(f"{options.readings.flag(name)} is for rewrites, not for tables of redirects")
+    if options.bound != BOUND:
+        raise UsageError("--max-strings is for rewrites, not for tables of redirects")
     if call.mode in ("write", "diff", "check") or call.bench:
         option = "--bench" if call.bench else f"--{call.mode}"
         raise UsageError(f"{option} does not support tables of redirects", hint="use -o DIR")
