@@ -53,7 +53,7 @@ def read(source: Source) -> Table:
                 _enter(line, sections)
                 continue
             if sections:
-                raise CannotAnswer("section", f"a redirect inside <{sections[-1]}> holds for a part of the requests")
+                raise CannotAnswer("section", f"a redirect inside {sections[-1]} holds for a part of the requests")
             table.rows.append(_row(line))
         except CannotAnswer as verdict:
             table.reject(verdict.at(line.span), _requests(line))
@@ -97,7 +97,7 @@ def _enter(line: Line, sections: list[str]) -> None:
         if sections:
             sections.pop()
     else:
-        sections.append(name)
+        sections.append(line.words[0].decode("utf-8", "replace").rstrip(">") + ">")
 
 
 def _row(line: Line) -> Row:

@@ -17,8 +17,10 @@ MOST_HOPS = 20
 
 _LONG = 150
 """From how many bytes it is worth counting how long a parameter becomes."""
-_LONGEST_NAME = 60
+_LONGEST_NAME = 50
 """Of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.options`)."""
+_ARGUMENTS = _LONGEST_NAME + len("$args")
+"""What is at most put into a target for the arguments of a request."""
 
 
 Kind = Literal["duplicate", "unreachable", "chain"]
@@ -96,7 +98,10 @@ class _Review:
     def take(self, number: int, row: Row) -> None:
         """Keep what a row answers that no earlier row does, or note why it answers nothing."""
         if _is_too_long(row):
-            self._reject(number, "too-long", f"nginx does not accept parameters longer than {LONGEST:,} bytes")
+            message = (
+                f"with variables and escapes, this may be longer than the {LONGEST:,} bytes of a parameter of nginx"
+            )
+            self._reject(number, "too-long", message)
         try:
             blockers = [self._blocker(row, path) for path in row.paths]
         except ValueError:
@@ -248,16 +253,19 @@ def _answer(row: Row) -> tuple[object, ...]:
 
 def _is_too_long(row: Row) -> bool:
     """Return whether a parameter may be longer than nginx accepts, with all that is written for special characters."""
-    texts = [*(row.site + path + (row.query or b"") for path in row.paths), row.target]
+    keys = [row.site + path + b"\n" * (row.query is not None) + (row.query or b"") for path in row.paths]
+    targets = [row.target]
     if row.pattern is not None:
-        texts += [
-            row.pattern.regex,
-            b"".join(piece if isinstance(piece, bytes) else b"$1" for piece in row.pattern.pieces),
-        ]
-    return any(len(text) > _LONG and _written_length(text) > LONGEST for text in texts)
+        keys.append(row.pattern.regex)
+        targets.append(b"".join(piece if isinstance(piece, bytes) else b"$1" for piece in row.pattern.pieces))
+    return any(_is_longer(key, LONGEST) for key in keys) or any(_is_longer(to, LONGEST - _ARGUMENTS) for to in targets)
+
+
+def _is_longer(text: bytes, longest: int) -> bool:
+    return len(text) > _LONG and _written_length(text) > longest
 
 
 def _written_length(text: bytes) -> int:
     """Return at most how long a text becomes in quotes, with the longest name for each dollar sign."""
     escapes = sum(text.count(character) for character in (b"\\", b'"', b"\n", b"\r", b"\t"))
-    return len(text) + escapes + _LONGEST_NAME * (text.count(b"$") + 3) + 2
+    return len(text) + escapes + _LONGEST_NAME * text.count(b"$") + 2

@@ -155,7 +155,8 @@ def with_arguments(target: bytes, arguments: Arguments, args: bytes) -> bytes:
     if arguments == "append":
         return target + b"?" + args
     head, mark, fragment = target.partition(b"#")
-    return head + (b"&" if b"?" in head else b"?") + args + mark + fragment
+    path, _, query = head.partition(b"?")
+    return path + b"?" + (query + b"&" if query else b"") + args + mark + fragment
 
 
 def _substituted(row: Row, path: bytes) -> bytes | None:

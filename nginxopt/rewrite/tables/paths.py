@@ -10,7 +10,8 @@ import re
 from typing import NamedTuple
 
 from nginxopt.rewrite.tables.table import CannotAnswer
-from nginxopt.text import shorten
+from nginxopt.text import decode, shorten
+from nginxopt.text.escape import printable
 
 LONGEST = 4_095
 """Bytes of a parameter: a longer one is refused (`ngx_conf_read_token`)."""
@@ -54,13 +55,16 @@ def split_site(text: bytes) -> tuple[bytes, bytes]:
         if not text.startswith(b"/"):
             raise CannotAnswer("no-path", f"{_shown(text)} is not a path", "begin with / or http:// or https://")
         return b"", text
-    scheme, host = match[1].lower(), match[2].lower()
+    scheme, host = match[1].lower(), match[2].lower().removesuffix(b".")
+    if not host:
+        raise CannotAnswer("host", f"{_shown(text)} has no host", "begin with / or http://HOST/")
     if not _HOST.match(host):
         message = "nginx compares host names only: without port, user or letters beyond ASCII"
         raise CannotAnswer(
             "host", message, "write the host as clients send it, such as xn--... for an international name"
         )
-    return scheme + b"://" + host.removesuffix(b"."), text[match.end() :] or b"/"
+    rest = text[match.end() :]
+    return scheme + b"://" + host, rest if rest.startswith(b"/") else b"/" + rest
 
 
 def decoded_path(path: bytes) -> bytes:
@@ -119,4 +123,4 @@ def _short(text: bytes) -> bytes:
 
 
 def _shown(text: bytes) -> str:
-    return shorten(ascii(text.decode("utf-8", "backslashreplace")), 40) if text else "an empty text"
+    return shorten(f"'{printable(decode(text))}'", 40) if text else "an empty text"

@@ -117,6 +117,8 @@ def _check_captures(pattern: Pattern, status: int, arguments: Arguments, *, is_p
             raise CannotAnswer("capture-in-query", "nginx escapes a part of the path differently in a query")
     if b"#" in before and arguments == "insert":
         raise CannotAnswer("fragment", "nginx puts the arguments behind the fragment of such a target")
+    if before.endswith(b"?") and arguments == "insert" and isinstance(pattern.pieces[-1], bytes):
+        raise CannotAnswer("empty-query", "nginx drops the arguments for a target that ends in ?", "remove the ?")
     if not before:
         raise CannotAnswer("target", "the target may be anything", "begin with / or http:// or https://")
     for escape in _ESCAPE.finditer(before.partition(b"?")[0]):

@@ -158,7 +158,8 @@ def _refuse_replacing(path: str, status: os.stat_result, read: Mapping[str, byte
 
 def _refuse_two_texts(target: WriteTarget, other: WriteTarget) -> None:
     if other.text != target.text:
-        raise InputError(f"is the same file as {other.path}, with a different new text", path=target.path)
+        hint = "include it under one name, or make one name a symbolic link"
+        raise InputError(f"is the same file as {other.path}, with a different new text", path=target.path, hint=hint)
 
 
 def _refuse_read_only(target: WriteTarget) -> None:
