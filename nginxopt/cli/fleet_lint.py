@@ -144,7 +144,7 @@ def command(
         raise UsageError("--write-baseline cannot be used with --baseline")
     sources, nginx = options.without_its_path(sources, nginx)
     settings, text = _settings(config, isolated)
-    read = [table, text and text.path, *sources]
+    read = [table, None if text is None else text.path, *sources]
     overwriting.refuse("--output", output, [*read, baseline or settings.baseline])
     overwriting.refuse("--write-baseline", write_baseline, read)
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)

@@ -111,7 +111,7 @@ def command(
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
     read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=stdin_filename)
     inputs = read(paths)
-    refuse_overwriting(call, inputs, source and source.path, call.baseline or settings.baseline)
+    refuse_overwriting(call, inputs, None if source is None else source.path, call.baseline or settings.baseline)
     host = _host(inputs.configs) if with_host else None
     judge = _judge(catalogue, settings, select, ignore, target, host)
     judge = replace(
