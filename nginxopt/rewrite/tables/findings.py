@@ -66,7 +66,10 @@ class CheckedTable:
 
 
 def check(table: Table) -> CheckedTable:
-    """Return the rows that answer, and the findings about the others. Linear in the rows."""
+    """Return the rows that answer, and the findings about the others.
+
+    Linear in the rows, but for patterns: each may be tried on the paths of all others.
+    """
     review = _Review(table)
     for number, row in enumerate(table.rows):
         review.take(number, row)
@@ -191,13 +194,6 @@ class _Review:
             message = f"line {line} answers the same requests in another way"
             self._reject(number, "conflict", message, "remove one of the two rows")
 
-    def _answer(self, asked: Asked) -> Answer | None:
-        """Return the response to a request; None if none is certain."""
-        try:
-            return self._meaning.answer(asked)
-        except ValueError:
-            return None
-
     def _way(self, number: int, row: Row) -> _Way | None:
         """Return where a redirect leads, from its path or the sample of its pattern, if that is a row of the table."""
         if row.status not in REDIRECTS:
@@ -205,7 +201,12 @@ class _Review:
         way = self._follow(number, row.paths[0], row.site, row.target) if row.paths else None
         if way is not None or row.pattern is None or row.pattern.sample is None:
             return way
-        answer = self._answer(Asked(row.site, row.pattern.sample, b""))
+        asked = Asked(row.site, row.pattern.sample, b"")
+        # Most lead elsewhere, and all patterns take longer.
+        alone = _certain(Meaning([(number, row)], in_order=True), asked)
+        if alone is None or _asked(alone.location or b"", row.site, self._sites) is None:
+            return None
+        answer = _certain(self._meaning, asked)
         if answer is None or answer.location is None or answer.row != number:
             return None
         return self._follow(number, row.pattern.sample, row.site, answer.location)
@@ -214,7 +215,7 @@ class _Review:
         """Return the rows that answer a client one after the other, from a row to the next; None if it is the last."""
         rows, seen = [number], {(number, path)}
         while (asked := _asked(location, site, self._sites)) is not None:
-            answer = self._answer(asked)
+            answer = _certain(self._meaning, asked)
             if answer is None or answer.status in (0, 200):
                 break
             rows.append(answer.row)
@@ -233,6 +234,14 @@ class _Way(NamedTuple):
     rows: list[int]
     location: bytes
     is_loop: bool
+
+
+def _certain(meaning: Meaning, asked: Asked) -> Answer | None:
+    """Return the response to a request; None if none is certain."""
+    try:
+        return meaning.answer(asked)
+    except ValueError:
+        return None
 
 
 def _asked(location: bytes, site: bytes, sites: set[bytes]) -> Asked | None:
