@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import bench_load, bench_site, bench_target, options, stdout
+from nginxopt.cli import bench_load, bench_site, bench_target, options, overwriting, stdout
 from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.cli.bench_site import SiteOptions
 from nginxopt.cli.bench_target import TargetOptions
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nginxopt.bench.result import Result
     from nginxopt.bench.scenario import Experiment, Load, Metric, ScenarioSettings
     from nginxopt.bench.site import Generator, Runner
+    from nginxopt.config import Config
 
 _EPILOG = """\b
 Examples:
@@ -55,6 +56,7 @@ class _Call:
     emit: str | None = None
     metric: Metric | None = None
     target: TargetOptions | None = None
+    inputs: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> _Call:
@@ -128,8 +130,9 @@ def _command(name: str, help_text: str) -> click.Command:
     def run(**values: Any) -> int:
         from nginxopt.bench.catalogue import catalogue
 
-        experiment = catalogue()[name].build(_settings(values))
-        return _bench(experiment, _Call.of(values))
+        settings = _settings(values)
+        inputs = () if settings.rules is None else _paths(settings.rules)
+        return _bench(catalogue()[name].build(settings), _Call.of({**values, "inputs": inputs}))
 
     scenario = click.command(name, help=f"{help_text}.")(run)
     if name == "rewrites":
@@ -160,7 +163,13 @@ def compare(before: str, after: str, targets: str, **values: Any) -> int:
     from nginxopt.text import Source
 
     requests = comparison.targets(Source(targets, contents(targets, DISK)))
-    return _bench(comparison.build(load(before), load(after), requests), _Call.of(values))
+    configs = load(before), load(after)
+    inputs = (targets, *_paths(configs[0]), *_paths(configs[1]))
+    return _bench(comparison.build(*configs, requests), _Call.of({**values, "inputs": inputs}))
+
+
+def _paths(config: Config) -> tuple[str, ...]:
+    return tuple(file.path for file in config.files)
 
 
 def _of_target(function: Callable[..., int]) -> Callable[..., int]:
@@ -179,7 +188,8 @@ def load(**values: Any) -> int:
     """
     target = TargetOptions(**{field.name: values.pop(field.name) for field in fields(TargetOptions)})
     bench_target.refuse(target, _rate(values["rate"]), is_auto=values["rate"] == "auto")
-    call = _Call.of({**values, "target": target})
+    inputs = () if target.targets is None else (target.targets,)
+    call = _Call.of({**values, "target": target, "inputs": inputs})
     bench_target.refuse_ratios(call.gates)
     return _bench(bench_target.experiment(target), call)
 
@@ -194,6 +204,7 @@ def report(path: str, format_: str, output: str | None) -> int:
     from nginxopt.config.filesystem import DISK
     from nginxopt.config.reader import contents
 
+    overwriting.refuse("--output", output, [path])
     _tell(from_json(contents(path, DISK), path), format_, output)
     return 0
 
@@ -228,6 +239,7 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     """Run, report, check the gates: the whole command."""
     from nginxopt.bench.gate import parse
 
+    overwriting.refuse("--output", call.output, call.inputs)
     gates = [parse(text) for text in call.gates]
     if call.metric is None and any(gate.figure == "instructions" for gate in gates):
         call = replace(call, metric="instructions")
@@ -254,6 +266,8 @@ def _emit(experiment: Experiment, call: _Call, path: str) -> int:
     if call.rate == "auto":
         raise UsageError("--emit does not support --rate auto", hint="use a number, such as --rate 1000")
     files = bench_site.files(experiment, call.site, call.rounds)
+    for name in files:
+        overwriting.refuse("--emit", str(Path(path, name)), call.inputs)
     root = folder(path, list(files))
     write_all({str(root / name): data for name, data in files.items()})
     for name, data in files.items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from nginxopt.cli import results
+from nginxopt.cli import overwriting, results
 from nginxopt.errors import DefectError
 from nginxopt.records import record
 
@@ -53,7 +53,9 @@ def _run(call: Call, compile_options: Options) -> int:
     from nginxopt.rewrite.proof import proved
 
     config, subject, around, head = load(call)
-    compiled = plan(config, replace(compile_options, around=head), subject)
+    overwriting.refuse("--report", call.report, [call.file, *(file.path for file in config.files)])
+    in_place = call.mode in ("write", "diff")
+    compiled = plan(config, replace(compile_options, around=head, in_place=in_place), subject)
     if call.mode == "plan":
         results.tell(call, compiled, None)
         results.report(call, compiled, None, None)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import options
+from nginxopt.cli import options, overwriting
 from nginxopt.errors import InputError, UsageError
 from nginxopt.system.interrupts import interruptible
 
@@ -144,6 +144,9 @@ def command(
         raise UsageError("--write-baseline cannot be used with --baseline")
     sources, nginx = options.without_its_path(sources, nginx)
     settings, text = _settings(config, isolated)
+    read = [table, None if text is None else text.path, *sources]
+    overwriting.refuse("--output", output, [*read, baseline or settings.baseline])
+    overwriting.refuse("--write-baseline", write_baseline, read)
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)
     plan = Plan(
         settings=text,
@@ -221,6 +224,7 @@ def _part(plan: Plan, output: Path, resume: bool, sources: Mapping[str, str]) ->
     from nginxopt.fleet import result
     from nginxopt.fleet.plan import versions
 
+    result.refuse_other(output)
     path = output.with_name(output.name + result.PART)
     options = {**plan.options(), **sources}
     if resume:

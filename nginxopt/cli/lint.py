@@ -99,17 +99,19 @@ def command(
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
     input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
-    from nginxopt.lint.sources import load
+    from nginxopt.lint import settings as settings_
+    from nginxopt.lint.sources import load_from
     from nginxopt.lint.target import choose
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
-    settings, catalogue = load(config=config, isolated=isolated)
+    source = settings_.find(config=config, isolated=isolated)
+    settings, catalogue = load_from(source, is_named=config is not None)
     call = Call(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
     read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename)
     inputs = read(paths)
-    refuse_overwriting(call, inputs)
+    refuse_overwriting(call, inputs, None if source is None else source.path, call.baseline or settings.baseline)
     host = _host(inputs.configs) if with_host else None
     judge = _judge(catalogue, settings, select, ignore, target, host)
     judge = replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nginxopt.cli import options
+from nginxopt.cli import options, overwriting
 from nginxopt.errors import UsageError
 from nginxopt.lint.report import COUNTED
 
@@ -61,11 +61,8 @@ def refuse_contradictions(call: Call, paths: Sequence[str]) -> None:
         )
 
 
-def refuse_overwriting(call: Call, inputs: Inputs) -> None:
-    """Raise `UsageError` if a report would overwrite a checked file."""
-    from nginxopt.config.filesystem import DISK
-
-    checked = {DISK.identity(file.path) for config in inputs.configs for file in config.files}
-    for option, path in (("--output", call.output), ("--write-baseline", call.write_baseline)):
-        if path is not None and DISK.identity(path) in checked:
-            raise UsageError(f"{option} {path} would overwrite a checked file")
+def refuse_overwriting(call: Call, inputs: Inputs, settings: str | None, baseline: str | None) -> None:
+    """Raise `UsageError` if a report would overwrite a checked file, the settings, or the baseline that is compared."""
+    read = [*(file.path for config in inputs.configs for file in config.files), settings]
+    overwriting.refuse("--output", call.output, [*read, baseline])
+    overwriting.refuse("--write-baseline", call.write_baseline, read)

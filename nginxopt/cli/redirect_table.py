@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nginxopt.cli import results, stdout
+from nginxopt.cli import overwriting, results, stdout
 from nginxopt.errors import DefectError, UsageError
 from nginxopt.records import record
 
 if TYPE_CHECKING:
     from nginxopt.cli.compiling import Call
     from nginxopt.rewrite import Options
+    from nginxopt.rewrite.sizes import Sizes
     from nginxopt.rewrite.tables import CheckedTable, TableEmission, TableProof
     from nginxopt.rewrite.tables.questions import TableDifferential
     from nginxopt.rewrite.tables.table import Kind
@@ -46,9 +47,10 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
     from nginxopt.rewrite.tables import RejectedError, check, emit, oldest, prove, read
 
     _refuse_options(call, options)
+    overwriting.refuse("--report", call.report, [call.file])
     checked = check(read(source, kind))
     if checked.rejected and not skips_rows:
-        raise RejectedError(source, checked.rejected)
+        raise RejectedError(source, checked.faulty)
     if call.mode == "plan":
         _tell(call, checked, None, None)
         _report(call, checked, None, None)
@@ -72,9 +74,13 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
 
 def _refuse_options(call: Call, options: Options) -> None:
     """Raise `UsageError` for options that do not apply to a table."""
+    from nginxopt.rewrite.options import BOUND
+
     for name in options.readings.sentences():
         if getattr(options.readings, name):
             raise UsageError(f"{options.readings.flag(name)} is for rewrites, not for tables of redirects")
+    if options.bound != BOUND:
+        raise UsageError("--max-strings is for rewrites, not for tables of redirects")
     if call.mode in ("write", "diff", "check") or call.bench:
         option = "--bench" if call.bench else f"--{call.mode}"
         raise UsageError(f"{option} does not support tables of redirects", hint="use -o DIR")
@@ -121,7 +127,7 @@ def _output(call: Call, emission: TableEmission) -> list[str]:
     if emission.hash_conf:
         texts = {"hash.conf": emission.hash_conf, **texts}
     if call.mode == "folder" and call.folder is not None:
-        return _into_folder(call.folder, texts, call.file)
+        return _into_folder(call.folder, texts, emission.sizes, call.file)
     if call.mode == "print" and call.report != "-":
         stdout.write(_headed(texts))
     return []
@@ -138,14 +144,16 @@ def _headed(texts: dict[str, bytes]) -> list[bytes]:
     return [b"# ======== %s: %s ========\n%s" % (name.encode(), _WHERE[name].encode(), texts[name]) for name in texts]
 
 
-def _into_folder(folder: str, texts: dict[str, bytes], file: str) -> list[str]:
-    from nginxopt.config.filesystem import DISK
+def _into_folder(folder: str, texts: dict[str, bytes], wanted: Sizes, file: str) -> list[str]:
+    from nginxopt.rewrite import sizes
+    from nginxopt.rewrite.output import raised
     from nginxopt.system import files
 
     root = Path(folder)
     for name in texts:
-        if DISK.identity(str(root / name)) == DISK.identity(file):
-            raise UsageError(f"-o would overwrite the input file {root / name}")
+        overwriting.refuse("-o", str(root / name), [file])
+    if wanted:
+        texts["hash.conf"] = sizes.text(raised(wanted, root / "hash.conf"))
     files.folder(folder, list(texts))
     files.write_all({str(root / name): text for name, text in texts.items()})
     notes = [f"  wrote {', '.join(str(root / name) for name in texts)}"]

@@ -78,7 +78,9 @@ def print_summary(call: Call, summary: Iterable[str], more: Iterable[str]) -> No
 
 
 def differential_line(requests: int, skipped: int, seconds: float) -> str:
-    """Return the line on requests to a real nginx, which found no difference."""
+    """Return the line on requests to a real nginx, which found no difference, or nothing to ask."""
+    if not requests:
+        return f"  nginx       {requests:>9,}  requests: nothing was compared"
     left_out = f", {skipped:,} skipped" if skipped else ""
     return f"  nginx       {requests:>9,}  requests, no difference ({seconds:.1f} s{left_out})"
 

@@ -38,14 +38,10 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
 @click.command("rewrite-to-map", epilog=_EXAMPLES)
 @click.argument("files", metavar="FILE...", nargs=-1)
 @click.option("-o", "--output-dir", "folder", metavar="DIR", help="Write the result to DIR.")
-@click.option(
-    "--write", "mode", flag_value="write", help="Change the files in place; keep a copy of the old text beside each."
-)
-@click.option(
-    "--diff", "mode", flag_value="diff", help="Show the changes; write nothing. Exit with status 1 on changes."
-)
-@click.option("--check", "mode", flag_value="check", help=options.CHECK)
-@click.option("--plan-only", "mode", flag_value="plan", help="Show which rules would move, without a proof.")
+@click.option("--write", is_flag=True, help="Change the files in place; keep a copy of the old text beside each.")
+@click.option("--diff", is_flag=True, help="Show the changes; write nothing. Exit with status 1 on changes.")
+@click.option("--check", is_flag=True, help=options.CHECK)
+@click.option("--plan-only", is_flag=True, help="Show which rules would move, without a proof.")
 @click.option("--report", metavar="FILE", help="Write a JSON report to FILE (- for standard output).")
 @options.check_with_nginx("Also run both configurations on 127.0.0.1 and compare their responses.")
 @click.option("--verify", is_flag=True, help="Also compare the result with nginxopt verify: a second proof.")
@@ -90,7 +86,10 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
 def command(
     files: tuple[str, ...],
     folder: str | None,
-    mode: Mode | None,
+    write: bool,
+    diff: bool,
+    check: bool,
+    plan_only: bool,
     report: str | None,
     nginx: str | None,
     verify: bool,
@@ -123,7 +122,13 @@ def command(
     files, nginx = options.without_its_path(files, nginx)
     if not files:
         raise click.UsageError("FILE is missing: pass a file of rules, an nginx.conf, or - for standard input.")
-    checked_mode = _mode(mode, folder, files, report, bench=bench)
+    chosen = _chosen(folder is not None, write, diff, check, plan_only)
+    checked_mode = _mode(chosen, files, report, bench=bench)
+    if plan_only and (nginx is not None or verify or bench):
+        option = "--nginx" if nginx is not None else "--verify" if verify else "--bench"
+        raise UsageError(f"--plan-only and {option} cannot be used together: a plan is not tried")
+    if at_least and not (write or diff or check):
+        raise UsageError("--at-least needs --check, --diff or --write")
     compile_options = _compile_options(**compilation)
     calls = [
         Call(file, checked_mode, folder, report, nginx, verify, quiet, verbose, at_least, bench, main, prefix, context)
@@ -150,23 +155,40 @@ def _run(call: Call, compile_options: Options, reading: Reading) -> int:
     """Run the pipeline of tables for a table, and that of rules for any other file."""
     table = redirect_table.table(call, reading)
     if table is None:
+        if reading.skips_rows:
+            raise UsageError(f"--skip-rows is for tables of redirects, and {call.file} is none")
         return run(call, compile_options)
     return redirect_table.run(call, *table, compile_options, skips_rows=reading.skips_rows)
 
 
-def _mode(mode: Mode | None, folder: str | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:
-    if mode is not None and folder is not None:
-        raise UsageError(f"-o and --{mode if mode != 'plan' else 'plan-only'} cannot be used together")
+_MODES: dict[str, Mode] = {
+    "-o": "folder",
+    "--write": "write",
+    "--diff": "diff",
+    "--check": "check",
+    "--plan-only": "plan",
+}
+
+
+def _chosen(*given: bool) -> Mode | None:
+    """Return the mode that one of the options of `_MODES` chooses, in their order; `UsageError` if several do."""
+    chosen = [option for option, is_given in zip(_MODES, given, strict=True) if is_given]
+    if len(chosen) > 1:
+        raise UsageError(f"{chosen[0]} and {chosen[1]} cannot be used together")
+    return _MODES[chosen[0]] if chosen else None
+
+
+def _mode(mode: Mode | None, files: tuple[str, ...], report: str | None, *, bench: bool) -> Mode:
     if mode == "write" and "-" in files:
         raise UsageError("--write needs a file, not standard input")
-    if len(files) > 1 and (mode is None or report is not None):
-        option = "--report" if mode else "-o" if folder else "printing the result"
+    if len(files) > 1 and (mode in (None, "folder") or report is not None):
+        option = "-o" if mode == "folder" else "--report" if mode else "printing the result"
         raise UsageError(
             f"{option} supports only one FILE", hint="--write, --diff, --check and --plan-only support several"
         )
     if bench and (mode == "write" or "-" in files):
         raise UsageError("--bench needs a file that stays unchanged, not --write or standard input")
-    return mode or ("folder" if folder is not None else "bench" if bench else "print")
+    return mode or ("bench" if bench else "print")
 
 
 def _compile_options(

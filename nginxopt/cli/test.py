@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import options, site, stdout
+from nginxopt.cli import options, overwriting, site, stdout
 from nginxopt.errors import UsageError
 from nginxopt.request.report import FORMATS
 
@@ -99,6 +99,7 @@ def command(
         raise UsageError("only one of CONFIG and TABLE can be standard input")
     binary = None if nginx is None else site.binary(nginx)
     asked = site.load(config, binary=binary, **of_site)
+    overwriting.refuse("--output", output, [table, *(file.path for file in asked.config.files)])
     batch = Batch(asked.model, asked.gate, asked.world)
     for note in () if quiet else asked.notes:
         click.echo(f"note: {note}", err=True)

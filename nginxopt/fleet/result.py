@@ -269,6 +269,16 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
     return part
 
 
+def refuse_other(output: Path) -> None:
+    """Raise `InputError` if there is a file at `output` that is no database, which a result would replace."""
+    if not output.is_file():
+        return
+    with output.open("rb") as file:
+        head = file.read(12)
+    if head[8:] != b"DUCK":  # duckdb.org/docs/internals/storage
+        raise InputError("is not the result of nginxopt fleet lint; nothing was written", path=str(output))
+
+
 def finish(part: Part, output: Path, *, parquet: bool) -> None:
     """Give a complete result its name: a file, or a folder with a Parquet file for each table."""
     if parquet:

@@ -61,12 +61,15 @@ def from_curl(url: Url, *, method: bytes = b"GET", headers: Iterable[str] = (), 
     return Request(url, (*sent.values(), *more), method, client=client)
 
 
-def read_request(text: str, base: Url | None = None, *, headers: Iterable[str] = ()) -> Request:
-    """Return the request for `URL` or `METHOD URL`. Raises `UrlError` with the column in the whole text."""
+def read_request(text: str, base: Url | None = None, *, headers: Iterable[str] = (), spaces: bool = False) -> Request:
+    """Return the request for `URL` or `METHOD URL`. Raises `UrlError` with the column in the whole text.
+
+    `spaces` is as for `read_url`.
+    """
     match = _METHOD.match(text)
     start = match.end() if match else 0
     try:
-        url = read_url(text[start:], base)
+        url = read_url(text[start:], base, spaces=spaces)
     except UrlError as error:
         raise UrlError(error.message, error.column + start) from None
     return from_curl(url, method=match[1].encode() if match else b"GET", headers=headers)

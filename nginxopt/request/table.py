@@ -162,7 +162,7 @@ class _Cells:
         """Return the row with some values. Raises `InputError` with the place of a wrong one."""
         request = self._request(values["from"], headers)
         status = self._status(values["status"])
-        to = values["to"]
+        to = values["to"].replace(" ", "%20")
         if to and not is_target(to):
             raise self._error("to", "neither a path nor an address")
         if to and isinstance(status, str) and status not in _PASSED:
@@ -179,7 +179,7 @@ class _Cells:
         if not text:
             raise self._error("from", "from is empty")
         try:
-            return read_request(text, self.table.base, headers=headers)
+            return read_request(text, self.table.base, headers=headers, spaces=True)
         except UrlError as error:
             span = self._place("from")
             at = span.start + len(text[: error.column - 1].encode("utf-8", "surrogateescape"))

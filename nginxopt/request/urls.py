@@ -72,10 +72,13 @@ class Url:
         return self.site + self.target.decode("utf-8", "surrogateescape")
 
 
-def read_url(text: str, base: Url | None = None) -> Url:
-    """Return a URL, or a path of `base`. Raises `UrlError` if a text is neither."""
-    if base is not None and text.startswith("/") and not text.startswith("//"):
-        return Url(base.scheme, base.host, base.port, _target(text, 0), base.user)
+def read_url(text: str, base: Url | None = None, *, spaces: bool = False) -> Url:
+    """Return a URL, or a path of `base`. Raises `UrlError` if a text is neither.
+
+    `spaces`: those behind the host are percent-encoded, as in a browser's address bar.
+    """
+    if base is not None and text.startswith("/"):
+        return Url(base.scheme, base.host, base.port, _target(text, 0, spaces=spaces), base.user)
     scheme = _SCHEME.match(text)
     if scheme is None or scheme[1].lower() not in PORTS:
         column = 1 if scheme is None else scheme.end(1)
@@ -87,7 +90,7 @@ def read_url(text: str, base: Url | None = None) -> Url:
     name_end = _name_end(text, start, end)
     name = scheme[1].lower()
     host = _host(text, start, name_end)
-    return Url(name, host, _port(text, name_end, end) or PORTS[name], _target(text, end), user)
+    return Url(name, host, _port(text, name_end, end) or PORTS[name], _target(text, end, spaces=spaces), user)
 
 
 def _user(text: str, start: int, end: int) -> tuple[bytes | None, int]:
@@ -145,10 +148,10 @@ def _port(text: str, start: int, end: int) -> int | None:
     return int(digits)
 
 
-def _target(text: str, start: int) -> bytes:
+def _target(text: str, start: int, *, spaces: bool) -> bytes:
     """Return path and arguments without the fragment, which no client sends."""
-    _refuse_blanks(text, start, len(text))
-    path, mark, arguments = text[start:].partition("#")[0].partition("?")
+    _refuse_blanks(text.replace(" ", "+") if spaces else text, start, len(text))
+    path, mark, arguments = text[start:].replace(" ", "%20").partition("#")[0].partition("?")
     encoded = (path or "/").encode("utf-8", "surrogateescape")
     escaped = _NOT_ASCII.sub(lambda byte: b"%%%02X" % byte[0][0], encoded)
     return escaped + (mark + arguments).encode("utf-8", "surrogateescape")

@@ -12,6 +12,7 @@ from itertools import chain
 
 from nginxopt import _native
 from nginxopt.config import File
+from nginxopt.config.tokens import statements
 from nginxopt.records import record
 from nginxopt.rewrite import mapfile, premises, sizes
 from nginxopt.rewrite.chains import text as chains
@@ -22,7 +23,7 @@ from nginxopt.rewrite.names import Names
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, PlannedRun
 from nginxopt.rewrite.sizes import Sizes
-from nginxopt.text import Edit, Span, apply, encode
+from nginxopt.text import Edit, Source, Span, apply, encode
 from nginxopt.text.plural import be, count
 
 
@@ -219,4 +220,13 @@ def _replace(file: File, run: PlannedRun, text: bytes) -> Iterator[Edit]:
     at = line if starts_line else first
     yield Edit(Span(at, at), inserted)
     for start, end in run.native.removed(data):
-        yield Edit(Span(start, end), b"")
+        yield Edit(Span(start, end), _comments(file.source, start, end))
+
+
+def _comments(source: Source, start: int, end: int) -> bytes:
+    """Return the comments between the words of removed rules, each on a line of its own."""
+    if b"#" not in source.data[start:end]:
+        return b""
+    rules = statements(source, start=start, end=end)
+    comments = [comment.span for rule in rules for comment in rule.comments]
+    return b"".join(source.data[span.start : span.end] + b"\n" for span in comments)

@@ -13,7 +13,7 @@ from dataclasses import field
 
 from nginxopt.config import Config, Directive, File
 from nginxopt.records import record
-from nginxopt.rewrite import sizes
+from nginxopt.rewrite import beside, sizes
 from nginxopt.rewrite.sizes import Sizes, Standing
 from nginxopt.rewrite.unread import is_http_known
 from nginxopt.text import Edit, Span, encode
@@ -61,22 +61,22 @@ def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing])
     return Place(name, path, holding, edits, {file: ("include", name)})
 
 
-def free_name(config: Config, stem: str) -> str:
-    """Return the name of the maps file: `http.conf` for a fragment.
+def name(config: Config, stem: str, *, in_place: bool) -> str:
+    """Return the name of the maps file: for a fragment `http.conf`, or one beside it if that changes in place.
 
     For a whole configuration, the name is free in its folder, and no include reads it, even through wildcards and
     links. Uses the disk.
     """
     if config.http is None:
-        return FRAGMENT_NAME
+        return beside.maps_name(config) if in_place else FRAGMENT_NAME
     included = [str(include.args[0]) for include in config.includes]
     for suffix in (".conf", ".maps", ".http"):
         for number in ("", *map(str, range(2, 100))):
-            name = f"{stem}{number}{suffix}"
-            path = os.path.join(config.prefix, name)  # noqa: PTH118
+            free = f"{stem}{number}{suffix}"
+            path = os.path.join(config.prefix, free)  # noqa: PTH118
             is_read = any(config.origin.reads(config.prefix, pattern, path) for pattern in included)
             if not os.path.lexists(path) and not is_read:
-                return name
+                return free
     return f".{stem}.conf"  # nginx's wildcards match no name that starts with a dot
 
 

@@ -66,6 +66,7 @@ class Options:
         around: The head of the map that is put around a file of rows, such as `map $uri $new`.
         target: The target nginx version, if known.
         groups: Whether rules that match endlessly many URIs are looked up in groups, and chains of `if`s at once.
+        in_place: Whether a fragment is changed where it is, with its maps in a file beside it.
     """
 
     readings: Readings = Readings()
@@ -74,6 +75,7 @@ class Options:
     target: Version | None = None
     groups: bool = False
     around: str | None = None
+    in_place: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.bound <= MOST_BOUND:

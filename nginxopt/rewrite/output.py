@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nginxopt.config import Config, File, load
-from nginxopt.config.filesystem import DISK, STDIN
-from nginxopt.config.paths import FOLDERS, SITES
+from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import UsageError
-from nginxopt.rewrite import sizes
+from nginxopt.rewrite import beside, sizes
 from nginxopt.rewrite.emission import Emission
 from nginxopt.rewrite.mapfile import FRAGMENT_NAME
-from nginxopt.system.files import folder, write_all
+from nginxopt.rewrite.sizes import Sizes
+from nginxopt.system.files import folder, is_among, write_all
 from nginxopt.system.inplace import change
-from nginxopt.text import diff, encode
+from nginxopt.text import Edit, Span, decode, diff, encode
 
 SERVER_NAME = "server.conf"
 """The name of the remaining fragment in an output folder."""
@@ -23,8 +23,6 @@ MAPS_NAME = "maps.conf"
 """Its name if it comes from standard input and belongs in the http block."""
 SIZES_NAME = "hash.conf"
 """The name of the hash table sizes in an output folder, if the defaults are too small."""
-_SIZES_BESIDE = "nginxopt-hash.http"
-"""Their name next to fragments in place, which share them."""
 
 
 def printed(emission: Emission) -> Iterator[bytes]:
@@ -53,7 +51,11 @@ def printed(emission: Emission) -> Iterator[bytes]:
 def diffs(emission: Emission) -> Iterator[bytes]:
     """Yield unified diffs of all changes, new files first."""
     for path, text in _new(emission).items():
-        yield diff.added(text, path)
+        if os.path.lexists(path):  # maps that nothing uses any more, or shared sizes
+            old = Path(path).read_bytes()
+            yield diff.unified(old, [Edit(Span(0, len(old)), text)], path)
+        else:
+            yield diff.added(text, path)
     for changed in emission.changes:
         yield diff.unified(changed.file.source.data, changed.edits, changed.file.path)
 
@@ -66,13 +68,15 @@ def into_folder(emission: Emission, path: str) -> list[str]:
         new = {} if emission.maps_path is None else {os.path.basename(emission.maps_path): emission.maps}  # noqa: PTH119
         texts = _tree(emission) | new
     else:
-        hash_conf, maps = _http(emission)
+        _, maps = _http(emission)
+        hash_conf = sizes.text(raised(emission.sizes, Path(path, SIZES_NAME)))
         rest = {_rest_name(emission): emission.after(config.main)} if len(config.files) == 1 else _tree(emission)
         texts = ({SIZES_NAME: hash_conf} if hash_conf else {}) | {FRAGMENT_NAME: maps}
         if texts.keys() & rest.keys():
             raise UsageError(
                 f"{config.main.path} already includes a file named {FRAGMENT_NAME}, the name of the maps file"
             )
+        _refuse_used(Path(path, FRAGMENT_NAME), emission, rest)
         texts |= rest
     _refuse_sources(config, [str(Path(path, name)) for name in texts])
     root = folder(path, list(texts))
@@ -88,10 +92,21 @@ def into_folder(emission: Emission, path: str) -> list[str]:
 
 def _refuse_sources(config: Config, paths: Iterable[str]) -> None:
     """Raise `UsageError` if an output file is an input file, of which no copy would be kept."""
-    sources = {DISK.identity(file.path) for file in config.files}
+    sources = [file.path for file in config.files]
     for path in paths:
-        if DISK.identity(path) in sources:
+        if is_among(path, sources):
             raise UsageError(f"-o would overwrite the input file {path}", hint="use --write to change files in place")
+
+
+def _refuse_used(path: Path, emission: Emission, rest: Mapping[str, bytes]) -> None:
+    """Raise `UsageError` if new maps would replace maps of an earlier run that the rest of the fragment still uses."""
+    if not path.is_file():
+        return
+    lost = beside.used(path.read_bytes(), rest.values()) - beside.used(emission.maps, rest.values())
+    if lost:
+        name = decode(min(lost))
+        user = _name(emission.plan.config.main)
+        raise UsageError(f"{path} defines ${name}, which {user} still uses", hint="use another directory for -o")
 
 
 def in_place(emission: Emission) -> list[str]:
@@ -105,12 +120,8 @@ def in_place(emission: Emission) -> list[str]:
     texts = {**new, **{changed.file.path: changed.after for changed in changes}}
     like = dict.fromkeys(new, _strictest(emission))
     written = change([emission.plan.config], texts, like=like, keep_old=True)
-    notes = [f"  wrote {path}" for path in new]
-    notes += [
-        f"  changed {written_file.path}; to undo: {written_file.undo}"
-        for written_file in written
-        if written_file.copy and written_file.path not in new
-    ]
+    notes = [f"  wrote {file.path}" for file in written if not file.copy]
+    notes += [f"  changed {file.path}; to undo: {file.undo}" for file in written if file.copy]
     if emission.maps_path is None:
         notes += _to_include(emission)
     return notes
@@ -146,12 +157,16 @@ def _to_include(emission: Emission) -> list[str]:
     return notes
 
 
-def _shared_sizes(emission: Emission) -> Mapping[str, int]:
+def _shared_sizes(emission: Emission) -> Sizes:
     """Return the sizes for the file next to a fragment: those of other fragments in the folder are kept or raised."""
-    path = _sizes_path(emission)
-    if not emission.sizes or not os.path.exists(path):  # noqa: PTH110 - a path that cannot be asked for is not there
-        return emission.sizes
-    return sizes.merged(emission.sizes, load(path, context="http").main)
+    return raised(emission.sizes, beside.sizes_path(emission.plan.config))
+
+
+def raised(wanted: Sizes, path: Path) -> Sizes:
+    """Return sizes, with those that a file of sizes sets already kept or raised; none if none are wanted."""
+    if not wanted or not os.path.exists(path):  # noqa: PTH110 - a path that cannot be asked for is not there
+        return wanted
+    return sizes.merged(wanted, load(str(path), context="http").main)
 
 
 def _rest_name(emission: Emission) -> str:
@@ -163,19 +178,12 @@ def _rest_name(emission: Emission) -> str:
 
 
 def _maps_path(emission: Emission) -> str:
-    """Return the path of the maps of a fragment: next to it."""
-    return _beside(emission, f"{Path(emission.plan.config.main.path).name}.http")
+    """Return the path of the maps of a fragment in place."""
+    return str(Path(emission.plan.config.main.path).with_name(emission.plan.maps_name))
 
 
 def _sizes_path(emission: Emission) -> str:
-    return _beside(emission, _SIZES_BESIDE)
-
-
-def _beside(emission: Emission, name: str) -> str:
-    """Return a path next to a fragment that neither `*.conf` matches, nor `*` in folders that nginx includes whole."""
-    where = Path(emission.plan.config.main.path)
-    hidden = where.absolute().parent.name in (*SITES, *FOLDERS)
-    return str(where.with_name(f".{name}" if hidden else name))
+    return str(beside.sizes_path(emission.plan.config))
 
 
 def _http(emission: Emission) -> tuple[bytes, bytes]:

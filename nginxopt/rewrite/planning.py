@@ -297,7 +297,7 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     if not result.changes:
         return result
     stem = stem or (planned_maps.stem if planned_maps.compiled else planned_chains.stem)
-    return replace(result, maps_name=mapfile.free_name(config, stem)) if stem else result
+    return replace(result, maps_name=mapfile.name(config, stem, in_place=options.in_place)) if stem else result
 
 
 def _with_locations(planned: Plan) -> Plan:

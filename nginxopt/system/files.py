@@ -20,9 +20,9 @@ from nginxopt.system.writing import targets
 from nginxopt.system.writing.copies import BACKUP, NOT_ALLOWED
 from nginxopt.system.writing.scratch import Scratch, sweep
 from nginxopt.system.writing.steps import ChangedError, Step, Written, prepared
-from nginxopt.system.writing.targets import WriteTarget
+from nginxopt.system.writing.targets import WriteTarget, is_among
 
-__all__ = ["BACKUP", "Written", "folder", "sweep", "write_all"]
+__all__ = ["BACKUP", "Written", "folder", "is_among", "sweep", "write_all"]
 
 _NO_TEXTS: Mapping[str, bytes] = {}
 _NO_FILES: Mapping[str, str] = {}

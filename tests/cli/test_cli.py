@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nginxopt.rewrite import premises
-from tests.cli.compiling import RULES
+from tests.cli.compiling import RULES, snapshot
 from tests.support import needs_nginx, nginx_test
 
 
@@ -115,6 +115,31 @@ def test_several_files_are_checked(run: Any, rules: Path, tmp_path: Path) -> Non
     assert ran.status == 1
     assert "other.conf: 1 rewrite" in ran.err
     assert "rules.conf: 8 rewrites" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--check --plan-only", "--check and --plan-only cannot be used together"),
+        ("--plan-only --write", "--write and --plan-only cannot be used together"),
+        ("--check --diff", "--diff and --check cannot be used together"),
+        ("--diff --write", "--write and --diff cannot be used together"),
+        ("-o out --write", "-o and --write cannot be used together"),
+        ("--plan-only -o out", "-o and --plan-only cannot be used together"),
+        ("--plan-only --verify", "--plan-only and --verify cannot be used together"),
+        ("--plan-only --nginx /x", "--plan-only and --nginx cannot be used together"),
+        ("--at-least 3", "--at-least needs --check, --diff or --write"),
+        ("--skip-rows", "--skip-rows is for tables of redirects, and rules.conf is none"),
+        ("--from csv --max-strings 3", "--max-strings is for rewrites, not for tables of redirects"),
+    ],
+)
+def test_options_that_contradict_each_other(run: Any, rules: Path, options: str, message: str) -> None:
+    """Of options that contradict each other, or have no effect, none is ignored in silence."""
+    before = snapshot(rules.parent)
+    ran = run("rewrite-to-map", rules.name, *options.split())
+    assert (ran.status, ran.out) == (2, b"")
+    assert message in ran.err
+    assert snapshot(rules.parent) == before
 
 
 @pytest.mark.parametrize("options", [(), ("-o", "out"), ("--check", "--report", "report.json")])

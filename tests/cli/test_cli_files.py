@@ -231,7 +231,7 @@ def test_a_report_does_not_replace_the_configuration(run: Any, tmp_path: Path, o
     for name in ("nginx.conf", "sites/a.conf", "link"):
         ran = run(*LINT, "nginx.conf", option, name)
         assert (ran.status, levels(tmp_path)) == (2, ["9"] * 3)
-        assert f"{option} {name} would overwrite a checked file" in ran.err
+        assert f"{option} would overwrite the input file {name}" in ran.err
     assert (tmp_path / "nginx.conf").read_text() == MAIN
 
 

@@ -203,7 +203,10 @@ def test_much_that_no_row_reaches(run: Any, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "start"),
     [
-        ("/old,/new,301\n/b c,/d,301\n", "t.csv:2:3: a space in the URL\n    /b c,/d,301\n      ^"),
+        (
+            "/old,/new,301\nhttp://b c/,/d,301\n",
+            "t.csv:2:9: a space in the host\n    http://b c/,/d,301\n            ^",
+        ),
         ("/old,/new,301\n/b,/d,30\n", "t.csv:2:7: the status is neither a code nor one of"),
         ("", "t.csv: the table is empty"),
     ],

@@ -103,6 +103,17 @@ def test_rejected_rows_are_an_error(run: Any, bad: Path, tmp_path: Path) -> None
     assert snapshot(tmp_path) == before
 
 
+@needs_nginx
+def test_nothing_to_ask(run: Any, tmp_path: Path) -> None:
+    """No line reads like success where no request is known."""
+    (tmp_path / ".htaccess").write_text("RedirectMatch 301 (?<=x)y http://x/\n")
+    ran = run("rewrite-to-map", ".htaccess", "--nginx")
+    assert ran.status == 0
+    assert "  unasked             1  of the patterns" in ran.err
+    assert "nginx               0  requests: nothing was compared" in ran.err
+    assert "proved" not in ran.err
+
+
 def test_many_rejected_rows(run: Any, bad: Path) -> None:
     """Of many rejected rows the first ten are shown, and the number of the others."""
     bad.write_bytes(b"/a,/b\n" + b"x,/y\n" * 25)
@@ -238,8 +249,8 @@ def test_options_that_mean_nothing(run: Any, table: Path, options: list[str], me
 
 
 def test_rules_are_no_table(run: Any, rules: Path) -> None:
-    """--from and --skip-rows leave the reading of rules alone, unless a kind is said."""
-    assert run("rewrite-to-map", rules.name, "--skip-rows").status == 0
+    """Rules are a table only if a kind is said; --skip-rows says nothing about them."""
+    assert run("rewrite-to-map", rules.name, "--skip-rows").status == 2
     assert run("rewrite-to-map", rules.name, "--from", "csv").status == 3
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.cli.compiling import CONFIG, RULES, Ran, snapshot
 
@@ -89,6 +92,69 @@ def test_write_a_fragment(run: Any, rules: Path, tmp_path: Path) -> None:
     assert (tmp_path / "rules.conf.http").read_bytes().count(b"map $uri") > 0
     assert f"include {tmp_path / 'rules.conf.http'};" in ran.err
     assert (tmp_path / ".rules.conf.nginxopt-orig").read_bytes() == RULES
+
+
+ONES, TWOS = (
+    b"".join(b"rewrite ^/%s%d$ /to permanent;\n" % (head, number) for number in range(5)) for head in (b"a", b"b")
+)
+
+
+def test_write_a_fragment_again(run: Any, tmp_path: Path) -> None:
+    """A second --write leaves the maps that the fragment still uses; the statements name the file of their maps."""
+    rules = tmp_path / "r.conf"
+    rules.write_bytes(ONES)
+    run("rewrite-to-map", rules.name, "--write", "-q")
+    first = (tmp_path / "r.conf.http").read_bytes()
+    with rules.open("ab") as file:
+        file.write(TWOS)
+    ran = run("rewrite-to-map", rules.name, "--write")
+    assert f"add to the http block: include {tmp_path / 'r.conf2.http'};" in ran.err
+    assert (tmp_path / "r.conf.http").read_bytes() == first
+    maps = first + (tmp_path / "r.conf2.http").read_bytes()
+    assert set(re.findall(rb"if \(\$(\w+)", rules.read_bytes())) <= set(re.findall(rb"map \$uri \$(\w+)", maps))
+    assert b"in the maps of r.conf.http." in rules.read_bytes()
+    assert b"in the maps of r.conf2.http." in rules.read_bytes()
+
+
+@pytest.mark.parametrize(("text", "is_replaced"), [("of r.conf", True), ("of other.conf", False), ("not maps", False)])
+def test_write_a_restored_fragment(run: Any, tmp_path: Path, text: str, is_replaced: bool) -> None:
+    """Maps that the fragment no longer uses are replaced, and a copy is kept; other files of the name stay."""
+    rules, name = tmp_path / "r.conf", "r.conf.http"
+    rules.write_bytes(TWOS)
+    old = f"# 5 rewrites {text} as maps, made by nginxopt rewrite-to-map.\nmap $uri $old {{\n}}\n".encode()
+    (tmp_path / name).write_bytes(old)
+    shown = run("rewrite-to-map", rules.name, "--diff").out
+    ran = run("rewrite-to-map", rules.name, "--write")
+    assert (f"to undo: mv {tmp_path / f'.{name}.nginxopt-orig'} {name}" in ran.err) is is_replaced
+    assert ((tmp_path / name).read_bytes() != old) is is_replaced
+    assert (tmp_path / "r.conf2.http").exists() is not is_replaced
+    assert (b"-map $uri $old {" in shown) is is_replaced
+
+
+def test_folder_keeps_maps_in_use(run: Any, tmp_path: Path) -> None:
+    """-o refuses to replace maps of an earlier run that the fragment still uses."""
+    rules = tmp_path / "r.conf"
+    rules.write_bytes(ONES)
+    run("rewrite-to-map", rules.name, "-o", "out", "-q")
+    assert run("rewrite-to-map", rules.name, "-o", "out", "-q").status == 0
+    rules.write_bytes((tmp_path / "out" / "server.conf").read_bytes() + TWOS)
+    before = snapshot(tmp_path)
+    ran = run("rewrite-to-map", rules.name, "-o", "out", "-q")
+    assert ran.status == 2
+    assert "which r.conf still uses" in ran.err
+    assert snapshot(tmp_path) == before
+
+
+def test_folder_keeps_larger_sizes(run: Any, tmp_path: Path) -> None:
+    """A size in hash.conf that an earlier run needed stays, as its maps may be included elsewhere."""
+    rules = tmp_path / "r.conf"
+    rules.write_bytes(b"".join(b"rewrite ^/%s%d$ /to permanent;\n" % (b"long" * 12, number) for number in range(50)))
+    (tmp_path / "t.csv").write_bytes(b"".join(b"/%d-%s,/x\n" % (number, b"long" * 20) for number in range(50)))
+    for file in (rules.name, "t.csv"):
+        (tmp_path / "out").mkdir(exist_ok=True)
+        (tmp_path / "out" / "hash.conf").write_bytes(b"map_hash_bucket_size 1024;\n")
+        assert run("rewrite-to-map", file, "-o", "out", "-q").status == 0
+        assert b"map_hash_bucket_size 1024;" in (tmp_path / "out" / "hash.conf").read_bytes()
 
 
 def test_write_follows_a_link(run: Any, rules: Path, tmp_path: Path) -> None:

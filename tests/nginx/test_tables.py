@@ -34,6 +34,19 @@ def test_samples(kind: Kind, each_binary: Binary) -> None:
     assert assert_answered(emission.checked, each_binary) > 50
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"RedirectMatch 301 ^(.*)$ http://x$1\n",
+        b"RedirectMatch 301 ^/(a.*)$ http://x/$1\nRedirectMatch 302 (?i)/n([[:alpha:]]+)-(\\d+)$ /m/$2/$1/$3\n",
+        b"RedirectMatch 308 /old(er)?/ /new\n",
+    ],
+)
+def test_patterns_alone(table: bytes, each_binary: Binary) -> None:
+    """Of regular expressions, too, nginx is asked for what they match, and near misses."""
+    assert assert_answered(checked("apache", table), each_binary) > 3
+
+
 @settings(max_examples=40)
 @given(csv_tables())
 def test_random_csv(each_binary: Binary, text: bytes) -> None:

@@ -39,6 +39,13 @@ def test_a_table_of_csv() -> None:
     ]
 
 
+def test_spaces() -> None:
+    """A space in a path is percent-encoded, as `rewrite-to-map` does for the same table."""
+    expected = [(1, "https://shop.example/sp%20ace", "/x%20y", 301)]
+    assert listed(read("/sp ace,/x y,301\n")) == expected
+    assert listed(read('{"from": "/sp ace", "to": "/x y", "status": 301}\n')) == expected
+
+
 def test_a_header_names_the_columns() -> None:
     """The columns of a table with a header may stand in any order."""
     assert listed(read("\ufeffStatus;Old URL;New URL\n301;/a;/b\n")) == [(2, "https://shop.example/a", "/b", 301)]
@@ -60,9 +67,10 @@ def test_a_table_of_json_lines() -> None:
 WRONG = [
     ("/a,/b,301\n/c,/d,30x\n", "2:7", "the status is neither a code nor one of static, proxy,"),
     ("/a,/b,301\nc,/d,301\n", "2:1", "a URL begins with http:// or https://, a path with /"),
-    ("/a,/b,301\n/c d,/d,301\n", "2:3", "a space in the URL"),
+    ("/a,/b,301\n/c\x01d,/d,301\n", "2:3", "the control character 1 in the URL"),
+    ("/a,/b,301\nhttp://c d/,/d,301\n", "2:9", "a space in the host"),
     ("/a,/b,301\n/\u00e4,d,301\n", "2:4", "neither a path nor an address"),
-    ("/a,/b,301\n/c,/d e,301\n", "2:4", "neither a path nor an address"),
+    ("/a,/b,301\n/c,/d\x01e,301\n", "2:4", "neither a path nor an address"),
     ("/a,/b,301\n/c\n", "2:1", "the row expects nothing"),
     ("/a,/b,301\n/c,,\n", "2:1", "the row expects nothing"),
     ("/a,/b,301\n,/b,301\n", "2:1", "from is empty"),

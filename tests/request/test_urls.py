@@ -80,6 +80,8 @@ def test_a_path_is_one_of_its_base() -> None:
     base = read_url("https://shop.example:8443/ignored")
     assert str(read_url("/old?x", base)) == "https://shop.example:8443/old?x"
     assert str(read_url("http://h/", base)) == "http://h/"
+    assert str(read_url("//x/y", base)) == "https://shop.example:8443//x/y"
+    assert str(read_url("/a b?c d", base, spaces=True)) == "https://shop.example:8443/a%20b?c%20d"
     with pytest.raises(UrlError, match="a path with /"):
         read_url("old", base)
 

@@ -115,6 +115,32 @@ def test_an_earlier_compilation_without_defaults(tmp_path: Path) -> None:
         assert prove(second).holds
 
 
+COMMENTED = b"""set $a "#;"; rewrite # first
+ ^/a$ /b permanent; rewrite ^/a2$ /b # second
+ permanent;
+    rewrite ^/b#c$ # third
+      /yy permanent; # tail
+# own
+rewrite ^/x/(.*)$ # stays
+  /y/$1 permanent;
+set $b #other
+ c;
+"""
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
+def test_comments_stay(newline: bytes) -> None:
+    """No comment is lost with a rule, also not one between its words."""
+    text = COMMENTED.replace(b"\n", newline)
+    emission = emit(plan(load_text(text, context="server")))
+    assert prove(emission).holds
+    after = emission.changes[0].after
+    for comment in re.findall(rb"# ?\w+$", COMMENTED, re.MULTILINE):
+        assert after.count(comment + newline) == 1
+    assert b"rewrite ^/a" not in after
+    assert after.count(b"\n") == after.count(newline)
+
+
 def test_the_disk_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planning asks for a free name; what is emitted comes of the plan alone."""
     stem = plan(whole(tmp_path)).stem

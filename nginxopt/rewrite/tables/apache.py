@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from nginxopt.errors import InputError
 from nginxopt.rewrite.tables import patterns
 from nginxopt.rewrite.tables.paths import decoded_path, escaped, read_target
-from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Pattern, Rejected, Row, Table
+from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Pattern, Row, Table, TableRows, unanswered
 from nginxopt.text import Source, Span
 
 DEFAULT_STATUS = 302
@@ -23,6 +24,7 @@ GONE = (403, 404, 410, 451)
 _STATUS = {"permanent": 301, "temp": 302, "seeother": 303, "gone": 410}
 _LINE = re.compile(rb"(?:[^\n\\]|\\(?:\r?\n|.)?)*(?:\n|\Z)")
 _WORD = re.compile(rb"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'|((?:[^\s\\]|\\\S)+)", re.DOTALL)
+_REDIRECTS = ("redirect", "redirectpermanent", "redirecttemp", "redirectmatch")
 _TRANSPARENT = ("ifmodule", "ifversion", "ifdefine")
 """Sections that apply as a whole or not at all: their lines count, as the list is in use."""
 _FLAGS = re.compile(rb"\(\?[a-z]+\)")
@@ -43,8 +45,7 @@ class Line(NamedTuple):
 
 def read(source: Source) -> Table:
     """Return the table of a file with Apache's redirects. Other directives are rejected rows."""
-    rows: list[Row] = []
-    rejected: list[Rejected] = []
+    table = TableRows()
     sections: list[str] = []
     for line in lines(source):
         try:
@@ -52,12 +53,12 @@ def read(source: Source) -> Table:
                 _enter(line, sections)
                 continue
             if sections:
-                raise CannotAnswer("section", f"a redirect inside <{sections[-1]}> holds for a part of the requests")
-            rows.append(_row(line))
+                raise CannotAnswer("section", f"a redirect inside {sections[-1]} holds for a part of the requests")
+            table.rows.append(_row(line))
         except CannotAnswer as verdict:
-            rejected.append(verdict.at(line.span))
-    premises = ("plain-rest",) if any(row.paths and b"?" in row.target for row in rows) else ()
-    return Table(source, "apache", tuple(rows), tuple(rejected), in_order=True, premises=premises)
+            table.reject(verdict.at(line.span), _requests(line))
+    premises = ("plain-rest",) if any(row.paths and b"?" in row.target for row in table.answerable) else ()
+    return Table(source, "apache", tuple(table.rows), tuple(table.rejected), in_order=True, premises=premises)
 
 
 def lines(source: Source) -> Iterator[Line]:
@@ -96,12 +97,12 @@ def _enter(line: Line, sections: list[str]) -> None:
         if sections:
             sections.pop()
     else:
-        sections.append(name)
+        sections.append(line.words[0].decode("utf-8", "replace").rstrip(">") + ">")
 
 
 def _row(line: Line) -> Row:
     name, words = line.name, line.words[1:]
-    if name not in ("redirect", "redirectpermanent", "redirecttemp", "redirectmatch"):
+    if name not in _REDIRECTS:
         raise CannotAnswer("directive", f"{line.words[0].decode('utf-8', 'replace')} is not a Redirect", None)
     status = {"redirectpermanent": 301, "redirecttemp": 302}.get(name)
     if status is None:
@@ -128,23 +129,49 @@ def _status(words: list[bytes]) -> tuple[int, list[bytes]]:
 
 def _prefix(line: Line, path: bytes, target: bytes, status: int) -> Row:
     """Return the row of a `Redirect`: a path and all below it, whose rest goes behind the target."""
+    decoded = _decoded(path)
+    location = read_target(target) if target else b""
+    is_plain = b"?" in location
+    arguments = _arguments(location)
+    pattern = replace(_below(decoded, is_plain=is_plain), pieces=(location, 1) if target else ())
+    patterns.checked(pattern, status, arguments, is_plain=is_plain)
+    return Row(line.span.start, line.span.end, b"", (decoded,), None, pattern, status, location, arguments)
+
+
+def _decoded(path: bytes) -> bytes:
+    """Return the path of a `Redirect`, which Apache compares with the decoded one."""
     if b"%" in path:
         raise CannotAnswer("escape", "Apache compares this with the decoded path", "write the character itself")
     if b"?" in path:
         raise CannotAnswer("query-condition", "Redirect compares paths only, which have no query")
-    decoded = decoded_path(path)
-    location = read_target(target) if target else b""
-    is_plain = b"?" in location
+    return decoded_path(path)
+
+
+def _below(path: bytes, *, is_plain: bool) -> Pattern:
+    """Return the pattern of all paths below one; `is_plain`: of those that may follow a `?`."""
+    slash = b"" if path.endswith(b"/") else b"/"
     rest = patterns.PLAIN_REST if is_plain else patterns.REST
-    regex = b"^" + patterns.literal(decoded) + (b"(" if decoded.endswith(b"/") else b"(/") + rest + rb")\z"
-    pieces = (location, 1) if target else ()
-    below = decoded if decoded.endswith(b"/") else decoded + b"/"
-    covered = None if is_plain else patterns.prefix(below)
-    arguments = _arguments(location)
-    captured = b"x" if decoded.endswith(b"/") else b"/x"
-    pattern = Pattern(regex, pieces, below + b"x", covered, (captured,))
-    patterns.checked(pattern, status, arguments, is_plain=is_plain)
-    return Row(line.span.start, line.span.end, b"", (decoded,), None, pattern, status, location, arguments)
+    regex = b"^" + patterns.literal(path) + b"(" + slash + rest + rb")\z"
+    covered = None if is_plain else patterns.prefix(path + slash)
+    return Pattern(regex, (), path + slash + b"x", covered, (slash + b"x",))
+
+
+def _requests(line: Line) -> Row | None:
+    """Return the requests of a line that is not answered; None if they cannot be read."""
+    words = line.words[1:]
+    if words and (words[0].isdigit() or words[0].decode("utf-8", "replace").lower() in _STATUS):
+        words = words[1:]
+    if line.name not in _REDIRECTS or not words:
+        return None
+    try:
+        if line.name == "redirectmatch":
+            written = _as_nginx_reads(words[0], without_mark=False)
+            patterns.check_regex(written)
+            return unanswered(line.span, pattern=patterns.with_sample(Pattern(written, ())))
+        path = _decoded(words[0])
+    except CannotAnswer:
+        return None
+    return unanswered(line.span, paths=(path,), pattern=_below(path, is_plain=False))
 
 
 def _match(line: Line, regex: bytes, target: bytes, status: int) -> Row:
@@ -159,7 +186,7 @@ def _match(line: Line, regex: bytes, target: bytes, status: int) -> Row:
     patterns.check_regex(written)
     location = b"".join(piece for piece in pieces if isinstance(piece, bytes))
     arguments = _arguments(location)
-    pattern = patterns.checked(Pattern(written, pieces), status, arguments)
+    pattern = patterns.with_sample(patterns.checked(Pattern(written, pieces), status, arguments))
     return Row(line.span.start, line.span.end, b"", (), None, pattern, status, location, arguments)
 
 

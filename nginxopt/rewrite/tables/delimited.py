@@ -6,7 +6,16 @@ import re
 
 from nginxopt.request.columns import columns_of, delimiter_of
 from nginxopt.rewrite.tables.paths import From, read_from, read_target
-from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Rejected, Row, Table
+from nginxopt.rewrite.tables.table import (
+    REDIRECTS,
+    Arguments,
+    CannotAnswer,
+    Row,
+    Table,
+    TableRows,
+    require_utf8,
+    unanswered,
+)
 from nginxopt.text import Source, Span
 from nginxopt.text.delimited import Field, Record, records
 from nginxopt.text.plural import count
@@ -21,43 +30,52 @@ _PLACEHOLDER = re.compile(rb"/:[A-Za-z]")
 def read(source: Source) -> Table:
     """Return the table of a CSV file. `InputError` if it is invalid."""
     delimiter = delimiter_of(source)
+    require_utf8(source)
     columns: dict[str, int] | None = None
-    rows: list[Row] = []
-    rejected: list[Rejected] = []
+    table = TableRows()
     for record in records(source, delimiter):
         if columns is None:
             columns, is_header = columns_of(source, record)
             if is_header:
                 continue
-        _read_record(record, columns, rows, rejected)
-    premises = ("client-scheme",) if any(row.site for row in rows) else ()
-    return Table(source, "csv", tuple(rows), tuple(rejected), in_order=False, premises=premises)
+        _read_record(record, columns, table)
+    premises = ("client-scheme",) if any(row.site for row in table.answerable) else ()
+    return Table(source, "csv", tuple(table.rows), tuple(table.rejected), in_order=False, premises=premises)
 
 
-def _read_record(record: Record, columns: dict[str, int], rows: list[Row], rejected: list[Rejected]) -> None:
+def _read_record(record: Record, columns: dict[str, int], table: TableRows) -> None:
     """Add the row of a record, or the reason why there is none."""
     whole = Span(record[0].start, record[-1].end)
-    if not 2 <= len(record) <= 3:
-        rejected.append(
-            Rejected(whole, "fields", count(len(record), "field"), "a row has from, to, and at most a status")
-        )
-        return
     nothing = Field(b"", whole.end, whole.end)
     origin, target, code = (
-        record[columns[name]] if columns.get(name, 3) < len(record) else nothing for name in ("from", "to", "status")
+        record[at] if (at := columns.get(name, 3)) < len(record) else nothing for name in ("from", "to", "status")
     )
-    field = origin
+    field = nothing
     try:
+        if not 2 <= len(record) <= 3:
+            raise CannotAnswer("fields", count(len(record), "field"), "a row has from, to, and at most a status")
+        field = origin
         asked = _read_from(origin.value)
         field = code
         status = _status(code.value)
         field = target
         location = _target(target.value, status)
     except CannotAnswer as verdict:
-        rejected.append(verdict.at(field.span if field.value else whole))
+        table.reject(verdict.at(field.span if field.value else whole), _requests(origin.value, whole))
         return
     arguments: Arguments = "insert" if location and asked.query is None else "drop"
-    rows.append(Row(whole.start, whole.end, asked.site, (asked.path,), asked.query, None, status, location, arguments))
+    table.rows.append(
+        Row(whole.start, whole.end, asked.site, (asked.path,), asked.query, None, status, location, arguments)
+    )
+
+
+def _requests(text: bytes, span: Span) -> Row | None:
+    """Return the requests of a row that is not answered; None if they cannot be read."""
+    try:
+        site, path, query = _read_from(text)
+    except CannotAnswer:
+        return None
+    return unanswered(span, site=site, paths=(path,), query=query)
 
 
 def _read_from(text: bytes) -> From:

@@ -219,8 +219,9 @@ class _Writer:
         if answering.adds or row.arguments != "insert" or row.status == 200:
             return self._constant(row.target)
         head, mark, fragment = row.target.partition(b"#")
-        added = b"$is_args$args"
-        if b"?" in head:
+        _, mark_of_query, query = head.partition(b"?")
+        added = b"$args" if mark_of_query else b"$is_args$args"
+        if query:
             self._used.add(self._more)
             added = b"${" + self._more + b"}$args"
         return self._constant(head) + added + self._constant(mark + fragment)

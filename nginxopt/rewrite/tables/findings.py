@@ -17,8 +17,13 @@ MOST_HOPS = 20
 
 _LONG = 150
 """From how many bytes it is worth counting how long a parameter becomes."""
-_LONGEST_NAME = 60
+_LONGEST_NAME = 50
 """Of a variable with its `${}`: the stem has at most 40 characters (`nginxopt.rewrite.options`)."""
+_ARGUMENTS = _LONGEST_NAME + len("$args")
+"""What is at most put into a target for the arguments of a request."""
+
+
+Kind = Literal["duplicate", "unreachable", "chain"]
 
 
 @record(eq=True)
@@ -28,7 +33,7 @@ class RowFinding:
     `other` is the row that answers first, or the one that its target leads to. `target` is where a chain ends.
     """
 
-    kind: Literal["duplicate", "unreachable", "chain"]
+    kind: Kind
     span: Span
     other: Span
     target: bytes = b""
@@ -50,18 +55,27 @@ class CheckedTable:
     skipped: frozenset[int]
 
     @property
+    def faulty(self) -> tuple[Rejected, ...]:
+        """The rejected rows without those that are skipped only because of another."""
+        return tuple(row for row in self.rejected if row.reason != "skipped")
+
+    @property
     def meaning(self) -> Meaning:
         """The responses of the rows."""
         return Meaning(self.rows, in_order=self.table.in_order)
 
 
 def check(table: Table) -> CheckedTable:
-    """Return the rows that answer, and the findings about the others. Linear in the rows."""
+    """Return the rows that answer, and the findings about the others.
+
+    Linear in the rows, but for patterns: each may be tried on the paths of all others.
+    """
     review = _Review(table)
     for number, row in enumerate(table.rows):
         review.take(number, row)
     review.follow()
     review.skip_overlapping()
+    review.name_dropped()
     kept = tuple((number, row) for number, row in review.rows if number not in review.skipped)
     rejected = sorted((*table.rejected, *review.rejected), key=lambda row: row.span)
     findings = sorted(review.findings, key=lambda finding: finding.span)
@@ -75,17 +89,22 @@ class _Review:
         self.rows: list[tuple[int, Row]] = []
         self.findings: list[RowFinding] = []
         self.rejected: list[Rejected] = []
-        self.skipped: set[int] = set()
+        self.skipped = {rejected.row for rejected in table.rejected if rejected.row is not None}
+        self._causes: dict[int, int] = {}
+        self._dropped: list[tuple[int, int]] = []
         self._table = table
         self._meaning = Meaning((), in_order=table.in_order)
         self._exact: dict[tuple[bytes, bytes, bytes | None], int] = {}
-        self._regexes: dict[bytes, int] = {}
+        self._regexes: dict[tuple[bytes, bytes], int] = {}
         self._sites = {row.site for row in table.rows}
 
     def take(self, number: int, row: Row) -> None:
         """Keep what a row answers that no earlier row does, or note why it answers nothing."""
         if _is_too_long(row):
-            self._reject(number, "too-long", f"nginx does not accept parameters longer than {LONGEST:,} bytes")
+            message = (
+                f"with variables and escapes, this may be longer than the {LONGEST:,} bytes of a parameter of nginx"
+            )
+            self._reject(number, "too-long", message)
         try:
             blockers = [self._blocker(row, path) for path in row.paths]
         except ValueError:
@@ -94,11 +113,11 @@ class _Review:
             self.rows.append((number, row))
             return
         paths = tuple(path for path, by in zip(row.paths, blockers, strict=True) if by is None)
-        covered = self._covering(row.pattern) if row.pattern is not None else None
+        covered = self._covering(row.site, row.pattern) if row.pattern is not None else None
         pattern = row.pattern if covered is None else None
         if not paths and pattern is None:
             by = next(by for by in (*blockers, covered) if by is not None)
-            self._drop(number, self._table.rows[by])
+            self._drop(number, by)
             return
         left = row if len(paths) == len(row.paths) and covered is None else replace(row, paths=paths, pattern=pattern)
         self.rows.append((number, left))
@@ -106,7 +125,7 @@ class _Review:
         for path in paths:
             self._exact[row.site, path, row.query] = number
         if pattern is not None:
-            self._regexes.setdefault(pattern.regex, number)
+            self._regexes.setdefault((row.site, pattern.regex), number)
 
     def follow(self) -> None:
         """Record the chains and the loops."""
@@ -124,9 +143,24 @@ class _Review:
     def skip_overlapping(self) -> None:
         """Reject the rows that would answer requests of rejected ones."""
         for number, other in overlapping(self.rows, self.skipped, in_order=self._table.in_order):
-            line = self._table.line(self._table.rows[other].start)
-            message = f"it would answer requests of line {line}, which is skipped"
-            self._reject(number, "skipped", message, f"correct or remove line {line}")
+            self._skip_with(number, other)
+
+    def name_dropped(self) -> None:
+        """Record why rows answer nothing: an earlier row answers their requests, or does not, as it is skipped."""
+        for number, other in self._dropped:
+            row, by = self._table.rows[number], self._table.rows[other]
+            if other in self.skipped:
+                self._skip_with(number, other)
+            else:
+                kind: Kind = "duplicate" if _answer(row) == _answer(by) else "unreachable"
+                self.findings.append(RowFinding(kind, row.span, by.span))
+
+    def _skip_with(self, number: int, other: int) -> None:
+        """Reject a row as it would answer requests of another; name the one that has to be corrected."""
+        other = self._causes.setdefault(number, self._causes.get(other, other))
+        line = self._table.line(self._table.rows[other].start)
+        message = f"it would answer requests of line {line}, which is skipped"
+        self._reject(number, "skipped", message, f"correct or remove line {line}")
 
     def _reject(self, number: int, reason: str, message: str, hint: str | None = None) -> None:
         if number not in self.skipped:
@@ -139,34 +173,26 @@ class _Review:
         if not self._table.in_order:
             return same
         numbers = [number for number in (same, self._exact.get((b"", path, None))) if number is not None]
-        return min((*numbers, *self._meaning.patterns(path)), default=None)
+        return min((*numbers, *self._meaning.patterns(row.site, path)), default=None)
 
-    def _covering(self, pattern: Pattern) -> int | None:
-        """Return the row that answers all that a pattern does before it does, if it is one row."""
-        same = self._regexes.get(pattern.regex)
-        covering = None if pattern.below is None else self._meaning.covering(pattern.below)
-        return min((number for number in (same, covering) if number is not None), default=None)
+    def _covering(self, site: bytes, pattern: Pattern) -> int | None:
+        """Return the row that answers all that a pattern of a site does before it does, if it is one row."""
+        numbers = [self._regexes.get((of_site, pattern.regex)) for of_site in (site, b"")]
+        if pattern.below is not None:
+            numbers.append(self._meaning.covering(site, pattern.below))
+        return min((number for number in numbers if number is not None), default=None)
 
-    def _drop(self, number: int, by: Row) -> None:
-        """Record that a row answers nothing."""
-        row = self._table.rows[number]
+    def _drop(self, number: int, other: int) -> None:
+        """Note that a row answers nothing, as another row does before it; without order, they must not differ."""
+        row, by = self._table.rows[number], self._table.rows[other]
         if number in self.skipped:
             return
-        if _answer(row) == _answer(by):
-            self.findings.append(RowFinding("duplicate", row.span, by.span))
-        elif self._table.in_order:
-            self.findings.append(RowFinding("unreachable", row.span, by.span))
+        if self._table.in_order or other in self.skipped or _answer(row) == _answer(by):
+            self._dropped.append((number, other))
         else:
             line = self._table.line(by.start)
             message = f"line {line} answers the same requests in another way"
             self._reject(number, "conflict", message, "remove one of the two rows")
-
-    def _answer(self, asked: Asked) -> Answer | None:
-        """Return the response to a request; None if none is certain."""
-        try:
-            return self._meaning.answer(asked)
-        except ValueError:
-            return None
 
     def _way(self, number: int, row: Row) -> _Way | None:
         """Return where a redirect leads, from its path or the sample of its pattern, if that is a row of the table."""
@@ -175,7 +201,12 @@ class _Review:
         way = self._follow(number, row.paths[0], row.site, row.target) if row.paths else None
         if way is not None or row.pattern is None or row.pattern.sample is None:
             return way
-        answer = self._answer(Asked(row.site, row.pattern.sample, b""))
+        asked = Asked(row.site, row.pattern.sample, b"")
+        # Most lead elsewhere, and all patterns take longer.
+        alone = _certain(Meaning([(number, row)], in_order=True), asked)
+        if alone is None or _asked(alone.location or b"", row.site, self._sites) is None:
+            return None
+        answer = _certain(self._meaning, asked)
         if answer is None or answer.location is None or answer.row != number:
             return None
         return self._follow(number, row.pattern.sample, row.site, answer.location)
@@ -184,8 +215,8 @@ class _Review:
         """Return the rows that answer a client one after the other, from a row to the next; None if it is the last."""
         rows, seen = [number], {(number, path)}
         while (asked := _asked(location, site, self._sites)) is not None:
-            answer = self._answer(asked)
-            if answer is None or answer.status == 200:
+            answer = _certain(self._meaning, asked)
+            if answer is None or answer.status in (0, 200):
                 break
             rows.append(answer.row)
             if (answer.row, asked.path) in seen or len(rows) > MOST_HOPS:
@@ -203,6 +234,14 @@ class _Way(NamedTuple):
     rows: list[int]
     location: bytes
     is_loop: bool
+
+
+def _certain(meaning: Meaning, asked: Asked) -> Answer | None:
+    """Return the response to a request; None if none is certain."""
+    try:
+        return meaning.answer(asked)
+    except ValueError:
+        return None
 
 
 def _asked(location: bytes, site: bytes, sites: set[bytes]) -> Asked | None:
@@ -223,16 +262,19 @@ def _answer(row: Row) -> tuple[object, ...]:
 
 def _is_too_long(row: Row) -> bool:
     """Return whether a parameter may be longer than nginx accepts, with all that is written for special characters."""
-    texts = [*(row.site + path + (row.query or b"") for path in row.paths), row.target]
+    keys = [row.site + path + b"\n" * (row.query is not None) + (row.query or b"") for path in row.paths]
+    targets = [row.target]
     if row.pattern is not None:
-        texts += [
-            row.pattern.regex,
-            b"".join(piece if isinstance(piece, bytes) else b"$1" for piece in row.pattern.pieces),
-        ]
-    return any(len(text) > _LONG and _written_length(text) > LONGEST for text in texts)
+        keys.append(row.pattern.regex)
+        targets.append(b"".join(piece if isinstance(piece, bytes) else b"$1" for piece in row.pattern.pieces))
+    return any(_is_longer(key, LONGEST) for key in keys) or any(_is_longer(to, LONGEST - _ARGUMENTS) for to in targets)
+
+
+def _is_longer(text: bytes, longest: int) -> bool:
+    return len(text) > _LONG and _written_length(text) > longest
 
 
 def _written_length(text: bytes) -> int:
     """Return at most how long a text becomes in quotes, with the longest name for each dollar sign."""
     escapes = sum(text.count(character) for character in (b"\\", b'"', b"\n", b"\r", b"\t"))
-    return len(text) + escapes + _LONGEST_NAME * (text.count(b"$") + 3) + 2
+    return len(text) + escapes + _LONGEST_NAME * text.count(b"$") + 2

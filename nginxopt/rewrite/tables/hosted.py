@@ -7,13 +7,24 @@ the two differ, each is read in its own way (docs/redirect-tables.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Container, Iterator
+from dataclasses import replace
+from typing import Literal, NamedTuple
 
 from nginxopt.errors import InputError
 from nginxopt.rewrite.tables import patterns
-from nginxopt.rewrite.tables.paths import decoded_path, read_from, read_target
-from nginxopt.rewrite.tables.table import REDIRECTS, Arguments, CannotAnswer, Pattern, Rejected, Row, Table
+from nginxopt.rewrite.tables.paths import decoded_path, read_target, split_site
+from nginxopt.rewrite.tables.table import (
+    REDIRECTS,
+    Arguments,
+    CannotAnswer,
+    Pattern,
+    Row,
+    Table,
+    TableRows,
+    require_utf8,
+    unanswered,
+)
 from nginxopt.text import Source, Span
 
 Platform = Literal["netlify", "cloudflare"]
@@ -22,6 +33,8 @@ DEFAULT_STATUS = {"netlify": 301, "cloudflare": 302}
 
 _WORD = re.compile(rb"[^ \t\r\f\v]+")
 _PLACEHOLDER = re.compile(rb":([A-Za-z][A-Za-z0-9_]*)")
+_LIKE_PLACEHOLDER = re.compile(rb"(?<![A-Za-z0-9]):([A-Za-z][A-Za-z0-9_]*)|:(splat)")
+"""In a target: `/a:b` and a port are no placeholders."""
 _STATUS = re.compile(rb"(\d{3})(!?)\Z")
 _CONDITION = re.compile(rb"(?i)(?:country|language|role|cookie)=")
 _ADDRESS = (b"/", b"http://", b"https://")
@@ -31,22 +44,24 @@ Word = tuple[bytes, int, int]
 
 def read(source: Source, platform: Platform) -> Table:
     """Return the table of a `_redirects` list."""
-    rows: list[Row] = []
-    rejected: list[Rejected] = []
+    require_utf8(source)
+    table = TableRows()
     premises: set[str] = set()
     for words in lines(source):
         span = Span(words[0][1], words[-1][2])
         try:
             row, is_forced = _row(words, platform)
         except CannotAnswer as verdict:
-            rejected.append(verdict.at(span))
+            table.reject(verdict.at(span), _requests(words[0][0], span, platform))
             continue
-        rows.append(row)
+        table.rows.append(row)
         if platform == "netlify" and not is_forced:
             premises.add("no-files")
         if row.site:
             premises.add("client-scheme")
-    return Table(source, platform, tuple(rows), tuple(rejected), in_order=True, premises=tuple(sorted(premises)))
+    return Table(
+        source, platform, tuple(table.rows), tuple(table.rejected), in_order=True, premises=tuple(sorted(premises))
+    )
 
 
 def lines(source: Source) -> Iterator[list[Word]]:
@@ -86,23 +101,61 @@ def _row(words: list[Word], platform: Platform) -> tuple[Row, bool]:
     status, is_forced = _status(texts[2] if len(texts) > 2 else b"", platform)
     if len(texts) > 3:
         raise CannotAnswer("condition", f"nginx does not know {texts[3].decode('utf-8', 'replace').partition('=')[0]}")
-    _check_origin(texts[0])
+    origin = _origin(texts[0], platform)
+    if platform == "netlify":
+        _check_placeholders(texts[1], origin.names)
     target = _target(texts[1], status, platform)
-    pattern_of = {"netlify": _netlify_pattern, "cloudflare": _cloudflare_pattern}[platform]
-    regex, names, sample, below = pattern_of(texts[0])
     arguments = _arguments(target, status, platform)
     start, end = words[0][1], words[-1][2]
-    if regex is None:
-        site, path, _ = read_from(texts[0])
-        return Row(start, end, site, _paths(path, platform), None, None, status, target, arguments), is_forced
+    if origin.pattern is None:
+        return Row(start, end, origin.site, origin.paths, None, None, status, target, arguments), is_forced
+    if origin.site:
+        raise CannotAnswer("host-pattern", "wildcards together with a host", "give the host a server block of its own")
     if status == 200:
         message = "a rewrite of a wildcard serves files where there are any, which is a question of try_files"
         raise CannotAnswer("rewrite-of-wildcard", message, "use try_files in a location")
-    pieces = patterns.substituted(target, names)
-    pattern = patterns.checked(Pattern(regex, pieces, sample, below, (b"x",) * len(names)), status, arguments)
-    bare = below.rstrip(b"/") if below is not None and platform == "netlify" else b""
+    pieces = patterns.substituted(target, origin.names)
+    pattern = patterns.checked(replace(origin.pattern, pieces=pieces), status, arguments)
     alone = b"".join(piece for piece in pieces if isinstance(piece, bytes))
-    return Row(start, end, b"", (bare,) * bool(bare), None, pattern, status, alone, arguments), is_forced
+    return Row(start, end, b"", origin.paths, None, pattern, status, alone, arguments), is_forced
+
+
+class _Origin(NamedTuple):
+    """The requests of a row, and the numbers of the captures of its pattern by name."""
+
+    site: bytes
+    paths: tuple[bytes, ...]
+    pattern: Pattern | None
+    names: dict[bytes, int]
+
+
+def _origin(text: bytes, platform: Platform) -> _Origin:
+    """Return the requests that the first word of a row is for; `CannotAnswer` if it cannot be read."""
+    if b"?" in text or b"#" in text:
+        raise CannotAnswer("query-condition", "a row matches paths only, without ? and #")
+    site, path = split_site(text)
+    regex, names, sample, below = {"netlify": _netlify_pattern, "cloudflare": _cloudflare_pattern}[platform](path)
+    if regex is None:
+        return _Origin(site, _paths(decoded_path(path), platform), None, {})
+    bare = below.rstrip(b"/") if below is not None and platform == "netlify" else b""
+    return _Origin(site, (bare,) * bool(bare), Pattern(regex, (), sample, below, (b"x",) * len(names)), names)
+
+
+def _check_placeholders(target: bytes, names: Container[bytes]) -> None:
+    """Refuse a target with a placeholder that the path does not have. Cloudflare sends it as it is written."""
+    for match in _LIKE_PLACEHOLDER.finditer(target.partition(b"#")[0]):
+        name = match[1] or match[2]
+        if name not in names:
+            raise CannotAnswer("placeholder", f"the path has no :{name.decode()}", "use a placeholder of the path")
+
+
+def _requests(text: bytes, span: Span, platform: Platform) -> Row | None:
+    """Return the requests of a row that is not answered; None if they cannot be read."""
+    try:
+        origin = _origin(text, platform)
+    except CannotAnswer:
+        return None
+    return unanswered(span, site=origin.site, paths=origin.paths, pattern=origin.pattern)
 
 
 def _without_comment(texts: list[bytes]) -> list[bytes]:
@@ -123,13 +176,6 @@ def _status(text: bytes, platform: Platform) -> tuple[int, bool]:
         hint = "use error_page and return" if status >= 400 else None
         raise CannotAnswer("status", f"a page with status {status} is not a redirect", hint)
     return status, bool(match[2])
-
-
-def _check_origin(text: bytes) -> None:
-    if b"?" in text or b"#" in text:
-        raise CannotAnswer("query-condition", "a row matches paths only, without ? and #")
-    if not text.startswith(b"/") and (b"*" in text or _PLACEHOLDER.search(text.partition(b"://")[2])):
-        raise CannotAnswer("host-pattern", "wildcards together with a host", "give the host a server block of its own")
 
 
 def _target(text: bytes, status: int, platform: Platform) -> bytes:
@@ -203,7 +249,7 @@ def _segments(segments: list[bytes]) -> tuple[bytes, dict[bytes, int], bytes]:
 
 def _cloudflare_pattern(path: bytes) -> _Read:
     """Return the pattern of a path; a path without wildcards has none. A placeholder may be a part of a segment."""
-    if path.startswith(b"http") or (b"*" not in path and not _PLACEHOLDER.search(path)):
+    if b"*" not in path and not _PLACEHOLDER.search(path):
         return None, {}, None, None
     if path.count(b"*") > 1:
         raise CannotAnswer("wildcard", "Cloudflare has one * in a row only")

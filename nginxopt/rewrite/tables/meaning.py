@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from nginxopt import _native
-from nginxopt.rewrite.tables.table import Arguments, Row
+from nginxopt.rewrite.tables.patterns import captures
+from nginxopt.rewrite.tables.table import Arguments, Pattern, Row
 
-_Z = re.compile(rb"\\(.)", re.DOTALL)
 _RAW = frozenset(b"!$") | frozenset(range(0x26, 0x7F))
 _RAW_IN_QUERY = _RAW - frozenset(b"&+;<>?\\^`{|}")
 """Bytes that stay after a `?`: a rewrite escapes the others, and decodes only up to it (`ngx_unescape_uri`)."""
@@ -41,9 +40,7 @@ class Meaning:
         self._in_order = in_order
         self._rows: dict[int, Row] = {}
         self._exact: dict[tuple[bytes, bytes, bytes | None], int] = {}
-        self._below: dict[bytes, int] = {}
-        self._others: list[int] = []
-        self._patterns: _native.Patterns | None = None
+        self._patterns: dict[bytes, _Patterns] = {}
         for number, row in rows:
             self.add(number, row)
 
@@ -52,11 +49,8 @@ class Meaning:
         self._rows[number] = row
         for path in row.paths:
             self._exact.setdefault((row.site, path, row.query), number)
-        if row.pattern is not None and row.pattern.below is not None:
-            self._below.setdefault(row.pattern.below, number)
-        elif row.pattern is not None:
-            self._others.append(number)
-            self._patterns = None
+        if row.pattern is not None:
+            self._patterns.setdefault(row.site, _Patterns()).add(number, row.pattern)
 
     def row(self, asked: Asked) -> int | None:
         """Return the number of the row that answers a request."""
@@ -66,48 +60,21 @@ class Meaning:
         numbers = [number for key in keys if (number := exact.get(key)) is not None]
         if not self._in_order:
             return numbers[0] if numbers else None
-        numbers += self.patterns(path, min(numbers, default=None))
+        numbers += self.patterns(site, path, min(numbers, default=None))
         return min(numbers, default=None)
 
-    def patterns(self, path: bytes, before: int | None = None) -> list[int]:
+    def patterns(self, site: bytes, path: bytes, before: int | None = None) -> list[int]:
         """Return the first rows, of each kind, whose pattern answers a path; those `before` a row, if one is given."""
-        numbers: list[int] = []
-        if self._below and b"?" not in path:
-            at = path.find(b"/")
-            while at >= 0:
-                number = self._below.get(path[: at + 1])
-                if number is not None:
-                    numbers.append(number)
-                at = path.find(b"/", at + 1)
-        if self._others:
-            if self._patterns is None:
-                self._patterns = _native.Patterns([_regex(self._rows[number]) for number in self._others])
-            try:
-                first = self._patterns.first(path)
-            except ValueError:
-                return numbers + self._one_by_one(path, min(numbers, default=before))
-            if first is not None:
-                numbers.append(self._others[first])
-        return numbers
+        return [number for patterns in self._of(site) for number in patterns.matching(path, before)]
 
-    def _one_by_one(self, path: bytes, before: int | None) -> list[int]:
-        """Return the first row whose pattern matches; `ValueError` if that is not certain of one up to it."""
-        for number in self._others:
-            if before is not None and number > before:
-                break
-            if _native.Patterns([_regex(self._rows[number])]).first(path) is not None:
-                return [number]
-        return []
+    def covering(self, site: bytes, prefix: bytes) -> int | None:
+        """Return the first row that answers all paths of a site below a prefix, if one row does."""
+        numbers = [patterns.covering(prefix) for patterns in self._of(site)]
+        return min((number for number in numbers if number is not None), default=None)
 
-    def covering(self, prefix: bytes) -> int | None:
-        """Return the first row that answers all paths below a prefix, if one row does."""
-        at = prefix.find(b"/")
-        while at >= 0:
-            number = self._below.get(prefix[: at + 1])
-            if number is not None:
-                return number
-            at = prefix.find(b"/", at + 1)
-        return None
+    def _of(self, site: bytes) -> list[_Patterns]:
+        """Return the patterns that a request to a site is compared with."""
+        return [self._patterns[name] for name in dict.fromkeys((site, b"")) if name in self._patterns]
 
     def answer(self, asked: Asked) -> Answer | None:
         """Return the response to a request; None if no row answers it.
@@ -124,6 +91,63 @@ class Meaning:
         return Answer(number, row.status, target if row.status == 200 else location)
 
 
+class _Patterns:
+    """The patterns of rows, by the numbers of the rows."""
+
+    def __init__(self) -> None:
+        self._below: dict[bytes, int] = {}
+        self._others: list[tuple[int, bytes]] = []
+        self._compiled: _native.Patterns | None = None
+
+    def add(self, number: int, pattern: Pattern) -> None:
+        """Add the pattern of a row after all others."""
+        if pattern.below is not None:
+            self._below.setdefault(pattern.below, number)
+        else:
+            self._others.append((number, pattern.regex))
+            self._compiled = None
+
+    def matching(self, path: bytes, before: int | None) -> list[int]:
+        """Return the first rows, of each kind, whose pattern matches a path; those `before` a row, if one is given."""
+        numbers: list[int] = []
+        if self._below and b"?" not in path:
+            at = path.find(b"/")
+            while at >= 0:
+                number = self._below.get(path[: at + 1])
+                if number is not None:
+                    numbers.append(number)
+                at = path.find(b"/", at + 1)
+        if self._others:
+            if self._compiled is None:
+                self._compiled = _native.Patterns([regex for _, regex in self._others])
+            try:
+                first = self._compiled.first(path)
+            except ValueError:
+                return numbers + self._one_by_one(path, min(numbers, default=before))
+            if first is not None:
+                numbers.append(self._others[first][0])
+        return numbers
+
+    def _one_by_one(self, path: bytes, before: int | None) -> list[int]:
+        """Return the first row whose pattern matches; `ValueError` if that is not certain of one up to it."""
+        for number, regex in self._others:
+            if before is not None and number > before:
+                break
+            if _native.Patterns([regex]).first(path) is not None:
+                return [number]
+        return []
+
+    def covering(self, prefix: bytes) -> int | None:
+        """Return the first row that answers all paths below a prefix, if one row does."""
+        at = prefix.find(b"/")
+        while at >= 0:
+            number = self._below.get(prefix[: at + 1])
+            if number is not None:
+                return number
+            at = prefix.find(b"/", at + 1)
+        return None
+
+
 def with_arguments(target: bytes, arguments: Arguments, args: bytes) -> bytes:
     """Return a target with the arguments of a request."""
     if arguments == "drop" or not args:
@@ -131,12 +155,8 @@ def with_arguments(target: bytes, arguments: Arguments, args: bytes) -> bytes:
     if arguments == "append":
         return target + b"?" + args
     head, mark, fragment = target.partition(b"#")
-    return head + (b"&" if b"?" in head else b"?") + args + mark + fragment
-
-
-def _regex(row: Row) -> bytes:
-    assert row.pattern is not None
-    return row.pattern.regex
+    path, _, query = head.partition(b"?")
+    return path + b"?" + (query + b"&" if query else b"") + args + mark + fragment
 
 
 def _substituted(row: Row, path: bytes) -> bytes | None:
@@ -145,21 +165,14 @@ def _substituted(row: Row, path: bytes) -> bytes | None:
     assert pattern is not None
     if not pattern.has_captures:
         return row.target
-    if pattern.sample is None:
+    captured = pattern.captured if path == pattern.sample else captures(pattern.regex, path)
+    if captured is None:
         return None
-    captured = pattern.captured if path == pattern.sample else _captures(pattern.regex, path)
     target = b""
     for piece in pattern.pieces:
         raw = _RAW_IN_QUERY if b"?" in target else _RAW
-        target += piece if isinstance(piece, bytes) else _encoded(captured[piece - 1], raw)
+        target += piece if isinstance(piece, bytes) else _encoded(b"".join(captured[piece - 1 : piece]), raw)
     return target
-
-
-def _captures(regex: bytes, path: bytes) -> tuple[bytes, ...]:
-    """Return what a pattern of nginxopt captures of a path that it matches."""
-    match = re.match(_Z.sub(lambda pair: b"\\Z" if pair[1] == b"z" else pair[0], regex), path)
-    assert match is not None
-    return match.groups(b"")
 
 
 def _encoded(text: bytes, raw: frozenset[int]) -> bytes:

@@ -10,7 +10,8 @@ import re
 from typing import NamedTuple
 
 from nginxopt.rewrite.tables.table import CannotAnswer
-from nginxopt.text import shorten
+from nginxopt.text import decode, shorten
+from nginxopt.text.escape import printable
 
 LONGEST = 4_095
 """Bytes of a parameter: a longer one is refused (`ngx_conf_read_token`)."""
@@ -38,7 +39,7 @@ def read_from(text: bytes) -> From:
     """Return what a request has to have that is written as `text`; `CannotAnswer` where nginx cannot tell."""
     if _PLAIN_PATH.match(text) and b"//" not in text and b"/." not in text:
         return From(b"", text, None)
-    site, rest = _site(text)
+    site, rest = split_site(text)
     if b"#" in rest:
         raise CannotAnswer("fragment", "no request has a fragment: clients keep what follows # to themselves")
     path, mark, query = rest.partition(b"?")
@@ -47,20 +48,23 @@ def read_from(text: bytes) -> From:
     return From(site, decoded_path(path), escaped(query) if mark else None)
 
 
-def _site(text: bytes) -> tuple[bytes, bytes]:
+def split_site(text: bytes) -> tuple[bytes, bytes]:
     """Return the scheme and host of an address, lower case, and the rest."""
     match = _SITE.match(text)
     if match is None:
         if not text.startswith(b"/"):
             raise CannotAnswer("no-path", f"{_shown(text)} is not a path", "begin with / or http:// or https://")
         return b"", text
-    scheme, host = match[1].lower(), match[2].lower()
+    scheme, host = match[1].lower(), match[2].lower().removesuffix(b".")
+    if not host:
+        raise CannotAnswer("host", f"{_shown(text)} has no host", "begin with / or http://HOST/")
     if not _HOST.match(host):
         message = "nginx compares host names only: without port, user or letters beyond ASCII"
         raise CannotAnswer(
             "host", message, "write the host as clients send it, such as xn--... for an international name"
         )
-    return scheme + b"://" + host.removesuffix(b"."), text[match.end() :] or b"/"
+    rest = text[match.end() :]
+    return scheme + b"://" + host, rest if rest.startswith(b"/") else b"/" + rest
 
 
 def decoded_path(path: bytes) -> bytes:
@@ -119,4 +123,4 @@ def _short(text: bytes) -> bytes:
 
 
 def _shown(text: bytes) -> str:
-    return shorten(ascii(text.decode("utf-8", "backslashreplace")), 40) if text else "an empty text"
+    return shorten(f"'{printable(decode(text))}'", 40) if text else "an empty text"

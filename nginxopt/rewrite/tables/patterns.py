@@ -8,9 +8,11 @@ keep (`ngx_unescape_uri` with `NGX_UNESCAPE_REDIRECT`): a target in which that c
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from nginxopt import _native
 from nginxopt.rewrite.tables.table import Arguments, CannotAnswer, Pattern
+from nginxopt.semantics.subjects import shortest
 
 SEGMENT = rb"([^/?]+)"
 """A placeholder: `?` is left out, as a rewrite would make it the beginning of the arguments."""
@@ -58,6 +60,27 @@ def checked(pattern: Pattern, status: int, arguments: Arguments, *, is_plain: bo
     return pattern
 
 
+def with_sample(pattern: Pattern) -> Pattern:
+    """Return a pattern with a path that it matches in every PCRE release, and what it captures, if one is found."""
+    path = shortest((pattern.regex,), is_uri=True)
+    captured = None if path is None or not _matches(pattern.regex, path) else captures(pattern.regex, path)
+    return pattern if captured is None else replace(pattern, sample=path, captured=captured)
+
+
+def captures(regex: bytes, path: bytes) -> tuple[bytes, ...] | None:
+    """Return what the groups of a pattern capture of a path; None if it does not match, or that is not known."""
+    match = _native.captures(regex, path)
+    return None if match is None else tuple(group or b"" for group in match[0][1:])
+
+
+def _matches(regex: bytes, path: bytes) -> bool:
+    """Return whether a pattern certainly matches a path."""
+    try:
+        return _native.Patterns([regex]).first(path) is not None
+    except ValueError:
+        return False
+
+
 def may_match(pattern: Pattern, path: bytes) -> bool:
     """Return whether a pattern matches a path, or does in a PCRE release."""
     if pattern.below is not None:
@@ -94,6 +117,8 @@ def _check_captures(pattern: Pattern, status: int, arguments: Arguments, *, is_p
             raise CannotAnswer("capture-in-query", "nginx escapes a part of the path differently in a query")
     if b"#" in before and arguments == "insert":
         raise CannotAnswer("fragment", "nginx puts the arguments behind the fragment of such a target")
+    if before.endswith(b"?") and arguments == "insert" and isinstance(pattern.pieces[-1], bytes):
+        raise CannotAnswer("empty-query", "nginx drops the arguments for a target that ends in ?", "remove the ?")
     if not before:
         raise CannotAnswer("target", "the target may be anything", "begin with / or http:// or https://")
     for escape in _ESCAPE.finditer(before.partition(b"?")[0]):

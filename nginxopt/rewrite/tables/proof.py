@@ -98,7 +98,7 @@ def _rows_with_patterns(checked: CheckedTable) -> Iterator[Row]:
     prefixes: set[bytes] = set()
     for number, row in enumerate(checked.table.rows):
         pattern = row.pattern
-        if pattern is None:
+        if pattern is None or row.site:  # a pattern of one site is skipped
             continue
         is_covered = pattern.regex in regexes or (pattern.below is not None and _is_below(pattern.below, prefixes))
         regexes.add(pattern.regex)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import NamedTuple, TypeVar
 
-from nginxopt._native import Patterns
+from nginxopt._native import Patterns, captures
 from nginxopt.config.tokens import Statement, statements
 from nginxopt.records import record
 from nginxopt.text import Source, encode
@@ -291,16 +291,10 @@ class Server:
 
 
 def _captures(pattern: bytes, subject: bytes) -> dict[bytes, bytes]:
-    """Return the captures of a pattern that matches, by number; none if Python does not read it as PCRE does."""
-    written = re.sub(rb"\\(.)", lambda pair: rb"\Z" if pair[1] == b"z" else pair[0], pattern, flags=re.DOTALL)
-    try:
-        match = re.search(written, subject)
-    except re.error:
-        match = None
-    return {
-        b"%d" % number: (match[number] if match and number <= match.re.groups else b"") or b""
-        for number in range(1, 10)
-    }
+    """Return the captures of a pattern that matches, by number: as in nginx, a group that is not there is empty."""
+    match = captures(pattern, subject)
+    groups = [] if match is None else match[0][1:]
+    return {b"%d" % number: b"".join(group or b"" for group in groups[number - 1 : number]) for number in range(1, 10)}
 
 
 def _escape(text: bytes) -> bytes:

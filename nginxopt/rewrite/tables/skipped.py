@@ -41,23 +41,27 @@ def _precedence(numbered: Numbered) -> tuple[bool, bool]:
 
 
 class _Requests:
-    """The requests of skipped rows."""
+    """The requests of skipped rows. Patterns of later rows are for any site."""
 
     def __init__(self) -> None:
         self._by_path: dict[bytes, list[Numbered]] = {}
-        self._patterns: list[tuple[int, Pattern]] = []
+        self._patterns: list[tuple[int, bytes, Pattern]] = []
 
     def add(self, number: int, row: Row) -> None:
         for path in row.paths:
             self._by_path.setdefault(path, []).append((number, row))
         if row.pattern is not None:
-            self._patterns.append((number, row.pattern))
+            self._patterns.append((number, row.site, row.pattern))
 
     def shared(self, row: Row) -> int | None:
         """Return a skipped row some of whose requests a later row answers, or may answer."""
         for path in row.paths:
             for number, skipped in self._by_path.get(path, ()):
                 if _overlap(skipped, row):
+                    return number
+            for number, site, pattern in self._patterns:
+                # Any other pattern leaves a later row no path that it matches.
+                if site and not row.site and may_match(pattern, path):
                     return number
         return None if row.pattern is None else self._matched(row.pattern)
 
@@ -66,7 +70,7 @@ class _Requests:
         for path, rows in self._by_path.items():
             if may_match(pattern, path):
                 return rows[0][0]
-        return next((number for number, skipped in self._patterns if _may_overlap(skipped, pattern)), None)
+        return next((number for number, _, skipped in self._patterns if _may_overlap(skipped, pattern)), None)
 
 
 def _overlap(row: Row, other: Row) -> bool:

@@ -31,8 +31,7 @@ _SENTENCES = {
 def lines(checked: CheckedTable, proof: TableProof | None, *, verbose: bool = False) -> Iterator[str]:
     """Yield the summary; with `verbose`, every row that is skipped or reported has a line of its own."""
     table = checked.table
-    rows = len(table.rows) + len(table.rejected)
-    yield f"{table.source.path}: {count(rows, 'row')}, read as {table.kind}"
+    yield f"{table.source.path}: {count(table.size, 'row')}, read as {table.kind}"
     keys = sum(len(row.paths) for _, row in checked.rows)
     patterns = sum(row.pattern is not None for _, row in checked.rows)
     parts = [count(keys, "key")] * bool(keys) + [count(patterns, "pattern")] * bool(patterns)
@@ -46,8 +45,11 @@ def lines(checked: CheckedTable, proof: TableProof | None, *, verbose: bool = Fa
             yield f"  {title:<11} {len(findings):>9,}  {_SENTENCES[kind]}"
             lines = [f"{_row(checked, finding.span)}  [{_why(checked, finding)}]" for finding in findings]
             yield from _few(lines, verbose)
-    if proof is not None:
+    if proof is not None and proof.requests:
         yield f"  proved      {proof.requests:>9,}  requests decide all others: each row is answered as it says"
+    unasked = sum(row.pattern is not None and row.pattern.sample is None for _, row in checked.rows)
+    if proof is not None and unasked:
+        yield f"  unasked     {unasked:>9,}  of the patterns: no request is known for them; their text is the table's"
     if checked.rows:
         yield from (f"  premise  {premise}" for premise in premises.of(table))
 
@@ -62,7 +64,7 @@ def report(
         "nginxopt": __version__,
         "file": table.source.path,
         "kind": table.kind,
-        "rows": len(table.rows) + len(table.rejected),
+        "rows": table.size,
         "answered": len(checked.rows),
         "keys": sum(len(row.paths) for _, row in checked.rows),
         "patterns": sum(row.pattern is not None for _, row in checked.rows),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from nginxopt.errors import InputError
@@ -54,7 +55,7 @@ class Row:
         paths: The decoded paths that it answers by themselves.
         query: The arguments that the request has to have, as the client writes them; None for any.
         pattern: What else it answers.
-        status: The code of the response; 200 is a rewrite within nginx.
+        status: The code of the response; 200 is a rewrite within nginx. 0 is that of a row that is not answered.
         target: The `Location`, the decoded path of a rewrite, or empty for a response without either.
         arguments: What becomes of the arguments.
     """
@@ -77,17 +78,21 @@ class Row:
 
 @record(eq=True)
 class Rejected:
-    """A row that nginx cannot answer exactly, or that cannot be read: the code of the reason, and the reason."""
+    """A row that nginx cannot answer exactly, or that cannot be read: the code of the reason, and the reason.
+
+    `row` is its number in the table where it is known which requests it is for.
+    """
 
     span: Span
     reason: str
     message: str
     hint: str | None = None
+    row: int | None = None
 
 
 @record(eq=True)
 class Table:
-    """The rows of a table in their order, and those that are rejected.
+    """The rows of a table in their order, and those that are rejected, of which `rows` has the requests if it can.
 
     `in_order`: the first row that answers a request counts; else the order of rows says nothing. `premises` are names
     in `nginxopt.rewrite.tables.premises`.
@@ -100,9 +105,46 @@ class Table:
     in_order: bool
     premises: tuple[str, ...] = ()
 
+    @property
+    def size(self) -> int:
+        """The number of all rows."""
+        return len(self.rows) + sum(rejected.row is None for rejected in self.rejected)
+
     def line(self, offset: int) -> int:
         """Return the line of an offset, from 1."""
         return self.source.position(offset).line
+
+
+class TableRows:
+    """The rows of a table while it is read."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.rejected: list[Rejected] = []
+
+    @property
+    def answerable(self) -> list[Row]:
+        """The rows that were not rejected."""
+        return [row for row in self.rows if row.status]
+
+    def reject(self, rejected: Rejected, requests: Row | None) -> None:
+        """Add a rejected row, and its requests if they are known: no other row may answer them."""
+        if requests is not None:
+            rejected = replace(rejected, row=len(self.rows))
+            self.rows.append(requests)
+        self.rejected.append(rejected)
+
+
+def unanswered(
+    span: Span,
+    *,
+    site: bytes = b"",
+    paths: tuple[bytes, ...] = (),
+    query: bytes | None = None,
+    pattern: Pattern | None = None,
+) -> Row:
+    """Return a row that says which requests it is for, and not how they are answered."""
+    return Row(span.start, span.end, site, paths, query, pattern, 0, b"", "drop")
 
 
 class CannotAnswer(Exception):  # noqa: N818 - a verdict on a row, which becomes a `Rejected`
@@ -117,6 +159,15 @@ class CannotAnswer(Exception):  # noqa: N818 - a verdict on a row, which becomes
     def at(self, span: Span) -> Rejected:
         """Return the verdict with its place."""
         return Rejected(span, self.reason, self.message, self.hint)
+
+
+def require_utf8(source: Source) -> None:
+    """Raise `InputError` at the first byte that is not UTF-8: another encoding would mean other characters."""
+    try:
+        source.data.decode()
+    except UnicodeDecodeError as error:
+        at = Span(error.start, error.start + 1)
+        raise InputError("not UTF-8", source=source, span=at, hint="save the table as UTF-8") from None
 
 
 class RejectedError(InputError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from nginxopt.errors import InputError
@@ -119,6 +119,31 @@ def is_stream(path: str) -> bool:
     return status is not None and not stat.S_ISDIR(status.st_mode) and _is_stream(path, status)
 
 
+def is_among(path: str, files: Iterable[str]) -> bool:
+    """Return whether a path is that of a regular file among `files` under whatever name; `-` is standard input."""
+    status = _status_of_file(path)
+    if status is None:
+        return False
+    others = (_status_of_input(file) for file in files)
+    return any(other is not None and os.path.samestat(status, other) for other in others)
+
+
+def _status_of_file(path: str) -> os.stat_result | None:
+    """Return the status of a path if it is a regular file that would be replaced."""
+    try:
+        status = _status(path)
+    except (OSError, ValueError):
+        return None
+    return status if status is not None and not _is_stream(path, status) else None
+
+
+def _status_of_input(path: str) -> os.stat_result | None:
+    try:
+        return os.fstat(0) if path == "-" else _status(path)
+    except (OSError, ValueError):
+        return None
+
+
 def _is_stream(path: str, status: os.stat_result) -> bool:
     return not stat.S_ISREG(status.st_mode) or _descriptor(path) is not None
 
@@ -133,7 +158,8 @@ def _refuse_replacing(path: str, status: os.stat_result, read: Mapping[str, byte
 
 def _refuse_two_texts(target: WriteTarget, other: WriteTarget) -> None:
     if other.text != target.text:
-        raise InputError(f"is the same file as {other.path}, with a different new text", path=target.path)
+        hint = "include it under one name, or make one name a symbolic link"
+        raise InputError(f"is the same file as {other.path}, with a different new text", path=target.path, hint=hint)
 
 
 def _refuse_read_only(target: WriteTarget) -> None:

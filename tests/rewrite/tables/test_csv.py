@@ -48,6 +48,8 @@ def test_quotes() -> None:
         (b"from,to,from\n/a,/b,x\n", 1, 1, "second column; a table has from, to and status"),
         (b"hello\n", 1, 1, "this is not a row of a table of redirects"),
         (b"/a;/b,/c\n", 1, 1, "two characters may separate the fields"),
+        (b"/caf\xe9,/x\n/b,/\xfc\n", 1, 5, "not UTF-8"),
+        (b"/caf\xc3\xa9,/x\n/\xc3\xa9,/\xfc\n", 2, 5, "not UTF-8"),
     ],
 )
 def test_unreadable(text: bytes, line: int, column: int, message: str) -> None:
@@ -73,6 +75,42 @@ def test_utf16() -> None:
     """A table in UTF-16 is named as such."""
     with pytest.raises(InputError, match="UTF-16"):
         read(Source("r.csv", "/a,/b".encode("utf-16")), "csv")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (b"http:///x,/y", "'http:///x' has no host"),
+        (b"http://h:8/x,/y", "nginx compares host names only: without port, user or letters beyond ASCII"),
+        (b"/a,\\x", "the target '\\x' is not a path"),
+        (b"x,/y", "'x' is not a path"),
+        (b",/y", "an empty text is not a path"),
+        (b"/a,\xc3\xa9", "the target 'é' is not a path"),
+        (
+            b"/" + b"a" * 4_093 + b",/b",
+            "with variables and escapes, this may be longer than the 4,095 bytes of a parameter",
+        ),
+    ],
+)
+def test_messages(row: bytes, message: str) -> None:
+    """A message names what is wrong, as it is written."""
+    (rejected,) = checked("csv", b"/q,/r\n" + row + b"\n").rejected
+    assert rejected.message.startswith(message)
+
+
+def test_hosts() -> None:
+    """A final dot of a host does not count; behind the host, arguments are those of its home page."""
+    table = b"/q,/r\nhttp://OLD.example./a,/b\nhttp://h?x=1,/c\n"
+    compiled("csv", table)
+    assert answer("csv", table, b"/a", site=b"http://old.example") == (301, b"/b")
+    assert answer("csv", table, b"/", b"x=1", site=b"http://h") == (301, b"/c")
+
+
+def test_a_long_path() -> None:
+    """A path may have nearly the size of a parameter of nginx."""
+    path = b"/" + b"a" * 4_080
+    assert answer("csv", path + b",/b\n", path) == (301, b"/b")
+    compiled("csv", path + b",/b\n")
 
 
 @pytest.mark.parametrize(

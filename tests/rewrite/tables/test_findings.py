@@ -112,8 +112,8 @@ def test_what_a_skipped_row_would_answer() -> None:
     ]
     for kind, table in tables:
         skipping = checked(kind, table)
-        assert [row.reason for row in skipping.rejected] == ["loop"]
-        assert skipping.skipped == {0}
+        assert [row.reason for row in skipping.rejected] == ["loop", "skipped"]
+        assert skipping.skipped == {0, 1}
         assert prove(emit(skipping)).holds
         assert skipping.meaning.answer(Asked(b"", b"/a", b"")) is None
 
@@ -141,6 +141,44 @@ def test_what_a_skipped_row_would_answer() -> None:
             b"Redirect /a/x /a/x/y\nRedirectMatch ^/a/x$ /b\nRedirectMatch ^/c$ /d\nRedirect /e /f\nRedirectMatch x /g",
             {1: "loop", 2: "skipped", 5: "skipped"},
         ),
+        ("csv", b"/c,/d\n/a,//x/\n/a,/b\nhttp://h/a,/z\n", {2: "protocol-relative", 3: "skipped"}),
+        ("csv", b"/c,/d\n/a,/x,999\n/a,/b\n", {2: "status", 3: "skipped"}),
+        ("csv", b"/c,/d\n/a,/x,301,1\n/a,/b\n", {2: "fields", 3: "skipped"}),
+        ("csv", b"/c,/d\nhttp://h/a,//x\n/a,/b\n/a?x=1,/c\n", {2: "protocol-relative", 3: "skipped"}),
+        ("csv", b"/c,/d\n/a*,/x\n/ab,/b\n", {2: "wildcard"}),
+        (
+            "netlify",
+            b"/s/* /t/:splat 308\n/* http://all/:splat\n/o /p\n",
+            {1: "status-with-captures", 2: "skipped", 3: "skipped"},
+        ),
+        (
+            "netlify",
+            b"/s/* http://x/q?u=:splat\n/s/r /p\n/s /p\n/o /p\n",
+            {1: "capture-in-query", 2: "skipped", 3: "skipped"},
+        ),
+        ("netlify", b"/s /e Country=fr\n/s/ /f\n/* http://z/\n", {1: "condition", 2: "skipped", 3: "skipped"}),
+        ("netlify", b"/s id=:id /e/:id\n/s /f\n/t /g\n", {1: "query-condition", 2: "skipped"}),
+        ("netlify", b"/* /index.html 200\n/a /b\n", {1: "rewrite-of-wildcard", 2: "skipped"}),
+        (
+            "netlify",
+            b"http://h/* /x\nhttp://i/a /b\n/a /b\nhttp://h/c /d\n",
+            {1: "host-pattern", 3: "skipped", 4: "skipped"},
+        ),
+        (
+            "netlify",
+            b"http://h/a/:x /x\n/b/c /b\n/a/c /b\n/* http://z/\n",
+            {1: "host-pattern", 3: "skipped", 4: "skipped"},
+        ),
+        ("cloudflare", b"/a/* /b/:splat 308\n/a/c /d\n/e /f\n", {1: "status-with-captures", 2: "skipped"}),
+        (
+            "apache",
+            b"Redirect 303 /s /t\nRedirect /x /y\nRedirect / http://all/\n",
+            {1: "status-with-captures", 3: "skipped"},
+        ),
+        ("apache", b"Redirect 999 /s /t\nRedirect /s/x /y\n", {1: "status", 2: "skipped"}),
+        ("apache", b"RedirectMatch ^/a(.*) $0/x\nRedirect /ab /x\nRedirect /b /y\n", {1: "captures", 2: "skipped"}),
+        ("apache", b"<Location /x>\nRedirect /x/a /y\n</Location>\nRedirect /x /y\n", {2: "section", 4: "skipped"}),
+        ("apache", b"RewriteRule ^x /y\nRedirect /x /y\n", {1: "directive"}),
     ],
 )
 def test_rows_that_would_answer_for_a_skipped_one(kind: Kind, table: bytes, skipped: dict[int, str]) -> None:
@@ -151,7 +189,20 @@ def test_rows_that_would_answer_for_a_skipped_one(kind: Kind, table: bytes, skip
     for row in skipping.rejected:
         if row.reason == "skipped":
             (line,) = re.findall(r"line (\d+), which", row.message)
-            assert skipped[int(line)] in ("loop", "too-long")
+            assert skipped[int(line)] != "skipped"
+
+
+def test_a_regular_expression_that_leads_to_itself() -> None:
+    """A RedirectMatch is followed from a path that it matches."""
+    assert reasons("apache", b"RedirectMatch ^/(.*)$ /new/$1\n") == [(1, "loop")]
+    table = checked("apache", b"RedirectMatch ^/a(.*)$ /b\nRedirect /b http://x/\n")
+    assert [finding.kind for finding in table.findings] == ["chain"]
+
+
+def test_an_error_names_only_the_rows_to_correct() -> None:
+    """What is skipped only because of another row is no fault of its own."""
+    table = checked("netlify", b"/* /index.html 200\n/a /b\n/c /d\n")
+    assert [row.reason for row in table.faulty] == ["rewrite-of-wildcard"]
 
 
 def test_a_row_that_answers_for_a_skipped_one_is_refuted() -> None:

@@ -57,6 +57,14 @@ ANSWERS: list[tuple[Kind, bytes, bytes, bytes, Expected]] = [
     ("apache", b"RedirectTemp /a /b", b"/a", b"", (302, b"/b")),
     ("apache", b"Redirect \\\n 301 /a \\\r\n /b", b"/a", b"", (301, b"/b")),
     ("apache", b"RedirectMatch seeother ^/a$ /b", b"/a", b"x", (303, b"/b?x")),
+    ("csv", b"/a,/b?\n", b"/a", b"", (301, b"/b?")),
+    ("csv", b"/a,/b?\n", b"/a", b"z", (301, b"/b?z")),
+    ("csv", b"/a,/b?x?\n", b"/a", b"z", (301, b"/b?x?&z")),
+    ("netlify", b"/a /b?#x", b"/a", b"z", (301, b"/b?z#x")),
+    ("netlify", b"/a/* /b?", b"/a/x", b"z", (301, b"/b?z")),
+    ("cloudflare", b"/a/* /b/:splat?", b"/a/x", b"z", (302, b"/b/x?")),
+    ("netlify", b"/a http://h:8080/a:b?y=a:b#:t", b"/a", b"", (301, b"http://h:8080/a:b?y=a:b#:t")),
+    ("cloudflare", b"/a/:x /b/:y", b"/a/1", b"", (302, b"/b/:y")),
     ("apache", b"RedirectMatch ^/a$ /b", b"/a\n", b"", None),
     ("apache", b"RedirectMatch ^/a.b /b", b"/a\nb", b"", (302, b"/b")),
     ("apache", b"RedirectMatch x[]$]$ /b", b"/x$", b"", (302, b"/b")),
@@ -91,12 +99,19 @@ REJECTED: list[tuple[Kind, bytes, str]] = [
     ("netlify", b"/:a/:a /c", "placeholder"),
     ("netlify", b"/:a.html /c", "placeholder"),
     ("netlify", b"/:a/x /c/:ab", "placeholder"),
+    ("netlify", b"/news/:yr /n/:year 301", "placeholder"),
+    ("netlify", b"/s/:a /t/:splat", "placeholder"),
+    ("netlify", b"/s/:a /t/x-:b/:a", "placeholder"),
+    ("netlify", b"/s /t?x=:splat", "placeholder"),
+    ("netlify", b"/s /t/:a 200", "placeholder"),
     ("netlify", b"http://h/* /c/:splat", "host-pattern"),
     ("netlify", b"/a/* /c/:splat 308", "status-with-captures"),
     ("netlify", b"/a/* /c?x=:splat", "capture-in-query"),
     ("netlify", b"/a/* /c#:splat", "fragment"),
     ("netlify", b"/a/* /c%2Fd/:splat", "escape-in-target"),
     ("netlify", b"/a/* :splat", "target"),
+    ("netlify", b"/a/* /b/:splat?", "empty-query"),
+    ("netlify", b"/a/* /b/:splat?x?", "empty-query"),
     ("netlify", b"/a /a/", "loop"),
     ("netlify", b"/%41/" + b"/".join(b":p%d" % n for n in range(10)) + b" /x/:p9", "captures"),
     ("cloudflare", b"/a /b 301!", "status"),
@@ -129,6 +144,12 @@ REJECTED: list[tuple[Kind, bytes, str]] = [
 def test_rejected(kind: Kind, text: bytes, reason: str) -> None:
     """What nginx cannot answer exactly is rejected, with the code of the reason."""
     assert [code for _, code in reasons(kind, text)] == [reason]
+
+
+def test_a_section_is_named_as_it_is_written() -> None:
+    """The message has the case of the file."""
+    (rejected,) = checked("apache", b"<Location /x>\nRedirect /a /b\n</Location>").rejected
+    assert rejected.message.startswith("a redirect inside <Location> holds")
 
 
 def test_an_unclosed_quote() -> None:

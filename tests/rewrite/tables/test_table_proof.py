@@ -124,6 +124,25 @@ def test_a_table_that_nginx_builds_with_a_warning() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("regex", "sample", "captured"),
+    [
+        (b"^(.*)$", b"/", (b"/",)),
+        (b"^/(a.*)$", b"/a", (b"a",)),
+        (b"/n([[:alpha:]]+)-(\\d+)", b"/na-0", (b"a", b"0")),
+        (b"old(er|(l))?/", b"/old/", ()),
+        (b"(?<=x)y", None, ()),
+    ],
+)
+def test_a_request_for_a_regular_expression(regex: bytes, sample: bytes | None, captured: tuple[bytes, ...]) -> None:
+    """The proof asks for the shortest path that a pattern of Apache matches, where one is found."""
+    (row,) = checked("apache", b"RedirectMatch 301 " + regex + b" http://x/\n").table.rows
+    assert row.pattern is not None
+    assert (row.pattern.sample, row.pattern.captured) == (sample, captured)
+    emission = compiled("apache", b"RedirectMatch 301 " + regex + b" http://x/$2$1\n")
+    assert (prove(emission).requests > 0) is (sample is not None)
+
+
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_samples(kind: Kind) -> None:
     """The samples are proved, and emitting is a function of the table."""

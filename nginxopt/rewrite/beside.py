@@ -1,0 +1,66 @@
+"""Names of the files beside a fragment that is changed in place: its maps, and the sizes that fragments share.
+
+Neither `*.conf` matches them, nor `*` in folders that nginx includes whole.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from itertools import count
+from pathlib import Path
+
+from nginxopt.config import Config
+from nginxopt.config.paths import FOLDERS, SITES
+from nginxopt.rewrite.maps.reading import MADE_BY
+
+_SIZES = "nginxopt-hash.http"
+"""The sizes of hash tables next to fragments, which share them."""
+
+_ORIGIN = re.compile(rb"# .* of (.*) as maps, " + MADE_BY)
+"""The first line of a file of maps, with the path of its fragment."""
+_DEFINED = re.compile(rb"^(?:map\s.*\s|geo\s+)\$(\w+)\s*\{|\(\?P?<(\w+)>", re.MULTILINE | re.ASCII)
+"""A variable that a file of maps defines, by a block or by a group."""
+_READ = re.compile(rb"\$\{?(\w+)", re.ASCII)
+
+
+def maps_name(config: Config) -> str:
+    """Return the name of the file of maps of a fragment.
+
+    It is that of an existing file only if that has maps of the same fragment, which reads none of them any more, as
+    after it was restored from its copy. Uses the disk.
+    """
+    main = Path(config.main.path)
+    texts = [file.source.data for file in config.files]
+    names = (_hidden(main, f"{main.name}{'' if number == 1 else number}.http") for number in count(1))
+    return next(name for name in names if _is_free(main.with_name(name), main.name, texts))
+
+
+def sizes_path(config: Config) -> Path:
+    """Return the path of the sizes that the fragments of a folder share."""
+    main = Path(config.main.path)
+    return main.with_name(_hidden(main, _SIZES))
+
+
+def used(maps: bytes, texts: Iterable[bytes]) -> set[bytes]:
+    """Return the names of the variables that a file of maps defines and some texts read."""
+    defined = {name.lower() for pair in _DEFINED.findall(maps) for name in pair if name}
+    return defined & {name.lower() for text in texts for name in _READ.findall(text)}
+
+
+def _hidden(main: Path, name: str) -> str:
+    """Return a name that no wildcard in the folder of a fragment matches."""
+    return f".{name}" if main.absolute().parent.name in (*SITES, *FOLDERS) else name
+
+
+def _is_free(path: Path, fragment: str, texts: Iterable[bytes]) -> bool:
+    """Return whether the maps of a fragment with some texts may be written to a path."""
+    if not os.path.lexists(path):
+        return True
+    try:
+        maps = path.read_bytes()
+    except OSError:
+        return False
+    origin = _ORIGIN.match(maps)
+    return origin is not None and os.path.basename(origin[1]) == os.fsencode(fragment) and not used(maps, texts)  # noqa: PTH119

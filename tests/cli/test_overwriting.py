@@ -1,0 +1,107 @@
+"""No command overwrites a file that it has read: no copy of it would be kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nginxopt.errors import InputError
+from nginxopt.fleet.result import refuse_other
+from tests.cli.compiling import snapshot
+
+FILES = {
+    "r.conf": "rewrite ^/a$ /b permanent;\n",
+    "t.csv": "/a,/b\n",
+    "n.conf": "events {}\nhttp { server { listen 80; include r.conf; } }\n",
+    "paths.txt": "/a\n",
+    "nginxopt.toml": 'baseline = "b.json"\n',
+    "b.json": '{"version": 1, "findings": []}\n',
+}
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> Path:
+    """A folder with files that commands read, each with a second name."""
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+        os.link(tmp_path / name, tmp_path / f"hard-{name}")
+        (tmp_path / f"soft-{name}").symlink_to(name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("prefix", ["", "./", "hard-", "soft-"])
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("rewrite-to-map r.conf --report", "r.conf"),
+        ("rewrite-to-map r.conf --check --report", "r.conf"),
+        ("rewrite-to-map n.conf --plan-only --report", "r.conf"),
+        ("rewrite-to-map r.conf -c n.conf --report", "n.conf"),
+        ("rewrite-to-map t.csv --report", "t.csv"),
+        ("test n.conf t.csv --output", "t.csv"),
+        ("test n.conf t.csv --output", "r.conf"),
+        ("test n.conf paths.txt --base http://h --record --output", "paths.txt"),
+        ("lint n.conf --output", "n.conf"),
+        ("lint n.conf --output", "nginxopt.toml"),
+        ("lint n.conf --output", "b.json"),
+        ("lint n.conf --write-baseline", "nginxopt.toml"),
+        ("bench rewrites r.conf --output", "r.conf"),
+        ("bench compare n.conf n.conf --targets paths.txt --output", "paths.txt"),
+        ("bench compare n.conf n.conf --targets paths.txt --output", "r.conf"),
+        ("bench report b.json --output", "b.json"),
+        ("fleet diff --result b.json --output", "b.json"),
+        ("fleet report b.json --output", "b.json"),
+        ("fleet report n.conf --since b.json --output", "b.json"),
+        ("fleet lint n.conf --output", "n.conf"),
+        ("fleet lint n.conf --trace t.csv --base http://h --output", "t.csv"),
+        ("fleet lint n.conf --write-baseline", "nginxopt.toml"),
+    ],
+)
+def test_output_over_an_input(run: Any, inputs: Path, command: str, file: str, prefix: str) -> None:
+    """An output file that is an input under any of its names is wrong usage; nothing is written."""
+    before = snapshot(inputs)
+    *words, option = command.split()
+    ran = run(*words, option, prefix + file)
+    assert (ran.status, ran.out) == (2, b"")
+    assert f"{option} would overwrite the input file {prefix}{file}" in ran.err
+    assert snapshot(inputs) == before
+
+
+def test_output_over_standard_input(inputs: Path) -> None:
+    """The file that standard input comes from is an input, too."""
+    command = [sys.executable, "-m", "nginxopt", "rewrite-to-map", "-", "--report", "r.conf"]
+    with (inputs / "r.conf").open() as file:
+        ran = subprocess.run(command, cwd=inputs, stdin=file, capture_output=True, text=True, check=False)
+    assert (ran.returncode, "would overwrite the input file r.conf" in ran.stderr) == (2, True)
+    assert (inputs / "r.conf").read_text() == FILES["r.conf"]
+
+
+def test_output_folder_with_a_hard_link(run: Any, inputs: Path) -> None:
+    """-o looks at the files, not at their names."""
+    (inputs / "out").mkdir()
+    os.link(inputs / "r.conf", inputs / "out" / "server.conf")
+    before = snapshot(inputs)
+    ran = run("rewrite-to-map", "r.conf", "-o", "out")
+    assert (ran.status, "-o would overwrite the input file out/server.conf" in ran.err) == (2, True)
+    assert snapshot(inputs) == before
+
+
+@pytest.mark.usefixtures("inputs")
+def test_streams_are_no_inputs(run: Any) -> None:
+    """What is written to and not replaced may be read as well."""
+    assert run("rewrite-to-map", "r.conf", "--report", "/dev/null", "-q").status == 0
+
+
+def test_fleet_lint_replaces_only_a_result(tmp_path: Path) -> None:
+    """A file that is no database stays."""
+    (tmp_path / "hosts.conf").write_text("events {}\n")
+    (tmp_path / "old.duckdb").write_bytes(b"12345678DUCK0000")
+    refuse_other(tmp_path / "new.duckdb")
+    refuse_other(tmp_path / "old.duckdb")
+    with pytest.raises(InputError, match="is not the result of nginxopt fleet lint"):
+        refuse_other(tmp_path / "hosts.conf")
