@@ -110,7 +110,7 @@ class Compilation:
 
 def compile_rewrites(
     bytes: bytes,
-    sections: list[list[tuple[int, int]]],
+    sections: list[tuple[list[tuple[int, int]], bool]],
     *,
     phase: str,
     captures_matter: bool,
@@ -118,7 +118,8 @@ def compile_rewrites(
     bound: int,
     entering: str,
 ) -> Compilation:
-    """Plan and write the rewrites of sections, each a list of byte ranges; `phase` is server or location.
+    """Plan and write the rewrites of sections, each a list of byte ranges, and whether an `if` stands directly before;
+    `phase` is server or location.
 
     `entering` says which rules may stand in an `if`: all, all but break, or nothing.
     """

@@ -403,7 +403,7 @@ def _native_runs(rewrites: Rewrites, place: Place, parts: Sequence[Section], opt
     try:
         return _native.compile_rewrites(
             source.data,
-            [[(span.start, span.end) for span in section] for section in parts],
+            [([(span.start, span.end) for span in part], part in rewrites.behind_if) for part in parts],
             phase=place.phase,
             captures_matter=rewrites.captures_matter,
             readings=options.readings,

@@ -9,7 +9,7 @@ rules on both sides of them belong to one section.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Literal
@@ -58,6 +58,7 @@ class Rewrites:
 
     Attributes:
         sections: The sections of its servers and of its locations, by their place.
+        behind_if: Those directly behind an `if` or a rule that an earlier compilation wrote, as what it left is.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
         inside_if: The rewrites inside an `if`.
         misplaced: The rewrites in contexts where nginx does not allow them.
@@ -65,6 +66,7 @@ class Rewrites:
 
     file: File
     sections: Mapping[Place, tuple[Section, ...]]
+    behind_if: Collection[Section]
     captures_matter: bool
     inside_if: Section
     misplaced: Section
@@ -96,13 +98,16 @@ class _Gathered:
 
     headers_inherited: bool
     sections: dict[Place, list[Section]] = field(default_factory=dict)
+    behind_if: set[Section] = field(default_factory=set)
     inside_if: list[Span] = field(default_factory=list)
     misplaced: list[Span] = field(default_factory=list)
 
-    def closed(self, place: Place | None, section: list[Span]) -> list[Span]:
+    def closed(self, place: Place | None, section: list[Span], *, is_behind_if: bool) -> list[Span]:
         """Keep a completed section unless it is empty; return a new one."""
         if place is not None and section:
             self.sections.setdefault(place, []).append(tuple(section))
+            if is_behind_if:
+                self.behind_if.add(tuple(section))
         return []
 
 
@@ -111,7 +116,8 @@ def _rewrites(config: Config, file: File, captures_matter: bool, headers_inherit
     kinds = set(map(_kind, config.contexts(file)))
     _gather(file.block, kinds, gathered, main=file is config.main)
     sections = {place: tuple(of_place) for place, of_place in gathered.sections.items()}
-    return Rewrites(file, sections, captures_matter, tuple(gathered.inside_if), tuple(gathered.misplaced))
+    inside_if, misplaced = tuple(gathered.inside_if), tuple(gathered.misplaced)
+    return Rewrites(file, sections, gathered.behind_if, captures_matter, inside_if, misplaced)
 
 
 def _kind(context: Context) -> str:
@@ -125,22 +131,25 @@ def _gather(
     phase = _phase(kinds, main=main)
     place = phase and Place(phase, _entering(block, phase, gathered, is_location=is_location))
     section: list[Span] = []
+    is_behind_if = False
     stems = _stems(block)
     for node in block.nodes:
         if isinstance(node, Comment):
             continue
         if _is_ours(node, stems):
-            section = gathered.closed(place, section)
+            section = gathered.closed(place, section, is_behind_if=is_behind_if)
+            is_behind_if = True
             continue
         if node.name == "rewrite":
             _refuse_block(node)
             _put(node, phase, kinds, section, gathered)
             continue
         if node.name not in transparent():
-            section = gathered.closed(place, section)
+            section = gathered.closed(place, section, is_behind_if=is_behind_if)
+            is_behind_if = node.name == "if"
         if isinstance(node, Directive) and node.block and node.name not in captures.ROWS:
             _gather(node.block, {str(node.name)}, gathered, is_location=node.name == "location")
-    gathered.closed(place, section)
+    gathered.closed(place, section, is_behind_if=is_behind_if)
 
 
 def _entering(block: Block, phase: Phase, gathered: _Gathered, *, is_location: bool) -> Entering:

@@ -31,6 +31,15 @@ few = settings(max_examples=150, deadline=None)
 AROUND = (b"# comment \xff\n", b"\n", b"  \t\n", b"set $around 'x';  # behind\n", b"add_header X-Y z;\n")
 
 
+# Rules that stay, and a condition.
+OTHERS = (
+    b"rewrite ^/w%d/(.*)$ /x%d permanent;",
+    b"rewrite ^/w%d/(.*)$ /x%d/$1;",
+    b"rewrite ^/w%d /x%d break;",
+    b"if ($arg_a%d) { return 4%02d; }",
+)
+
+
 @st.composite
 def texts(draw: st.DrawFn) -> bytes:
     """Random rules between other things, in one of several spellings of a file."""
@@ -71,6 +80,26 @@ def test_a_second_compilation_changes_nothing(text: bytes, context: str) -> None
     first = compiled(text, context)
     assume(context == "server" or "case-overlap" not in first.plan.reasons())
     second = compiled(after(first), context)
+    assert (second.changes, second.maps) == ((), b"")
+
+
+@st.composite
+def texts_of_all_kinds(draw: st.DrawFn) -> bytes:
+    """Random rules between others that match endlessly many URIs, without a flag some of them, and conditions."""
+    lines = draw(texts()).splitlines(keepends=True)
+    for _ in range(draw(st.integers(0, 12))):
+        kind, number = draw(st.sampled_from(OTHERS)), draw(st.integers(0, 30))
+        lines.insert(draw(st.integers(0, len(lines))), kind % (number, number) + b"\n")
+    return b"".join(line if line.endswith(b"\n") else line + b"\n" for line in lines)
+
+
+@given(texts_of_all_kinds(), CONTEXTS)
+@few
+def test_a_second_compilation_changes_nothing_with_groups(text: bytes, context: str) -> None:
+    """What a first one leaves alone is not behind a filter because of what now stands beside it."""
+    first = compiled(text, context, Options(groups=True))
+    assume(context == "server" or "case-overlap" not in first.plan.reasons())
+    second = compiled(after(first), context, Options(groups=True))
     assert (second.changes, second.maps) == ((), b"")
 
 

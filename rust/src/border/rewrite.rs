@@ -15,7 +15,7 @@ use crate::rewrite::options::Options;
 use crate::rewrite::plan::{BadPattern, Fate, Plan};
 use crate::rewrite::planner::plan;
 use crate::rewrite::reason::Reason;
-use crate::rewrite::runs::{self, Run, Unreadable};
+use crate::rewrite::runs::{self, Run, Section, Unreadable};
 use crate::rewrite::staying::StayingItem;
 use crate::syntax::Readings;
 
@@ -67,7 +67,7 @@ pub struct Compilation {
 pub fn compile_rewrites(
     py: Python<'_>,
     bytes: &[u8],
-    sections: Vec<Vec<(usize, usize)>>,
+    sections: Vec<(Vec<(usize, usize)>, bool)>,
     phase: &str,
     captures_matter: bool,
     readings: PyReadings,
@@ -76,8 +76,11 @@ pub fn compile_rewrites(
 ) -> PyResult<Compilation> {
     let (phase, entering) = (read_phase(phase)?, read_entering(entering)?);
     let options = Options { phase, captures_matter, readings: readings.into(), bound, entering };
-    let sections: Vec<Vec<Range<usize>>> =
-        sections.into_iter().map(|section| section.into_iter().map(|(start, end)| start..end).collect()).collect();
+    let section = |(spans, is_behind_if): (Vec<(usize, usize)>, bool)| Section {
+        ranges: spans.into_iter().map(|(start, end)| start..end).collect(),
+        is_behind_if,
+    };
+    let sections: Vec<Section> = sections.into_iter().map(section).collect();
     let (runs, barriers) = py.detach(|| compile(bytes, &sections, &options)).map_err(|failed| failed.into_py(py))?;
     let runs = runs.into_iter().map(|run| Py::new(py, run)).collect::<PyResult<_>>()?;
     Ok(Compilation { runs, barriers })
@@ -129,7 +132,7 @@ type Barriers = Vec<(usize, usize, &'static str)>;
 
 fn compile(
     bytes: &[u8],
-    sections: &[Vec<Range<usize>>],
+    sections: &[Section],
     options: &Options,
 ) -> Result<(Vec<CompiledRun>, Barriers), Failed> {
     let read = runs::read(bytes, sections)?;
@@ -143,13 +146,13 @@ fn compile(
         if let Some(message) = compile_error(&barrier.pattern) {
             return Err(Failed::Pattern(barrier.span.clone(), message));
         }
-        let item = SectionItem { staying: vec![StayingItem::Barrier(barrier)], compiled: None };
+        let item = SectionItem { staying: vec![StayingItem::Barrier(barrier)], compiled: None, is_behind: false };
         portions.entry(barrier.portion).or_default().push(item);
     }
     let (mut runs, mut barriers) = (Vec::new(), Vec::new());
     for mut items in portions.into_values() {
         items.sort_by_key(SectionItem::start);
-        for items in items.chunk_by_mut(|item, next| item.stays_in_order() && next.stays_in_order()) {
+        for items in items.chunk_by_mut(SectionItem::is_joined_with) {
             join(bytes, items, options, &mut runs, &mut barriers);
         }
     }
@@ -161,6 +164,8 @@ struct SectionItem<'r> {
     staying: Vec<StayingItem<'r>>,
     /// The run.
     compiled: Option<CompiledRun>,
+    /// As [`Run::is_behind`].
+    is_behind: bool,
 }
 
 impl<'r> SectionItem<'r> {
@@ -179,11 +184,17 @@ impl<'r> SectionItem<'r> {
             None
         };
         let compiled = others.filter(|others| others.rank() < compiled.rank()).unwrap_or(compiled);
-        SectionItem { staying: all, compiled: Some(compiled) }
+        SectionItem { staying: all, compiled: Some(compiled), is_behind: run.is_behind }
     }
 
     fn start(&self) -> usize {
         self.compiled.as_ref().map_or_else(|| self.staying[0].span().start, CompiledRun::start)
+    }
+
+    /// Whether filters may have rules of both. What an earlier compilation left of a run, which stands behind the `if`s
+    /// that it wrote, was not joined with what follows, and is not now: so a second compilation changes nothing.
+    fn is_joined_with(&self, next: &SectionItem) -> bool {
+        self.stays_in_order() && next.stays_in_order() && !self.is_behind
     }
 
     fn stays_in_order(&self) -> bool {

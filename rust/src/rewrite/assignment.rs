@@ -344,7 +344,7 @@ mod tests {
             text.push_str(&format!("rewrite ^/A/{number}$ /other last;\nrewrite ^/a/{number}/$ /other last;\n"));
             text.push_str(&format!("rewrite ^/a/{number}/?$ /to{number} last;\n"));
         }
-        let section = std::iter::once(0..text.len()).collect();
+        let section = runs::Section { ranges: std::iter::once(0..text.len()).collect(), is_behind_if: false };
         let read = runs::read(text.as_bytes(), &[section]).unwrap();
         let options = Options {
             phase: Phase::Server,

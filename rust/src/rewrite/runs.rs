@@ -38,6 +38,8 @@ pub struct Run<'a> {
     pub rules: Vec<Rule<'a>>,
     /// As [`Barrier::portion`].
     pub portion: usize,
+    /// Whether an `if`, or what an earlier compilation wrote, stands directly before.
+    pub is_behind: bool,
     /// The rules of an earlier compilation that stand directly before, and those before these.
     pub before: usize,
 }
@@ -74,15 +76,23 @@ pub struct Runs<'a> {
     pub barriers: Vec<Barrier<'a>>,
 }
 
-/// Reads the `rewrite` statements in `sections`; each section is a list of byte ranges of `bytes` with nothing of the
-/// rewrite module between them, and each range holds whole statements. Linear in their length.
-pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Runs<'a>, Unreadable> {
+/// Statements with nothing of the rewrite module between them.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Where they are in the bytes of the file; each range holds whole statements.
+    pub ranges: Vec<Range<usize>>,
+    /// Whether an `if` stands directly before.
+    pub is_behind_if: bool,
+}
+
+/// Reads the `rewrite` statements in sections of `bytes`. Linear in their length.
+pub fn read<'a>(bytes: &'a [u8], sections: &[Section]) -> Result<Runs<'a>, Unreadable> {
     let mut read = Runs::default();
     let mut portion = 0;
     for section in sections {
         portion += 1;
-        let mut run = Run { portion, ..Run::default() };
-        for range in section {
+        let mut run = Run { portion, is_behind: section.is_behind_if, ..Run::default() };
+        for range in &section.ranges {
             let mut lexer = Lexer::new(&bytes[range.clone()]);
             while let Some(step) = lexer.step() {
                 let RawEvent::Statement { end } = step.map_err(Unreadable::Lexer)? else {
@@ -94,6 +104,7 @@ pub fn read<'a>(bytes: &'a [u8], sections: &[Vec<Range<usize>>]) -> Result<Runs<
                     portion += 1;
                     let before = run.before + run.rules.len() + 1;
                     read.close(&mut run, portion);
+                    run.is_behind = true;
                     run.before = if words.len() == 4 { before } else { 0 }; // one without a flag is no rule
                     continue;
                 }
@@ -192,7 +203,7 @@ mod tests {
     use super::*;
 
     fn runs(text: &str) -> Vec<usize> {
-        let section = std::iter::once(0..text.len()).collect();
+        let section = Section { ranges: std::iter::once(0..text.len()).collect(), is_behind_if: false };
         let read = read(text.as_bytes(), &[section]).unwrap();
         read.runs.iter().map(|run| run.rules.len()).collect()
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::language::{self, Limits, Question, Witness};
 use crate::pcre::{MatchOutcome, Regex};
-use crate::rewrite::runs::{self, Unreadable};
+use crate::rewrite::runs::{self, Section, Unreadable};
 use crate::syntax::{self, Hir, example};
 
 /// The most calls of PCRE2 for an example.
@@ -94,7 +94,8 @@ fn refs(languages: &[Hir]) -> Vec<&Hir> {
 /// The rewrites in `ranges` whose pattern is worth a closer look: all but those that begin with `^/` and a word, and
 /// contain nothing that looks like a mistake. Linear, a few ns per byte.
 pub fn suspicious(bytes: &[u8], ranges: &[Range<usize>]) -> Result<Vec<Range<usize>>, Unreadable> {
-    let sections: Vec<_> = ranges.iter().map(|range| vec![range.clone()]).collect();
+    let section = |range: &Range<usize>| Section { ranges: vec![range.clone()], is_behind_if: false };
+    let sections: Vec<_> = ranges.iter().map(section).collect();
     let read = runs::read(bytes, &sections)?;
     let rules = read.runs.iter().flat_map(|run| &run.rules);
     let suspicious = rules.filter(|rule| is_suspicious(&rule.pattern, &rule.replacement));
