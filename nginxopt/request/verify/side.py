@@ -22,6 +22,7 @@ from nginxopt.semantics.site.form import (
     SiteForm,
     StatementForm,
 )
+from nginxopt.semantics.site.settings import ROWS
 from nginxopt.text import Source, encode
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class Side:
         stated: list[tuple[str, Words]] = []
         for directive in level.directives:
             name = str(directive.name)
-            if name not in self._read and self._counts(directive):
+            if (name not in self._read or _is_without_rows(directive)) and self._counts(directive):
                 others.setdefault(name, []).append(_whole(directive))
                 stated.append((name, tuple(directive.args)))
         acting = tuple(name for name, words in stated if effect(name, words) is not None)
@@ -336,6 +337,13 @@ def statement_words(statement: StatementForm) -> Sequence[str]:
 
 def _latin(word: str) -> str:
     return word if word.isascii() else encode(word).decode("latin-1")
+
+
+def _is_without_rows(directive: Directive) -> bool:
+    """Return whether a directive is an empty block of types: without a block, nginx has some of its own
+    (`ngx_http_core_default_types`).
+    """
+    return directive.name == ROWS and directive.block is not None and not any(directive.block.directives())
 
 
 def _whole(directive: Directive) -> Words:

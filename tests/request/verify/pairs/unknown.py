@@ -6,6 +6,11 @@ from tests.request.verify.pairs.pair import Pair
 
 UNKNOWN = (
     Pair(
+        "types without rows, where nginx has some of its own",
+        "location / { root {T}/r; }",
+        "location / { root {T}/r; types { } }",
+    ),
+    Pair(
         "a name that FastCGI keeps from before the URI changed",
         "rewrite ^/f.txt$ /a; set $args $fastcgi_script_name; location /a { return 200 $args; }",
         "set $args $fastcgi_script_name; rewrite ^/f.txt$ /a; set $args $fastcgi_script_name;"
