@@ -1,8 +1,9 @@
 """Two servers answer to the same name at the same address: nginx ignores the second
 
 Flags names that an earlier server has at the same address and port, whatever its other names; `.example.com` is both
-`example.com` and `*.example.com`. nginx starts, and warns: "conflicting server name". A server of which nothing is left
-is `server-never-chosen`.
+`example.com` and `*.example.com`. Also flags `.example.com` behind `example.com` or `*.example.com` in the same server:
+nginx ignores all of it, so the other half leads elsewhere. nginx starts, and warns: "conflicting server name". A server
+of which nothing is left is `server-never-chosen`.
 
 Does not flag servers at different addresses (`listen 80` and `listen 127.0.0.1:80`), names that overlap
 (`*.example.com` and `www.example.com`), and patterns.
@@ -38,6 +39,16 @@ server {
 }
 ```
 
+The subdomains do not lead here:
+
+```nginx http
+server {
+    listen 80;
+    server_name example.com .example.com;
+    root /srv/www;
+}
+```
+
 ## Good
 ```nginx http
 server {
@@ -53,6 +64,15 @@ server {
 ```
 
 ## Silent
+```nginx http
+server {
+    listen 80;
+    server_name example.org *.example.org .example.org;
+    server_name .example.net example.net;
+    root /srv/www;
+}
+```
+
 ```nginx http
 server {
     listen 80;
@@ -103,7 +123,19 @@ from nginxopt.lint import Finding, Model, Related, Severity, names, rule
 
 @rule(severity=Severity.WARNING, category="correctness")
 def check(model: Model) -> Iterator[Finding]:
-    """Find names that an earlier server has."""
+    """Find names that an earlier server, or the same server, has before."""
+    yield from _of_other_servers(model)
+    for server in model.levels("server"):
+        for word, half, other in names.halves_lost(server):
+            yield Finding(
+                word.directive.source,
+                word.token.span,
+                f"nginx ignores {word.token} behind {half}: {other} does not lead here",
+                help=f"write only {word.token}, which is both, or add {other}",
+            )
+
+
+def _of_other_servers(model: Model) -> Iterator[Finding]:
     reported: set[tuple[Directive, Token]] = set()
     for conflict in names.conflicts(model):
         word, server = conflict.word, conflict.server

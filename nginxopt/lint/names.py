@@ -57,6 +57,23 @@ def is_never_chosen(model: Model, server: Level) -> bool:
     )
 
 
+def halves_lost(server: Level) -> Iterator[tuple[Word, str, str]]:
+    """Yield each name `.example.com` of which the server has one half before, with that half and the one it loses.
+
+    nginx ignores all of such a name (`ngx_hash_add_key`). What was not read may have the other half.
+    """
+    if server.is_open:
+        return
+    words = [word for word in _words(server) if word is not None]
+    names = [word.token.lower() for word in words]
+    for at, (word, name) in enumerate(zip(words, names, strict=True)):
+        if name.startswith(".") and len(name) > 1 and name not in names[:at]:
+            halves = name[1:], f"*{name}"
+            for half, other in (halves, halves[::-1]):
+                if half in names[:at] and other not in names:
+                    yield word, half, other
+
+
 def shown(conflict: Conflict) -> str:
     """Return the name of a conflict for a message."""
     return "no name either" if conflict.word is None else str(conflict.word.token)

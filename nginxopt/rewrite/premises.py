@@ -42,7 +42,7 @@ CAPTURES_AFTER_MAPS = Premise(
 OWN_NAMES = Premise("own-names", "no other part of the configuration uses the variable names of the maps")
 TABLE_SIZES = Premise(
     "table-sizes",
-    "hash tables have at least nginx's default sizes and those of hash.conf; nginx -t reports smaller ones",
+    "hash tables have at least nginx's default sizes and those that the result states; nginx -t reports smaller ones",
 )
 MISSING_SIZES = Premise(
     "missing-sizes",
