@@ -122,7 +122,7 @@ def in_place(emission: Emission) -> list[str]:
     written = change([emission.plan.config], texts, like=like, keep_old=True)
     notes = [f"  wrote {file.path}" for file in written if not file.copy]
     notes += [f"  changed {file.path}; to undo: {file.undo}" for file in written if file.copy]
-    if emission.maps_path is None:
+    if emission.maps_path is None and emission.maps:
         notes += _to_include(emission)
     return notes
 

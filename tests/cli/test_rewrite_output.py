@@ -131,6 +131,18 @@ def test_write_a_restored_fragment(run: Any, tmp_path: Path, text: str, is_repla
     assert (b"-map $uri $old {" in shown) is is_replaced
 
 
+def test_write_a_fragment_without_maps(run: Any, tmp_path: Path) -> None:
+    """Rules that are only put behind a filter need no file of maps."""
+    fragment = tmp_path / "part.conf"
+    fragment.write_text("".join(f"rewrite ^/a{number}/(.*)$ /b{number}/$1;\n" for number in range(4)))
+    ran = run("rewrite-to-map", fragment.name, "--write")
+    assert ran.status == 0
+    assert "part.conf; to undo: " in ran.err
+    assert "include" not in ran.err.partition("part.conf; to undo: ")[2]
+    assert "if ($uri ~ " in fragment.read_text()
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".http")]
+
+
 def test_folder_keeps_maps_in_use(run: Any, tmp_path: Path) -> None:
     """-o refuses to replace maps of an earlier run that the fragment still uses."""
     rules = tmp_path / "r.conf"
