@@ -293,7 +293,7 @@ class Explorer:
             return [_answered(question, atom, region)]
         answer = region.answer(atom)
         if answer is not None:
-            return [_answered(question, answer, region)]
+            return [_answered(question, answer, with_answer(region, atom, answer))]
         parts = self._unfolding.asked(atom, region)
         if parts is not None:
             return [(place, part) for part in reversed(parts)]
@@ -384,7 +384,7 @@ def _answered(question: Question, answer: bool, region: Region) -> tuple[Place, 
 
     The region states the answer, as parts of requests that meet again have no more in common than what was asked.
     """
-    return question.true() if answer else question.false(), region.with_answer(question.atom, answer)
+    return question.true() if answer else question.false(), with_answer(region, question.atom, answer)
 
 
 def _pairs(old: Program, new: Program) -> list[tuple[Operation, Operation]] | None:

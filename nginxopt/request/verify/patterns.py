@@ -19,6 +19,9 @@ FLAGS = re.compile(rb"\A\(\?[is]+\)")
 
 _PLAIN_END = re.compile(rb"(?:[A-Za-z0-9/_ -]|\n|\\n)*\\z")
 
+_SEGMENTS = re.compile(rb"(?:[A-Za-z0-9/_-]|\[\^/(?:\\.|[^\]\\])*\][*+]/)*")
+"""Text and segments: what is not a slash, up to the next slash."""
+
 _PLAIN_GROUP = re.compile(rb"\((?:\?:|\?P?<([A-Za-z_]\w*)>|(?!\?|\*))")
 
 _CLASS = re.compile(rb"\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL)
@@ -86,11 +89,13 @@ class Group:
 
     Attributes:
         before: What stands before it.
+        body: What stands in it.
         strings: What it may hold, in the order in which they are tried, if it is made up of plain text.
         after: What stands behind it.
     """
 
     before: bytes
+    body: bytes
     strings: tuple[bytes, ...] | None
     after: bytes
 
@@ -101,8 +106,11 @@ class Group:
 
     @property
     def is_determined(self) -> bool:
-        """Whether the subject alone determines what the group holds: all of it but for plain text on both sides."""
-        return self.is_first and _PLAIN_END.fullmatch(self.after) is not None
+        """Whether it holds a text just if the subject matches `holding` of it: all but plain text behind, or text and
+        segments, which end at the next slash whatever stands behind. Not where the pattern ignores case.
+        """
+        is_whole = _PLAIN_END.fullmatch(self.after) is not None
+        return self.before in (b"^", b"(?s)^") and (is_whole or _SEGMENTS.fullmatch(self.body) is not None)
 
     def holding(self, pattern: bytes) -> bytes:
         """Return a pattern that matches at least where the group holds just what another one matches."""
@@ -150,8 +158,9 @@ def group(pattern: bytes, name: str) -> Group | None:
     """
     for number, (own_name, start, body, end) in enumerate(_outer_groups(pattern) or (), 1):
         if name in (str(number), own_name):
-            strings = None if pattern.startswith(b"(?") else _strings(pattern[body : end - 1])
-            return Group(pattern[:start], None if strings is None else tuple(strings), pattern[end:])
+            inside = pattern[body : end - 1]
+            strings = None if pattern.startswith(b"(?") else _strings(inside)
+            return Group(pattern[:start], inside, None if strings is None else tuple(strings), pattern[end:])
     return None
 
 

@@ -11,7 +11,7 @@ from math import prod
 
 from nginxopt._native import Patterns, common_subject
 from nginxopt.request.verify.branches import branches, has_branches, has_look
-from nginxopt.request.verify.patterns import FLAGS, PLAIN, only_value, without
+from nginxopt.request.verify.patterns import FLAGS, only_value, without
 from nginxopt.request.verify.symbols import URI, Symbol, Text, Variable
 
 FALSE = rb"^0?\z"
@@ -25,7 +25,12 @@ _MOST_WAYS = 64
 _MOST_AGAINST = 6
 """The most patterns that are searched against before all are."""
 
-_FOLDED = re.compile(rb"\^\(\?i:(" + PLAIN.pattern + rb")(?:\\x[0-9a-f]{2}|" + PLAIN.pattern + rb")*\)(?![*?+{])")
+_UNIT = re.compile(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
+"""A byte that stands for itself in a pattern."""
+
+_TEXT = re.compile(rb"(?:" + _UNIT.pattern + rb")*", re.DOTALL)
+
+_FOLDED = re.compile(rb"\^\(\?i:(" + _TEXT.pattern + rb")\)(?![*?+{])", re.DOTALL)
 """The beginning of a pattern that is text in any case of letters."""
 
 _NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
@@ -308,12 +313,23 @@ def beginning(pattern: bytes) -> bytes | None:
     pattern = FLAGS.sub(b"", pattern, 1)
     if not pattern.startswith(b"^") or has_branches(pattern):
         return None
-    match = _FOLDED.match(pattern) or PLAIN.match(pattern, 1)
-    if match is None:
-        return b""
-    rest = pattern[match.end() : match.end() + 1]
-    text = match[match.lastindex or 0]
-    return (text[:-1] if rest and rest in b"*?+{" else text).lower()
+    folded = _FOLDED.match(pattern)
+    units = _UNIT.findall(folded[1]) if folded is not None else _units(pattern)
+    return b"".join(map(_byte, units)).lower()
+
+
+def _units(pattern: bytes) -> list[bytes]:
+    """Return the bytes behind the `^` of a pattern that stand for themselves, as they are written."""
+    text = _TEXT.match(pattern, 1)
+    assert text is not None
+    units = _UNIT.findall(text[0])
+    is_repeated = pattern[text.end() : text.end() + 1] in (b"*", b"+", b"?", b"{")
+    return units[:-1] if is_repeated else units
+
+
+def _byte(unit: bytes) -> bytes:
+    """Return the byte that a part of a pattern stands for."""
+    return bytes.fromhex(unit[2:].decode()) if unit.startswith(rb"\x") else unit.removeprefix(b"\\")
 
 
 @lru_cache(maxsize=1 << 16)

@@ -278,6 +278,8 @@ def _is_one_of_some(capture: Capture) -> bool:
 
 def with_answer(region: Region, atom: Atom, answer: bool) -> Region:
     """Return the part of a region with an answer, which also says something of what a capture comes from."""
+    if isinstance(atom, Matches) and isinstance(atom.subject, Text):
+        return region  # says nothing of a request
     if isinstance(atom, Matches) and only_value(atom.pattern) is not None:
         return _equal(region, atom.subject, atom.pattern, answer)
     return region.with_answer(atom, answer)

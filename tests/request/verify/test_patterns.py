@@ -13,7 +13,7 @@ from nginxopt.request.verify.patterns import beginnings, equal_to, escaped, grou
 from nginxopt.request.verify.program import Operation
 from nginxopt.request.verify.region import beginning, is_empty, may_begin
 
-SUBJECTS = st.text("/ab-.\n", max_size=7).map(str.encode)
+SUBJECTS = st.text("/abA-.\n", max_size=7).map(str.encode)
 
 _PIECES = (
     "a",
@@ -30,6 +30,8 @@ _PIECES = (
     "(?:ab|a|)",
     "(a|b)",
     "(?<k>ab|a|/a)",
+    "(?<k>/[^/b]*/)",
+    "(?<k>.*)",
     "|",
 )
 
@@ -60,8 +62,28 @@ def test_what_a_group_holds(pattern: bytes, subject: bytes) -> None:
         assert held in own.near(subject.lower())
         assert not any(captures(own.holding(escaped(text)), subject) for text in own.tried_before(held, own.strings))
     if own.is_determined:
-        others = (text for text in (b"", b"a", b"ab", b"/a") if text.lower() != held.lower())
+        others = (text for text in (b"", b"a", b"A", b"ab", b"/a", b"/a/", b"/A/", b"//") if text != held)
         assert not any(captures(own.holding(escaped(text)), subject) for text in others)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_determined"),
+    [
+        (rb"^(.*)\z", True),
+        (rb"(?s)^(.*)\n\z", True),
+        (rb"(?i)^(.*)\z", False),
+        (rb"^(.*)$", False),
+        (rb"^(/[^/A-Z\x0a]*/x/)(.*)$", True),
+        (rb"^(/[^a]*/)(.*)$", False),
+        (rb"^(/[^/]*)(.*)$", False),
+        (rb"(?i)^(/[^/]*/)(.*)$", False),
+    ],
+)
+def test_a_group_that_the_subject_determines(pattern: bytes, is_determined: bool) -> None:
+    """Whatever ignores case, or may end elsewhere, is not."""
+    own = group(pattern, "1")
+    assert own is not None
+    assert own.is_determined == is_determined
 
 
 @given(patterns(), SUBJECTS)
