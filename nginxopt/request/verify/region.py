@@ -128,7 +128,11 @@ class Known:
 
 def _near(patterns: Mapping[bytes, None], text: bytes) -> Mapping[bytes, None]:
     """Return those of some patterns that may match something that starts with these bytes."""
-    return {pattern: None for pattern in patterns if _begins(beginning(pattern), text)}
+    return {  # `may_begin`, without a call: most of the time of long lists is spent here
+        pattern: None
+        for pattern in patterns
+        if (own := beginning(pattern)) is None or own.startswith(text) or text.startswith(own)
+    }
 
 
 def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
@@ -295,10 +299,7 @@ def _exclude_each_other(patterns: tuple[bytes, ...]) -> bool:
 
 def may_begin(pattern: bytes, text: bytes) -> bool:
     """Return whether something that starts with these bytes, given in lower case, may match a pattern."""
-    return _begins(beginning(pattern), text)
-
-
-def _begins(own: bytes | None, text: bytes) -> bool:
+    own = beginning(pattern)
     return own is None or own.startswith(text) or text.startswith(own)
 
 
