@@ -26,13 +26,19 @@ _OF_GATEWAYS = (
 _ALL = frozenset(
     {
         "access_log", "alias", "auth_basic", "auth_basic_user_file", "early_hints", "error_page", "expires", "hash",
-        "http2_push", "image_filter", "index", "limit_rate", "limit_rate_after", "proxy_cookie_domain",
+        "image_filter", "index", "limit_rate", "limit_rate_after", "proxy_cookie_domain",
         "proxy_cookie_flags", "proxy_cookie_path", "proxy_method", "proxy_redirect", "proxy_set_body", "return", "root",
         "secure_link", "secure_link_md5", "ssl_certificate", "ssl_certificate_key", "sub_filter", "try_files",
         *(f"{gateway}_{name}" for gateway in _GATEWAYS for name in _OF_GATEWAYS),
     }
 )  # fmt: skip
-"""The directives with variables in all arguments, but for patterns."""
+"""The directives with variables in all arguments, but for patterns.
+
+Not `http2_push`, which nginx 1.25.1 and later ignore.
+"""
+
+_PLAIN = ("~", "syslog:")
+"""How arguments begin that have no variables: patterns, and the server of a log."""
 
 _FIRST = frozenset(["limit_conn_zone", "limit_req_zone", "map", "split_clients"])
 _LATER = frozenset({
@@ -123,7 +129,7 @@ def _of(directive: Directive) -> Iterator[tuple[Directive, str]]:
     """Yield the variables of a directive."""
     name, args = str(directive.name), directive.args
     if name in _ALL:
-        yield from _in(directive, [word for word in args if not word.startswith("~")])
+        yield from _in(directive, [word for word in args if not word.startswith(_PLAIN)])
         if name == "memcached_pass":
             yield directive, "memcached_key"
     elif name in _FIRST:

@@ -282,3 +282,9 @@ def test_a_file_that_is_read_twice_has_numbers_for_each_reading() -> None:
 def test_what_was_not_read_may_define_a_name(text: str) -> None:
     """A zone, a format or a variable may stand around a fragment, in a missing file or a module; servers in a file."""
     assert form_of(text)["levels"]
+
+
+def test_words_that_have_no_variables() -> None:
+    """nginx reads none in the server of a log; a directive that does nothing may say anything."""
+    text = "http { access_log syslog:server=unix:/run/$x.sock,tag=a; server { http2_push $nope; return 200; } }"
+    assert form_of(text)["levels"]
