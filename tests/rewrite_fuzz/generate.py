@@ -312,19 +312,20 @@ def _command(
         options += ["--max-strings", draw.choice(("1", "8", "256", "1024"))]
     if draw.random() < 0.15:
         options += ["--name", draw.choice(("n", "site_", "a" * 20, "b" * 31, "c" * 33, "d" * 40))]
-    if draw.random() < 0.08:
-        options += ["--at-least", draw.choice(("2", "5"))]
+    at_least = ["--at-least", draw.choice(("2", "5"))] if draw.random() < 0.08 else []  # of what is written
     if kind == "site" and sites:
         if "sites-enabled" in sites[0] or draw.random() < 0.5:
             options += ["-p", "@T@"] if draw.random() < 0.7 else []
         several = tuple(sites) if draw.random() < 0.5 else (draw.choice(sites),)
-        return Command("site", "write", several, tuple(options))
+        return Command("site", "write", several, (*options, *at_least))
     if kind == "fragment":
         level = fragments[0][1]
         same = tuple(name for name, other in fragments if other == level)
         options += ["--context", level]
         mode: Mode = draw.choice(("write", "write", "print", "folder"))
         targets = same if mode == "write" else same[:1]
+        options += at_least if mode == "write" else []
         return Command("fragment", mode, targets, tuple(options), stdin=mode == "print" and draw.random() < 0.3)
     mode = draw.choices(("write", "folder", "print"), (6, 1, 1))[0]
+    options += at_least if mode == "write" else []
     return Command("whole", mode, ("nginx.conf",), tuple(options))

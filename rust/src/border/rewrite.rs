@@ -130,11 +130,7 @@ impl Failed {
 
 type Barriers = Vec<(usize, usize, &'static str)>;
 
-fn compile(
-    bytes: &[u8],
-    sections: &[Section],
-    options: &Options,
-) -> Result<(Vec<CompiledRun>, Barriers), Failed> {
+fn compile(bytes: &[u8], sections: &[Section], options: &Options) -> Result<(Vec<CompiledRun>, Barriers), Failed> {
     let read = runs::read(bytes, sections)?;
     let mut portions: BTreeMap<usize, Vec<SectionItem>> = BTreeMap::new();
     for run in &read.runs {
