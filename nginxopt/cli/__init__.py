@@ -116,6 +116,6 @@ _REPORT_BUG = (
 
 
 def _say(text: str) -> None:
-    """Print a message on standard error if it is open; characters that cannot be encoded are escaped."""
+    """Print a message on standard error if it is open."""
     with contextlib.suppress(*_UNPRINTABLE):
-        click.echo(text.encode(errors="backslashreplace").decode(), err=True)
+        click.echo(text, err=True)

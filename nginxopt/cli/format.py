@@ -165,10 +165,12 @@ def _write(files: _Formatted, *, is_piped: bool) -> None:
 
 def _summarize(files: _Formatted, *, writes: bool) -> None:
     """Print the files that were left out, the changed files, and the number of all."""
-    for name in files.foreign:
+    from nginxopt.text.escape import printable
+
+    for name in map(printable, files.foreign):
         click.echo(f"skipped {name}: it does not look like an nginx configuration; name it to format it", err=True)
     for source, _ in files.changed:
-        click.echo(f"{'reformatted' if writes else 'would reformat'} {source.path}", err=True)
+        click.echo(f"{'reformatted' if writes else 'would reformat'} {printable(source.path)}", err=True)
     click.echo(", ".join(_counts(files, writes=writes)), err=True)
 
 

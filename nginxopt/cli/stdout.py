@@ -65,7 +65,11 @@ class _Guarded:
         return _Guarded(None if self._stream is None else self._stream.buffer, self._name)
 
     def write(self, data: Any) -> Any:
-        """Write text or bytes."""
+        r"""Write bytes, or text, in which a byte that is no UTF-8, such as of a file name, is `\xff`."""
+        if isinstance(data, str) and not data.isascii():
+            from nginxopt.text.escape import unicode
+
+            data = unicode(data)
         return self._try(lambda: self._stream.write(data))
 
     def flush(self) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet import tables
 from nginxopt.fleet.result import CLOSED, PART
+from nginxopt.text.escape import unicode
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -71,6 +72,7 @@ def query(database: DuckDBPyConnection, sql: str) -> tuple[list[str], Iterator[t
     """Return the columns and the rows of a query. Raises `UsageError` for one that is wrong, or that is no query."""
     import duckdb
 
+    sql = unicode(sql)  # as a result stores names
     try:
         statements = duckdb.extract_statements(sql)
         reads = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)

@@ -33,7 +33,8 @@ def maps_name(config: Config) -> str:
     """
     main = Path(config.main.path)
     texts = [file.source.data for file in config.files]
-    names = (_hidden(main, f"{main.name}{'' if number == 1 else number}.http") for number in count(1))
+    stem = main.name.replace("\n", "_")  # comments contain the name
+    names = (_hidden(main, f"{stem}{'' if number == 1 else number}.http") for number in count(1))
     return next(name for name in names if _is_free(main.with_name(name), main.name, texts))
 
 

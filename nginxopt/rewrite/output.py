@@ -215,4 +215,5 @@ def _name(file: File) -> str:
 
 
 def _heading(text: str) -> bytes:
-    return encode(f"# ======== {text} ========\n")
+    one_line = text.replace("\n", " ")  # names of files may have several
+    return encode(f"# ======== {one_line} ========\n")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from nginxopt.text.edit import Edit, apply
-from nginxopt.text.source import Span
+from nginxopt.text.source import Span, encode
 
 CONTEXT = 3
 """The number of context lines around a change."""
@@ -16,6 +16,9 @@ CONTEXT = 3
 
 _SEARCHED = 10_000
 """The maximum number of line pairs that are compared to find unchanged lines in a hunk."""
+
+_LETTERS = {'"': '"', "\\": "\\", "\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
+"""What stands behind a backslash for a character in a quoted name; other characters are octal bytes."""
 
 
 @dataclass(slots=True)
@@ -33,7 +36,7 @@ def unified(old: bytes, edits: Iterable[Edit], name: str) -> bytes:
     hunks = [part for hunk in _hunks(old, list(edits)) for part in _minimal(hunk, lines)]
     if not hunks:
         return b""
-    out = [b"--- %s\n" % name.encode(), b"+++ %s\n" % name.encode()]
+    out = [b"--- %s\n" % _name(name), b"+++ %s\n" % _name(name)]
     shift = 0
     for group in _groups(hunks):
         shift = _write(group, lines, shift, out)
@@ -43,8 +46,25 @@ def unified(old: bytes, edits: Iterable[Edit], name: str) -> bytes:
 def added(text: bytes, name: str) -> bytes:
     """Return the diff that creates a file with `text`."""
     lines = _lines(text)
-    head = [b"--- /dev/null\n", b"+++ %s\n" % name.encode(), b"@@ -0,0 +1,%d @@\n" % len(lines)]
+    head = [b"--- /dev/null\n", b"+++ %s\n" % _name(name), b"@@ -0,0 +1,%d @@\n" % len(lines)]
     return b"".join([*head, *(_line(b"+", line) for line in lines)])
+
+
+def _name(name: str) -> bytes:
+    """Return a name for the head of a diff, which `patch` and `git apply` read as GNU diff and git write it.
+
+    A name with a space is followed by a tab: after a space alone they expect a date. One that is not a printable line,
+    or that they would strip, is a string of C.
+    """
+    if not name.isprintable() or not _LETTERS.keys().isdisjoint(name) or name != name.strip():
+        return b'"%s"' % b"".join(map(_quoted, name))
+    return encode(f"{name}\t" if " " in name else name)
+
+
+def _quoted(char: str) -> bytes:
+    if char in _LETTERS:
+        return encode(f"\\{_LETTERS[char]}")
+    return encode(char) if char.isprintable() else b"".join(b"\\%03o" % byte for byte in encode(char))
 
 
 def _hunks(old: bytes, edits: list[Edit]) -> Iterator[_Hunk]:

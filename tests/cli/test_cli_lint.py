@@ -138,6 +138,16 @@ def test_an_unknown_premise_is_wrong_usage(run: Any) -> None:
     assert Path("nginx.conf").read_text() == SLOW
 
 
+@pytest.mark.parametrize("name", ["a b.conf", "a\nb.conf", 'a"b.conf', "\udcff.conf"])
+def test_diff_of_any_name_is_a_patch(run: Any, name: str) -> None:
+    """`patch` makes of the file what --fix makes of it, whatever its name."""
+    Path(name).write_text(SLOW)
+    ran = run(name, "--diff", "--select", "gzip-level")
+    assert ran.status == 1
+    subprocess.run(["patch", "-p0"], input=ran.out.encode(), check=True, capture_output=True)
+    assert Path(name).read_text() == FAST
+
+
 def test_diff_shows_and_writes_nothing(run: Any) -> None:
     """--diff prints what --fix would change, which `patch` could apply, and exits with 1 if that is something."""
     ran = run("nginx.conf", "--diff")

@@ -108,6 +108,20 @@ def test_diff(run: Any, tmp_path: Path) -> None:
     assert (tmp_path / "a.conf").read_bytes() == UGLY
 
 
+def test_names_of_any_bytes(run: Any, tmp_path: Path) -> None:
+    """Diffs quote names as `diff` does; messages and errors escape what does not print."""
+    for name in ("a b.conf", "c\nd.conf", "\udcff.conf"):
+        (tmp_path / name).write_bytes(UGLY)
+    heads = [line for line in run("format", ".", "--diff").out.splitlines() if line.startswith(b"+++")]
+    assert sorted(heads) == [b'+++ "\\377.conf"', b'+++ "c\\nd.conf"', b"+++ a b.conf\t"]
+    assert run("format", ".", "--check").err.splitlines()[:3] == [
+        "would reformat a b.conf",
+        r"would reformat c\nd.conf",
+        r"would reformat \xff.conf",
+    ]
+    assert run("format", "\udcfe.conf", "-q").err.startswith(r"\xfe.conf: cannot be read")
+
+
 @pytest.mark.parametrize("text", [UGLY, PRETTY])
 def test_standard_input(run: Any, monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
     """Standard input is printed formatted; with --check, only its status."""

@@ -186,6 +186,29 @@ def test_write_keeps_the_mode(run: Any, rules: Path) -> None:
     assert rules.stat().st_mode & 0o777 == 0o640
 
 
+@pytest.mark.parametrize("name", ["my sites/a b.conf", "a\nb.conf", "\udcff.conf"])
+def test_diff_of_any_name_is_a_patch(run: Any, rules: Path, tmp_path: Path, name: str) -> None:
+    """`patch` changes a fragment of any name and writes the maps beside it, as --write does."""
+    fragment, text = tmp_path / name, rules.read_bytes()
+    fragment.parent.mkdir(exist_ok=True)
+    fragment.write_bytes(text)
+    ran = run("rewrite-to-map", name, "--diff", "-q")
+    assert ran.status == 1
+    subprocess.run(["patch", "--binary", "-p0", "-s"], cwd=tmp_path, input=ran.out, check=True)
+    patched = snapshot(tmp_path)
+    for path in set(fragment.parent.iterdir()) - {rules}:
+        path.unlink()
+    fragment.write_bytes(text)
+    run("rewrite-to-map", name, "--write", "-q")
+    assert patched == {file: made for file, made in snapshot(tmp_path).items() if "nginxopt-orig" not in file}
+
+
+def test_headings_are_comments(run: Any, config: Path, tmp_path: Path) -> None:
+    """What is printed of a file whose name has several lines is what nginx reads."""
+    (tmp_path / "rules" / "a.conf").rename(tmp_path / "rules" / "a\nb.conf")
+    assert b"\n# ======== rules/a b.conf: changed ========\n" in run("rewrite-to-map", config.name).out
+
+
 def test_diff_is_a_patch(run: Any, config: Path, tmp_path: Path) -> None:
     """--diff exits 1 if something would change, and `patch` makes of it what --write writes."""
     ran = run("rewrite-to-map", config.name, "--diff", "-q")

@@ -219,6 +219,23 @@ def test_fixes_are_kept_as_a_patch(tmp_path: Path) -> None:
     assert CliRunner().invoke(nginxopt, ["fleet", "diff"], standalone_mode=False).stdout_bytes == b""
 
 
+def test_hosts_and_files_of_any_name_are_patched(tmp_path: Path) -> None:
+    """`patch` changes all files of a host, whatever bytes its name and theirs have."""
+    host, names = tmp_path / "hosts" / "web\udcff", ("my site.conf", "a\nb.conf", 'a"\\.conf', "\udcff.conf", "z.conf")
+    folder = tree(tmp_path / "hosts" / "web1")
+    for number, name in enumerate(names):
+        (folder / "conf.d" / name).write_bytes(SITE.replace(b"app", b"app%d" % number))
+    folder.rename(host)
+    lint("hosts", "--diff", "--assume", "idle-connections,http11-backends", status=1)
+    for command in (["fleet", "diff", str(host.name)], ["fleet", "diff", r"web\xff"]):
+        patch = CliRunner().invoke(nginxopt, command, standalone_mode=False).stdout_bytes
+        assert patch.startswith(rb"# 1 host: web\xff" + b"\n--- ")
+    subprocess.run(["patch", "-d", host, "-p2"], input=patch, check=True, capture_output=True)
+    assert all(b"keepalive" in (host / "conf.d" / name).read_bytes() for name in names)
+    command = ["fleet", "query", "SELECT count(*) FROM hosts WHERE host = 'web\udcff'", "--format", "csv"]
+    assert CliRunner().invoke(nginxopt, command, standalone_mode=False).output.split() == ["count_star()", "1"]
+
+
 def test_a_patch_that_was_not_kept_is_an_error(tmp_path: Path) -> None:
     """A result of a run without --diff, and a host that it does not have, are refused."""
     tree(tmp_path / "hosts" / "web1", a=SITE)

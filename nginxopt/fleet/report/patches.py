@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nginxopt.errors import UsageError
-from nginxopt.text.escape import printable
+from nginxopt.text.escape import printable, unicode
 from nginxopt.text.plural import count
 
 if TYPE_CHECKING:
@@ -29,10 +29,11 @@ def render(database: DuckDBPyConnection, hosts: Sequence[str] = ()) -> Iterator[
     """
     if database.execute("SELECT value FROM options WHERE name = 'diff'").fetchone() != ("true",):
         raise UsageError("the changes of fixes were not kept", hint="run nginxopt fleet lint with --diff")
-    known = database.execute("SELECT DISTINCT host FROM hosts WHERE list_contains($1, host)", [list(hosts)]).fetchall()
-    unknown = sorted({*hosts}.difference(host for (host,) in known))
+    wanted = [unicode(host) for host in hosts]  # as a result stores names
+    known = database.execute("SELECT DISTINCT host FROM hosts WHERE list_contains($1, host)", [wanted]).fetchall()
+    unknown = sorted({*wanted}.difference(host for (host,) in known))
     if unknown:
         raise UsageError(f"the result has no host {unknown[0]}")
-    for names, patches in database.execute(_PATCHES, [list(hosts)]).fetchall():
+    for names, patches in database.execute(_PATCHES, [wanted]).fetchall():
         yield f"# {count(len(names), 'host')}: {printable(' '.join(names))}\n".encode()
         yield from patches
