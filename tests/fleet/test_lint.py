@@ -325,6 +325,30 @@ def test_a_query_prints_its_rows(tmp_path: Path, format_: str, expected: str) ->
     assert CliRunner().invoke(nginxopt, command, standalone_mode=False).output == expected
 
 
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ("'nan'::DOUBLE n, ['inf'::FLOAT, 1] l", {"n": None, "l": [None, 1.0]}),
+        ("{'a': '-inf'::DOUBLE} s", {"s": {"a": None}}),
+        ("map([DATE '2026-01-02'], ['nan'::DOUBLE]) m", {"m": {"2026-01-02": None}}),
+        ("1 a, 2 a, 3 a", {"a": 1, "a_1": 2, "a_2": 3}),
+        ("1 a, 2 a, 3 a_1", {"a": 1, "a_2": 2, "a_1": 3}),
+        ("1 a_1, 2 a, 3 A, 4 a", {"a_1": 1, "a": 2, "A": 3, "a_2": 4}),
+    ],
+)
+def test_rows_are_json_with_all_columns(tmp_path: Path, columns: str, expected: object) -> None:
+    """What JSON cannot hold is null or a string, and columns of the same name have keys of their own."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    tree(tmp_path / "hosts" / "web1")
+    lint("hosts")
+    command = ["fleet", "query", f"SELECT {columns}", "--format", "json"]
+    printed = CliRunner().invoke(nginxopt, command, standalone_mode=False).output
+    assert json.loads(printed, parse_constant=refuse) == expected
+
+
 def _queries(pid: int) -> bool:
     """Return whether a process works in two threads, or has worked in one for longer than it takes to start."""
     seconds = []
