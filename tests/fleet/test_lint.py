@@ -287,6 +287,26 @@ def test_a_folder_of_parquet_files_has_the_same_rows(tmp_path: Path) -> None:
     assert names == ["fleet.duckdb", "hosts", "result"]
 
 
+@pytest.mark.parametrize("sources", [["."], ["*"], ["web1", "fleet.duckdb"]])
+def test_a_second_run_finds_the_same_hosts(tmp_path: Path, sources: list[str]) -> None:
+    """The result beside the hosts is no host, also where the `*` of a shell names it, which is said."""
+    tree(tmp_path / "web1")
+    lint("web1")
+    for quiet in ([], ["--quiet"]):
+        said = lint(*sources, *quiet, status=0).output
+        assert rows("SELECT host FROM hosts") == [("web1",)]
+        is_named = "fleet.duckdb" in sources and not quiet
+        assert ("fleet.duckdb is a result of nginxopt fleet lint, not a host" in said) == is_named
+
+
+def test_a_result_alone_is_no_fleet() -> None:
+    """Without hosts there is no run."""
+    tree(Path("web1"))
+    lint("web1")
+    with pytest.raises(InputError, match="no host found"):
+        raise lint("fleet.duckdb", "--output", "other.duckdb").exception or AssertionError
+
+
 @pytest.mark.slow
 def test_a_result_is_only_read(tmp_path: Path) -> None:
     """A query cannot write, read other files, or change that."""
