@@ -115,7 +115,12 @@ _TOLD = (
     options.OUTPUT,
 )
 _OPTIONS = (
-    click.option("--emit", metavar="DIR", help="Write the benchmark to DIR, new or empty; run nothing."),
+    click.option(
+        "--emit",
+        metavar="DIR",
+        callback=options.directory,
+        help="Write the benchmark to DIR, new or empty; run nothing.",
+    ),
     *_MEASURED,
     click.option(
         "--metric", type=click.Choice(["latency", "throughput", "cpu", "instructions"]), help="Metric to compare."

@@ -35,6 +35,13 @@ def version(_context: click.Context, _parameter: click.Parameter, text: str | No
     return None if text is None else Version.parse(text)
 
 
+def directory(_context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """Return the name of a directory to write. Raises `UsageError` for an empty one: the working directory is `.`."""
+    if name == "":
+        raise UsageError(f"{parameter.opts[0]} needs the name of a directory")
+    return name
+
+
 CONTEXT = click.option("--context", metavar="CONTEXT", help="Context of a fragment, such as http, server or location.")
 PREFIX = click.option("-p", "--prefix", metavar="DIR", help="Directory of relative includes, like nginx -p.")
 MAIN = click.option("-c", "--main", metavar="FILE", help="Main configuration that includes each FILE, like nginx -c.")

@@ -24,8 +24,6 @@ def refuse_filled(option: str, folder: str) -> None:
 
     Files of an earlier result are not replaced either: those that the new one does not have would remain among them.
     """
-    if not folder:
-        raise UsageError(f"{option} needs the name of a directory")
     try:
         is_filled = Path(folder).is_dir() and any(Path(folder).iterdir())
     except OSError as error:

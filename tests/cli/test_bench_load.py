@@ -81,11 +81,13 @@ def test_emit_needs_an_empty_directory(run: Any, tmp_path: Path, runner: str, fo
     assert snapshot(tmp_path) == before
 
 
-def test_emit_needs_a_name(run: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["bench keepalive --emit", "rewrite-to-map rules.conf -o"])
+def test_a_directory_needs_a_name(run: Any, rules: Path, command: str) -> None:
     """An empty name is not the working directory."""
-    ran = run("bench", "keepalive", "--emit", "")
-    assert (ran.status, "--emit needs the name of a directory" in ran.err) == (2, True)
-    assert snapshot(tmp_path) == {}
+    before = snapshot(rules.parent)
+    ran = run(*command.split(), "")
+    assert (ran.status, f"{command.split()[-1]} needs the name of a directory" in ran.err) == (2, True)
+    assert snapshot(rules.parent) == before
 
 
 @pytest.mark.parametrize("option", ["bench keepalive --emit made --duration", "bench keepalive --emit made --rate"])
