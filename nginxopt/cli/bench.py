@@ -99,12 +99,13 @@ def _common(function: Callable[..., int]) -> Callable[..., int]:
     return function
 
 
+_DAY = 86_400  # seconds
 _MEASURED = (
     click.option(
         "--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Number of measurement rounds."
     ),
     click.option("--rate", metavar="R|auto", help="Requests per second; auto is half the capacity of the slowest."),
-    click.option("--duration", type=click.FloatRange(min=0.1), metavar="SECONDS", help="Duration of each load run."),
+    click.option("--duration", type=options.Seconds(0.1, _DAY), metavar="SECONDS", help="Duration of each load run."),
 )
 _TOLD = (
     click.option(
@@ -114,7 +115,12 @@ _TOLD = (
     options.OUTPUT,
 )
 _OPTIONS = (
-    click.option("--emit", metavar="DIR", help="Write the benchmark to DIR; run nothing."),
+    click.option(
+        "--emit",
+        metavar="DIR",
+        callback=options.directory,
+        help="Write the benchmark to DIR, new or empty; run nothing.",
+    ),
     *_MEASURED,
     click.option(
         "--metric", type=click.Choice(["latency", "throughput", "cpu", "instructions"]), help="Metric to compare."
@@ -259,15 +265,14 @@ def _bench(experiment: Experiment, call: _Call) -> int:
 
 
 def _emit(experiment: Experiment, call: _Call, path: str) -> int:
-    """Write a benchmark as a directory that runs by itself."""
+    """Write a benchmark as a directory that runs by itself, and holds nothing else."""
     from nginxopt.bench.run_folder import is_program
     from nginxopt.system.files import folder, write_all
 
     if call.rate == "auto":
         raise UsageError("--emit does not support --rate auto", hint="use a number, such as --rate 1000")
+    overwriting.refuse_filled("--emit", path)
     files = bench_site.files(experiment, call.site, call.rounds)
-    for name in files:
-        overwriting.refuse("--emit", str(Path(path, name)), call.inputs)
     root = folder(path, list(files))
     write_all({str(root / name): data for name, data in files.items()})
     for name, data in files.items():
@@ -302,7 +307,7 @@ def _rate(text: str | None) -> float | None:
         rate = float(text)
     except ValueError:
         rate = 0.0
-    if rate < 1:
+    if not 1 <= rate < float("inf"):  # nor NaN
         raise UsageError(f"--rate {text}: invalid number of requests per second", hint="use a number from 1, or auto")
     return rate
 

@@ -143,6 +143,7 @@ def command(
     if write_baseline and baseline:
         raise UsageError("--write-baseline cannot be used with --baseline")
     sources, nginx = options.without_its_path(sources, nginx)
+    sources = _without_results(sources, quiet)
     settings, text = _settings(config, isolated)
     read = [table, None if text is None else text.path, *sources]
     overwriting.refuse("--output", output, [*read, baseline or settings.baseline])
@@ -181,6 +182,19 @@ def command(
         raise
     least = Severity(fail_on) if fail_on else settings.fail_on
     return _end(part, Path(output), output.endswith("/"), least, write_baseline, None if quiet else started)
+
+
+def _without_results(sources: tuple[str, ...], quiet: bool) -> tuple[str, ...]:
+    """Return the sources without results of runs, which the `*` of a shell names, too; all if nothing is left."""
+    from nginxopt.fleet.result import is_result
+
+    others = tuple(source for source in sources if not is_result(Path(source)))
+    if not others or quiet:
+        return others or sources
+    for source in sources:
+        if source not in others:
+            click.echo(f"{source} is a result of nginxopt fleet lint, not a host", err=True)
+    return others
 
 
 def _settings(config: str | None, isolated: bool) -> tuple[Settings, Text | None]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 import click
 
@@ -71,8 +73,28 @@ def _csv(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator
 
 
 def _json(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+    keys = _distinct(columns)
     for row in rows:
-        yield json.dumps(dict(zip(columns, row, strict=True)), default=_shown) + "\n"
+        yield json.dumps(_jsonable(dict(zip(keys, row, strict=True))), default=_shown, allow_nan=False) + "\n"
+
+
+def _distinct(columns: Sequence[str]) -> list[str]:
+    """Return a key for each column: as in a subquery of DuckDB, the second and third `a` are `a_1` and `a_2`."""
+    keys: list[str] = []
+    for column in columns:
+        numbered = (f"{column}_{number}" for number in count(1))
+        is_second = column in keys
+        keys.append(next(key for key in numbered if key not in (*columns, *keys)) if is_second else column)
+    return keys
+
+
+def _jsonable(value: object) -> object:
+    """Return a value without what JSON has not: NaN and infinity are null, and keys of maps are strings."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else _shown(key): _jsonable(item) for key, item in value.items()}
+    return [_jsonable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,11 +17,29 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 Option = Callable[[_Function], _Function]
 
 
+class Seconds(click.FloatRange):
+    """Seconds from a minimum to a maximum. NaN is refused, which click takes for a number inside of any range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds of a value. Raises `click.BadParameter` for what is none, or out of range."""
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a valid float range.", param, ctx)
+        return seconds
+
+
 def version(_context: click.Context, _parameter: click.Parameter, text: str | None) -> Version | None:
     """Return the version that an option names."""
     from nginxopt.version import Version
 
     return None if text is None else Version.parse(text)
+
+
+def directory(_context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    """Return the name of a directory to write. Raises `UsageError` for an empty one: the working directory is `.`."""
+    if name == "":
+        raise UsageError(f"{parameter.opts[0]} needs the name of a directory")
+    return name
 
 
 CONTEXT = click.option("--context", metavar="CONTEXT", help="Context of a fragment, such as http, server or location.")

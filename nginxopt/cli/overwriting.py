@@ -1,10 +1,11 @@
-"""Refuses output files that a command has read: no copy of their text would be kept."""
+"""Refuses outputs that would overwrite files of the user, of which no copy would be kept."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nginxopt.errors import UsageError
+from nginxopt.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,3 +17,16 @@ def refuse(option: str, path: str | None, inputs: Iterable[str | None]) -> None:
 
     if path is not None and is_among(path, (file for file in inputs if file is not None)):
         raise UsageError(f"{option} would overwrite the input file {path}")
+
+
+def refuse_filled(option: str, folder: str) -> None:
+    """Raise `UsageError` unless the folder of an option is empty or does not exist, `InputError` if it is unreadable.
+
+    Files of an earlier result are not replaced either: those that the new one does not have would remain among them.
+    """
+    try:
+        is_filled = Path(folder).is_dir() and any(Path(folder).iterdir())
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=folder) from None
+    if is_filled:
+        raise UsageError(f"{option} {folder}: directory is not empty", hint="name a new directory, or remove this one")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.cli import options
+
 if TYPE_CHECKING:
     from nginxopt.lint.probe import Observation
 
@@ -28,13 +30,13 @@ Exit status: 0 no evidence against the premises, 1 evidence against one, 2 usage
 )
 @click.option(
     "--idle",
-    type=click.FloatRange(0.1, 3600),
+    type=options.Seconds(0.1, 3600),
     default=5.0,
     show_default=True,
     help="Seconds to hold one idle connection.",
 )
 @click.option(
-    "--wait", type=click.FloatRange(0.1, 600), default=10.0, show_default=True, help="Seconds to wait for an answer."
+    "--wait", type=options.Seconds(0.1, 600), default=10.0, show_default=True, help="Seconds to wait for an answer."
 )
 def command(url: str, held: int, idle: float, wait: float) -> int:
     """Test an upstream server for the premises of a keepalive pool.

@@ -37,7 +37,9 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
 
 @click.command("rewrite-to-map", epilog=_EXAMPLES)
 @click.argument("files", metavar="FILE...", nargs=-1)
-@click.option("-o", "--output-dir", "folder", metavar="DIR", help="Write the result to DIR.")
+@click.option(
+    "-o", "--output-dir", "folder", metavar="DIR", callback=options.directory, help="Write the result to DIR."
+)
 @click.option("--write", is_flag=True, help="Change the files in place; keep a copy of the old text beside each.")
 @click.option("--diff", is_flag=True, help="Show the changes; write nothing. Exit with status 1 on changes.")
 @click.option("--check", is_flag=True, help=options.CHECK)

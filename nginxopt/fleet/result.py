@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from nginxopt.lint.declare import Rule
 
 PART = ".part"
+_PARQUET = frozenset(f"{table}.parquet" for table in tables.TABLES)
 CLOSED = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 """DuckDB asks no server for extensions."""
 
@@ -271,12 +272,33 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
 
 def refuse_other(output: Path) -> None:
     """Raise `InputError` if there is a file at `output` that is no database, which a result would replace."""
-    if not output.is_file():
-        return
-    with output.open("rb") as file:
-        head = file.read(12)
-    if head[8:] != b"DUCK":  # duckdb.org/docs/internals/storage
+    if output.is_file() and not _is_database(output):
         raise InputError("is not the result of nginxopt fleet lint; nothing was written", path=str(output))
+
+
+def is_result(path: Path) -> bool:
+    """Return whether there is a result at a path, or a part of one: it may be incomplete, with a log of batches.
+
+    No configuration is taken for one: a database has null bytes, and a folder of a result nothing but Parquet files.
+    """
+    try:
+        if path.is_dir():
+            with os.scandir(path) as entries:
+                first = next(entries, None)
+                return first is not None and first.name in _PARQUET and all(entry.name in _PARQUET for entry in entries)
+        is_log = path.suffix == ".wal" and _is_database(path.with_suffix(""))
+        return path.name in _PARQUET or is_log or _is_database(path)
+    except (OSError, ValueError):  # whoever reads it says why that fails
+        return False
+
+
+def _is_database(path: Path) -> bool:
+    """Return whether a regular file begins as DuckDB writes it (duckdb.org/docs/internals/storage)."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(20)  # a checksum, the letters, and the version of the format in 64 bits
+    return head[8:12] == b"DUCK" and head.endswith(b"\0")
 
 
 def finish(part: Part, output: Path, *, parquet: bool) -> None:

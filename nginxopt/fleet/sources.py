@@ -7,12 +7,14 @@ import os
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet import archives
 from nginxopt.fleet.archives import Archive
 from nginxopt.fleet.content import MAIN
 from nginxopt.fleet.hosts import Host, default_name, named_by
+from nginxopt.fleet.result import is_result
 from nginxopt.fleet.storage import Storage, Stored, opened
 
 HostOf = Callable[[str], str | None]
@@ -40,6 +42,7 @@ def find(sources: Sequence[str], host_from: str | None) -> Fleet:
 
     In a folder, each child is a host: a folder with a `nginx.conf` somewhere, or a file. With `host_from`, each file
     below it whose path matches is one (`nginxopt.fleet.hosts.named_by`); a matching `nginx.conf` stands for its folder.
+    Results of runs are no hosts, wherever they are on this machine.
     Raises `UsageError` for two hosts of one name, `InputError` for a source without hosts.
     """
     host_of = None if host_from is None else named_by(host_from)
@@ -50,13 +53,17 @@ def find(sources: Sequence[str], host_from: str | None) -> Fleet:
         for found in _of(source, host_of):
             if isinstance(found, Archive):
                 archived.append(found)
-            else:
+            elif not _is_result(str(found.recipe)):
                 stored.append(found)
         if len(stored) + len(archived) == before or any(not archive.names for archive in archived):
             raise InputError("no host found", path=source, hint=_hint(host_from))
     fleet = Fleet(tuple(sorted(stored, key=lambda host: host.name)), tuple(archived))
     _refuse_twice(fleet)
     return fleet
+
+
+def _is_result(place: str) -> bool:
+    return "://" not in place and is_result(Path(place))
 
 
 def _hint(host_from: str | None) -> str:

@@ -25,6 +25,7 @@ from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.system.files import write_all
 from nginxopt.text import Source, Span
+from nginxopt.text.json import loads
 from nginxopt.text.plural import count
 
 VERSION = 1
@@ -141,7 +142,7 @@ def contents(path: str) -> bytes:
 def read(source: Source) -> Baseline:
     """Parse a baseline. Raise `InputError` at the place of the first fault."""
     try:
-        content = json.loads(source.data.decode())
+        content = loads(source.data.decode())
     except UnicodeDecodeError as error:
         raise _damaged(source, "invalid UTF-8", error.start) from None
     except json.JSONDecodeError as error:

@@ -78,6 +78,10 @@ def read(source: Source) -> Value:
         return Value(source, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(source, text, str(error)) from None
+    except RecursionError:
+        raise _syntax_error(source, text, "Nested too deeply (at line 1, column 1)") from None
+    except ValueError:  # the limit of int()
+        raise _syntax_error(source, text, "Integer with too many digits (at line 1, column 1)") from None
 
 
 def _syntax_error(source: Source, text: str, description: str) -> InputError:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from nginxopt.request.client import Request, from_curl
 from nginxopt.request.traffic import Traffic, grouped
 from nginxopt.request.urls import Url, UrlError, read_url
 from nginxopt.text import Source, Span
+from nginxopt.text.json import loads
 
 KEYS = ("method", "url", "header", "body")
 
@@ -25,7 +25,7 @@ def is_target(line: bytes) -> bool:
     if not line.lstrip().startswith(b"{"):
         return False
     try:
-        value = json.loads(line)
+        value = loads(line)
     except ValueError:
         return False
     return "url" in value and "from" not in value
@@ -72,7 +72,7 @@ class _Target:
 
     def _value(self) -> dict[str, Any]:
         try:
-            value = json.loads(self._text)
+            value = loads(self._text)
         except ValueError as error:
             raise self._error(f"invalid JSON: {getattr(error, 'msg', 'not UTF-8')}") from None
         if not isinstance(value, dict):

@@ -20,6 +20,7 @@ from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.urls import Url, UrlError
 from nginxopt.text import Source, Span, decode
 from nginxopt.text.delimited import BOM, Field, Record, records
+from nginxopt.text.json import loads
 
 KINDS = ("static", "proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "handler", "closed")
 """What a status may be besides a code: an outcome whose code nginx does not decide alone."""
@@ -120,7 +121,7 @@ def _json_row(table: _Table, line: bytes, start: int) -> Row:
     source = table.source
     whole = Span(start, start + len(line.rstrip()))
     try:
-        value = json.loads(line)
+        value = loads(line)
     except json.JSONDecodeError as error:
         at = start + len(decode(line)[: error.pos].encode("utf-8", "surrogateescape"))
         raise InputError(f"invalid JSON: {error.msg}", source=source, span=Span(at, max(at, whole.end))) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,7 @@ from nginxopt.bench.load_workers import worker
 from nginxopt.cli import bench_load
 from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.errors import UsageError
+from tests.cli.compiling import snapshot
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,43 @@ def test_addresses_that_nginx_cannot_have(run: Any, options: list[str], message:
     ran = run("bench", "keepalive", *options)
     assert (ran.status, ran.out) == (2, b"")
     assert message in ran.err
+
+
+@pytest.mark.parametrize("runner", ["local", "compose"])
+@pytest.mark.parametrize("folder", [".", "made"])
+def test_emit_needs_an_empty_directory(run: Any, tmp_path: Path, runner: str, folder: str) -> None:
+    """Files of a user or of an earlier result stay as they are, and get no others among them."""
+    words = ("bench", "keepalive", "--runner", runner, "--load", "vegeta", "--emit", folder)
+    assert run(*words).status == 0
+    (tmp_path / folder / "README.md").write_text("my own\n")
+    before = snapshot(tmp_path)
+    ran = run(*words)
+    assert (ran.status, ran.out) == (2, b"")
+    assert f"--emit {folder}: directory is not empty" in ran.err
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", ["bench keepalive --emit", "rewrite-to-map rules.conf -o"])
+def test_a_directory_needs_a_name(run: Any, rules: Path, command: str) -> None:
+    """An empty name is not the working directory."""
+    before = snapshot(rules.parent)
+    ran = run(*command.split(), "")
+    assert (ran.status, f"{command.split()[-1]} needs the name of a directory" in ran.err) == (2, True)
+    assert snapshot(rules.parent) == before
+
+
+@pytest.mark.parametrize("option", ["bench keepalive --emit made --duration", "bench keepalive --emit made --rate"])
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "1e309"])
+def test_numbers_that_no_load_can_have(run: Any, tmp_path: Path, option: str, value: str) -> None:
+    """What is no finite positive number is a usage error before anything is written."""
+    ran = run(*option.split(), value)
+    assert (ran.status, ran.out) == (2, b"")
+    assert option.split()[-1] in ran.err
+    assert snapshot(tmp_path) == {}
+
+
+@pytest.mark.parametrize("option", ["--idle", "--wait"])
+def test_seconds_that_no_probe_can_have(run: Any, option: str) -> None:
+    """NaN is no number of seconds."""
+    ran = run("probe", "http://127.0.0.1:1/", option, "nan")
+    assert (ran.status, option in ran.err) == (2, True)

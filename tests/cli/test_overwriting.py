@@ -100,8 +100,10 @@ def test_streams_are_no_inputs(run: Any) -> None:
 def test_fleet_lint_replaces_only_a_result(tmp_path: Path) -> None:
     """A file that is no database stays."""
     (tmp_path / "hosts.conf").write_text("events {}\n")
-    (tmp_path / "old.duckdb").write_bytes(b"12345678DUCK0000")
+    (tmp_path / "words.conf").write_text("# fleet DUCK.example.com\nevents {}\n")
+    (tmp_path / "old.duckdb").write_bytes(b"12345678DUCK" + bytes(8))
     refuse_other(tmp_path / "new.duckdb")
     refuse_other(tmp_path / "old.duckdb")
-    with pytest.raises(InputError, match="is not the result of nginxopt fleet lint"):
-        refuse_other(tmp_path / "hosts.conf")
+    for name in ("hosts.conf", "words.conf"):
+        with pytest.raises(InputError, match="is not the result of nginxopt fleet lint"):
+            refuse_other(tmp_path / name)

@@ -304,6 +304,26 @@ def test_a_folder_of_parquet_files_has_the_same_rows(tmp_path: Path) -> None:
     assert names == ["fleet.duckdb", "hosts", "result"]
 
 
+@pytest.mark.parametrize("sources", [["."], ["*"], ["web1", "fleet.duckdb"]])
+def test_a_second_run_finds_the_same_hosts(tmp_path: Path, sources: list[str]) -> None:
+    """The result beside the hosts is no host, also where the `*` of a shell names it, which is said."""
+    tree(tmp_path / "web1")
+    lint("web1")
+    for quiet in ([], ["--quiet"]):
+        said = lint(*sources, *quiet, status=0).output
+        assert rows("SELECT host FROM hosts") == [("web1",)]
+        is_named = "fleet.duckdb" in sources and not quiet
+        assert ("fleet.duckdb is a result of nginxopt fleet lint, not a host" in said) == is_named
+
+
+def test_a_result_alone_is_no_fleet() -> None:
+    """Without hosts there is no run."""
+    tree(Path("web1"))
+    lint("web1")
+    with pytest.raises(InputError, match="no host found"):
+        raise lint("fleet.duckdb", "--output", "other.duckdb").exception or AssertionError
+
+
 @pytest.mark.slow
 def test_a_result_is_only_read(tmp_path: Path) -> None:
     """A query cannot write, read other files, or change that."""
@@ -340,6 +360,30 @@ def test_a_query_prints_its_rows(tmp_path: Path, format_: str, expected: str) ->
     lint("hosts")
     command = ["fleet", "query", "SELECT host, 1 AS n FROM hosts", "--format", format_]
     assert CliRunner().invoke(nginxopt, command, standalone_mode=False).output == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ("'nan'::DOUBLE n, ['inf'::FLOAT, 1] l", {"n": None, "l": [None, 1.0]}),
+        ("{'a': '-inf'::DOUBLE} s", {"s": {"a": None}}),
+        ("map([DATE '2026-01-02'], ['nan'::DOUBLE]) m", {"m": {"2026-01-02": None}}),
+        ("1 a, 2 a, 3 a", {"a": 1, "a_1": 2, "a_2": 3}),
+        ("1 a, 2 a, 3 a_1", {"a": 1, "a_2": 2, "a_1": 3}),
+        ("1 a_1, 2 a, 3 A, 4 a", {"a_1": 1, "a": 2, "A": 3, "a_2": 4}),
+    ],
+)
+def test_rows_are_json_with_all_columns(tmp_path: Path, columns: str, expected: object) -> None:
+    """What JSON cannot hold is null or a string, and columns of the same name have keys of their own."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    tree(tmp_path / "hosts" / "web1")
+    lint("hosts")
+    command = ["fleet", "query", f"SELECT {columns}", "--format", "json"]
+    printed = CliRunner().invoke(nginxopt, command, standalone_mode=False).output
+    assert json.loads(printed, parse_constant=refuse) == expected
 
 
 def _queries(pid: int) -> bool:

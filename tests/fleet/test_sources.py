@@ -59,6 +59,28 @@ def test_the_pattern_finds_hosts_at_any_depth(hosts: Path) -> None:
     assert found == {"web3": {"nginx.conf": GOOD}}
 
 
+@pytest.mark.parametrize(("source", "host_from"), [(".", None), ("*", None), (".", "{host}"), ("*", "{host}")])
+def test_results_are_no_hosts(hosts: Path, source: str, host_from: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a run has written beside the hosts, in either form, complete or not, is found by no source."""
+    monkeypatch.chdir(hosts)
+    before = _all(find([source], host_from))
+    for name in ("fleet.duckdb", "prod.db", "fleet.duckdb.part"):
+        (hosts / name).write_bytes(b"12345678DUCK" + bytes(8))
+    (hosts / "fleet.duckdb.part.wal").write_bytes(b"log")
+    (hosts / "result").mkdir()
+    (hosts / "result" / "hosts.parquet").write_bytes(b"PAR1")
+    assert _all(find([source], host_from)) == before
+
+
+def test_a_configuration_is_never_taken_for_a_result(hosts: Path) -> None:
+    """Words of a comment and names of files do not make one."""
+    (hosts / "duck.conf").write_text("# fleet DUCK.example.com\nevents {}\n")
+    (hosts / "disk.wal").write_text("events {}\n")
+    tree(hosts / "web3")
+    (hosts / "web3" / "hosts.parquet").write_bytes(b"PAR1")
+    assert {"duck", "disk.wal", "web3"} <= set(_all(find([str(hosts)], None)))
+
+
 def _tar(hosts: Path, mode: str) -> bytes:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode=mode) as archive:  # type: ignore[call-overload]

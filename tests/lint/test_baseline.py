@@ -168,6 +168,8 @@ GOOD = baseline.text([Entry("findings", "slow", "0"), Entry("b.conf", "slow", "1
 # What is wrong, the place of the error, and what is said.
 DAMAGED = [
     (b"", "1:1", "invalid JSON: "),
+    (b"[" * 100_000, "1:1", "invalid JSON: Nested too deeply"),
+    (b'{"version": ' + b"1" * 5_000 + b"}", "1:1", "invalid JSON: Integer with too many digits"),
     (b"[]", "1:1", "not a baseline"),
     (b'{"version": 1}', "1:1", "not a baseline"),
     (b'{"version": 1, "findings": {}}', "1:1", "not a baseline"),

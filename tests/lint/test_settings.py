@@ -146,6 +146,8 @@ ERRORS = [
     ("baseline = ['x']", "1:1", "baseline", "wrong type", None),
     ("a = 1\nselect = [", "2:11", "", "invalid TOML: ", None),
     ("ä = 1", "1:1", "ä", "invalid TOML: ", None),
+    ("a = " + "[" * 10_000, "1:1", "a", "invalid TOML: Nested too deeply", None),
+    ("a = " + "1" * 5_000, "1:1", "a", "invalid TOML: Integer with too many digits", None),
     ("paths = 'ä' x", "1:13", "x", "invalid TOML: ", None),
     ("fail-on = 'error'\r\nfail-on = 'info'\r\n", "2:17", "", "invalid TOML: ", None),
     (b"paths = ['\xff']", "1:11", None, "invalid UTF-8", None),

@@ -71,6 +71,8 @@ def test_targets_of_vegeta_in_json(tmp_path: Path, stated: str | None) -> None:
         ('{"method":"GET","url":"/a","headers":{}}', 'unknown key "headers"; a target has method, url, header, body'),
         ("[]", "a target is an object"),
         ("{", "invalid JSON: Expecting property name enclosed in double quotes"),
+        ('{"method":' + "[" * 100_000, "invalid JSON: Nested too deeply"),
+        ('{"method":' + "1" * 5_000 + "}", "invalid JSON: Integer with too many digits"),
         ('{"method":"\udcff"}', "invalid JSON: not UTF-8"),
     ],
 )

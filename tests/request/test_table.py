@@ -86,6 +86,8 @@ WRONG = [
     ('{"from": "/a", "to": 1}\n', "1:1", "to and method are strings"),
     ('{"from": "/a", "to": "/b", "headers": {"X": 1}}\n', "1:1", "to and method are strings"),
     ('{"from": "/a", "to": "/b"}\n["/a"]\n', "2:1", "not an object with a string from"),
+    ('{"from": "/a", "to": "/b"}\n{"from": ' + "[" * 100_000, "2:1", "invalid JSON: Nested too deeply"),
+    ('{"from": "/a", "status": ' + "3" * 5_000 + "}", "1:1", "invalid JSON: Integer with too many digits"),
     ('{"from": "\udcff"}\n', "1:11", "invalid JSON: not UTF-8"),
     ('{"from": "/a", "to": "/b", "headers": {"X Y": "1"}}\n', "1:11", 'a header is "Name: value"'),
 ]  # fmt: skip
