@@ -39,13 +39,13 @@ def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) ->
 
 def beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: list[Note]) -> tuple[Diagnostic, ...]:
     """Return the findings that the baseline does not record; add its messages to `notes`."""
-    if path is None:
+    if judge.known is None:
         return checked.diagnostics
     from nginxopt.lint import baseline
     from nginxopt.lint.report.model import Note
 
     rules = {rule.id for rule, _ in judge.rules}
-    compared = baseline.compare(baseline.load(path), checked.diagnostics, files=checked.files, rules=rules)
+    compared = baseline.compare(judge.known, checked.diagnostics, files=checked.files, rules=rules)
     if compared.hidden:
         notes.append(Note(f"{path} hides {count(compared.hidden, 'finding')}"))
     if compared.note:

@@ -45,7 +45,7 @@ def lint(config: Config, plan: Plan, *, is_complete: bool) -> LintResult:
 
     Raises the errors of `nginxopt.lint.fix` if a rule of one's own has a wrong fix.
     """
-    judge = replace(plan.judge, is_complete=is_complete)
+    judge = replace(plan.judge, is_complete=is_complete, known=plan.known)
     checked = check([config], judge)
     left = _beside_baseline(checked, plan)
     diagnostics, answers = _confirmed(config, left, plan)
@@ -55,7 +55,7 @@ def lint(config: Config, plan: Plan, *, is_complete: bool) -> LintResult:
         len(checked.diagnostics) - len(left),
         (*notes(checked), *answers),
         _entries(checked, plan),
-        _patches(config, judge, plan) if plan.diff and any(found.fix for found in checked.diagnostics) else {},
+        _patches(config, judge, plan) if plan.diff and any(found.fix for found in left) else {},
     )
 
 

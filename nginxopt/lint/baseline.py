@@ -21,6 +21,7 @@ from typing import Any
 
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
+from nginxopt.lint.declined import undeclined
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.system.files import write_all
@@ -76,19 +77,29 @@ def compare(
     rules: Collection[str],
     exists: Callable[[str], bool] = os.path.exists,
 ) -> Compared:
-    """Hide the findings that are in the baseline.
+    """Hide the findings that are in the baseline, and the fixes that others share with them.
 
     `files` are the files read, as named in messages, and `rules` the ids of the rules run. An entry of another rule or
     file counts as gone only if its file no longer exists.
     """
     present = entries(diagnostics, baseline.folder)
-    remaining = tuple(
-        diagnostic for diagnostic, entry in zip(diagnostics, present, strict=True) if entry not in baseline.entries
-    )
+    new = _new(baseline, diagnostics, present)
     read = {_relative(file, baseline.folder) for file in files}
     is_gone = cache(lambda file: file in read or not exists(str(Path(baseline.folder, file))))
     gone = sum(entry.rule in rules and is_gone(entry.file) for entry in baseline.entries.difference(present))
-    return Compared(remaining, len(diagnostics) - len(remaining), gone)
+    return Compared(undeclined(diagnostics, new), len(diagnostics) - len(new), gone)
+
+
+def leaves(baseline: Baseline, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the findings that are not in the baseline; each is one of `diagnostics`."""
+    return _new(baseline, diagnostics, entries(diagnostics, baseline.folder))
+
+
+def _new(baseline: Baseline, diagnostics: Sequence[Diagnostic], present: Sequence[Entry]) -> tuple[Diagnostic, ...]:
+    """Return the findings whose entries, in `present`, are not in the baseline."""
+    return tuple(
+        diagnostic for diagnostic, entry in zip(diagnostics, present, strict=True) if entry not in baseline.entries
+    )
 
 
 def entries(diagnostics: Sequence[Diagnostic], folder: str) -> tuple[Entry, ...]:
