@@ -32,7 +32,7 @@ def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) ->
         click.echo(error.render(), err=True)
     if errors:
         return InputError.exit_code
-    baseline.write(path, checked.diagnostics)
+    baseline.write(path, checked.diagnostics, checked.on_host)
     click.echo(f"{path}: {count(len(checked.diagnostics), 'finding')}", err=True)
     return 0
 
@@ -45,7 +45,9 @@ def beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: lis
     from nginxopt.lint.report.model import Note
 
     rules = {rule.id for rule, _ in judge.rules}
-    compared = baseline.compare(judge.known, checked.diagnostics, files=checked.files, rules=rules)
+    compared = baseline.compare(
+        judge.known, checked.diagnostics, files=checked.files, rules=rules, on_host=checked.on_host
+    )
     if compared.hidden:
         notes.append(Note(f"{path} hides {count(compared.hidden, 'finding')}"))
     if compared.note:

@@ -66,7 +66,7 @@ def _beside_baseline(checked: Checked, plan: Plan) -> tuple[Diagnostic, ...]:
         return checked.diagnostics
     from nginxopt.lint.baseline import compare
 
-    return compare(known, checked.diagnostics, files=(), rules=()).diagnostics
+    return compare(known, checked.diagnostics, files=(), rules=(), on_host=checked.on_host).diagnostics
 
 
 def _confirmed(
@@ -82,11 +82,11 @@ def _confirmed(
 
 
 def _entries(checked: Checked, plan: Plan) -> tuple[Entry, ...]:
-    if plan.recorded_in is None:
+    if not plan.records:
         return ()
     from nginxopt.lint.baseline import entries
 
-    return entries(checked.diagnostics, plan.recorded_in)
+    return entries(checked.diagnostics, ".", checked.on_host)
 
 
 def _patches(config: Config, judge: Judge, plan: Plan) -> dict[str, bytes]:

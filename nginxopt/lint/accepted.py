@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING
 
 from nginxopt.lint.declined import undeclined
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from nginxopt.text import Draft
 
 
-def unaccepted(known: Baseline | None) -> Wanted:
-    """Return what leaves the findings to fix of those of a round; for one run of `nginxopt.lint.fix.fix`."""
-    return everything if known is None else _Accepted(known).leaves
+def unaccepted(known: Baseline | None, on_host: Container[str] = ()) -> Wanted:
+    """Return what leaves the findings to fix of those of a round; for one run of `nginxopt.lint.fix.fix`.
+
+    `on_host` are the paths of files on another machine.
+    """
+    return everything if known is None else _Accepted(known, on_host).leaves
 
 
 class _Accepted:
@@ -26,8 +29,9 @@ class _Accepted:
     So a finding that was recorded in one round is known by its place in the later ones.
     """
 
-    def __init__(self, known: Baseline) -> None:
+    def __init__(self, known: Baseline, on_host: Container[str]) -> None:
         self._known = known
+        self._on_host = on_host
         self._places: set[tuple[str, str, int]] = set()
 
     def leaves(self, diagnostics: tuple[Diagnostic, ...], drafts: Mapping[str, Draft]) -> tuple[Diagnostic, ...]:
@@ -35,7 +39,7 @@ class _Accepted:
         from nginxopt.lint.baseline import leaves
 
         places = [_place(diagnostic, drafts) for diagnostic in diagnostics]
-        new = {id(diagnostic) for diagnostic in leaves(self._known, diagnostics)}
+        new = {id(diagnostic) for diagnostic in leaves(self._known, diagnostics, self._on_host)}
         self._places |= {
             place for diagnostic, place in zip(diagnostics, places, strict=True) if id(diagnostic) not in new
         }

@@ -144,6 +144,16 @@ class Checked:
         """The paths of all files read, each once."""
         return tuple(dict.fromkeys(file.path for config in self.configs for file in config.files))
 
+    @property
+    def on_host(self) -> frozenset[str]:
+        """The paths of files that are on another machine, see `on_host`."""
+        return frozenset().union(*map(on_host, self.configs))
+
+
+def on_host(config: Config) -> frozenset[str]:
+    """Return the paths of the files of a dump: they are those on its host. None of another configuration are."""
+    return frozenset(file.path for file in config.files) if is_dump(config.origin) else frozenset()
+
 
 def check(configs: Sequence[Config], judge: Judge) -> Checked:
     """Check the configurations in sequence.
@@ -191,7 +201,8 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
 def fixes(config: Config, judge: Judge, *, unsafe: bool) -> Fixed:
     """Return what the fixes of a configuration make of it, safe ones or all. Raises the errors of `fix`."""
     with _blaming(judge):
-        return fix(lambda texts: reread(config, texts), judge, unsafe=unsafe, wanted=unaccepted(judge.known))
+        wanted = unaccepted(judge.known, on_host(config))
+        return fix(lambda texts: reread(config, texts), judge, unsafe=unsafe, wanted=wanted)
 
 
 @contextmanager
