@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from nginxopt.config import Config, Directive, load_text
 from nginxopt.config.filesystem import Overlay
 from nginxopt.lint import Check, Finding, Fix, Model, Page, Rule, Safety, Severity
+from nginxopt.lint.accepted import unaccepted
+from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.fix import Fixed, fix
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.version import Version
@@ -41,9 +43,14 @@ def run_rules(config: Config, *rules: Rule) -> Linted:
     return lint(config, [Selected(rule, None) for rule in rules], TARGET)
 
 
-def fix_texts(texts: Mapping[str, bytes], *rules: Rule, unsafe: bool = True) -> Fixed:
-    """What the fixes of rules make of files in memory."""
-    return fix(lambda new: configuration({**texts, **new}), lambda config: run_rules(config, *rules), unsafe=unsafe)
+def fix_texts(texts: Mapping[str, bytes], *rules: Rule, unsafe: bool = True, known: Baseline | None = None) -> Fixed:
+    """What the fixes of rules make of files in memory, beside a baseline."""
+    return fix(
+        lambda new: configuration({**texts, **new}),
+        lambda config: run_rules(config, *rules),
+        unsafe=unsafe,
+        wanted=unaccepted(known),
+    )
 
 
 def texts_of(texts: Mapping[str, bytes], fixed: Fixed) -> dict[str, bytes]:

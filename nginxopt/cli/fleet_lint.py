@@ -161,7 +161,7 @@ def command(
         base=base,
         follows=follows,
         baseline=_baseline(baseline or (None if write_baseline else settings.baseline)),
-        recorded_in=None if write_baseline is None else str(Path(write_baseline).absolute().parent),
+        records=write_baseline is not None,
         nginx=nginx,
         diff=diff,
         unsafe=unsafe,
@@ -222,13 +222,13 @@ def _table(path: str, base: str | None, follows: bool) -> Text:
 
 
 def _baseline(path: str | None) -> Text | None:
-    """Return the baseline, which is no damaged one; its paths are relative to its folder, wherever workers are."""
+    """Return the baseline, which is no damaged one."""
     if path is None:
         return None
     from nginxopt.fleet.plan import Text
     from nginxopt.lint import baseline
 
-    text = Text(str(Path(path).absolute()), baseline.contents(path))
+    text = Text(path, baseline.contents(path))
     baseline.read(text.source)
     return text
 

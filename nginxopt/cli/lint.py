@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
     from nginxopt.lint import Premise
+    from nginxopt.lint.baseline import Baseline
     from nginxopt.lint.catalogue import Catalogue
     from nginxopt.lint.check import Judge
     from nginxopt.lint.settings import Settings
@@ -115,7 +116,11 @@ def command(
     host = _host(inputs.configs) if with_host else None
     judge = _judge(catalogue, settings, select, ignore, target, host)
     judge = replace(
-        judge, assumed=_assumed(assume, settings), is_complete=not inputs.errors, around=_around(assume, settings)
+        judge,
+        assumed=_assumed(assume, settings),
+        is_complete=not inputs.errors,
+        around=_around(assume, settings),
+        known=_known(call, settings),
     )
     return _run(call, settings, target, judge, inputs, _base(call, read, paths, settings, judge))
 
@@ -149,6 +154,16 @@ def _around(names: Iterable[str], settings: Settings) -> Config | None:
     if len(mains) > 1:
         raise UsageError(f"--assume names two main files, {mains[0]} and {mains[1]}")
     return around.main(mains[0]) if mains else None
+
+
+def _known(call: Call, settings: Settings) -> Baseline | None:
+    """Return the baseline whose findings are hidden. Raise `InputError` for a missing or damaged one."""
+    path = call.baseline or settings.baseline
+    if path is None or call.write_baseline:
+        return None
+    from nginxopt.lint.baseline import load
+
+    return load(path)
 
 
 def _host(configs: Iterable[Config]) -> Host:

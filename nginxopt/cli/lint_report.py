@@ -32,20 +32,22 @@ def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) ->
         click.echo(error.render(), err=True)
     if errors:
         return InputError.exit_code
-    baseline.write(path, checked.diagnostics)
+    baseline.write(path, checked.diagnostics, checked.on_host)
     click.echo(f"{path}: {count(len(checked.diagnostics), 'finding')}", err=True)
     return 0
 
 
 def beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: list[Note]) -> tuple[Diagnostic, ...]:
     """Return the findings that the baseline does not record; add its messages to `notes`."""
-    if path is None:
+    if judge.known is None:
         return checked.diagnostics
     from nginxopt.lint import baseline
     from nginxopt.lint.report.model import Note
 
     rules = {rule.id for rule, _ in judge.rules}
-    compared = baseline.compare(baseline.load(path), checked.diagnostics, files=checked.files, rules=rules)
+    compared = baseline.compare(
+        judge.known, checked.diagnostics, files=checked.files, rules=rules, on_host=checked.on_host
+    )
     if compared.hidden:
         notes.append(Note(f"{path} hides {count(compared.hidden, 'finding')}"))
     if compared.note:

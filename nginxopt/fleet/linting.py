@@ -45,7 +45,7 @@ def lint(config: Config, plan: Plan, *, is_complete: bool) -> LintResult:
 
     Raises the errors of `nginxopt.lint.fix` if a rule of one's own has a wrong fix.
     """
-    judge = replace(plan.judge, is_complete=is_complete)
+    judge = replace(plan.judge, is_complete=is_complete, known=plan.known)
     checked = check([config], judge)
     left = _beside_baseline(checked, plan)
     diagnostics, answers = _confirmed(config, left, plan)
@@ -55,7 +55,7 @@ def lint(config: Config, plan: Plan, *, is_complete: bool) -> LintResult:
         len(checked.diagnostics) - len(left),
         (*notes(checked), *answers),
         _entries(checked, plan),
-        _patches(config, judge, plan) if plan.diff and any(found.fix for found in checked.diagnostics) else {},
+        _patches(config, judge, plan) if plan.diff and any(found.fix for found in left) else {},
     )
 
 
@@ -66,7 +66,7 @@ def _beside_baseline(checked: Checked, plan: Plan) -> tuple[Diagnostic, ...]:
         return checked.diagnostics
     from nginxopt.lint.baseline import compare
 
-    return compare(known, checked.diagnostics, files=(), rules=()).diagnostics
+    return compare(known, checked.diagnostics, files=(), rules=(), on_host=checked.on_host).diagnostics
 
 
 def _confirmed(
@@ -82,11 +82,11 @@ def _confirmed(
 
 
 def _entries(checked: Checked, plan: Plan) -> tuple[Entry, ...]:
-    if plan.recorded_in is None:
+    if not plan.records:
         return ()
     from nginxopt.lint.baseline import entries
 
-    return entries(checked.diagnostics, plan.recorded_in)
+    return entries(checked.diagnostics, ".", checked.on_host)
 
 
 def _patches(config: Config, judge: Judge, plan: Plan) -> dict[str, bytes]:

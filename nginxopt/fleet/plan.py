@@ -53,7 +53,7 @@ class Plan:
         base: The site of paths in the table.
         follows: Whether redirects are followed.
         baseline: The baseline whose findings are hidden; None for none.
-        recorded_in: The folder of the baseline to write; None for none.
+        records: Whether a baseline is written.
         nginx: The path of the nginx that workers ask about witnesses, empty for the usual places; None to ask none.
         diff: Whether the changes of fixes are kept.
         unsafe: Whether these are those of unsafe fixes, too.
@@ -70,7 +70,7 @@ class Plan:
     base: str | None = None
     follows: bool = False
     baseline: Text | None = None
-    recorded_in: str | None = None
+    records: bool = False
     nginx: str | None = None
     diff: bool = False
     unsafe: bool = False

@@ -4,8 +4,9 @@ It is JSON, sorted, with one line per finding, so that version control shows whi
 
     {"file": "conf/nginx.conf", "rule": "gzip-level", "fingerprint": "3f0c..."}
 
-Files are relative to the folder of the baseline. The fingerprint covers the rule, the file and the text of the
-finding's lines (`nginxopt.lint.report.fingerprint`), so it survives changes to other lines.
+Files are relative to the folder of the baseline; those in the output of `nginx -T` and those of a fleet have their
+paths on the host, which are the same wherever the baseline is. The fingerprint covers the rule, the file and the text
+of the finding's lines (`nginxopt.lint.report.fingerprint`), so it survives changes to other lines.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
+from nginxopt.lint.declined import undeclined
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.system.files import write_all
@@ -38,7 +40,7 @@ _UPDATE = "update it with --write-baseline"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Entry:
-    """A known finding; `file` is relative to the folder of the baseline."""
+    """A known finding; `file` is relative to the folder of the baseline, or the path on a host."""
 
     file: str
     rule: str
@@ -75,26 +77,43 @@ def compare(
     *,
     files: Iterable[str],
     rules: Collection[str],
+    on_host: Container[str] = (),
     exists: Callable[[str], bool] = os.path.exists,
 ) -> Compared:
-    """Hide the findings that are in the baseline.
+    """Hide the findings that are in the baseline, and the fixes that others share with them.
 
-    `files` are the files read, as named in messages, and `rules` the ids of the rules run. An entry of another rule or
-    file counts as gone only if its file no longer exists.
+    `files` are the files read, as named in messages, those of hosts in `on_host`, and `rules` the ids of the rules run.
+    An entry of another rule or file counts as gone only if its file no longer exists here.
     """
-    present = entries(diagnostics, baseline.folder)
-    remaining = tuple(
+    present = entries(diagnostics, baseline.folder, on_host)
+    new = _new(baseline, diagnostics, present)
+    read = {_name(file, baseline.folder, on_host) for file in files}
+    is_missing = cache(lambda file: not Path(file).is_absolute() and not exists(str(Path(baseline.folder, file))))
+    absent = [entry for entry in baseline.entries.difference(present) if entry.rule in rules]
+    gone = sum(entry.file in read or is_missing(entry.file) for entry in absent)
+    return Compared(undeclined(diagnostics, new), len(diagnostics) - len(new), gone)
+
+
+def leaves(
+    baseline: Baseline, diagnostics: Sequence[Diagnostic], on_host: Container[str] = ()
+) -> tuple[Diagnostic, ...]:
+    """Return the findings that are not in the baseline; each is one of `diagnostics`."""
+    return _new(baseline, diagnostics, entries(diagnostics, baseline.folder, on_host))
+
+
+def _new(baseline: Baseline, diagnostics: Sequence[Diagnostic], present: Sequence[Entry]) -> tuple[Diagnostic, ...]:
+    """Return the findings whose entries, in `present`, are not in the baseline."""
+    return tuple(
         diagnostic for diagnostic, entry in zip(diagnostics, present, strict=True) if entry not in baseline.entries
     )
-    read = {_relative(file, baseline.folder) for file in files}
-    is_gone = cache(lambda file: file in read or not exists(str(Path(baseline.folder, file))))
-    gone = sum(entry.rule in rules and is_gone(entry.file) for entry in baseline.entries.difference(present))
-    return Compared(remaining, len(diagnostics) - len(remaining), gone)
 
 
-def entries(diagnostics: Sequence[Diagnostic], folder: str) -> tuple[Entry, ...]:
-    """Return the entry of each finding, for a baseline in `folder`; all are distinct."""
-    source = cache(lambda source: Source(_relative(source.path, folder), source.data))
+def entries(diagnostics: Sequence[Diagnostic], folder: str, on_host: Container[str] = ()) -> tuple[Entry, ...]:
+    """Return the entry of each finding, for a baseline in `folder`; all are distinct.
+
+    The paths in `on_host` are those of files on other machines, which stay as they are.
+    """
+    source = cache(lambda source: Source(_name(source.path, folder, on_host), source.data))
     # Paths relative to the folder make a finding the same from every working directory.
     named = [
         replace(diagnostic, finding=replace(diagnostic.finding, source=source(diagnostic.finding.source)))
@@ -106,13 +125,13 @@ def entries(diagnostics: Sequence[Diagnostic], folder: str) -> tuple[Entry, ...]
     )
 
 
-def _relative(path: str, folder: str) -> str:
-    return path if path == STDIN else os.path.relpath(path, folder or ".")
+def _name(path: str, folder: str, on_host: Container[str]) -> str:
+    return path if path == STDIN or path in on_host else os.path.relpath(path, folder or ".")
 
 
-def write(path: str, diagnostics: Sequence[Diagnostic]) -> None:
+def write(path: str, diagnostics: Sequence[Diagnostic], on_host: Container[str] = ()) -> None:
     """Write the baseline of these findings. Raise `InputError` if that fails."""
-    write_entries(path, entries(diagnostics, str(Path(path).parent)))
+    write_entries(path, entries(diagnostics, str(Path(path).parent), on_host))
 
 
 def write_entries(path: str, known: Iterable[Entry]) -> None:

@@ -13,7 +13,9 @@ from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
 from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.errors import InputError, RuleError, UsageError
+from nginxopt.lint.accepted import unaccepted
 from nginxopt.lint.catalogue import Catalogue, catalogue
+from nginxopt.lint.declined import undeclined
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import Fixed, FixError, fix
 from nginxopt.lint.model import Model
@@ -27,6 +29,7 @@ from nginxopt.text import Draft
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
+    from nginxopt.lint.baseline import Baseline
     from nginxopt.lint.declare import Rule
     from nginxopt.system.host import Host
 
@@ -45,6 +48,7 @@ class Judge:
         is_complete: Whether all named files could be read.
         around: The main configuration that fragments are included in; None if that is unknown.
         catalogue: All rules, whether they are run or not.
+        known: The baseline whose findings are reported, but not fixed; None for none.
         before_rule: Called before each rule; what it raises ends the check.
     """
 
@@ -57,6 +61,7 @@ class Judge:
     is_complete: bool = True
     around: Config | None = None
     catalogue: Catalogue = field(default_factory=lambda: Catalogue(catalogue()))
+    known: Baseline | None = None
     before_rule: Callable[[], None] = lambda: None
 
     def __call__(self, config: Config) -> Linted:
@@ -81,8 +86,7 @@ class Judge:
         further = partial(self._further, config, linted)
         unsuppressed = suppress(files, linted.diagnostics, active, self.catalogue.ids, further).diagnostics
         selected = reported(unsuppressed, self.catalogue.rules, self.settings)
-        undeclined = _undeclined(linted.diagnostics, selected)
-        offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined)
+        offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined(linted.diagnostics, selected))
         return replace(linted, diagnostics=tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered))
 
     def _in_turn(self) -> Iterator[Selected]:
@@ -140,6 +144,16 @@ class Checked:
         """The paths of all files read, each once."""
         return tuple(dict.fromkeys(file.path for config in self.configs for file in config.files))
 
+    @property
+    def on_host(self) -> frozenset[str]:
+        """The paths of files that are on another machine, see `on_host`."""
+        return frozenset().union(*map(on_host, self.configs))
+
+
+def on_host(config: Config) -> frozenset[str]:
+    """Return the paths of the files of a dump: they are those on its host. None of another configuration are."""
+    return frozenset(file.path for file in config.files) if is_dump(config.origin) else frozenset()
+
 
 def check(configs: Sequence[Config], judge: Judge) -> Checked:
     """Check the configurations in sequence.
@@ -166,6 +180,8 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
     """Apply the fixes that are safe under the assumed premises in every configuration, with `unsafe` all of them.
 
+    Those of findings in the baseline of the judge are not applied.
+
     Raises `UsageError` for the output of `nginx -T`, which has no files to change, and the errors of `fix`.
     """
     judge = replace(judge, shared=_shared(configs))
@@ -185,7 +201,8 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
 def fixes(config: Config, judge: Judge, *, unsafe: bool) -> Fixed:
     """Return what the fixes of a configuration make of it, safe ones or all. Raises the errors of `fix`."""
     with _blaming(judge):
-        return fix(lambda texts: reread(config, texts), judge, unsafe=unsafe)
+        wanted = unaccepted(judge.known, on_host(config))
+        return fix(lambda texts: reread(config, texts), judge, unsafe=unsafe, wanted=wanted)
 
 
 @contextmanager
@@ -227,27 +244,6 @@ def _unshared(diagnostic: Diagnostic, config: Config, shared: Collection[str]) -
         return diagnostic
     why = f"{', '.join(sorted(paths))} belongs to several configurations: change it by hand"
     return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=f"{diagnostic.fix.title}; {why}"))
-
-
-def _undeclined(before: Iterable[Diagnostic], reported: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the reported diagnostics, without fixes that also belong to a hidden finding: the user declined those."""
-    remaining = tuple(reported)
-    kept = set(map(id, remaining))
-    declined = {
-        diagnostic.fix.changes: diagnostic for diagnostic in before if diagnostic.fix and id(diagnostic) not in kept
-    }
-    return tuple(
-        _without(diagnostic, declined.get(diagnostic.fix.changes)) if diagnostic.fix else diagnostic
-        for diagnostic in remaining
-    )
-
-
-def _without(diagnostic: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
-    if declined is None or diagnostic.fix is None:
-        return diagnostic
-    place = f"{declined.path}:{declined.start.line}"
-    why = f"{diagnostic.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed at {place}"
-    return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=why))
 
 
 def _given(diagnostic: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:

@@ -34,6 +34,14 @@ Read = Callable[[Mapping[str, bytes]], Config]
 
 Judge = Callable[[Config], Linted]
 
+Wanted = Callable[[tuple[Diagnostic, ...], Mapping[str, Draft]], Iterable[Diagnostic]]
+"""Returns the findings of a round that are to be fixed, given the files that changed so far, by path."""
+
+
+def everything(diagnostics: tuple[Diagnostic, ...], _: Mapping[str, Draft]) -> Iterable[Diagnostic]:
+    """Return all findings."""
+    return diagnostics
+
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
@@ -50,8 +58,8 @@ class Fixed:
     remaining: Linted
 
 
-def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
-    """Apply every fix that is safe under the assumed premises, with `unsafe` all fixes; write nothing.
+def fix(read: Read, judge: Judge, *, unsafe: bool = False, wanted: Wanted = everything) -> Fixed:
+    """Apply every wanted fix that is safe under the assumed premises, with `unsafe` all of these; write nothing.
 
     Raises `FixError` if the fixes do not terminate, or if a fixed text cannot be read.
     """
@@ -64,7 +72,7 @@ def fix(read: Read, judge: Judge, *, unsafe: bool = False) -> Fixed:
         linted = judge(config)
         offered = [
             diagnostic
-            for diagnostic in linted.diagnostics
+            for diagnostic in wanted(linted.diagnostics, drafts)
             if diagnostic.fix and (unsafe or diagnostic.fix.safety.grade is Grade.SAFE)
         ]
         if not offered:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from lsprotocol import types
 
 from nginxopt.config import reread
+from nginxopt.lint.accepted import unaccepted
 from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
-from nginxopt.lint.fix import fix
-from nginxopt.lint.run import Linted
+from nginxopt.lint.fix import Wanted, fix
 from nginxopt.lint.suppress import FAULTY, UNUSED
 from nginxopt.lsp.diagnostics import SOURCE, Judgement, Judges
 from nginxopt.lsp.document import Document
@@ -119,16 +119,18 @@ def _fix_all(workspace: Workspace, document: Document, judgement: Judgement, kin
         return
     config, path = judgement.reading.config, judgement.reading.file.path
     judge = workspace.preferences.judge(document.path)
-    fixed = fix(lambda texts: reread(config, texts), lambda changed: _of_file(judge(changed), path))
+    fixed = fix(lambda texts: reread(config, texts), judge, wanted=_of_file(unaccepted(judge.known), path))
     edits: tuple[Edit, ...] = fixed.drafts[path].edits if path in fixed.drafts else ()
     if edits:
         change = types.WorkspaceEdit({document.uri: text_edits(workspace, judgement.reading.file.source, edits)})
         yield types.CodeAction("Apply all safe fixes of nginxopt", kind, edit=change)
 
 
-def _of_file(linted: Linted, path: str) -> Linted:
-    """Return the findings whose fixes change a file, and no other."""
-    return Linted(tuple(one for one in linted.diagnostics if one.fix and _changes_only(one.fix, path)), linted.errors)
+def _of_file(wanted: Wanted, path: str) -> Wanted:
+    """Return what leaves of the wanted findings those whose fixes change a file, and no other."""
+    return lambda diagnostics, drafts: (
+        one for one in wanted(diagnostics, drafts) if one.fix and _changes_only(one.fix, path)
+    )
 
 
 def _changes_only(offered: Fix, path: str) -> bool:

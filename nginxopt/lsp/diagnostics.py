@@ -20,7 +20,7 @@ from lsprotocol.types import (
 
 from nginxopt.config import Config, Source
 from nginxopt.errors import InputError, RuleError
-from nginxopt.lint import Severity
+from nginxopt.lint import Severity, baseline
 from nginxopt.lint import diagnostic as lint_
 from nginxopt.lint.catalogue import Catalogue
 from nginxopt.lint.check import Checked, Judge, check
@@ -118,9 +118,17 @@ class Judges:
             if not is_current():
                 raise SupersededError
 
-        checked = check(configs, replace(judge, before_rule=go_on))
+        checked = _beside_baseline(check(configs, replace(judge, before_rule=go_on)), judge)
         self._checked[key] = state, checked
         return checked
+
+
+def _beside_baseline(checked: Checked, judge: Judge) -> Checked:
+    """Return what was checked without the findings that the baseline records."""
+    if judge.known is None:
+        return checked
+    compared = baseline.compare(judge.known, checked.diagnostics, files=(), rules=())
+    return replace(checked, diagnostics=compared.diagnostics)
 
 
 def _missing(configs: tuple[Config, ...]) -> Iterator[object]:

@@ -6,15 +6,25 @@ import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from nginxopt.errors import InputError
-from nginxopt.lint import around, sources
+from nginxopt.lint import around, baseline, sources
+from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.selection import selection
 from nginxopt.lint.settings import Settings
 from nginxopt.lint.target import TargetVersion, choose
 from nginxopt.version import Version
+
+
+class _Read(NamedTuple):
+    """The settings for a folder, all rules, and the baseline that the settings name."""
+
+    settings: Settings
+    catalogue: Catalogue
+    known: Baseline | None
 
 
 @dataclass
@@ -30,7 +40,7 @@ class Preferences:
     config: str | None = None
     isolated: bool = False
     target_version: Version | None = None
-    _settings: dict[str, tuple[Settings, Catalogue] | InputError] = field(default_factory=dict, repr=False)
+    _settings: dict[str, _Read | InputError] = field(default_factory=dict, repr=False)
     _judges: dict[str, Judge] = field(default_factory=dict, repr=False)
     _loaded: sources.Loaded = field(default_factory=dict, repr=False)
 
@@ -41,15 +51,15 @@ class Preferences:
     def settings(self, path: str) -> Settings:
         """Return the settings for the file at a path; the default ones if they cannot be read, see `error`."""
         read = self._read(_folder(path))
-        return Settings() if isinstance(read, InputError) else read[0]
+        return Settings() if isinstance(read, InputError) else read.settings
 
     def catalogue(self, path: str) -> Catalogue:
         """Return all rules for the file at a path; those of nginxopt if its settings cannot be read."""
         read = self._read(_folder(path))
-        return Catalogue(catalogue()) if isinstance(read, InputError) else read[1]
+        return Catalogue(catalogue()) if isinstance(read, InputError) else read.catalogue
 
     def error(self, path: str) -> InputError | None:
-        """Return why the settings for the file at a path cannot be read."""
+        """Return why the settings for the file at a path, or the baseline that they name, cannot be read."""
         read = self._read(_folder(path))
         return read if isinstance(read, InputError) else None
 
@@ -72,17 +82,29 @@ class Preferences:
 
     def _judge(self, path: str) -> Judge:
         settings, all_rules = self.settings(path), self.catalogue(path)
+        read = self._read(_folder(path))
+        known = None if isinstance(read, InputError) else read.known
         rules = selection(all_rules.rules.values(), settings, known=all_rules.errors)
         main = around.main(settings.main) if settings.main else None
-        return Judge(rules, self.target(path), settings, assumed=settings.assume, around=main, catalogue=all_rules)
+        return Judge(
+            rules,
+            self.target(path),
+            settings,
+            assumed=settings.assume,
+            around=main,
+            catalogue=all_rules,
+            known=known,
+        )
 
-    def _read(self, folder: str) -> tuple[Settings, Catalogue] | InputError:
+    def _read(self, folder: str) -> _Read | InputError:
         read = self._settings
         if folder not in read:
             try:
-                read[folder] = sources.load(
+                settings, all_rules = sources.load(
                     config=self.config, isolated=self.isolated, folder=Path(folder), loaded=self._loaded
                 )
+                known = baseline.load(settings.baseline) if settings.baseline else None
+                read[folder] = _Read(settings, all_rules, known)
             except InputError as error:
                 read[folder] = error
         return read[folder]

@@ -115,6 +115,16 @@ class Draft:
             original[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in self._pieces
         )
 
+    def origin(self, offset: int) -> int:
+        """Return where a byte of the current text is in the original; of an inserted byte, where it was inserted."""
+        origin = 0
+        for piece in self._pieces:
+            if offset < len(piece):
+                return piece.start + offset if isinstance(piece, Span) else origin
+            offset -= len(piece)
+            origin = piece.end if isinstance(piece, Span) else origin
+        return origin
+
     @property
     def edits(self) -> tuple[Edit, ...]:
         """The edits that turn the original into the current text in one step."""

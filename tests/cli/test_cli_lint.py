@@ -264,6 +264,30 @@ def test_a_baseline_hides_what_is_known(run: Any) -> None:
     assert "the baseline has 1 entry without a finding" in run("nginx.conf", "--baseline", "known.json").out
 
 
+@pytest.mark.parametrize("option", ["--fix", "--diff"])
+def test_what_a_baseline_has_is_not_fixed(run: Any, option: str) -> None:
+    """Fixes leave what a baseline records, named by the option or by the settings; what is new is fixed."""
+    assert run("nginx.conf", "--write-baseline", "known.json").status == 0
+    ran = run("nginx.conf", "--baseline", "known.json", option, "--unsafe-fixes")
+    assert (ran.status, Path("nginx.conf").read_text()) == (0, SLOW)
+    assert "known.json hides 2 findings" in ran.out + ran.err
+    Path("nginxopt.toml").write_text('baseline = "known.json"\n')
+    Path("sites/b.conf").write_text("gzip on; gzip_types text/css; gzip_comp_level 8;\n")
+    before = Path("sites/b.conf").read_text()
+    ran = run("nginx.conf", option, options=("--target-version", "1.22.1"))
+    assert Path("nginx.conf").read_text() == SLOW
+    assert (Path("sites/b.conf").read_text() != before) == (option == "--fix")
+    assert ("+++ sites/b.conf" in ran.out) == (option == "--diff")
+    assert "+++ nginx.conf" not in ran.out
+
+
+def test_a_damaged_baseline_stops_fixes(run: Any) -> None:
+    """Nothing is fixed if the baseline cannot be read."""
+    ran = run("nginx.conf", "--fix", "--baseline", "none.json")
+    assert ran.status == 3
+    assert Path("nginx.conf").read_text() == SLOW
+
+
 def test_settings_are_found(run: Any) -> None:
     """Settings of the folder count, those of the command line more, and --isolated reads none."""
     Path("nginxopt.toml").write_text(

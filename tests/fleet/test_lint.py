@@ -181,6 +181,29 @@ def test_a_baseline_hides_what_it_records(tmp_path: Path) -> None:
         raise lint("hosts", "--baseline", "none.json").exception or AssertionError
 
 
+def test_a_baseline_hides_the_same_wherever_it_is(tmp_path: Path) -> None:
+    """The files of a baseline are those on the hosts, so it can be moved."""
+    tree(tmp_path / "hosts" / "web1", a=SITE)
+    lint("hosts", "--write-baseline", "known.json", status=0)
+    files = {entry["file"] for entry in json.loads((tmp_path / "known.json").read_text())["findings"]}
+    assert files
+    assert all(file.startswith("/etc/nginx/") for file in files)
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "known.json").rename(tmp_path / "deep" / "er" / "known.json")
+    lint("hosts", "--baseline", "deep/er/known.json", status=0)
+    assert rows(FOUND) == []
+
+
+def test_what_a_baseline_records_is_not_fixed(tmp_path: Path) -> None:
+    """With --diff there are no changes for findings that the baseline records."""
+    tree(tmp_path / "hosts" / "web1", a=SITE)
+    lint("hosts", "--diff", "--unsafe-fixes", status=1)
+    assert rows("SELECT * FROM patches")
+    lint("hosts", "--write-baseline", "known.json", status=0)
+    lint("hosts", "--diff", "--unsafe-fixes", "--baseline", "known.json", status=0)
+    assert rows("SELECT * FROM patches") == []
+
+
 def test_the_baseline_of_a_dump_is_one_of_a_fleet(tmp_path: Path) -> None:
     """nginxopt lint - --write-baseline records the same of the output of nginx -T."""
     text = dump(tree(tmp_path / "hosts" / "web1", a=SITE))

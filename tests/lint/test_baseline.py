@@ -129,6 +129,22 @@ def test_the_folder_of_the_baseline_counts(tmp_path: Path, monkeypatch: pytest.M
     assert {entry.file for entry in baseline.load("ci/known.json").entries} == {"../conf/nginx.conf"}
 
 
+def test_paths_of_hosts_stay_as_they_are() -> None:
+    """A file on another machine has its path there, wherever the baseline is; whether it is here does not count."""
+    path = "/etc/nginx/nginx.conf"
+    diagnostics = found_in(["slow;"], path)
+    written = baseline.text(baseline.entries(diagnostics, "a/b", {path})).encode()
+    assert json.loads(written)["findings"][0]["file"] == path
+    known = baseline.read(Source("/elsewhere/known.json", written))
+
+    def result(found: list[Diagnostic], files: list[str]) -> Compared:
+        return baseline.compare(known, found, files=files, rules=RULES, on_host={path}, exists=lambda _: False)
+
+    assert result(found_in(["", "slow;"], path), [path]) == Compared((), 1, 0)
+    assert result([], [path]) == Compared((), 0, 1)
+    assert result([], ["nginx.conf"]) == Compared((), 0, 0)
+
+
 def test_files_are_told_apart() -> None:
     """The same finding in another file is new; standard input counts as a file."""
     known = of([*found_in(["slow;"], "a.conf"), *found_in(["slow;"], "-")])

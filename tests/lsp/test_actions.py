@@ -144,6 +144,21 @@ def test_all_safe_fixes_are_those_of_the_command(editor: Editor, only: str) -> N
     assert offered(editor, document, only=[only]) == []
 
 
+def test_what_the_baseline_records_is_not_fixed(editor: Editor) -> None:
+    """No action changes what the baseline of the settings records, and `source.fixAll` fixes what is new."""
+    document = editor.open("nginx.conf", _SLOW)
+    command = [sys.executable, "-m", "nginxopt", "lint", "nginx.conf", "--write-baseline", "known.json"]
+    options = ["--isolated", "--target-version", "1.28.0"]
+    subprocess.run([*command, *options], cwd=editor.folder, capture_output=True, check=True)
+    editor.write("nginxopt.toml", 'baseline = "known.json"\n')
+    assert offered(editor, document) == []
+    assert offered(editor, document, only=["source.fixAll"]) == []
+    site = "    server { gzip_comp_level 8; }\n"
+    document = editor.change(document, _SLOW.replace("http {\n", f"http {{\n{site}"))
+    (action,) = offered(editor, document, only=["source.fixAll"])
+    assert done(document, action) == _SLOW.replace("http {\n", f"http {{\n{site.replace('8', '6')}")
+
+
 def test_all_fixes_are_made_only_if_they_are_asked_for(editor: Editor) -> None:
     """They take a check for each round, which nobody waits for who only looks for quick fixes."""
     document = editor.open("nginx.conf", _SLOW)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -202,6 +204,29 @@ def test_settings_are_those_of_lint(editor: Editor) -> None:
     assert of(editor.diagnostics(document), _MISSING).severity == DiagnosticSeverity.Error
     editor.write("sites/nginxopt.toml", 'exclude = ["*.conf"]\n')
     assert editor.diagnostics(document) == []
+
+
+def test_the_baseline_of_the_settings_hides_findings(editor: Editor) -> None:
+    """What the baseline of `lint` records has no diagnostic, and what is new has one."""
+    text = MAIN.replace("    include conf.d/*.conf;\n", SITE)
+    document = editor.open("nginx.conf", text)
+    command = [sys.executable, "-m", "nginxopt", "lint", "nginx.conf", "--write-baseline", "known.json"]
+    options = ["--isolated", "--target-version", "1.28.0"]
+    subprocess.run([*command, *options], cwd=editor.folder, capture_output=True, check=True)
+    assert _MISSING in editor.codes(document)
+    editor.write("nginxopt.toml", 'baseline = "known.json"\n')
+    assert editor.diagnostics(document) == []
+    editor.change(document, text.replace("http {", "http {\n    gzip on; gzip_types text/css; gzip_comp_level 9;"))
+    assert editor.codes(document) == {"gzip-level"}
+
+
+def test_a_baseline_that_cannot_be_read_is_reported(editor: Editor) -> None:
+    """Without the baseline that the settings name, no finding is shown that it might hide."""
+    editor.write("nginxopt.toml", 'baseline = "none.json"\n')
+    document = editor.open("nginx.conf", MAIN)
+    (diagnostic,) = editor.diagnostics(document)
+    assert diagnostic.code == "settings"
+    assert "none.json: cannot be read" in diagnostic.message
 
 
 def test_broken_settings_are_reported_and_nothing_is_guessed(editor: Editor) -> None:

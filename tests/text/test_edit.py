@@ -52,6 +52,15 @@ def test_a_draft_is_the_text_after_all_rounds(data: bytes, rounds: int, draw: st
     assert draft.original == data
 
 
+def test_a_draft_knows_where_its_bytes_come_from() -> None:
+    """A byte that stays is where it was in the original; an inserted one is where it was inserted."""
+    draft = Draft(b"abcdef")
+    assert [draft.origin(offset) for offset in range(7)] == [0, 1, 2, 3, 4, 5, 6]
+    draft.change([Edit(Span(0, 0), b"--"), Edit(Span(2, 4), b"XYZ"), Edit(Span(6, 6), b"+")])
+    assert draft.text == b"--abXYZef+"
+    assert [draft.origin(offset) for offset in range(11)] == [0, 0, 0, 1, 2, 2, 2, 4, 5, 6, 6]
+
+
 @given(st.binary(max_size=30), st.data())
 def test_the_edits_of_a_draft_stand_apart(data: bytes, draw: st.DataObject) -> None:
     """The edits of a draft are in order, none touches the next, and none changes nothing at all."""

@@ -1,0 +1,53 @@
+"""Which findings to fix beside a baseline: those that it does not record, through all rounds of fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import TYPE_CHECKING
+
+from nginxopt.lint.declined import undeclined
+from nginxopt.lint.fix import Wanted, everything
+
+if TYPE_CHECKING:
+    from nginxopt.lint.baseline import Baseline
+    from nginxopt.lint.diagnostic import Diagnostic
+    from nginxopt.text import Draft
+
+
+def unaccepted(known: Baseline | None, on_host: Container[str] = ()) -> Wanted:
+    """Return what leaves the findings to fix of those of a round; for one run of `nginxopt.lint.fix.fix`.
+
+    `on_host` are the paths of files on another machine.
+    """
+    return everything if known is None else _Accepted(known, on_host).leaves
+
+
+class _Accepted:
+    """The findings that a baseline records, and where they are in the original text.
+
+    A fix may change the line of a recorded finding, or how many findings its line has, and with that the fingerprint.
+    So a finding that was recorded in one round is known by its place in the later ones.
+    """
+
+    def __init__(self, known: Baseline, on_host: Container[str]) -> None:
+        self._known = known
+        self._on_host = on_host
+        self._places: set[tuple[str, str, int]] = set()
+
+    def leaves(self, diagnostics: tuple[Diagnostic, ...], drafts: Mapping[str, Draft]) -> tuple[Diagnostic, ...]:
+        """Return the findings that are not recorded, without fixes that recorded ones share."""
+        from nginxopt.lint.baseline import leaves
+
+        places = [_place(diagnostic, drafts) for diagnostic in diagnostics]
+        new = {id(diagnostic) for diagnostic in leaves(self._known, diagnostics, self._on_host)}
+        self._places |= {
+            place for diagnostic, place in zip(diagnostics, places, strict=True) if id(diagnostic) not in new
+        }
+        left = [diagnostic for diagnostic, place in zip(diagnostics, places, strict=True) if place not in self._places]
+        return undeclined(diagnostics, left)
+
+
+def _place(diagnostic: Diagnostic, drafts: Mapping[str, Draft]) -> tuple[str, str, int]:
+    start = diagnostic.finding.span.start
+    draft = drafts.get(diagnostic.path)
+    return diagnostic.rule, diagnostic.path, start if draft is None else draft.origin(start)
