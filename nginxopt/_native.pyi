@@ -118,8 +118,9 @@ def compile_rewrites(
     bound: int,
     entering: str,
 ) -> Compilation:
-    """Plan and write the rewrites of sections, each a list of byte ranges, and whether an `if` stands directly before;
-    `phase` is server or location.
+    """Plan and write the rewrites of sections; `phase` is server or location.
+
+    A section is a list of byte ranges, and whether an `if` that an earlier compilation may have written stands before.
 
     `entering` says which rules may stand in an `if`: all, all but break, or nothing.
     """

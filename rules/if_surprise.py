@@ -69,7 +69,7 @@ _HANDLING = {"return", "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", 
 
 
 _TAKE_VARIABLES = {"add_header", "add_trailer", "expires"}
-"""Directives for which a variable may say what they say without the `if`: nothing (`""`, `off`)."""
+"""Directives that take a variable, whose value may turn them off (`""`, `off`) where the `if` is false."""
 
 
 @rule(severity=Severity.WARNING, category="correctness", witness=True)

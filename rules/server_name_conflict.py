@@ -39,12 +39,13 @@ server {
 }
 ```
 
-The subdomains do not lead here:
+The subdomains of the first name do not lead here, nor does `example.net`:
 
 ```nginx http
 server {
     listen 80;
     server_name example.com .example.com;
+    server_name *.example.net .example.net example.net;
     root /srv/www;
 }
 ```
@@ -131,7 +132,7 @@ def check(model: Model) -> Iterator[Finding]:
                 word.directive.source,
                 word.token.span,
                 f"nginx ignores {word.token} behind {half}: {other} does not lead here",
-                help=f"write only {word.token}, which is both, or add {other}",
+                help=f"write only {word.token}, which is both",
             )
 
 

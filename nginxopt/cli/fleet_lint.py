@@ -130,6 +130,7 @@ def command(
     from nginxopt.fleet.plan import Plan
     from nginxopt.fleet.sources import find
     from nginxopt.lint import Severity
+    from nginxopt.lint.baseline import refuse_other
     from nginxopt.lint.target import choose
     from nginxopt.system import cluster
 
@@ -148,6 +149,7 @@ def command(
     read = [table, None if text is None else text.path, *sources]
     overwriting.refuse("--output", output, [*read, baseline or settings.baseline])
     overwriting.refuse("--write-baseline", write_baseline, read)
+    refuse_other(write_baseline)
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)
     plan = Plan(
         settings=text,
@@ -222,7 +224,7 @@ def _table(path: str, base: str | None, follows: bool) -> Text:
 
 
 def _baseline(path: str | None) -> Text | None:
-    """Return the baseline, which is no damaged one."""
+    """Return the text of the baseline. Raises `InputError` if it is damaged."""
     if path is None:
         return None
     from nginxopt.fleet.plan import Text

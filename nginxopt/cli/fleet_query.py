@@ -89,7 +89,7 @@ def _distinct(columns: Sequence[str]) -> list[str]:
 
 
 def _jsonable(value: object) -> object:
-    """Return a value without what JSON has not: NaN and infinity are null, and keys of maps are strings."""
+    """Return a value that JSON can represent: NaN and infinity become null, and the keys of maps strings."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):

@@ -112,14 +112,17 @@ def command(
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
     read = partial(_read, settings=settings, prefix=prefix, context=context, stdin_name=call.stdin_filename)
     inputs = read(paths)
-    refuse_overwriting(call, inputs, None if source is None else source.path, call.baseline or settings.baseline)
+    around = _around(assume, settings)
+    refuse_overwriting(
+        call, inputs, around, None if source is None else source.path, call.baseline or settings.baseline
+    )
     host = _host(inputs.configs) if with_host else None
     judge = _judge(catalogue, settings, select, ignore, target, host)
     judge = replace(
         judge,
         assumed=_assumed(assume, settings),
         is_complete=not inputs.errors,
-        around=_around(assume, settings),
+        around=around,
         known=_known(call, settings),
     )
     return _run(call, settings, target, judge, inputs, _base(call, read, paths, settings, judge))

@@ -12,6 +12,7 @@ from nginxopt.lint.report import COUNTED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
 
 
@@ -61,8 +62,17 @@ def refuse_contradictions(call: Call, paths: Sequence[str]) -> None:
         )
 
 
-def refuse_overwriting(call: Call, inputs: Inputs, settings: str | None, baseline: str | None) -> None:
-    """Raise `UsageError` if a report would overwrite a checked file, the settings, or the baseline that is compared."""
-    read = [*(file.path for config in inputs.configs for file in config.files), settings]
+def refuse_overwriting(
+    call: Call, inputs: Inputs, around: Config | None, settings: str | None, baseline: str | None
+) -> None:
+    """Raise `UsageError` if a report would overwrite a file that is read, the settings, or the baseline that is
+    compared; `InputError` if a baseline would overwrite a file that is none.
+    """
+    from nginxopt.lint.baseline import refuse_other
+
+    configs = inputs.configs if around is None else (*inputs.configs, around)
+    unreadable = (error.path for error in inputs.errors)
+    read = [*(file.path for config in configs for file in config.files), *unreadable, settings]
     overwriting.refuse("--output", call.output, [*read, baseline])
     overwriting.refuse("--write-baseline", call.write_baseline, read)
+    refuse_other(call.write_baseline)

@@ -29,4 +29,4 @@ def refuse_filled(option: str, folder: str) -> None:
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=folder) from None
     if is_filled:
-        raise UsageError(f"{option} {folder}: directory is not empty", hint="name a new directory, or remove this one")
+        raise UsageError(f"{option} {folder}: directory is not empty", hint="use a new or empty directory")

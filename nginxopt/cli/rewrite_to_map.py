@@ -158,7 +158,7 @@ def _run(call: Call, compile_options: Options, reading: Reading) -> int:
     table = redirect_table.table(call, reading)
     if table is None:
         if reading.skips_rows:
-            raise UsageError(f"--skip-rows is for tables of redirects, and {call.file} is none")
+            raise UsageError(f"--skip-rows is for tables of redirects, and {call.file} is not one")
         return run(call, compile_options)
     return redirect_table.run(call, *table, compile_options, skips_rows=reading.skips_rows)
 

@@ -65,7 +65,7 @@ class _Guarded:
         return _Guarded(None if self._stream is None else self._stream.buffer, self._name)
 
     def write(self, data: Any) -> Any:
-        r"""Write bytes, or text, in which a byte that is no UTF-8, such as of a file name, is `\xff`."""
+        r"""Write bytes or text; in text, bytes that are not UTF-8, such as those of a file name, become `\xff`."""
         if isinstance(data, str) and not data.isascii():
             from nginxopt.text.escape import unicode
 

@@ -120,7 +120,7 @@ def _piped(path: str) -> bytes:
     """Return what a command writes. Raises `InputError` if that is nothing: then it failed."""
     data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     if not data.strip():
-        hint = "the command before the pipe failed: nginx -T prints nothing if nginx refuses the configuration"
+        hint = "the command that writes to it may have failed: nginx -T prints nothing if the configuration is invalid"
         raise InputError("standard input is empty" if path == STDIN else "is empty", path=path, hint=hint)
     return data
 

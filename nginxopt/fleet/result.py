@@ -271,8 +271,8 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
 
 
 def refuse_other(output: Path) -> None:
-    """Raise `InputError` if there is a file at `output` that is no database, which a result would replace."""
-    if output.is_file() and not _is_database(output):
+    """Raise `InputError` if there is a file at `output` that is not a result, which a result would replace."""
+    if output.is_file() and (not _is_database(output) or _is_other_database(output)):
         raise InputError("is not the result of nginxopt fleet lint; nothing was written", path=str(output))
 
 
@@ -299,6 +299,17 @@ def _is_database(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(20)  # a checksum, the letters, and the version of the format in 64 bits
     return head[8:12] == b"DUCK" and head.endswith(b"\0")
+
+
+def _is_other_database(path: Path) -> bool:
+    """Return whether a database has no hosts. One that cannot be opened is of another version of DuckDB."""
+    import duckdb
+
+    try:
+        with duckdb.connect(str(path), read_only=True, config={**CLOSED}) as database:
+            return ("hosts",) not in database.execute("SELECT table_name FROM information_schema.tables").fetchall()
+    except duckdb.Error:
+        return False
 
 
 def finish(part: Part, output: Path, *, parquet: bool) -> None:

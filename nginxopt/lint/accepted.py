@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def unaccepted(known: Baseline | None, on_host: Container[str] = ()) -> Wanted:
-    """Return what leaves the findings to fix of those of a round; for one run of `nginxopt.lint.fix.fix`.
+    """Return the filter that keeps the findings to fix, for one run of `nginxopt.lint.fix.fix`.
 
     `on_host` are the paths of files on another machine.
     """

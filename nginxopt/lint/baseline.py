@@ -134,6 +134,16 @@ def write(path: str, diagnostics: Sequence[Diagnostic], on_host: Container[str] 
     write_entries(path, entries(diagnostics, str(Path(path).parent), on_host))
 
 
+def refuse_other(path: str | None) -> None:
+    """Raise `InputError` if there is a file that is not a baseline, be it a damaged one, where one is to be written."""
+    try:
+        begin = Path(path).read_bytes().lstrip()[:1] if path is not None and Path(path).is_file() else b""
+    except OSError:  # whoever writes it says why that fails
+        return
+    if begin not in (b"", b"{"):
+        raise InputError("is not a baseline; nothing was written", path=path)
+
+
 def write_entries(path: str, known: Iterable[Entry]) -> None:
     """Write the baseline of these entries. Raise `InputError` if that fails."""
     write_all({path: text(known).encode()})

@@ -25,5 +25,5 @@ def _without(diagnostic: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
     if declined is None or diagnostic.fix is None:
         return diagnostic
     place = f"{declined.path}:{declined.start.line}"
-    why = f"{diagnostic.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed at {place}"
+    why = f"{diagnostic.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed or recorded at {place}"
     return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=why))

@@ -47,7 +47,7 @@ _WITHOUT_LENGTH = (
     "`{}`"
 )
 _OR_WITHOUT_BODY = ", or add `proxy_pass_request_body off;` where no body is meant"
-_STATED = "requests to it may have a length that is not that of their body: remove `{}`, as nginx states the length"
+_STATED = "requests to it may state another length than that of their body: remove `{}`, as nginx sets the length"
 _EARLY = (
     "`{} {}` may redirect (X-Accel-Redirect) before it has read the body, and a request then goes on without the rest: "
     "add `{}_ignore_headers X-Accel-Redirect;` there"

@@ -60,7 +60,8 @@ def is_never_chosen(model: Model, server: Level) -> bool:
 def halves_lost(server: Level) -> Iterator[tuple[Word, str, str]]:
     """Yield each name `.example.com` of which the server has one half before, with that half and the one it loses.
 
-    nginx ignores all of such a name (`ngx_hash_add_key`). What was not read may have the other half.
+    nginx ignores all of such a name (`ngx_hash_add_key`), and behind `*.example.com` it ignores a later `example.com`,
+    too. What was not read may have the other half.
     """
     if server.is_open:
         return
@@ -68,10 +69,11 @@ def halves_lost(server: Level) -> Iterator[tuple[Word, str, str]]:
     names = [word.token.lower() for word in words]
     for at, (word, name) in enumerate(zip(words, names, strict=True)):
         if name.startswith(".") and len(name) > 1 and name not in names[:at]:
-            halves = name[1:], f"*{name}"
-            for half, other in (halves, halves[::-1]):
-                if half in names[:at] and other not in names:
-                    yield word, half, other
+            exact, wildcard = name[1:], f"*{name}"
+            if exact in names[:at] and wildcard not in names:
+                yield word, exact, wildcard
+            elif wildcard in names[:at] and exact not in names[:at]:
+                yield word, wildcard, exact
 
 
 def shown(conflict: Conflict) -> str:
@@ -101,14 +103,16 @@ def _at(endpoint: Endpoint) -> Iterator[Conflict]:
 def _first(owners: dict[str, Level], name: str, server: Level) -> Level:
     """Return the server that has a name, which is `server` if no earlier one has; as `ngx_hash_add_key`.
 
-    `.example.com` takes `example.com` and `*.example.com`, and nginx ignores all of it if one of them is taken.
+    `.example.com` takes `example.com` and `*.example.com`, and nginx ignores all of it if one of them is taken. If that
+    is the latter, it has taken the former, which leads nowhere then.
     """
-    is_both = name.startswith(".") and len(name) > 1
-    for taken in (name[1:], f"*{name}") if is_both else (name,):
-        first = owners.setdefault(taken, server)
-        if first is not server:
-            return first
-    return server
+    if not (name.startswith(".") and len(name) > 1):
+        return owners.setdefault(name, server)
+    exact, wildcard = name[1:], f"*{name}"
+    if exact in owners:
+        return owners[exact]
+    owners[exact] = owners.setdefault(wildcard, server)
+    return owners[wildcard]
 
 
 def _words(server: Level) -> list[Word | None]:

@@ -115,7 +115,7 @@ def _why_elsewhere(fix: Fix, files: Container[Source], model: Model) -> str:
     if any(_file(change.source) not in files for change in fix.changes):
         return "it changes the main file around this one"
     if any(map(shared_level(model).gets, fix.changes)):
-        return "files that are included beside this one may state the same, which nginx refuses"
+        return "other included files may state it too, and nginx refuses a duplicate"
     return ""
 
 

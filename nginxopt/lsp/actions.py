@@ -127,7 +127,7 @@ def _fix_all(workspace: Workspace, document: Document, judgement: Judgement, kin
 
 
 def _of_file(wanted: Wanted, path: str) -> Wanted:
-    """Return what leaves of the wanted findings those whose fixes change a file, and no other."""
+    """Return the filter that keeps the wanted findings whose fixes change this file and no other."""
     return lambda diagnostics, drafts: (
         one for one in wanted(diagnostics, drafts) if one.fix and _changes_only(one.fix, path)
     )

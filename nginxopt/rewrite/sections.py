@@ -58,7 +58,8 @@ class Rewrites:
 
     Attributes:
         sections: The sections of its servers and of its locations, by their place.
-        behind_if: Those directly behind an `if` or a rule that an earlier compilation wrote, as what it left is.
+        behind_if: Those directly behind an `if` or a rule that an earlier compilation may have written, as what it left
+            is.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
         inside_if: The rewrites inside an `if`.
         misplaced: The rewrites in contexts where nginx does not allow them.
@@ -146,7 +147,7 @@ def _gather(
             continue
         if node.name not in transparent():
             section = gathered.closed(place, section, is_behind_if=is_behind_if)
-            is_behind_if = node.name == "if"
+            is_behind_if = _may_be_ours(node)
         if isinstance(node, Directive) and node.block and node.name not in captures.ROWS:
             _gather(node.block, {str(node.name)}, gathered, is_location=node.name == "location")
     gathered.closed(place, section, is_behind_if=is_behind_if)
@@ -178,6 +179,18 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
     name = node.args[0].removeprefix("$")
     guard = _GUARD.fullmatch(node.args[0])
     return (guard is not None and guard[1] in stems) or name.removesuffix("_hit") in stems - {name}
+
+
+def _may_be_ours(node: Directive | Bulk) -> bool:
+    """Return whether a statement is an `if` that a compilation may write last: a filter of the URI, or a comparison
+    with a number, with nothing but rewrites in it.
+    """
+    if node.name != "if" or not isinstance(node, Directive) or node.block is None or len(node.args) != 3:
+        return False
+    value, operator, text = node.args
+    if not ((value == "$uri" and operator == "~") or (operator == "=" and text.isdecimal())):
+        return False
+    return {inner.name for inner in node.block.nodes if not isinstance(inner, Comment)} == {"rewrite"}
 
 
 def _refuse_block(node: Directive | Bulk) -> None:

@@ -129,7 +129,7 @@ def test_several_files_are_checked(run: Any, rules: Path, tmp_path: Path) -> Non
         ("--plan-only --verify", "--plan-only and --verify cannot be used together"),
         ("--plan-only --nginx /x", "--plan-only and --nginx cannot be used together"),
         ("--at-least 3", "--at-least needs --check, --diff or --write"),
-        ("--skip-rows", "--skip-rows is for tables of redirects, and rules.conf is none"),
+        ("--skip-rows", "--skip-rows is for tables of redirects, and rules.conf is not one"),
         ("--from csv --max-strings 3", "--max-strings is for rewrites, not for tables of redirects"),
     ],
 )

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from nginxopt.errors import InputError
@@ -98,12 +99,43 @@ def test_streams_are_no_inputs(run: Any) -> None:
 
 
 def test_fleet_lint_replaces_only_a_result(tmp_path: Path) -> None:
-    """A file that is no database stays."""
+    """A file that is not a database, or has no hosts, stays."""
     (tmp_path / "hosts.conf").write_text("events {}\n")
     (tmp_path / "words.conf").write_text("# fleet DUCK.example.com\nevents {}\n")
     (tmp_path / "old.duckdb").write_bytes(b"12345678DUCK" + bytes(8))
     refuse_other(tmp_path / "new.duckdb")
     refuse_other(tmp_path / "old.duckdb")
-    for name in ("hosts.conf", "words.conf"):
+    with duckdb.connect(str(tmp_path / "mine.duckdb")) as database:
+        database.execute("CREATE TABLE sales (day DATE)")
+    for name in ("hosts.conf", "words.conf", "mine.duckdb"):
         with pytest.raises(InputError, match="is not the result of nginxopt fleet lint"):
             refuse_other(tmp_path / name)
+
+
+@pytest.mark.parametrize("option", ["--output", "--write-baseline"])
+@pytest.mark.parametrize("name", ["broken.conf", "main.conf"])
+def test_lint_keeps_what_it_could_not_parse_and_what_is_around(
+    run: Any, tmp_path: Path, option: str, name: str
+) -> None:
+    """A file with an error, and the main file of a fragment, are read as well."""
+    (tmp_path / "broken.conf").write_text("http {\n")
+    (tmp_path / "main.conf").write_text("events {}\nhttp { include part.conf; }\n")
+    (tmp_path / "part.conf").write_text("server { listen 80; }\n")
+    before = snapshot(tmp_path)
+    ran = run("lint", "broken.conf", "part.conf", "--isolated", "--assume", "./main.conf", option, name)
+    assert (ran.status, f"{option} would overwrite the input file {name}" in ran.err) == (2, True)
+    assert snapshot(tmp_path) == before
+
+
+def test_a_baseline_replaces_only_a_baseline(run: Any, tmp_path: Path) -> None:
+    """Be it a damaged one, such as after a merge."""
+    hosts = tmp_path / "hosts"
+    hosts.mkdir()
+    (hosts / "web1.conf").write_text("events {}\nhttp { gzip on; }\n")
+    before = snapshot(hosts)
+    ran = run("fleet", "lint", "hosts", "--workers", "1", "--write-baseline", "hosts/web1.conf")
+    assert (ran.status, "hosts/web1.conf: is not a baseline; nothing was written" in ran.err) == (3, True)
+    assert snapshot(hosts) == before
+    (tmp_path / "known.json").write_text("{\n<<<<<<< HEAD\n")
+    assert run("lint", "hosts/web1.conf", "--isolated", "--write-baseline", "known.json").status == 0
+    assert '"findings"' in (tmp_path / "known.json").read_text()

@@ -1,6 +1,6 @@
 """Variables that nothing defines: nginx does not start with one (`ngx_http_variables_init_vars`).
 
-Nothing is said where a part that was not read, code, or a module that nginx does not come with may define it.
+Reports nothing if an unread file, code, or a module that is not part of nginx may define it.
 """
 
 from __future__ import annotations

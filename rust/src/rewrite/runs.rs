@@ -38,7 +38,7 @@ pub struct Run<'a> {
     pub rules: Vec<Rule<'a>>,
     /// As [`Barrier::portion`].
     pub portion: usize,
-    /// Whether an `if`, or what an earlier compilation wrote, stands directly before.
+    /// Whether what an earlier compilation wrote stands directly before.
     pub is_behind: bool,
     /// The rules of an earlier compilation that stand directly before, and those before these.
     pub before: usize,
@@ -81,7 +81,7 @@ pub struct Runs<'a> {
 pub struct Section {
     /// Where they are in the bytes of the file; each range holds whole statements.
     pub ranges: Vec<Range<usize>>,
-    /// Whether an `if` stands directly before.
+    /// Whether an `if` stands directly before that an earlier compilation may have written.
     pub is_behind_if: bool,
 }
 
