@@ -23,6 +23,7 @@ class _Reading:
     bases: tuple[str, ...]
     groups: tuple[str, ...]
     is_kept: bool
+    is_volatile: bool
     matches: bool
 
 
@@ -87,6 +88,10 @@ class Definitions:
         """Return whether a value may be an earlier one: nginx looks it up once, and what it depends on may change."""
         return self._reading(name).is_kept
 
+    def is_volatile(self, name: str) -> bool:
+        """Return whether nginx looks a value up each time it is read."""
+        return self._reading(name).is_volatile
+
     def matches(self, name: str) -> bool:
         """Return whether a look-up may set captures."""
         return self._reading(name).matches
@@ -97,16 +102,21 @@ class Definitions:
             used = set().union(*(self.used(each) for each in (name, *inner)))
             patterns = [key for each in (name, *inner) for key in self._patterns(each)]
             form = self.form(name)
-            bases = tuple(sorted(each for each in used if not self.defines(each)))
+            bases = tuple(sorted(each for each in used if not self.defines(each) or self._may_be_set(each, name)))
             is_volatile = form["kind"] == "opaque" or any(row["args"][:1] == ["volatile"] for row in form["rows"])
             self._readings[name] = _Reading(
                 inner,
                 bases,
                 tuple(dict.fromkeys(group for key in patterns for group in groups_of(key))),
                 not (is_volatile or all(map(self._lasts, bases))),
+                is_volatile,
                 bool(patterns),
             )
         return self._readings[name]
+
+    def _may_be_set(self, name: str, reader: str) -> bool:
+        """Return whether a script may set a defined variable that another one reads, and that does not read it."""
+        return name in self._assigned and name != reader and reader not in self._inner(name)
 
     def _lasts(self, name: str) -> bool:
         """Return whether a variable has one value throughout a request."""

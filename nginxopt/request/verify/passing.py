@@ -16,7 +16,8 @@ def after_passing(operation: Operation, state: State) -> State:
     """Return the state behind an `if` or a rewrite."""
     if operation.kind == "rewrite" and not _goes_on(operation):
         return state.without_match()
-    after = f"after {operation.key}"
+    after = f"after {operation.key} at {state.passed}"
+    state = replace(state, passed=state.passed + 1)
     assigned = set(_assigned(operation))
     state = replace(
         state,
@@ -41,7 +42,7 @@ def after_passing(operation: Operation, state: State) -> State:
 
 def after_opaque(operation: Operation, state: State) -> State:
     """Return the state behind something that is not understood and may have changed all of it."""
-    after = f" after {operation.key}"
+    after = f" after {operation.key} at {state.passed}"
     return State(
         state.level,
         Variable("uri" + after),
@@ -53,6 +54,7 @@ def after_opaque(operation: Operation, state: State) -> State:
         was_matched=after,
         handler=after,
         entered=state.entered,
+        passed=state.passed + 1,
         choices=state.choices,
         epoch=after,
     )

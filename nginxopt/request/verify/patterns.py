@@ -104,13 +104,17 @@ class Group:
         """Whether a subject starts with what the group holds."""
         return FLAGS.sub(b"", self.before) == b"^"
 
-    @property
-    def is_determined(self) -> bool:
-        """Whether it holds a text just if the subject matches `holding` of it: all but plain text behind, or text and
-        segments, which end at the next slash whatever stands behind. Not where the pattern ignores case.
+    def determines(self, text: bytes) -> bool:
+        """Return whether it holds a text just if the subject matches `holding` of it, where the pattern matches.
+
+        So it is if it holds all but plain text behind, or text and segments, which end at the next slash whatever
+        stands behind, and may hold the text. Not where the pattern ignores case.
         """
-        is_whole = _PLAIN_END.fullmatch(self.after) is not None
-        return self.before in (b"^", b"(?s)^") and (is_whole or _SEGMENTS.fullmatch(self.body) is not None)
+        if self.before not in (b"^", b"(?s)^"):
+            return False
+        if _PLAIN_END.fullmatch(self.after):
+            return True
+        return _SEGMENTS.fullmatch(self.body) is not None and re.fullmatch(self.body, text) is not None
 
     def holding(self, pattern: bytes) -> bytes:
         """Return a pattern that matches at least where the group holds just what another one matches."""

@@ -27,8 +27,8 @@ class Operation:
         kind: `set`, `rewrite`, `if`, `return`, `break`, `opaque` as the statements; `enter`: the settings of a block
             are in force from here; `locating`: the script of a server is over; `locate`: the URI is tested for a
             location, whose body never comes back; `except`: the method is tested, for which the script of a location
-            may not run; `slash`: a redirect to the name of a location; `end`: the script is over, and a handler
-            answers.
+            may not run; `slash`: a redirect to the name of a location; `length`: the URI of a rewrite is tested for
+            being empty; `end`: the script is over, and a handler answers.
         words: What it is about, as written.
         level: The block that `if` and `enter` lead to.
         body: The operations inside an `if` or a location.

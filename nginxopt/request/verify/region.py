@@ -28,9 +28,12 @@ _MOST_AGAINST = 6
 _UNIT = re.compile(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
 """A byte that stands for itself in a pattern."""
 
+_REPEATED = re.compile(rb"[*+?{]|\(\?#|\\[EQ]")
+"""How a quantifier begins, or what PCRE passes over before one."""
+
 _TEXT = re.compile(rb"(?:" + _UNIT.pattern + rb")*", re.DOTALL)
 
-_FOLDED = re.compile(rb"\^\(\?i:(" + _TEXT.pattern + rb")\)(?![*?+{])", re.DOTALL)
+_FOLDED = re.compile(rb"\^\(\?i:(" + _TEXT.pattern + rb")\)(?!" + _REPEATED.pattern + rb")", re.DOTALL)
 """The beginning of a pattern that is text in any case of letters."""
 
 _NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
@@ -324,8 +327,7 @@ def _units(pattern: bytes) -> list[bytes]:
     text = _TEXT.match(pattern, 1)
     assert text is not None
     units = _UNIT.findall(text[0])
-    is_repeated = pattern[text.end() : text.end() + 1] in (b"*", b"+", b"?", b"{")
-    return units[:-1] if is_repeated else units
+    return units[:-1] if _REPEATED.match(pattern, text.end()) else units
 
 
 def _byte(unit: bytes) -> bytes:

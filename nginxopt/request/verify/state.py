@@ -12,6 +12,9 @@ from nginxopt.request.verify.symbols import ARGS, EMPTY, LIMIT_RATE, URI, Captur
 START_URI = Variable(URI)
 START_ARGS = Variable(ARGS)
 
+LOOKED_UP = "/looked-up"
+"""What stands, in a name of `State.cached`, between a map whose patterns are not tried again and their groups."""
+
 BEFORE = Match(None, None)
 """What was matched before the start of what is compared."""
 
@@ -42,6 +45,7 @@ class State:
         handler: The directive whose handler answers: the last of the blocks that were entered
             (`ngx_http_update_location_config`); None for files.
         entered: What nginx looked at in the locations on the way, before their scripts (`Compiler.entering`).
+        passed: How many operations were passed over that may have changed what is not known.
         choices: How many times a location was chosen again, which nginx counts up to ten (`r->uri_changes`).
         epoch: A suffix of the variables that are read from here on: what is not understood may have changed them all.
     """
@@ -59,6 +63,7 @@ class State:
     was_matched: bool | str = False
     handler: str | None = None
     entered: frozenset[tuple[str, Hashable]] = frozenset()
+    passed: int = 0
     choices: int = 0
     epoch: str = ""
 
@@ -104,7 +109,7 @@ class State:
         """
         values = ((name, value) for name, value in (self.values or {}).items() if live.reads(name, is_over=is_over))
         cached = (self.cached or {}).items()
-        tables = ((name, value) for name, value in cached if " " in name or live.reads(name, is_over=is_over))
+        tables = ((name, value) for name, value in cached if _counts(name, live, is_over=is_over))
         return (
             self.uri,
             self.args,
@@ -119,6 +124,14 @@ class State:
             self.entered,
             self.epoch,
         )
+
+
+def _counts(name: str, live: Live, *, is_over: bool) -> bool:
+    """Return whether something is read of what is kept under a name in `State.cached`."""
+    _, is_mark, groups = name.partition(LOOKED_UP)
+    if is_mark:
+        return live.captures or any(live.reads(group, is_over=is_over) for group in groups.split(",") if group)
+    return " " in name or live.reads(name, is_over=is_over)
 
 
 def _either(one: bool | str, other: bool | str) -> bool | str:

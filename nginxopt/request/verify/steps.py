@@ -26,6 +26,7 @@ from nginxopt.request.verify.symbols import (
     derived,
     is_large,
     join,
+    may_be_empty,
 )
 from nginxopt.request.verify.values import Values
 
@@ -133,6 +134,8 @@ class Steps:
                 return after.with_state(state.at(operation.level, self.values.handler(operation.level)))
             case "locating":
                 return Leaf("locating", (), replace(state, is_rewritten=False), operation.node)
+            case "length":
+                return self._length(operation, after)
             case "leaf":
                 assert isinstance(operation.key, Leaf)
                 return operation.key
@@ -256,8 +259,17 @@ class Steps:
             raise TooMuchError
         behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True, is_rewritten=True))
         if flag == "break":
-            return self._over(behind.with_state(behind.state.stopped()))
-        return self._last(behind) if flag == "last" else behind
+            behind = self._over(behind.with_state(behind.state.stopped()))
+        elif flag == "last":
+            behind = self._last(behind)
+        return behind.then((_length_of(operation, uri),)) if may_be_empty(uri) else behind
+
+    def _length(self, operation: Operation, after: Place) -> Question:
+        """Return the question whether the URI of a rewrite is empty, which ends with 500."""
+        assert isinstance(operation.key, tuple)
+        _, uri = operation.key
+        fault = self._end(Leaf("return", ("500", None), after.state, operation.node))
+        return Question(Matches(uri, equal_to(b"")), lambda: fault, lambda: after)
 
     def _end(self, leaf: Leaf) -> Place:
         return Place((Cursor((Operation("leaf", (), None, (), leaf.node, leaf, None),)),), leaf.state)
@@ -310,6 +322,11 @@ def _at(place: Place, kinds: tuple[str, ...], state: State) -> Place | None:
             if program[at].kind in kinds:
                 return Place((Cursor(program, at), *place.rest[number + 1 :]), state)
     return None
+
+
+def _length_of(operation: Operation, uri: Symbol) -> Operation:
+    """Return what nginx does with the URI of a rewrite (`ngx_http_script_regex_end_code`)."""
+    return Operation("length", (), None, (), operation.node, ("length", uri), None)
 
 
 def is_url(replacement: str) -> bool:

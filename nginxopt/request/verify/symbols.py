@@ -81,6 +81,12 @@ def join(parts: Iterable[Symbol]) -> Symbol:
     return flat[0] if len(flat) == 1 else Join(tuple(flat))
 
 
+def may_be_empty(symbol: Symbol) -> bool:
+    """Return whether a value may be the empty string: one with text in it is not."""
+    parts = symbol.parts if isinstance(symbol, Join) else (symbol,)
+    return not any(isinstance(part, Text) and part.value for part in parts)
+
+
 def is_large(symbol: Symbol) -> bool:
     """Return whether a value is made of so much that it takes long to compare: one that doubles in a loop does."""
     parts, count = [symbol], 0

@@ -114,15 +114,19 @@ class Tables:
         definitions, name = self._defined[symbol.name]
         known = dict(zip(definitions.bases(name), symbol.sources, strict=True))
         groups = () if match is None or match.pattern is None else group_names(match.pattern)
+
+        def base(name: str) -> Symbol:
+            if match is not None and (name.isdigit() or name in groups):
+                return captured(Capture(match, name, "map"))
+            return known[name]
+
         parts: list[Symbol] = []
         for piece in pieces(text):
             if isinstance(piece, bytes):
                 parts.append(Text(piece))
-            elif match is not None and (piece.isdigit() or piece in groups):
-                parts.append(captured(Capture(match, piece, "map")))
-            elif definitions.defines(piece):
+            elif definitions.defines(piece) and piece not in known and piece not in groups:
                 key = self.key(definitions, piece)
-                parts.append(Derived(key, tuple(known[base] for base in definitions.bases(piece))))
+                parts.append(Derived(key, tuple(map(base, definitions.bases(piece)))))
             else:
-                parts.append(known[piece])
+                parts.append(base(piece))
         return join(parts)

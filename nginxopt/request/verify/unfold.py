@@ -11,7 +11,7 @@ from nginxopt.request.verify.region import Atom, Fact, Known, Matches, Region, m
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Leaf
 from nginxopt.request.verify.substitution import Substitution, is_raw, replaced
-from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, Text
+from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, Text, may_be_empty
 from nginxopt.request.verify.tables import Table, Tables, key_pattern
 
 _EMPTY = equal_to(b"")
@@ -75,11 +75,12 @@ class Unfolding:
     def asked(self, atom: Atom, region: Region) -> list[Region] | None:
         """Return the parts of a region by the rows of one map that a question depends on; each knows the value.
 
-        None if it depends on none, or if they are too many to go on with each by itself. `atom` is as of `atom_now`.
+        None if it depends on none, or if they are too many to go on with each by itself, as they may be where nothing
+        is known of what is looked up. `atom` is as of `atom_now`.
         """
         values = (atom.subject,) if isinstance(atom, Matches) else atom.values
         symbol = next((symbol for value in values for symbol in self._within(value, region.found)), None)
-        if symbol is None or self._is_kept(symbol):
+        if symbol is None or self._is_kept(symbol) or not _is_known(symbol, region):
             return None
         parts = list(islice(self._parts(symbol, region, Substitution(symbol)), _MOST_ASKED + 1))
         return parts if len(parts) <= _MOST_ASKED else None
@@ -181,6 +182,12 @@ class Unfolding:
         return self._tables.value(symbol, table.default, None)
 
 
+def _is_known(symbol: Derived | Capture, region: Region) -> bool:
+    """Return whether a region knows something of a value that a map or a group depends on."""
+    sources = symbol.sources if isinstance(symbol, Derived) else (symbol.match.subject,)
+    return any(source in region.values for source in sources)
+
+
 def with_found(pair: Pair) -> Pair:
     """Return a pair whose ends have the values that are known in its region."""
     old, new = pair.old, pair.new
@@ -209,7 +216,9 @@ def _with_only_values(pair: Pair) -> Division | None:
 def atom_now(atom: Atom, found: Mapping[Symbol, Symbol]) -> Atom | bool:
     """Return a question about values as they are known, or the answer."""
     if isinstance(atom, Matches):
-        return Matches(known_now(atom.subject, found), atom.pattern)
+        subject = known_now(atom.subject, found)
+        is_never = atom.pattern == _EMPTY and not may_be_empty(subject)
+        return False if is_never else Matches(subject, atom.pattern)
     values = tuple(known_now(value, found) for value in atom.values)
     return _comparison(*values) if atom.name == "=" else Fact(atom.name, values)
 
@@ -289,11 +298,12 @@ def _equal(region: Region, value: Symbol, pattern: bytes, answer: bool) -> Regio
     """Return the part of a region in which a value is equal to a text, or not. `pattern` is as of `key_pattern`."""
     region = region.with_answer(Matches(value, pattern), answer)
     own = _group(value) if isinstance(value, Capture) else None
-    if own is None or not (answer or own.is_determined):
+    plain = pattern.removeprefix(b"(?i)")
+    if own is None or not (answer or own.determines(only_value(plain) or b"")):
         return region
     assert isinstance(value, Capture)
     assert value.match.subject is not None
-    text = pattern.removeprefix(b"(?i)").removeprefix(b"^").removesuffix(rb"\z")
+    text = plain.removeprefix(b"^").removesuffix(rb"\z")
     held = b"(?i:" + text + b")" if pattern.startswith(b"(?i)") else text
     return region.with_answer(Matches(value.match.subject, own.holding(held)), answer)
 
@@ -319,6 +329,8 @@ def _with_value(region: Region, symbol: Symbol, looked_up: Symbol, put: Substitu
         if isinstance(now, Text):
             if not known.may_be(now.value):
                 return None
+        elif _EMPTY in known.inside and not may_be_empty(now):
+            return None
         else:
             result = result.with_known(now, known)
     for fact, answer in region.facts.items():

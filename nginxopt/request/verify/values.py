@@ -8,9 +8,11 @@ from dataclasses import replace
 from nginxopt.request.verify.influences import SETTINGS, keeps_first
 from nginxopt.request.verify.program import Compiler, Operation
 from nginxopt.request.verify.side import Side
-from nginxopt.request.verify.state import BEFORE, State
+from nginxopt.request.verify.state import LOOKED_UP, State
 from nginxopt.request.verify.symbols import ARGS, Derived, Match, Symbol, Text, Variable, join, pieces, variables
 from nginxopt.request.verify.tables import Tables
+
+_CERTAINLY = Text(b"certainly")
 
 
 class Values:
@@ -32,7 +34,17 @@ class Values:
         return self._compiler.entering(level, is_internal=is_internal)
 
     def value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
-        """Return the value of a text with variables, and the state after it was read, which keeps values of maps."""
+        """Return the value of a text with variables, and the state after it was read, which keeps values of maps.
+
+        nginx reads the variables of a text twice, for the length and for the bytes: what a map matches in the first
+        pass is there for the second.
+        """
+        names = [piece for piece in pieces(text) if isinstance(piece, str)]
+        if len(names) > 1 and any(name in self._side.definitions and self._definitions.matches(name) for name in names):
+            _, state = self._read(text, state, use)
+        return self._read(text, state, use)
+
+    def _read(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
         parts: list[Symbol] = []
         for piece in pieces(text):
             if isinstance(piece, bytes):
@@ -87,7 +99,15 @@ class Values:
         if is_kept and name in (state.cached or {}):
             return self._kept(name, state), state
         value = self._looked_up(name, key, state)
-        kept = {name: value} if is_kept else {}
+        earlier = (state.cached or {}).get(self._mark(name))
+        if earlier == _CERTAINLY:  # the value lasts, and nothing is matched again
+            return value, state
+        kept: dict[str, Symbol] = {name: value} if is_kept else {}
+        if self._definitions.matches(name) and not self._definitions.is_volatile(name):
+            kept[self._mark(name)] = _CERTAINLY
+        for inner in self._definitions.inner(name):  # which may depend on the row
+            if self._definitions.matches(inner) and not self._definitions.is_volatile(inner):
+                kept[self._mark(inner)] = (state.cached or {}).get(self._mark(inner), value)
         for inner in filter(self._definitions.is_kept, self._definitions.inner(name)):
             if inner not in (state.cached or {}):
                 # Whether it is looked up now may depend on the row.
@@ -97,7 +117,11 @@ class Values:
                 kept[base] = Derived(f"{base} by {key}", (value, self._own(base, state)))
         if kept:
             state = replace(state, cached={**(state.cached or {}), **kept})
-        return value, self._after(name, key, value, state)
+        return value, self._after(name, key, value, state, earlier)
+
+    def _mark(self, name: str) -> str:
+        """Return the name under which it is kept that a map, which is not volatile, was or may have been looked up."""
+        return f"{name}{LOOKED_UP}{','.join(self._definitions.groups(name))}"
 
     def _looked_up(self, name: str, key: str, state: State) -> Symbol:
         """Return what a look-up yields now, with what earlier ones have left."""
@@ -125,16 +149,21 @@ class Values:
     def _base(self, name: str, state: State) -> Symbol:
         return state.capture(name, "map") if name.isdigit() else self._variable(name, state, "map")[0]
 
-    def _after(self, name: str, key: str, value: Symbol, state: State) -> State:
-        """Return the state after a look-up, which may have set captures."""
+    def _after(self, name: str, key: str, value: Symbol, state: State, earlier: Symbol | None) -> State:
+        """Return the state after a look-up, which may have set captures, if not an `earlier` one has looked it up."""
         if not self._definitions.matches(name):
             return state
-        before = state.captures or BEFORE
-        sources = [value, *([before.subject] if before.subject is not None else [])]
-        state = replace(state, captures=Match(Derived("captures after " + key, tuple(sources)), before.pattern))
+        before = state.captures
+        # Not the value: those of several subjects may be equal, and what the patterns capture in them not.
+        sources = value.sources if isinstance(value, Derived) else (value,)
+        looked_up = Derived(f"{key} and its captures", sources if earlier is None else (*sources, earlier))
+        subject = () if before is None or before.subject is None else (before.subject,)
+        pattern = "nothing" if before is None else f"{before.pattern!r}"
+        captures = Derived(f"captures after {key} and {pattern}", (looked_up, *subject))
+        state = replace(state, captures=Match(captures, b""))
         for group in self._definitions.groups(name):
-            earlier = (state.values or {}).get(group, Variable(group + state.epoch))
-            state = state.with_value(group, Derived(f"{group} after {key}", (value, earlier)))
+            former = (state.values or {}).get(group, Variable(group + state.epoch))
+            state = state.with_value(group, Derived(f"{group} after {key}", (looked_up, former)))
         return state
 
     def reads_settings(self, operation: Operation) -> bool:

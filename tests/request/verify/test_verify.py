@@ -11,7 +11,16 @@ from nginxopt.request.model import Model
 from nginxopt.request.verify import Verification, servers, verify
 from nginxopt.semantics.site import Build
 from nginxopt.version import Version
-from tests.request.verify.pairs import HARMLESS, INHERITED_ALIKE, INHERITED_UNLIKE, MISTAKES, UNKNOWN, Pair, whole
+from tests.request.verify.pairs import (
+    HARMLESS,
+    INHERITED_ALIKE,
+    INHERITED_UNLIKE,
+    MISTAKES,
+    UNKNOWN,
+    UNLIKE,
+    Pair,
+    whole,
+)
 
 VERSION = Version(1, 22, 1)
 
@@ -55,7 +64,14 @@ def test_what_is_not_known_is_in_doubt(pair: Pair) -> None:
         assert result.doubts[0].reason
 
 
-@pytest.mark.parametrize("pair", [*MISTAKES, *HARMLESS, *UNKNOWN], ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", UNLIKE, ids=names(UNLIKE))
+def test_values_that_only_seem_equal(pair: Pair) -> None:
+    """Configurations that nginx answers differently are not equivalent, in both directions."""
+    for result in (verified(pair), verified(Pair(pair.name, pair.new, pair.old))):
+        assert result.verdict != "equivalent"
+
+
+@pytest.mark.parametrize("pair", [*MISTAKES, *HARMLESS, *UNKNOWN, *UNLIKE], ids=lambda pair: pair.name)
 def test_a_configuration_is_equivalent_to_itself(pair: Pair) -> None:
     """A configuration answers as itself, whatever stands in it."""
     assert verified(Pair("", pair.old, pair.old)).verdict == "equivalent"

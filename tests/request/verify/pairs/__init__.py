@@ -9,5 +9,6 @@ from tests.request.verify.pairs.inherited import INHERITED_ALIKE, INHERITED_UNLI
 from tests.request.verify.pairs.mistakes import MISTAKES
 from tests.request.verify.pairs.pair import FILES, Pair, whole
 from tests.request.verify.pairs.unknown import UNKNOWN
+from tests.request.verify.pairs.unlike import UNLIKE
 
-__all__ = ["FILES", "HARMLESS", "INHERITED_ALIKE", "INHERITED_UNLIKE", "MISTAKES", "UNKNOWN", "Pair", "whole"]
+__all__ = ["FILES", "HARMLESS", "INHERITED_ALIKE", "INHERITED_UNLIKE", "MISTAKES", "UNKNOWN", "UNLIKE", "Pair", "whole"]

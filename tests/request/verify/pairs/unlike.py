@@ -1,0 +1,168 @@
+"""Pairs that nginx answers differently, though each side seems to have the same values as the other.
+
+A symbol of `verify` must not stand for two values: each pair is a way in which one did.
+"""
+
+from __future__ import annotations
+
+from tests.request.verify.pairs.pair import Pair
+
+UNLIKE = (
+    Pair(
+        "segments that cannot hold the empty string",
+        "server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ '^(?<k>/[^/]*/)(.*)$') { set $z 1; return "
+        "404; } if ($k = '') { set $z 1; return 401; } if ($uri ~ ^/(?:0|a/b)/[0-9]+$) { return 403; } "
+        "location / { return 200 ok; } }",
+        "server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ '^(?<k>/[^/]*/)(.*)$') { return 404; } if "
+        "($k = '') { return 401; } if ($uri ~ ^/0/[0-9]+$) { return 403; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "segments that cannot hold two segments",
+        "server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ '^(?<k>/[^/]*/)(.*)$') { set $z 1; return "
+        "404; } if ($k = /a/b/) { set $z 1; return 401; } if ($uri ~ ^/(?:0|a/b)/[0-9]+$) { return 403; } "
+        "location / { return 200 ok; } }",
+        "server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ '^(?<k>/[^/]*/)(.*)$') { return 404; } if "
+        "($k = /a/b/) { return 401; } if ($uri ~ ^/0/[0-9]+$) { return 403; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "segments that no key of a map fits",
+        "map $k $m { volatile; /a/b/ x; default y; } server { listen 127.0.0.1:{P}; server_name h; if ($uri "
+        "!~ '^(?<k>/[^/]*/)(.*)$') { set $z 1; return 404; } if ($m = x) { set $z 1; return 401; } if ($uri "
+        "~ ^/(?:0|a/b)/[0-9]+$) { return 403; } location / { return 200 ok; } }",
+        "map $k $m { volatile; /a/b/ x; default y; } server { listen 127.0.0.1:{P}; server_name h; if ($uri "
+        "!~ '^(?<k>/[^/]*/)(.*)$') { return 404; } if ($m = x) { return 401; } if ($uri ~ ^/0/[0-9]+$) { "
+        "return 403; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "a comment between text in any case and its quantifier",
+        "server { listen 127.0.0.1:{P}; server_name h; location /b { rewrite '^(?i:/a)(?#)*/b' /x permanent; "
+        "return 402; } location / { return 200 ok; } }",
+        "server { listen 127.0.0.1:{P}; server_name h; location /b { return 402; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "a comment between an escape and its quantifier",
+        "server { listen 127.0.0.1:{P}; server_name h; location /b { rewrite '^/\\x61(?#)*b' /x permanent; "
+        "return 402; } location / { return 200 ok; } }",
+        "server { listen 127.0.0.1:{P}; server_name h; location /b { return 402; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "the end of no quotation between text and its quantifier",
+        "server { listen 127.0.0.1:{P}; server_name h; location /b { rewrite '^/a\\E*b' /x permanent; return "
+        "402; } location / { return 200 ok; } }",
+        "server { listen 127.0.0.1:{P}; server_name h; location /b { return 402; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "captures of a pattern in a map",
+        "map $uri $m { volatile; ~^/./([0-9]+)$ x; default y; } map $1 $n { volatile; a p; b q; default z; } "
+        "server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(a|b)/[^0]) { set $z 1; return 404; } "
+        "set $x $m; if ($n = z) { return 403; } location / { return 200 ok; } }",
+        "map $uri $m { volatile; ~^/./([0-9]+)$ x; default y; } map $1 $n { volatile; a p; b q; default z; } "
+        "server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(a|b)/[^0]) { return 404; } set $x $m; "
+        "if ($n = zz) { return 403; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "captures of a map that looks up something else",
+        "map $k $m { volatile; ~^/([0-9a-z]) x; default y; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/[0-9a-z]) { set $z 1; return 404; } set $k $uri; set $x $m; return 200 $1; }",
+        "map $k $m { volatile; ~^/([0-9a-z]) x; default y; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/[0-9a-z]) { return 404; } set $k /fixed/q; set $x $m; return 200 $1; }",
+    ),
+    Pair(
+        "a group of a map that looks up something else",
+        "map $k $m { volatile; ~^/(?<g>[0-9a-z]) x; default y; } server { listen 127.0.0.1:{P}; server_name "
+        "h; if ($uri !~ ^/[0-9a-z]) { set $z 1; return 404; } set $k $uri; set $x $m; return 200 $g; }",
+        "map $k $m { volatile; ~^/(?<g>[0-9a-z]) x; default y; } server { listen 127.0.0.1:{P}; server_name "
+        "h; if ($uri !~ ^/[0-9a-z]) { return 404; } set $k /fixed/q; set $x $m; return 200 $g; }",
+    ),
+    Pair(
+        "captures of a map that was looked up before",
+        "map $host $m { ~^(.)(.)$ x; default y; } server { listen 127.0.0.1:{P}; server_name hh; set $x $m; "
+        "if ($uri !~ ^/(.)) { return 404; } set $y $m; return 200 $1; }",
+        "map $host $m { ~^(.)(.)$ x; default y; } server { listen 127.0.0.1:{P}; server_name hh; if ($uri !~ "
+        "^/(.)) { return 404; } set $y $m; return 200 $1; }",
+    ),
+    Pair(
+        "a group of a map that was looked up before",
+        "map $host $m { ~^(?<g>.)(.)$ x; default y; } server { listen 127.0.0.1:{P}; server_name hh; set $x "
+        "$m; set $g foo; set $y $m; return 200 $g; }",
+        "map $host $m { ~^(?<g>.)(.)$ x; default y; } server { listen 127.0.0.1:{P}; server_name hh; set $g "
+        "foo; set $y $m; return 200 $g; }",
+    ),
+    Pair(
+        "captures of a pattern that did not match, before a map",
+        "map $args $m { volatile; ~^(x)$ 1; default 0; } server { listen 127.0.0.1:{P}; server_name ~^(.)h$; "
+        "if ($uri ~ ^/nope\\z) { return 403; } set $x $m; return 200 '[$1]'; }",
+        "map $args $m { volatile; ~^(x)$ 1; default 0; } server { listen 127.0.0.1:{P}; server_name ~^(.)h$; "
+        "if ($uri = /nope) { return 403; } set $x $m; return 200 '[$1]'; }",
+    ),
+    Pair(
+        "captures of a row that an inner map reads",
+        "map $uri $a { volatile; ~^/./([0-9a]) $b; default z; } map $1 $b { volatile; p 1; q 2; default 3; } "
+        "server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(p|q)/[0-9a]$) { set $z 1; return 404; "
+        "} if ($a = 3) { return 403; } location / { return 200 ok; } }",
+        "map $uri $a { volatile; ~^/./([0-9a]) $b; default z; } map $1 $b { volatile; p 1; q 2; default 3; } "
+        "server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(p|q)/[0-9a]$) { return 404; } if ($a = "
+        "4) { return 403; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "a group of a row that an inner map reads",
+        "map $uri $a { volatile; ~^/./(?<g>[0-9a]) $b; default z; } map $g $b { volatile; p 1; q 2; default "
+        "3; } server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(?<g>p|q)/[0-9a]$) { set $z 1; "
+        "return 404; } if ($a = 3) { return 403; } location / { return 200 ok; } }",
+        "map $uri $a { volatile; ~^/./(?<g>[0-9a]) $b; default z; } map $g $b { volatile; p 1; q 2; default "
+        "3; } server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(?<g>p|q)/[0-9a]$) { return 404; } "
+        "if ($a = 4) { return 403; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "a map that is set, read by another",
+        "map $uri $b { volatile; default x; } map $uri $a { volatile; default $b; } server { listen "
+        "127.0.0.1:{P}; server_name h; set $b y; return 200 $a; }",
+        "map $uri $b { volatile; default x; } map $uri $a { volatile; default $b; } server { listen "
+        "127.0.0.1:{P}; server_name h; set $b z; return 200 $a; }",
+    ),
+    Pair(
+        "a map that is set, read by another in a condition",
+        "map $uri $b { volatile; ~^/[0-9a]+$ x; default y; } map $b $a { volatile; x 1; y 2; default 3; } "
+        "server { listen 127.0.0.1:{P}; server_name h; set $b q; if ($uri !~ ^/[0-9a]+_[a-z]$) { set $z 1; "
+        "return 404; } if ($a = 3) { return 403; } location / { return 200 ok; } }",
+        "map $uri $b { volatile; ~^/[0-9a]+$ x; default y; } map $b $a { volatile; x 1; y 2; default 3; } "
+        "server { listen 127.0.0.1:{P}; server_name h; set $b q; if ($uri !~ ^/[0-9a]+_[a-z]$) { return 404; "
+        "} if ($a = 4) { return 403; } location / { return 200 ok; } }",
+    ),
+    Pair(
+        "a condition that is passed twice",
+        "server { listen 127.0.0.1:{P}; server_name h; set $k $arg_k; if ($uri) { set $k $k$k; } set $s $k; "
+        "if ($uri) { set $k $k$k; } if ($s = $k) { return 403; } return 402; }",
+        "server { listen 127.0.0.1:{P}; server_name h; set $k $arg_k; if ($uri) { set $k $k$k; } set $s $k; "
+        "if ($uri) { set $k $k$k; } return 403; }",
+    ),
+    Pair(
+        "a rewrite that is passed twice",
+        "server { listen 127.0.0.1:{P}; server_name h; rewrite ^(/.*)_([^_]*)$ $1-$2; if ($uri !~ "
+        "'^/[ab-]*_[ab-]*$') { set $z 1; return 401; } rewrite ^(/.*)_([^_]*)$ $1-$2; if ($uri !~ _) { "
+        "return 402; } location / { return 200 ok; } }",
+        "server { listen 127.0.0.1:{P}; server_name h; rewrite ^(/.*)_([^_]*)$ $1-$2; if ($uri !~ "
+        "'^/[ab-]*_[ab-]*$') { return 401; } rewrite ^(/.*)_([^_]*)$ $1-$2; if ($uri !~ _) { return 403; } "
+        "location / { return 200 ok; } }",
+    ),
+    Pair(
+        "a rewrite to an empty URI",
+        "server { listen 127.0.0.1:{P}; server_name h; if ($http_a ~ '[0-9]{5}') { rewrite '^/[x-z]{3}' "
+        "$arg_y; } return 403; }",
+        "server { listen 127.0.0.1:{P}; server_name h; return 403; }",
+    ),
+    Pair(
+        "a rewrite to the empty row of a map",
+        "map $uri $m { volatile; '~^/[x-z]{2}[0-9]?$' ''; default /q; } server { listen 127.0.0.1:{P}; "
+        "server_name h; set $w 1; if ($m = '') { rewrite ^ $m; } return 403; }",
+        "map $uri $m { volatile; '~^/[x-z]{2}[0-9]?$' ''; default /q; } server { listen 127.0.0.1:{P}; "
+        "server_name h; return 403; }",
+    ),
+    Pair(
+        "a map that sets a group of the same text",
+        "map $uri $m { volatile; ~^/.(?<g>.) x; default y; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/(?<g>.)) { return 404; } return 200 $g$m; }",
+        "map $uri $m { volatile; ~^/.(?<g>.) x; default y; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/(?<g>.)) { return 404; } set $t $g; return 200 $t$m; }",
+    ),
+)
