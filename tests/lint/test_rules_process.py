@@ -259,12 +259,12 @@ SAFETY = {
         "events {\n}\nhttp {\n    gzip_comp_level 9;\n    add_trailer X $gzip_ratio;\n}\n",
         Safety.UNSAFE,
     ),
-    "sizes are told by a server in front": (
+    "a server in front shows the size of a response": (
         "gzip-level",
         "events {\n}\nhttp {\n    gzip_comp_level 9;\n    add_trailer X $upstream_response_length;\n}\n",
         Safety.UNSAFE,
     ),
-    "what was received of a server is told": (
+    "a server in front shows the bytes it received": (
         "gzip-level",
         "events {\n}\nhttp {\n    gzip_comp_level 9;\n    add_trailer X ${upstream_bytes_received};\n}\n",
         Safety.UNSAFE,

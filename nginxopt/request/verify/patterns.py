@@ -107,8 +107,8 @@ class Group:
     def determines(self, text: bytes) -> bool:
         """Return whether it holds a text just if the subject matches `holding` of it, where the pattern matches.
 
-        So it is if it holds all but plain text behind, or text and segments, which end at the next slash whatever
-        stands behind, and may hold the text. Not where the pattern ignores case.
+        True for a group followed by plain text only, and for one of text and segments that can hold the text: a segment
+        ends at the next slash, whatever follows. False where the pattern ignores case.
         """
         if self.before not in (b"^", b"(?s)^"):
             return False

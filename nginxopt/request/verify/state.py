@@ -45,7 +45,8 @@ class State:
         handler: The directive whose handler answers: the last of the blocks that were entered
             (`ngx_http_update_location_config`); None for files.
         entered: What nginx looked at in the locations on the way, before their scripts (`Compiler.entering`).
-        passed: How many operations were passed over that may have changed what is not known.
+        passed: How many operations were passed over whose effect is unknown. Names of unknown values end in it, as the
+            same operation may stand twice in a script.
         choices: How many times a location was chosen again, which nginx counts up to ten (`r->uri_changes`).
         epoch: A suffix of the variables that are read from here on: what is not understood may have changed them all.
     """
