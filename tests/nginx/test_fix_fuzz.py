@@ -18,7 +18,7 @@ from tests.fix_fuzz.compare import as_it_is, without_connection
 from tests.fix_fuzz.origins import HTTP_KINDS, OTHER_KINDS
 from tests.fix_fuzz.seeded import SEEDED, Seeded
 from tests.fix_fuzz.show import reproduction
-from tests.fix_fuzz.trial import SELECTED, Fault, Trial, staged
+from tests.fix_fuzz.trial import FEW_RUNS, RUNS, SELECTED, Fault, Trial, staged
 from tests.nginx.modules import require_lua
 from tests.support import NGINXES
 
@@ -32,13 +32,17 @@ Result = TypeVar("Result")
 
 
 def on_stage(
-    binary: nginx.Binary, act: Callable[[Trial], Awaitable[Result]], *options: str, assumed: bool = False
+    binary: nginx.Binary,
+    act: Callable[[Trial], Awaitable[Result]],
+    *options: str,
+    assumed: bool = False,
+    runs: int = RUNS,
 ) -> Result:
     """What comes of an act with a trial on that nginx."""
 
     async def whole() -> Result:
         async with staged(binary) as stage:
-            return await act(Trial(stage, options, without_connection if assumed else as_it_is))
+            return await act(Trial(stage, options, without_connection if assumed else as_it_is, runs=runs))
 
     return asyncio.run(whole())
 
@@ -80,7 +84,7 @@ def test_faults_are_seen(nginx_: nginx.Binary, name: str) -> None:
         differences = await trial.compare(case, case.files, {MAIN: seeded.after})
         return frozenset(difference.kind for difference in differences)
 
-    assert any(on_stage(nginx_, act) >= seeded.kinds for _ in range(ATTEMPTS))
+    assert any(on_stage(nginx_, act, runs=FEW_RUNS) >= seeded.kinds for _ in range(ATTEMPTS))
 
 
 @_with(lambda _: True)
@@ -104,7 +108,7 @@ def test_premises_are_needed(nginx_: nginx.Binary, name: str) -> None:
         return await trial.check(seeded.case(name))
 
     def is_seen() -> bool:
-        fault = on_stage(nginx_, act, *options, assumed=True)
+        fault = on_stage(nginx_, act, *options, assumed=True, runs=FEW_RUNS)
         return fault is not None and bool(fault.kinds & seeded.kinds)
 
     assert any(is_seen() for _ in range(ATTEMPTS))
