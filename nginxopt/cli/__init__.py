@@ -46,9 +46,9 @@ _COLLECT_AFTER = 100_000  # new objects; imports alone would be searched for gar
     cls=ModuleGroup,
     modules=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit status: 0 success, 1 findings or changes, 2 usage error, 3 unreadable input, 4 missing program or"
-    " version, 5 failed benchmark or no answer from a server, 6 output error, 7 failed rule of your own, 70 bug in"
-    " nginxopt.",
+    epilog="Exit status: 0 success, 1 findings, changes or other responses, 2 usage error, 3 unreadable input,"
+    " 4 missing program or version, 5 failed benchmark, no answer from a server or no verdict, 6 output error,"
+    " 7 failed rule of your own, 70 bug in nginxopt.",
 )
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def nginxopt() -> None:
