@@ -9,8 +9,8 @@
     +-- OutputError     6   standard output cannot be written: a full disk, a closed descriptor
     +-- DefectError    70   a bug in nginxopt; nothing was written
 
-Exit status 0 (done and clean) and 1 (findings, would change, gate not met) are results, not errors; so is 5 of `verify`,
-which could not decide.
+Exit status 0 (done and clean) and 1 (findings, would change, gate not met) are results, not errors; so is the 5 of
+`verify`, which cannot decide.
 """
 
 from __future__ import annotations
