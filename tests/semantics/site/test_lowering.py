@@ -256,9 +256,9 @@ def test_what_nginx_refuses_is_an_error(text: str, message: str) -> None:
 def test_values_of_maps_before_text_and_variables(value: str) -> None:
     """Before 1.11.0 a value is text, or one variable whose name is all of it: others are not known."""
     text = f"http {{ map $uri $a {{ /a {value}; default $uri; }} }}"
-    forms = {version: site_of(text, target=Version.parse(version)).site["variables"][0] for version in ("1.10", "1.11")}
+    forms = {version: site_of(text, Version.parse(version)).site["variables"][0] for version in ("1.10", "1.11")}
     assert (forms["1.10"]["kind"], forms["1.11"]["kind"]) == ("opaque", "map")
-    plain = site_of("http { map $uri $a { /a b; default $uri; } }", target=Version(1, 10, 0))
+    plain = site_of("http { map $uri $a { /a b; default $uri; } }", Version(1, 10, 0))
     assert plain.site["variables"][0]["kind"] == "map"
 
 
@@ -275,9 +275,9 @@ def test_values_of_maps_before_text_and_variables(value: str) -> None:
 def test_what_older_versions_refuse(text: str, since: str, message: str) -> None:
     """What a table may have since a version, nginx refuses before. nginx 1.10.3 was asked."""
     first = Version.parse(since)
-    site_of(f"http {{ {text} }}", target=first)
+    site_of(f"http {{ {text} }}", first)
     with pytest.raises(InputError, match=re.escape(message)):
-        site_of(f"http {{ {text} }}", target=Version(1, 10, 3))
+        site_of(f"http {{ {text} }}", Version(1, 10, 3))
 
 
 def test_a_file_that_is_read_twice_has_numbers_for_each_reading() -> None:
