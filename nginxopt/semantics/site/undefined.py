@@ -121,7 +121,7 @@ def _uses(http: Level, target: Version) -> Iterator[tuple[Directive, str]]:
             for row in level.directives:
                 if row.name != "include":
                     yield from _in_row(row, target)
-        elif not level.names.isdisjoint(_TAKING):
+        elif level.kind not in TABLES and not level.names.isdisjoint(_TAKING):
             for directive in level.directives:
                 if directive.name in _TAKING:
                     yield from _of(directive)

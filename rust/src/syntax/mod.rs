@@ -160,7 +160,7 @@ pub fn parse(pattern: &[u8]) -> Result<Pattern, Refusal> {
 /// Reads a pattern as [`parse`] does, or one with references to groups (`\1`) or positive lookaheads (`^(?=a)`). All
 /// PCREs match them alike, but they cannot be compared with others, or be parts of them.
 pub fn parse_to_match(pattern: &[u8]) -> Result<Pattern, Refusal> {
-    let parser = parse::Parser::new(pattern, parse::Flags::default()).to_match();
+    let parser = parse::Parser::new(pattern, parse::Flags::default()).only_matching();
     parser.pattern().map(|parsed| parsed.pattern)
 }
 

@@ -93,7 +93,7 @@ impl<'p> Parser<'p> {
     }
 
     /// Also reads what is read of patterns that are only matched.
-    pub fn to_match(mut self) -> Self {
+    pub fn only_matching(mut self) -> Self {
         self.closed = Some(Vec::new());
         self
     }
