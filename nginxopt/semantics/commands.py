@@ -103,7 +103,7 @@ class Declared:
         if (directive.name, directive.block is None, len(directive.args)) in self._sound or self._place is None:
             return None
         name = str(directive.name)
-        declaration = self._declaration(name)
+        declaration = self.declaration(name)
         if declaration is None:
             return _absent(name, self._place, self._target, self._extra)
         if declaration.has_block != (directive.block is not None):
@@ -119,10 +119,10 @@ class Declared:
 
     def is_once(self, name: str) -> bool:
         """Return whether nginx refuses a second directive of that name in one block, whatever it says."""
-        declaration = self._found.get(name) or self._declaration(name)
+        declaration = self._found.get(name) or self.declaration(name)
         return declaration is not None and declaration.is_once
 
-    def _declaration(self, name: str) -> Declaration | None:
+    def declaration(self, name: str) -> Declaration | None:
         """Return what the build declares of a directive; None if nothing, or if others may say more of it."""
         if self._place is None or name in _NOT_OURS:
             return None

@@ -7,7 +7,7 @@ mod libraries;
 mod random;
 
 use libraries::{Code, Library, Says};
-use nginxopt_native::syntax::{Ast, Pattern, begins, parse, prefix};
+use nginxopt_native::syntax::{Ast, Pattern, Refusal, begins, parse, parse_to_match, prefix};
 use random::{Random, rounds};
 
 /// A string that the pattern may match, ignoring its assertions.
@@ -64,11 +64,34 @@ fn compile<'l>(libraries: &'l [Library], text: &str, jit: bool) -> Vec<Result<Co
 /// Every library compiles a portable pattern, and all give the same groups on subjects that it settles.
 #[test]
 fn portable_patterns_agree() {
+    agree(Random::new(21), random::any_pattern, parse, 4);
+}
+
+/// So they do for patterns that are only matched: those with references and positive lookaheads.
+#[test]
+fn patterns_to_match_agree() {
+    let text = |random: &mut Random| {
+        let [before, inside, behind] = [(); 3].map(|()| random::part(random));
+        if random.one_in(4) {
+            format!("{before}({inside})\\1{behind}")
+        } else {
+            format!("^{before}(?={inside}){behind}")
+        }
+    };
+    agree(Random::new(24), text, parse_to_match, 12);
+}
+
+/// Of the questions, one in `matching` must have a match.
+fn agree(
+    mut random: Random,
+    text: impl Fn(&mut Random) -> String,
+    parse: fn(&[u8]) -> Result<Pattern, Refusal>,
+    matching: u64,
+) {
     let libraries = Library::all();
-    let mut random = Random::new(21);
     let (mut portable, mut compared, mut matched, mut of_jit, mut differ) = (0u64, 0u64, 0u64, 0u64, Vec::new());
     for _ in 0..rounds(20_000) {
-        let text = random::any_pattern(&mut random);
+        let text = text(&mut random);
         let Ok(pattern) = parse(text.as_bytes()) else { continue };
         portable += 1;
         let codes = compile(&libraries, &text, false);
@@ -101,7 +124,10 @@ fn portable_patterns_agree() {
             }
         }
     }
-    assert!(portable > 3_000 && matched * 4 > compared / libraries.len() as u64, "{portable} {compared} {matched}");
+    assert!(
+        portable > 3_000 && matched * matching > compared / libraries.len() as u64,
+        "{portable} {compared} {matched}"
+    );
     let names: Vec<_> = libraries.iter().map(|library| library.name.as_str()).collect();
     println!("{portable} portable patterns, {compared} comparisons in {}, {matched} matches", names.join(", "));
     println!("{of_jit} with JIT, {} differ", differ.len());

@@ -277,6 +277,48 @@ def test_variables_that_nothing_defines(stage: Stage, http: str) -> None:
     assert (expected or "").partition(" in nginx.conf")[0] == (found or "").partition(" in nginx.conf")[0]
 
 
+_NAMELESS = (
+    'log_format a "{}";',
+    'access_log a.log combined "if={}";',
+    'map "{}" $a {{ a b; }}',
+    'map $uri $a {{ default "{}"; }}',
+    'map $uri $a {{ "{}" b; }}',
+    'geo $a {{ default "{}"; }}',
+    'geo "{}" $a {{ default 0; }}',
+    'split_clients "{}" $a {{ * b; }}',
+    'limit_req_zone "{}" zone=a:1m rate=1r/s;',
+    'upstream u {{ hash "{}"; server 127.0.0.1:1; }}',
+    'server {{ charset "{}"; }}',
+    'server {{ sub_filter "{}" x; }}',
+    'server {{ sub_filter x "{}"; }}',
+    'server {{ add_trailer X "{}"; }}',
+    'server {{ auth_request_set "{}" a; }}',
+    'server {{ auth_request_set $a "{}"; }}',
+    'server {{ limit_rate "{}"; }}',
+    'server {{ default_type "{}"; }}',
+    'server {{ location / {{ proxy_set_body "{}"; }} }}',
+    'server {{ location / {{ proxy_cookie_path / "{}"; }} }}',
+    'server {{ location / {{ proxy_cache_bypass "{}"; }} }}',
+    'server {{ location / {{ scgi_param X "{}"; }} }}',
+    'server {{ location / {{ grpc_set_header X "{}"; }} }}',
+    'server {{ location / {{ return 200 "{}"; }} }}',
+)
+
+
+@pytest.mark.parametrize("http", _NAMELESS)
+def test_variables_without_a_name(stage: Stage, http: str) -> None:
+    """A `$` that no name follows is refused exactly where nginx reads variables, with its words."""
+    wrong = {}
+    for text in ("$", "price $", "$-", "${}", "${uri", "${uri-}", "$ "):
+        whole = http.format(text)
+        expected, found = _said(stage, whole), refused(_whole(whole), stage)
+        if "unknown directive" in (expected or ""):
+            pytest.skip("a directive that this nginx does not know")
+        if (expected or "").partition(" in nginx.conf")[0] != (found or "").partition(" in nginx.conf")[0]:
+            wrong[whole] = expected, found
+    assert not wrong
+
+
 @pytest.mark.no_cover
 def test_random_mistakes_are_refused(stage: Stage) -> None:
     """nginx and the model refuse the same sites."""

@@ -12,7 +12,18 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.system import nginx
 from tests.nginx import test_semantics
-from tests.nginx.request_model import addresses, handlers, internal, locations, phases, rewrite, servers, table, wire
+from tests.nginx.request_model import (
+    addresses,
+    handlers,
+    internal,
+    locations,
+    passes,
+    phases,
+    rewrite,
+    servers,
+    table,
+    wire,
+)
 from tests.nginx.request_model.experiment import Experiment, asked, shown
 from tests.site_fuzz.batch import Observation
 from tests.site_fuzz.compare import differences
@@ -28,6 +39,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *addresses.ADDRESSES,
     *locations.LOCATIONS,
     *rewrite.REWRITE,
+    *passes.PASSES,
     *internal.INTERNAL,
     *handlers.HANDLERS,
 )

@@ -346,4 +346,4 @@ def matches(pattern: bytes, value: bytes) -> bool | None:
 
 @lru_cache(maxsize=1 << 12)
 def _read(pattern: bytes) -> Patterns:
-    return Patterns([pattern], with_references=True)
+    return Patterns([pattern], to_match=True)

@@ -206,7 +206,7 @@ class Steps:
         if len(words) == 2:
             value, state = self.values.value(words[1], after.state, "if")
             return self._asking(Fact(words[0].decode().removeprefix("!"), (value,)), operation, after, state, words[0])
-        left, state = self.values.value(words[0], after.state, "if")
+        left, state = self.values.variable(words[0], after.state, "if")
         if test not in ("=", "!="):
             return self._asking(Matches(left, FALSE), operation, after, state, b"!")
         right, state = self.values.value(words[2], state, "if")
@@ -226,7 +226,7 @@ class Steps:
         return Question(atom, lambda: behind.then(operation.body), lambda: behind)
 
     def _matching(self, operation: Operation, after: Place, value: bytes, pattern: bytes, test: str) -> Question:
-        subject, state = self.values.value(value, after.state, "if")
+        subject, state = self.values.variable(value, after.state, "if")
         if test.endswith("*"):
             pattern = b"(?i)" + pattern
         hit = after.with_state(state.with_match(Match(subject, pattern), group_names(pattern)))
@@ -285,10 +285,10 @@ class Steps:
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
         path, mark, query = replacement.partition("?")
-        uri, state = self.values.value(path.encode("latin-1"), state, "rewrite")
+        texts = path.encode("latin-1"), query.removesuffix("?").encode("latin-1")
+        (uri, args), state = self.values.values([(texts[0], "rewrite"), (texts[1], "rewrite args")], state)
         if not mark:
             return uri, state.args, state
-        args, state = self.values.value(query.removesuffix("?").encode("latin-1"), state, "rewrite args")
         if query.endswith("?") or not query:
             return uri, args, state
         return uri, join([args, Derived("more", (state.args,))]), state
@@ -296,8 +296,8 @@ class Steps:
     def _location(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return where a rewrite redirects to, and the arguments that are appended."""
         path, mark, query = replacement.removesuffix("?").partition("?")
-        uri, state = self.values.value(path.encode("latin-1"), state, "redirect")
-        more, state = self.values.value(query.encode("latin-1"), state, "redirect args")
+        texts = path.encode("latin-1"), query.encode("latin-1")
+        (uri, more), state = self.values.values([(texts[0], "redirect"), (texts[1], "redirect args")], state)
         target = derived("redirect", (join([uri, Text(mark.encode()), more]),))  # decoded up to its first `?`
         if replacement.endswith("?"):
             return target, Text(b""), state
@@ -309,7 +309,7 @@ class Steps:
             code, text = "302", [code]
         if not text:
             return Leaf("return", (code, None), state, operation.node)
-        value, state = self.values.value(text[0].encode("latin-1"), state, "return")
+        value, state = self.values.response(text[0].encode("latin-1"), state)
         if code not in _REDIRECTS:
             return Leaf("return", (code, value), state, operation.node)
         return Leaf("redirect", (code, *_split(value)), state, operation.node)

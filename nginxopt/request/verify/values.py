@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from nginxopt.request.verify.influences import SETTINGS, keeps_first
@@ -33,16 +33,59 @@ class Values:
         """Return what nginx looks at as a block is entered; see `Compiler.entering`."""
         return self._compiler.entering(level, is_internal=is_internal)
 
+    def variable(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
+        """Return the value of a variable on the left of a condition, which nginx reads once, and the state after it."""
+        return self._read(text, state, use)
+
     def value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
-        """Return the value of a text with variables, and the state after it was read, which keeps values of maps.
+        """Return the value of a text with variables in a script, and the state after it was read, which keeps values of
+        maps.
+        """
+        (value,), state = self.values([(text, use)], state)
+        return value, state
+
+    def values(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[list[Symbol], State]:
+        """Return the values of the parts of one text, each with its use, and the state after it was read.
 
         nginx reads the variables of a text twice, for the length and for the bytes: what a map matches in the first
         pass is there for the second.
         """
-        names = [piece for piece in pieces(text) if isinstance(piece, str)]
-        if len(names) > 1 and any(name in self._side.definitions and self._definitions.matches(name) for name in names):
-            _, state = self._read(text, state, use)
-        return self._read(text, state, use)
+        if self._changes_captures(b"".join(text for text, _ in parts)):
+            for text, use in parts:
+                _, state = self._read(text, state, use)
+        found = []
+        for text, use in parts:
+            value, state = self._read(text, state, use)
+            found.append(value)
+        return found, state
+
+    def response(self, text: bytes, state: State) -> tuple[Symbol, State]:
+        """Return the value of the text of a `return`, and the state after it was read.
+
+        nginx looks up a volatile map of such a text once, not in both passes as in a script: where that matters, no
+        value of a script is the same.
+        """
+        value, after = self.value(text, state, "return")
+        is_volatile = any(self._definitions.is_volatile(name) for name in self._defined_in(text))
+        if is_volatile and self._changes_captures(text):
+            value = Derived(f"{text!r} looked up once", (value,))
+        return value, after
+
+    def _changes_captures(self, text: bytes) -> bool:
+        """Return whether the second reading of a text may find other captures than the first."""
+        matching = [name for name in self._defined_in(text) if self._definitions.matches(name)]
+        if sum(isinstance(piece, str) for piece in pieces(text)) > 1:
+            return bool(matching)
+        return any(self._reads_captures(name) for name in matching)
+
+    def _reads_captures(self, name: str) -> bool:
+        """Return whether the look-up of a variable may read what it has captured itself."""
+        groups = self._definitions.groups(name)
+        return any(base.isdigit() or base in groups for base in self._definitions.bases(name))
+
+    def _defined_in(self, text: bytes) -> list[str]:
+        """Return the variables of a text that the configuration defines outside of scripts."""
+        return [piece for piece in pieces(text) if isinstance(piece, str) and piece in self._side.definitions]
 
     def _read(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
         parts: list[Symbol] = []

@@ -87,7 +87,7 @@ def _lowered(config: Config, build: Build, ignores_missing: bool, root: Level | 
     http = http_level(config, build.version, root)
     refused.check(http, build.version, build.fixes)
     references.check(http, build.version)
-    undefined.check(http, config)
+    undefined.check(http, config, build.version)
     nodes = Nodes(config)
     levels = Levels(config, nodes, ignores_missing)
     if ignores_missing:
@@ -101,7 +101,7 @@ def _lowered(config: Config, build: Build, ignores_missing: bool, root: Level | 
         "servers": levels.server_forms(),
         "levels": levels.forms,
         "directives": levels.directives,
-        "variables": [*defined(http, nodes, config)],
+        "variables": [*defined(http, nodes, config, build.version)],
         "upstreams": [*upstreams(http, nodes)],
         "opaque": levels.opaque,
     }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from nginxopt.config import Directive
+from nginxopt.semantics import arguments
 from nginxopt.semantics.commands import TOGETHER, declared, place
 from nginxopt.semantics.inherit import Level
 from nginxopt.version import Version
 
 
 def check(http: Level, target: Version, extra: frozenset[str]) -> None:
-    """Raise `InputError` for the first directive that nginx refuses for its place, arguments or an earlier one.
+    """Raise `InputError` for the first directive that nginx refuses for its place, arguments, values or an earlier one.
 
     `extra` are directives that the build has besides those of its version.
     """
@@ -28,6 +29,9 @@ def _check(level: Level, target: Version, extra: frozenset[str]) -> None:
             message = _without_parentheses(directive)
         if not wrong and here.is_once(directive.name):
             message = _duplicate(directive, earlier)
+        if not wrong and message is None:
+            declaration = here.declaration(directive.name)
+            message = arguments.fault(declaration, directive.args) if declaration else None
         if message is not None:
             raise directive.error(message, nginx=directive.located(message))
         if directive.block is not None:

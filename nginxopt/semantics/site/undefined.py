@@ -1,6 +1,7 @@
-"""Variables that nothing defines: nginx does not start with one (`ngx_http_variables_init_vars`).
+"""Variables that nothing defines, or that have no name: nginx does not start with one (`ngx_http_variables_init_vars`,
+`ngx_http_script_compile`).
 
-Reports nothing if an unread file, code, or a module that is not part of nginx may define it.
+Reports no undefined variable if an unread file, code, or a module that is not part of nginx may define it.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from nginxopt.config import Config, Directive
 from nginxopt.config.declarations import names
 from nginxopt.config.dump import is_dump
 from nginxopt.config.includes import has_folder, is_pattern
+from nginxopt.errors import InputError
 from nginxopt.semantics.commands import place
 from nginxopt.semantics.inherit import Level
-from nginxopt.semantics.site.variables import DEFINING, TABLES
+from nginxopt.semantics.site.variables import DEFINING, MIXED_VALUES, TABLES
 from nginxopt.semantics.variables import HTTP
+from nginxopt.version import Version
 
 _GATEWAYS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached", "tunnel")
 _OF_GATEWAYS = (
@@ -49,10 +52,11 @@ _NAMES = frozenset(["charset", "source_charset"])
 _TAKING = _ALL | _FIRST | _LATER | _NAMES | {"geo", "if", "log_format"}
 """The directives with variables in their first argument, in the others, as their argument; and all of them."""
 
-_IN_VALUE = re.compile(r"\$(?:\{(?P<braced>\w*)\}|[1-9]|(?P<bare>\w+))", re.ASCII)
+_IN_VALUE = re.compile(r"\$(?:\{(?P<braced>\w+)\}|[1-9]|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
 """A variable or a capture (`ngx_http_script_compile`): `$1` is a capture, and `${1}` a variable."""
-_IN_FORMAT = re.compile(r"\$(?:\{(?P<braced>\w*)\}|(?P<bare>\w+))", re.ASCII)
+_IN_FORMAT = re.compile(r"\$(?:\{(?P<braced>\w+)\}|(?P<bare>\w+)|(?P<wrong>))", re.ASCII)
 """A variable in a `log_format`, which has no captures (`ngx_http_log_compile_format`)."""
+_UNCLOSED = re.compile(r"\{(\w*)(?![\w}])", re.ASCII)
 _IN_BULK = re.compile(rb"\$[{a-zA-Z_]")
 _DEFINING = DEFINING | {"set"}
 _GROUP = re.compile(rb"\(\?P?[<'](\w+)", re.ASCII)
@@ -67,9 +71,11 @@ _OF_MODULES = (
 """How variables begin that NGINX Plus, later releases, and modules that are built in may define by themselves."""
 
 
-def check(http: Level, config: Config) -> None:
-    """Raise `InputError` for the first variable that nothing defines, unless what is not known may define it."""
-    uses = [(directive, name) for directive, name in _uses(http) if not _is_of_nginx(name)]
+def check(http: Level, config: Config, target: Version) -> None:
+    """Raise `InputError` for the first variable without a name, or else the first that nothing defines, unless what is
+    not known may define it.
+    """
+    uses = [(directive, name) for directive, name in _uses(http, target) if not _is_of_nginx(name)]
     if not uses or not _is_known(http, config):
         return
     defined = {*_defined(http)}
@@ -108,14 +114,14 @@ def _defined(http: Level) -> Iterator[str]:
                 yield from (word[1:].lower() for word in words if word.startswith("$"))
 
 
-def _uses(http: Level) -> Iterator[tuple[Directive, str]]:
+def _uses(http: Level, target: Version) -> Iterator[tuple[Directive, str]]:
     """Yield the names of variables in the arguments of directives, in lower case."""
     for level in http.walk():
         if level.kind == "map":
             for row in level.directives:
                 if row.name != "include":
-                    yield from _in(row, row.args[:1])
-        elif not level.names.isdisjoint(_TAKING):
+                    yield from _in_row(row, target)
+        elif level.kind not in TABLES and not level.names.isdisjoint(_TAKING):
             for directive in level.directives:
                 if directive.name in _TAKING:
                     yield from _of(directive)
@@ -123,6 +129,14 @@ def _uses(http: Level) -> Iterator[tuple[Directive, str]]:
             if _IN_BULK.search(bulk.source.data, bulk.span.start, bulk.span.end):
                 for rewrite in bulk:
                     yield from _of(rewrite)
+
+
+def _in_row(row: Directive, target: Version) -> Iterator[tuple[Directive, str]]:
+    """Yield the variables in the value of a map."""
+    if target >= MIXED_VALUES:
+        yield from _in(row, row.args[:1])
+    elif row.args and row.args[0].startswith("$"):
+        yield row, row.args[0][1:].lower()
 
 
 def _of(directive: Directive) -> Iterator[tuple[Directive, str]]:
@@ -135,13 +149,22 @@ def _of(directive: Directive) -> Iterator[tuple[Directive, str]]:
     elif name in _FIRST:
         yield from _in(directive, args[:1])
     elif name in _LATER:
+        if name == "auth_request_set" and args:
+            _name(directive, args[0])
         yield from _in(directive, args[1:])
     elif name == "log_format":
         yield from _in(directive, args[1:], _IN_FORMAT)
     elif name == "if":
         yield from _in_condition(directive, args)
     elif (name in _NAMES or len(args) > 1) and args[:1] and args[0].startswith("$"):  # `geo $address $variable` as well
-        yield directive, args[0][1:].lower()
+        yield directive, _name(directive, args[0])
+
+
+def _name(directive: Directive, word: str) -> str:
+    """Return the name of the variable that a word is, in lower case. Raises `InputError` for a word that is none."""
+    if not word.startswith("$") or word == "$":
+        raise _refused(directive, f'invalid variable name "{word}"')
+    return word[1:].lower()
 
 
 def _in_condition(directive: Directive, args: Sequence[str]) -> Iterator[tuple[Directive, str]]:
@@ -161,3 +184,17 @@ def _in(
                 name = match["braced"] or match["bare"]
                 if name:
                     yield directive, name.lower()
+                elif match["wrong"] is not None:
+                    raise _refused(directive, _fault(word, match.end(), pattern))
+
+
+def _fault(word: str, end: int, pattern: re.Pattern[str]) -> str:
+    """Return what nginx says of a `$` that ends at `end`, and that no name follows."""
+    name = _UNCLOSED.match(word, end)
+    if name is not None and word[end:] != "{":
+        return f'the closing bracket in "{name[1]}" variable is missing'
+    return f'invalid parameter "{word[end - 1 :]}"' if pattern is _IN_FORMAT else "invalid variable name"
+
+
+def _refused(directive: Directive, message: str) -> InputError:
+    return directive.error(message, nginx=directive.located(message))

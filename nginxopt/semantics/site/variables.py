@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -11,6 +12,7 @@ from nginxopt.semantics.site.form import GeoForm, MapForm, OpaqueVariableForm, S
 from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.script import latin
 from nginxopt.text.escape import unicode
+from nginxopt.version import Version
 
 DefinedForm = MapForm | GeoForm | OpaqueVariableForm
 
@@ -34,11 +36,22 @@ DEFINING = frozenset([*TABLES, *_VALUES, _GEOIP])
 """The directives that define variables."""
 
 
-def defined(http: Level, nodes: Nodes, config: Config) -> Iterator[DefinedForm]:
+MIXED_VALUES = Version(1, 11, 0)
+"""Since when a value of a map may have text and variables. Before, one that begins with `$` is a variable with all of
+its text as the name, and any other is plain text (`ngx_http_map`)."""
+
+_VOLATILE = {"map": Version(1, 11, 7), "geo": Version(1, 29, 3)}
+"""Since when a table may be `volatile`."""
+
+_ONE_VARIABLE = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
+
+
+def defined(http: Level, nodes: Nodes, config: Config, target: Version) -> Iterator[DefinedForm]:
     """Yield the variables of maps and modules. Raises `InputError` for a table with a block or without a variable."""
     for level in http.walk():
         if level.kind in TABLES:
-            yield _table(level, nodes, config)
+            _check_volatile(level, target)
+            yield _table(level, nodes, config, target)
         elif level.kind == _GEOIP:
             for row in level.directives:
                 if row.name.startswith("$"):
@@ -64,7 +77,16 @@ def _values(level: Level, nodes: Nodes) -> Iterator[DefinedForm]:
                 yield _opaque(directive, variable, _VALUES[name], _words(directive), nodes)
 
 
-def _table(level: Level, nodes: Nodes, config: Config) -> DefinedForm:
+def _check_volatile(level: Level, target: Version) -> None:
+    """Raise `InputError` for a table that is volatile before a version in which it may be."""
+    if target < _VOLATILE.get(level.kind, target):
+        for row in level.own("volatile"):
+            if not row.args:
+                message = f"invalid number of the {level.kind} parameters"
+                raise row.error(message, nginx=row.located(message))
+
+
+def _table(level: Level, nodes: Nodes, config: Config, target: Version) -> DefinedForm:
     opener = level.opener
     assert opener is not None  # a block of the text
     variable = str(opener.args[-1])
@@ -72,16 +94,30 @@ def _table(level: Level, nodes: Nodes, config: Config) -> DefinedForm:
         if not word.startswith("$") or word == "$":
             message = f'invalid variable name "{word}"'
             raise opener.error(message, nginx=opener.located(message))
-    unread = next((row for row in level.own("include") if config.is_missing(row)), None)
+    unread = _unread(level, config, target)
     if unread is not None:
+        row, reason = unread
         content = [*_words(opener), *(word for row in level.directives for word in _words(row))]
-        return _opaque(unread, variable, f"{unicode(unread.args[0])} is missing", content, nodes)
+        return _opaque(row, variable, reason, content, nodes)
     node, rows = nodes.number(opener), [row_form(row, nodes) for row in level.directives if not _is_include(row)]
     source = latin(opener.args[0]) if len(opener.args) > 1 else None
     if level.kind == "geo":
         return {"kind": "geo", "node": node, "source": source, "variable": latin(variable), "rows": rows}
     kind: Literal["map", "split_clients"] = "map" if level.kind == "map" else "split_clients"
     return {"kind": kind, "node": node, "source": source or "", "variable": latin(variable), "rows": rows}
+
+
+def _unread(level: Level, config: Config, target: Version) -> tuple[Directive, str] | None:
+    """Return the first row of a table that makes its values unknown, and why."""
+    for row in level.own("include"):
+        if config.is_missing(row):
+            return row, f"{unicode(row.args[0])} is missing"
+    if level.kind == "map" and target < MIXED_VALUES:
+        for row in level.directives:
+            for value in row.args[:1]:
+                if "$" in value and not _ONE_VARIABLE.fullmatch(value):
+                    return row, f"how nginx before {MIXED_VALUES} reads {unicode(value)} in a map"
+    return None
 
 
 def row_form(row: Directive, nodes: Nodes) -> StatedForm:

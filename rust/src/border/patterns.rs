@@ -113,10 +113,10 @@ pub struct Patterns(FirstMatch, usize);
 #[pymethods]
 impl Patterns {
     #[new]
-    #[pyo3(signature = (patterns, *, with_references = false))]
-    fn new(patterns: Vec<Vec<u8>>, with_references: bool) -> PyResult<Patterns> {
+    #[pyo3(signature = (patterns, *, to_match = false))]
+    fn new(patterns: Vec<Vec<u8>>, to_match: bool) -> PyResult<Patterns> {
         let texts: Vec<&[u8]> = patterns.iter().map(Vec::as_slice).collect();
-        let read = if with_references { FirstMatch::with_references } else { FirstMatch::new };
+        let read = if to_match { FirstMatch::to_match } else { FirstMatch::new };
         let first = read(&texts).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(Patterns(first, texts.len()))
     }

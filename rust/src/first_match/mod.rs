@@ -76,8 +76,8 @@ impl FirstMatch {
         FirstMatch::of_required(patterns, required)
     }
 
-    /// As [`FirstMatch::new`], for patterns that are only matched: those with references to groups are read, too.
-    pub fn with_references(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
+    /// As [`FirstMatch::new`], for patterns that are only matched: [`syntax::parse_to_match`] reads them.
+    pub fn to_match(patterns: &[&[u8]]) -> Result<FirstMatch, TooManyLiterals> {
         Ok(FirstMatch { parse: syntax::parse_to_match, ..FirstMatch::new(patterns)? })
     }
 

@@ -82,12 +82,14 @@ impl<R: Recorder> Run<'_, R> {
         let names = self.settings().index.clone()?;
         let mut is_tested = false;
         for value in &*names {
+            let map_captures = self.state.map_captures;
             let name = self.index_name(value, node)?;
             if name.starts_with(b"/") {
                 let args = self.state.args.clone();
                 return Ok(Some(self.internal_redirect(name, args, node)));
             }
             let Some(path) = self.path()? else { return Ok(Some(self.fail(500, Some(node)))) };
+            self.check_root(map_captures)?;
             let file = [&path.bytes[..], &name].concat();
             let exists = self.look_up(&file, node)?.is_some();
             self.note(StepKind::Index, Some(node), || {
@@ -118,7 +120,7 @@ impl<R: Recorder> Run<'_, R> {
             let reason = "the value that nginx keeps of a variable of index".to_owned();
             return Err(Unknown { reason, node: Some(node), question: None });
         }
-        self.evaluate(value)
+        self.evaluate_index(value)
     }
 
     /// `autoindex`

@@ -29,35 +29,52 @@ impl<R: Recorder> Run<'_, R> {
         Ok(())
     }
 
+    /// A value outside of scripts: each variable is computed anew, and only once.
     pub fn evaluate(&mut self, value: &Value) -> Result<Vec<u8>, Unknown> {
-        self.evaluate_in(value, Engine::default())
+        self.forget(value);
+        Ok(self.twice(value, [Engine::FLUSHED; 2], self.model.site.build.cuts_values())?.0)
     }
 
-    /// A value in a script, where captures may be escaped.
+    /// A value of `set` or `if`, where captures may be escaped: each variable is computed anew wherever it stands.
     pub fn evaluate_in(&mut self, value: &Value, engine: Engine) -> Result<Vec<u8>, Unknown> {
-        Ok(self.split(value, engine)?.0)
+        Ok(self.twice(value, [engine; 2], self.model.site.build.cuts_values())?.0)
     }
 
     /// The target of a rewrite: the URI, and the arguments if it has any.
-    pub fn evaluate_target(&mut self, value: &Value) -> Result<(Vec<u8>, Option<Vec<u8>>), Unknown> {
-        let (mut text, start) = self.split(value, Engine::default())?;
+    pub fn evaluate_target(&mut self, value: &Value, engine: Engine) -> Result<(Vec<u8>, Option<Vec<u8>>), Unknown> {
+        let (mut text, start) = self.twice(value, [engine; 2], true)?;
         let args = start.map(|start| text.split_off(start));
         Ok((text, args))
     }
 
-    /// nginx computes a value twice, first for its length. A map that sets captures changes those written before it.
-    fn split(&mut self, value: &Value, engine: Engine) -> Result<(Vec<u8>, Option<usize>), Unknown> {
+    /// A file of `try_files`: each variable is computed anew for the length only.
+    pub fn evaluate_file(&mut self, value: &Value) -> Result<Vec<u8>, Unknown> {
+        Ok(self.twice(value, [Engine::default(), Engine::FLUSHED], true)?.0)
+    }
+
+    /// A file of `index`: no variable is computed that has a value.
+    pub fn evaluate_index(&mut self, value: &Value) -> Result<Vec<u8>, Unknown> {
+        Ok(self.twice(value, [Engine::FLUSHED; 2], true)?.0)
+    }
+
+    /// nginx computes a value twice, first for its length; `is_cut` states whether a shorter one ends where it is
+    /// written. A map that sets captures changes what was written before it.
+    fn twice(
+        &mut self,
+        value: &Value,
+        engines: [Engine; 2],
+        is_cut: bool,
+    ) -> Result<(Vec<u8>, Option<usize>), Unknown> {
         if let Some(text) = value.constant() {
             return Ok((text.to_vec(), None));
         }
         let map_captures = self.state.map_captures;
-        let first = self.write(value, engine)?;
-        if map_captures == self.state.map_captures || !value.has_captures() {
+        let first = self.write(value, engines[0])?;
+        if map_captures == self.state.map_captures {
             return Ok(first);
         }
-        let second = self.write(value, engine)?;
-        let is_shorter = second.0.len() < first.0.len() && self.model.site.build.cuts_values();
-        if first.0.len() == second.0.len() || is_shorter {
+        let second = self.write(value, engines[1])?;
+        if first.0.len() == second.0.len() || (second.0.len() < first.0.len() && is_cut) {
             return Ok(second);
         }
         self.state.has_overrun = true;
@@ -72,7 +89,7 @@ impl<R: Recorder> Run<'_, R> {
             match part {
                 Part::Text(bytes) => text.extend_from_slice(bytes),
                 Part::Capture(number) => self.write_capture(*number, engine, &mut text),
-                Part::Variable(variable) => self.write_variable(*variable, &mut text)?,
+                Part::Variable(variable) => self.write_variable(*variable, engine, &mut text)?,
                 Part::Arguments => {
                     start = Some(text.len());
                     engine.is_args = true;
@@ -100,21 +117,26 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    /// The value of a variable.
+    /// The value of a variable, computed anew.
     pub fn variable(&mut self, variable: VariableId) -> Result<Vec<u8>, Unknown> {
         let mut text = Vec::new();
-        self.write_variable(variable, &mut text)?;
+        self.write_variable(variable, Engine::default(), &mut text)?;
         Ok(text)
     }
 
-    fn write_variable(&mut self, variable: VariableId, text: &mut Vec<u8>) -> Result<(), Unknown> {
+    /// `ngx_http_script_copy_var_code`
+    fn write_variable(&mut self, variable: VariableId, engine: Engine, text: &mut Vec<u8>) -> Result<(), Unknown> {
         match &self.state.slots[variable] {
             Slot::Known(value) => {
                 text.extend_from_slice(value);
                 return Ok(());
             }
+            Slot::Computed(value) if engine.is_flushed => {
+                text.extend_from_slice(value);
+                return Ok(());
+            }
             Slot::Unknown(unknown) => return Err((**unknown).clone()),
-            Slot::Empty => {}
+            Slot::Computed(_) | Slot::Empty => {}
         }
         let model = self.model;
         if let Some(value) = self.assumed(variable) {
@@ -126,6 +148,12 @@ impl<R: Recorder> Run<'_, R> {
             Source::Request(RequestVariable::RequestFilename) => {
                 let path = self.filename(variable)?;
                 text.extend(path);
+                Ok(())
+            }
+            Source::Request(RequestVariable::DocumentRoot) => {
+                let folder = self.document_root()?;
+                text.extend_from_slice(&folder);
+                self.state.slots[variable] = Slot::Computed(folder);
                 Ok(())
             }
             Source::Request(of_request) => self.write_request_variable(*of_request, text),
@@ -172,12 +200,12 @@ impl<R: Recorder> Run<'_, R> {
         match self.path()? {
             Some(path) => {
                 self.state.has_filename = true;
+                self.state.slots[variable] = Slot::Computed(path.bytes.clone());
                 Ok(path.bytes)
             }
             None => {
-                if !self.state.has_filename {
-                    self.keep(variable, Ok(Vec::new()));
-                }
+                let slot = if self.state.has_filename { Slot::Computed } else { Slot::Known };
+                self.state.slots[variable] = slot(Vec::new());
                 Ok(Vec::new())
             }
         }
@@ -193,7 +221,28 @@ impl<R: Recorder> Run<'_, R> {
         assumed.get(name).map(|value| &value.0[..])
     }
 
-    /// The value of a map, `geo` or `split_clients`, which is kept unless it is volatile.
+    /// Forgets what was computed of the variables of a value (`ngx_http_script_flush_complex_value`).
+    fn forget(&mut self, value: &Value) {
+        for part in &value.parts {
+            if let Part::Variable(variable) = part
+                && let slot @ Slot::Computed(_) = &mut self.state.slots[*variable]
+            {
+                *slot = Slot::Empty;
+            }
+        }
+    }
+
+    /// The value of a `root` or `alias`, for which nginx computes all variables anew (`ngx_http_script_run`).
+    pub fn evaluate_root(&mut self, value: &Value) -> Result<Vec<u8>, Unknown> {
+        if value.constant().is_none() {
+            for slot in self.state.slots.iter_mut().filter(|slot| matches!(slot, Slot::Computed(_))) {
+                *slot = Slot::Empty;
+            }
+        }
+        self.evaluate(value)
+    }
+
+    /// The value of a map, `geo` or `split_clients`, which stays unless it is volatile.
     fn table(&mut self, table: usize, variable: VariableId) -> Result<Vec<u8>, Unknown> {
         let table = &self.model.tables[table];
         if self.state.depth == DEPTH {
@@ -204,9 +253,8 @@ impl<R: Recorder> Run<'_, R> {
         let value = self.row(table);
         self.state.depth -= 1;
         let value = value.map_err(|unknown| Unknown { node: unknown.node.or(Some(table.node)), ..unknown })?;
-        if !table.table.is_volatile() {
-            self.state.slots[variable] = Slot::Known(value.clone());
-        }
+        let slot = if table.table.is_volatile() { Slot::Computed } else { Slot::Known };
+        self.state.slots[variable] = slot(value.clone());
         Ok(value)
     }
 

@@ -141,8 +141,20 @@ impl<R: Recorder> Run<'_, R> {
         self.root_folder(&root)
     }
 
+    /// Unknown if a map has changed captures since they were changed `map_captures` times, while nginx computed the name
+    /// of a file and the `root` around it, which has variables: each in two passes, in an order of their own.
+    pub fn check_root(&self, map_captures: u32) -> Result<(), Unknown> {
+        let is_changed = map_captures != self.state.map_captures;
+        let root = self.settings().root.clone()?;
+        if is_changed && !root.is_constant() {
+            let reason = "a map changes captures while the root is computed".to_owned();
+            return Err(Unknown { reason, node: root.node, question: None });
+        }
+        Ok(())
+    }
+
     fn root_folder(&mut self, root: &Root) -> Result<Vec<u8>, Unknown> {
-        let folder = self.evaluate(&root.value)?;
+        let folder = self.evaluate_root(&root.value)?;
         Ok(if root.is_constant() { folder } else { full_name(folder, &self.model.site.build.prefix) })
     }
 

@@ -58,7 +58,7 @@ impl Patterns {
         let regexes = regexes.collect::<Result<_, _>>()?;
         let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
         let node = patterns.first().map_or(0, |pattern| pattern.node);
-        let first = FirstMatch::with_references(&texts).map_err(|error| Refused::new(node, error.to_string()))?;
+        let first = FirstMatch::to_match(&texts).map_err(|error| Refused::new(node, error.to_string()))?;
         patterns.iter().try_for_each(Pattern::check_groups)?;
         Ok(Patterns { patterns, regexes, first })
     }

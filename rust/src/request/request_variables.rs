@@ -25,7 +25,6 @@ impl<R: Recorder> Run<'_, R> {
                 None => return Err(unknown_variable(b"realip_remote_addr", "the address of the client".into())),
             },
             RequestVariable::ContentLength => self.write_header(b"content_length", text),
-            RequestVariable::DocumentRoot => text.extend(self.document_root()?),
             RequestVariable::FastcgiPathInfo => text.extend(self.fastcgi_path_info()?),
             RequestVariable::FastcgiScriptName => text.extend(self.fastcgi_script_name()?),
             RequestVariable::Host => match &self.head.host {
@@ -66,7 +65,7 @@ impl<R: Recorder> Run<'_, R> {
                     text.extend(format!(" {protocol}").bytes());
                 }
             }
-            RequestVariable::RequestFilename => {}
+            RequestVariable::DocumentRoot | RequestVariable::RequestFilename => {} // `Run::write_variable`
             RequestVariable::RequestMethod => {
                 text.extend_from_slice(self.main_method.as_ref().unwrap_or(&self.state.method));
             }

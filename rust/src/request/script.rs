@@ -24,18 +24,24 @@ use steps::{Step, Test};
 /// A `return` without text sends this.
 static EMPTY: Value = Value::EMPTY;
 
-/// How captures are written while a script runs (`e->quote`, `e->is_args`).
+/// How captures and variables are written (`ngx_http_script_engine_t`).
 #[derive(Clone, Copy, Default)]
 pub struct Engine {
     pub quote: bool,
     pub is_args: bool,
+    /// Whether variables that were computed are not computed anew (`e->flushed`).
+    pub is_flushed: bool,
+}
+
+impl Engine {
+    pub const FLUSHED: Engine = Engine { quote: false, is_args: false, is_flushed: true };
 }
 
 impl<R: Recorder> Run<'_, R> {
     /// Runs the script of the level at hand.
     pub fn script(&mut self, level: LevelId) -> Result<Flow, Unknown> {
         let script = &self.model.scripts[level];
-        let mut engine = Engine { quote: true, is_args: false };
+        let mut engine = Engine { quote: true, ..Engine::default() };
         Ok(self.steps(script, &mut engine)?.unwrap_or(Flow::Next))
     }
 
@@ -156,14 +162,14 @@ impl<R: Recorder> Run<'_, R> {
         engine.is_args = false;
         engine.quote = matches!(rewrite.flag, Flag::Redirect(_));
         if let Flag::Redirect(status) = rewrite.flag {
-            let location = self.evaluate_in(target, *engine);
-            let location = location.map(|text| self.redirect_target(rewrite, target, &text));
+            let location = self.evaluate_target(target, *engine);
+            let location = location.map(|(text, _)| self.redirect_target(rewrite, target, &text));
             engine.quote = false;
             self.note_rewrite(rewrite, || location.clone().unwrap_or_default());
             self.state.location = Some(location);
             return Ok(Some(self.fail(status, Some(rewrite.node))));
         }
-        let (new, args) = self.evaluate_target(target)?;
+        let (new, args) = self.evaluate_target(target, Engine::default())?;
         match args {
             Some(mut args) => {
                 if rewrite.adds_args && !self.state.args.is_empty() {

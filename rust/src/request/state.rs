@@ -69,7 +69,10 @@ pub struct State {
 pub enum Slot {
     #[default]
     Empty,
+    /// It stays as it is.
     Known(Vec<u8>),
+    /// It stays until the variable is computed anew (`no_cacheable`). Kept for those that depend on captures.
+    Computed(Vec<u8>),
     Unknown(Box<Unknown>),
 }
 

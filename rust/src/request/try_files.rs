@@ -69,8 +69,10 @@ impl<R: Recorder> Run<'_, R> {
         self.recorder.uses(node);
         let alias = self.settings().root.clone()?.alias;
         for candidate in &try_files.files {
+            let map_captures = self.state.map_captures;
             let name = self.try_files_name(&candidate.value, alias)?;
             let Some(path) = self.path_with(Some(&name))? else { return Ok(self.fail(500, Some(node))) };
+            self.check_root(map_captures)?;
             let found = self.look_up(&path.bytes, node)?;
             let exists = found.is_some_and(|found| (found == Found::Folder) == candidate.is_folder);
             self.note(StepKind::TryFiles, Some(node), || {
@@ -84,10 +86,12 @@ impl<R: Recorder> Run<'_, R> {
         match &try_files.last {
             Last::Status(status) => Ok(self.fail(*status, Some(node))),
             Last::Target(value) => {
+                let map_captures = self.state.map_captures;
                 let mut target = self.try_files_name(value, alias)?;
                 if self.path_with(Some(&target))?.is_none() {
                     return Ok(self.fail(500, Some(node)));
                 }
+                self.check_root(map_captures)?;
                 if target.starts_with(b"@") {
                     return Ok(self.named_location(&target, node));
                 }
@@ -99,7 +103,7 @@ impl<R: Recorder> Run<'_, R> {
 
     /// The value; the name of an `alias`' location is cut from one with variables.
     fn try_files_name(&mut self, value: &Value, alias: Option<Alias>) -> Result<Vec<u8>, Unknown> {
-        let mut name = self.evaluate(value)?;
+        let mut name = self.evaluate_file(value)?;
         if let (Some(Alias::Name(length)), None) = (alias, value.constant()) {
             let location = &self.state.uri[..length.min(self.state.uri.len())];
             if location.len() == length && name.starts_with(location) {

@@ -28,7 +28,7 @@ impl Parser<'_> {
                 self.at += 1;
                 self.look_around("a lookahead", *flags)?.0
             }
-            Some(b'=') => return self.refuse("a positive lookahead"), // PCRE1 counts it in the match
+            Some(b'=') => self.positive_lookahead(*flags)?,
             Some(b'<') if matches!(self.peek_second(), Some(b'=' | b'!')) => {
                 self.at += 2;
                 self.look_behind(*flags)?
@@ -61,6 +61,21 @@ impl Parser<'_> {
         self.dollars.truncate(dollars);
         self.looks.push(inside);
         Ok((Item::assertion(Ast::superset(reason, Ast::Empty)), self.looks.len() - 1))
+    }
+
+    /// `(?=...)` without groups, of a pattern that is only matched. [`Parser::pattern`] requires more.
+    fn positive_lookahead(&mut self, flags: Flags) -> Result<Item, Refusal> {
+        let (start, captures) = (self.at, self.captures);
+        if self.closed.is_none() {
+            return self.refuse("a positive lookahead");
+        }
+        self.at += 1;
+        let item = self.look_around("a lookahead", flags)?.0;
+        if self.captures > captures {
+            return self.refuse("a positive lookahead with groups"); // before 10.31 and 8.42, one is lost
+        }
+        self.positive_lookahead.get_or_insert(start);
+        Ok(item)
     }
 
     /// Each branch must have a fixed length and no group.

@@ -157,10 +157,10 @@ pub fn parse(pattern: &[u8]) -> Result<Pattern, Refusal> {
     parse::Parser::new(pattern, parse::Flags::default()).pattern().map(|parsed| parsed.pattern)
 }
 
-/// Reads a pattern as [`parse`] does, or one with references to groups (`\1`), which match no regular language. All
+/// Reads a pattern as [`parse`] does, or one with references to groups (`\1`) or positive lookaheads (`^(?=a)`). All
 /// PCREs match them alike, but they cannot be compared with others, or be parts of them.
 pub fn parse_to_match(pattern: &[u8]) -> Result<Pattern, Refusal> {
-    let parser = parse::Parser::new(pattern, parse::Flags::default()).with_references();
+    let parser = parse::Parser::new(pattern, parse::Flags::default()).only_matching();
     parser.pattern().map(|parsed| parsed.pattern)
 }
 
@@ -351,6 +351,29 @@ mod tests {
         let refused = [r"\1(a)", r"(a\1)", r"(a)\2", r"(a)\10", r"(a)\1*", r"(a)[\1]", r"(?!(a))\1"];
         for pattern in refused {
             assert!(parse_to_match(pattern.as_bytes()).is_err(), "{pattern}");
+        }
+    }
+
+    /// A positive lookahead is read where it is to be matched only, behind the `^` of a pattern, and without groups.
+    #[test]
+    fn positive_lookaheads() {
+        for pattern in ["^(?=a)", "^/(?=.*a)(?=.*b)", "(?i)^a(?=b|c)", "^(?:a(?=b))*b", "^(?!a(?=b))", "^(a)\\1(?=b)"] {
+            let read = parse_to_match(pattern.as_bytes());
+            assert!(read.is_ok_and(|read| !read.translate().exact), "{pattern}");
+            assert!(parse(pattern.as_bytes()).is_err(), "{pattern}");
+        }
+        for (pattern, offset) in [
+            ("(?=.*a)a", 2),
+            ("/(?=a)", 3),
+            ("^a|(?=b)b", 5),
+            ("(?:^a(?=b))b", 7),
+            ("^(?=(a))", 8),
+            ("^(?:a)?+(?=b)", 10),
+            ("^(?=a)*", 7),
+            ("^(?=(?:a)(?>b))", 11),
+        ] {
+            let refusal = parse_to_match(pattern.as_bytes()).expect_err(pattern);
+            assert_eq!((refusal.offset, refusal.is_error), (offset, false), "{pattern}: {refusal}");
         }
     }
 

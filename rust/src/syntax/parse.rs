@@ -61,8 +61,11 @@ pub(super) struct Parser<'p> {
     pub(super) has_spaces: bool,
     /// Where the flags at the start end.
     pub(super) flags_end: usize,
-    /// The numbers of the groups that were read to their end, if references to groups are read.
+    /// The numbers of the groups that were read to their end, if the pattern is only matched.
     pub(super) closed: Option<Vec<u32>>,
+    /// Where the first positive lookahead stands.
+    pub(super) positive_lookahead: Option<usize>,
+    has_possessive: bool,
     dots: Vec<usize>,
     depth: u32,
     flags: Flags,
@@ -81,14 +84,16 @@ impl<'p> Parser<'p> {
             has_spaces: false,
             flags_end: 0,
             closed: None,
+            positive_lookahead: None,
+            has_possessive: false,
             dots: Vec::new(),
             depth: 0,
             flags,
         }
     }
 
-    /// Also reads references to groups.
-    pub fn with_references(mut self) -> Self {
+    /// Also reads what is read of patterns that are only matched.
+    pub fn only_matching(mut self) -> Self {
         self.closed = Some(Vec::new());
         self
     }
@@ -100,10 +105,25 @@ impl<'p> Parser<'p> {
         if self.at != self.text.len() {
             return self.error("unmatched closing parenthesis");
         }
+        self.check_lookahead(&ast)?;
         let named = !self.names.is_empty();
         let Parser { captures, unnamed, has_spaces: spaces, looks, .. } = self;
         let pattern = Pattern { ast, captures, unnamed, named, spaces, looks };
         Ok(Parsed { pattern, dots: self.dots, dollars: self.dollars })
+    }
+
+    /// Refuses positive lookaheads where PCREs do not read them alike.
+    fn check_lookahead(&self, ast: &Ast) -> Result<(), Refusal> {
+        let Some(offset) = self.positive_lookahead else { return Ok(()) };
+        // PCRE1 takes a byte that the lookahead requires for one behind the first: no `a` matches `(?=.*a)a`.
+        let is_anchored = matches!(ast, Ast::Concat(items) if items[0] == Ast::Start);
+        // PCRE2 10.30 and 10.31 go back into `(?:a)?+` from behind a lookahead.
+        let reason = match (is_anchored, self.has_possessive) {
+            (true, false) => return Ok(()),
+            (true, true) => "a positive lookahead beside a possessive quantifier",
+            (false, _) => "a positive lookahead without ^",
+        };
+        Err(Refusal { offset, reason, is_error: false })
     }
 
     pub(super) fn refuse<T>(&self, reason: &'static str) -> Result<T, Refusal> {
@@ -298,6 +318,7 @@ impl<'p> Parser<'p> {
         if possessive && (counted || !sub.is_single()) {
             return self.refuse("a possessive quantifier behind a group or a count");
         }
+        self.has_possessive |= possessive;
         let repeat = Ast::Repeat { min, max, greedy: !lazy, sub };
         items.push(if possessive { Ast::superset("a possessive quantifier", repeat) } else { repeat });
         Ok(())

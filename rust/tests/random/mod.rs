@@ -316,6 +316,12 @@ pub fn structured(random: &mut Random, depth: usize) -> String {
     }
 }
 
+/// A structured part of a pattern.
+pub fn part(random: &mut Random) -> String {
+    let depth = random.below(3);
+    structured(random, depth)
+}
+
 /// A structured pattern, often tied to the ends.
 pub fn pattern(random: &mut Random) -> String {
     let depth = 1 + random.below(4);

@@ -233,4 +233,23 @@ LOCATIONS = (
             "/d/ | Host: n": "200 [r/d/index.html]",
         },
     ),
+    Experiment(
+        "positive lookaheads",
+        "PCREs agree on a lookahead behind the start of a pattern, and the model on what they match",
+        (
+            "location ~ ^/(?=.*x)(?=.*y)([a-z]+)$ { return 200 [$1]; }"
+            " location /u { if ($uri ~ /(?=q)(.)) { return 200 $1; } return 200 none; }"
+            " location / { if ($uri ~ ^/a(?=b|c)(.)) { return 200 $1; }"
+            " rewrite ^/(?!z)(?=..?$)(.*) /r/$1; return 200 $uri; }",
+        ),
+        {
+            "/axyb": "200 [axyb]",
+            "/ayb": "200 /ayb",
+            "/ab": "200 b",
+            "/az": "200 /r/az",
+            "/zz": "200 /zz",
+            "/u/q": "200 q",
+        },
+        unknown={"/u/q": "versions of PCRE differ on /(?=q)(.)"},
+    ),
 )

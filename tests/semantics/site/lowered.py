@@ -13,12 +13,12 @@ from nginxopt.version import Version
 TARGET = Version(1, 28, 0)
 
 
-def site_of(text: str | bytes, /, *, context: str | None = None, **files: str) -> LoweredSite:
+def site_of(text: str | bytes, target: Version = TARGET, /, *, context: str | None = None, **files: str) -> LoweredSite:
     """The site of a main file; the others lie beside it, a `_` of their names standing for a dot."""
     data = text if isinstance(text, bytes) else text.encode()
     texts = {f"/conf/{name.replace('_', '.')}": content.encode() for name, content in files.items()}
     config = load_text(data, "/conf/nginx.conf", context=context, missing_ok=True, files=Overlay(texts))
-    return lower(config, Build(TARGET))
+    return lower(config, Build(target))
 
 
 def form_of(text: str | bytes, /, *, context: str | None = None, **files: str) -> dict[str, Any]:

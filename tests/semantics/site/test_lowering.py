@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from nginxopt.errors import InputError
+from nginxopt.version import Version
 from tests.semantics.site.lowered import form_of, in_server, opaque, script, settings, site_of
 
 
@@ -247,6 +250,34 @@ def test_what_nginx_refuses_is_an_error(text: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         site_of(text)
     assert error.value.message == message
+
+
+@pytest.mark.parametrize("value", ["/b/$1", "x$uri", "$arg_a/x"])
+def test_values_of_maps_before_text_and_variables(value: str) -> None:
+    """Before 1.11.0 a value is text, or one variable whose name is all of it: others are not known."""
+    text = f"http {{ map $uri $a {{ /a {value}; default $uri; }} }}"
+    forms = {version: site_of(text, Version.parse(version)).site["variables"][0] for version in ("1.10", "1.11")}
+    assert (forms["1.10"]["kind"], forms["1.11"]["kind"]) == ("opaque", "map")
+    plain = site_of("http { map $uri $a { /a b; default $uri; } }", Version(1, 10, 0))
+    assert plain.site["variables"][0]["kind"] == "map"
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "message"),
+    [
+        ("map $uri $a { default $uri$args; }", "1.11.0", 'unknown "uri$args" variable'),
+        ("map $uri $a { default ${uri}; }", "1.11.0", 'unknown "{uri}" variable'),
+        ("map $uri $a { ~(.) $1; }", "1.11.0", 'unknown "1" variable'),
+        ("map $uri $a { volatile; default b; }", "1.11.7", "invalid number of the map parameters"),
+        ("geo $a { volatile; default b; }", "1.29.3", "invalid number of the geo parameters"),
+    ],
+)
+def test_what_older_versions_refuse(text: str, since: str, message: str) -> None:
+    """What a table may have since a version, nginx refuses before. nginx 1.10.3 was asked."""
+    first = Version.parse(since)
+    site_of(f"http {{ {text} }}", first)
+    with pytest.raises(InputError, match=re.escape(message)):
+        site_of(f"http {{ {text} }}", Version(1, 10, 3))
 
 
 def test_a_file_that_is_read_twice_has_numbers_for_each_reading() -> None:

@@ -70,3 +70,18 @@ fn maps_change_captures_before_them() {
         "older versions leave garbage",
     );
 }
+
+/// So are the variables of named groups. Outside of scripts a volatile map is looked up once.
+#[test]
+fn maps_change_groups_before_them() {
+    let http = |statement: &str| {
+        format!(
+            "map $n $v {{ volatile; a A; b B; }} map $uri $m {{ volatile; ~^/(?<n>.) .; }}
+            server {{ location ~ ^/.(?<n>.) {{ {statement} }} }}"
+        )
+    };
+    let asked = super::Asked { line: "/ab", ..super::Asked::default() };
+    assert_eq!(asked.of_http(&http("return 200 $n$m;")), "200 a.");
+    assert_eq!(asked.of_http(&http("return 200 $v$m$n;")), "200 B.a");
+    assert_eq!(asked.of_http(&http("set $x $v$m$n; return 200 $x;")), "200 A.a");
+}

@@ -165,4 +165,26 @@ UNLIKE = (
         "map $uri $m { volatile; ~^/.(?<g>.) x; default y; } server { listen 127.0.0.1:{P}; server_name h; "
         "if ($uri !~ ^/(?<g>.)) { return 404; } set $t $g; return 200 $t$m; }",
     ),
+    Pair(
+        "a volatile map in a text that is no script's",
+        "map $1 $a { volatile; x X; b B; default D; } map $uri $m { volatile; ~^/.(.) .; default .; } server { listen "
+        '127.0.0.1:{P}; server_name h; location ~ ^/.x(b) { return 200 "$a$m"; } location / { return 404; } }',
+        "map $1 $a { volatile; x X; b B; default D; } map $uri $m { volatile; ~^/.(.) .; default .; } server { listen "
+        '127.0.0.1:{P}; server_name h; location ~ ^/.x(b) { set $r "$a$m"; return 200 $r; } location / { return 404; } '
+        "}",
+    ),
+    Pair(
+        "a map in the arguments of a rewrite that changes captures of its path",
+        "map $1 $a { volatile; x X; b B; default D; } map $uri $m { volatile; ~^/.(.) .; default .; } server { listen "
+        "127.0.0.1:{P}; server_name h; rewrite ^/.x(b) /y$a?$m; return 200 $uri; }",
+        "map $1 $a { volatile; x X; b B; default D; } map $uri $m { volatile; ~^/.(.) .; default .; } server { listen "
+        "127.0.0.1:{P}; server_name h; if ($uri ~ ^/.x(b)) { set $r $a; rewrite ^/.x(b) /y$r?$m; } return 200 $uri; }",
+    ),
+    Pair(
+        "a map of captures that a script reads alone",
+        "map $1 $m { volatile; '~^.(.*)$' x; default y; } server { listen 127.0.0.1:{P}; server_name h; location ~ "
+        "^/(ab.) { set $r $m; return 200 '[$1]'; } location / { return 404; } }",
+        "map $1 $m { volatile; '~^.(.*)$' x; default y; } server { listen 127.0.0.1:{P}; server_name h; location ~ "
+        "^/(ab.) { if ($m = z) { set $r q; } return 200 '[$1]'; } location / { return 404; } }",
+    ),
 )
