@@ -14,21 +14,25 @@ on nginx 1.22.1 and 1.31.3: `Content-Length: 12` and no body)
 
 It passes a body without its length if `proxy_set_header` clears the `Content-Length`, and the body is passed on all the
 same, or is that of `proxy_set_body`. This is harmless if the connection closes after the request.
+
+What may be wrong prevents a pool (`Framing.fault`); what certainly is, by the directives of a pass alone, is found by
+`request-framing` (`nginxopt.lint.lengths`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from nginxopt.config import Directive
 from nginxopt.config.layout import written
+from nginxopt.lint.lengths import CODING, LENGTH, Body, body
 from nginxopt.lint.model import Model, once
+from nginxopt.lint.pools import header_directives
 from nginxopt.semantics import Level, Pass, values
 from nginxopt.semantics.directives import BLOCKS, NAMES
-
-_LENGTH, _CODING = "content-length", "transfer-encoding"
 
 _BODILESS = (
     "requests to it may have a {} without a body ({}), and the server would read the next request as that body: pass "
@@ -71,17 +75,18 @@ class Framing:
         """Return why a request of a pass may have another length than its body, and what to do; empty if none has."""
         if pass_.protocol != "proxy":
             return ""
-        lengths, codings = _headers(pass_, _LENGTH), _headers(pass_, _CODING)
+        lengths, codings = header_directives(pass_, LENGTH), header_directives(pass_, CODING)
         stated = next((header for header in (*lengths, *codings) if header.args[1]), None)
         if stated is not None:
             return _STATED.format(written(stated))
-        if pass_.setting("set_body").is_set:
+        sent = body(pass_)
+        if sent is Body.OWN:
             return _WITHOUT_LENGTH.format(written(lengths[0])) if lengths else ""
-        if _is_off(pass_, "pass_request_body"):
+        if sent is Body.NONE:
             return self._of_no_body(pass_, is_cleared=bool(lengths), is_plain=bool(codings))
         if lengths or (codings and _streams(pass_)):
             return _WITHOUT_LENGTH.format(written((lengths or codings)[0])) + _OR_WITHOUT_BODY
-        if self._has_code or any(_may_reach(pass_.level, uri) for uri in self._bodiless):
+        if self._has_code or any(may_reach(pass_.level, uri) for uri in self._bodiless):
             return _WITHOUT_BODY
         return self._early
 
@@ -93,7 +98,7 @@ class Framing:
         if not is_cleared:
             return _WITHOUT_BODY
         may_be_streamed = self._early or (
-            any(map(_streams, self._model.passes)) and any(_may_reach(pass_.level, uri) for uri in self._bodiless)
+            any(map(_streams, self._model.passes)) and any(may_reach(pass_.level, uri) for uri in self._bodiless)
         )
         return _WITHOUT_CHUNKS if may_be_streamed and not is_plain else ""
 
@@ -120,21 +125,15 @@ def framing(model: Model) -> Framing:
     return Framing(model)
 
 
-def _headers(pass_: Pass, name: str) -> list[Directive]:
-    """Return the `proxy_set_header` directives of a pass for a header."""
-    headers = pass_.setting("set_header").directives
-    return [header for header in headers if len(header.args) == 2 and header.args[0].lower() == name]
-
-
 def _is_off(pass_: Pass, name: str) -> bool:
     return values.flag(pass_.setting(name).value or "") is False
 
 
 def _bodiless(model: Model) -> Iterator[str]:
     """Yield the URIs of subrequests without a body, and those to which a request without its body may continue."""
-    subrequests = list(_subrequests(model))
-    yield from subrequests
-    may_fail_late = bool(subrequests) or any(_failing(model)) or any(map(_streams, model.passes))
+    bodiless = [subrequest.uri for subrequest in subrequests(model) if not subrequest.has_body]
+    yield from bodiless
+    may_fail_late = bool(bodiless) or any(_failing(model)) or any(map(_streams, model.passes))
     pages = [page for page, _ in model.each("error_page")]
     intercepts = bool(pages) and any(directive.name.endswith("_intercept_errors") for directive in _all(model))
     early = set() if intercepts else {"401"}  # subrequests are not asked for a password
@@ -158,13 +157,26 @@ def _redirects(model: Model) -> Iterator[Directive]:
             yield directive
 
 
-def _subrequests(model: Model) -> Iterator[str]:
-    """Yield the URIs of subrequests without a body, and of requests that follow one whose body may be discarded."""
+@dataclass(frozen=True, slots=True)
+class Subrequest:
+    """A subrequest that a directive makes in a level, or the request that follows one whose body may be discarded.
+
+    `has_body` is whether the body of the request is passed on with it.
+    """
+
+    directive: Directive
+    level: Level
+    uri: str
+    has_body: bool
+
+
+def subrequests(model: Model) -> Iterator[Subrequest]:
+    """Yield the subrequests that directives make."""
     names = ("auth_request", "mirror", "add_before_body", "add_after_body", "post_action")
     for directive, level in model.each(*names):
-        has_body = directive.name == "mirror" and level.setting("mirror_request_body").value in (None, "on")
-        if directive.args and directive.args[0] not in ("off", "") and not has_body:
-            yield directive.args[0]
+        if directive.args and directive.args[0] not in ("off", ""):
+            has_body = directive.name == "mirror" and level.setting("mirror_request_body").value in (None, "on")
+            yield Subrequest(directive, level, str(directive.args[0]), has_body)
 
 
 def _streams(pass_: Pass) -> bool:
@@ -193,7 +205,7 @@ def _may_drop(directive: Directive) -> bool:
     return name == "perl" or name not in NAMES
 
 
-def _may_reach(level: Level, uri: str) -> bool:
+def may_reach(level: Level, uri: str) -> bool:
     """Return whether a location, or one inside it, may serve a URI or what it is rewritten to."""
     server = level.around("server")
     is_folder = uri.endswith("/")  # whose index has another URI
