@@ -168,23 +168,20 @@ _WAITS = "Content-Length without the body: an upstream that reads the body waits
 @rule(severity=Severity.INFO, highest=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find requests whose length is not that of their body."""
-    for candidate in misframed.candidates(model):
-        severity = _severity(model, candidate.pass_, candidate.wrong)
-        witness = misframed.witness(model, candidate) if severity else None
-        if severity and witness:
-            pass_, wrong = candidate.pass_, candidate.wrong
-            off = pass_.setting("pass_request_body").directive if lengths.body(pass_) is lengths.Body.NONE else None
-            cause = off or wrong.header
-            fix = _fix(model, pass_, wrong)
-            yield Finding(
-                (cause or pass_.directive).source,
-                (cause.args[-1] if cause else pass_.directive.name).span,
-                _WAITS if severity is Severity.INFO else _MESSAGES[wrong.kind],
-                fix,
-                "" if fix else _help(pass_, wrong),
-                severity=severity,
-                witness=witness,
-            )
+    for pass_, wrong, witness in misframed.misframed(model, lambda pass_, wrong: bool(_severity(model, pass_, wrong))):
+        severity = _severity(model, pass_, wrong)
+        off = pass_.setting("pass_request_body").directive if lengths.body(pass_) is lengths.Body.NONE else None
+        cause = off or wrong.header
+        fix = _fix(model, pass_, wrong)
+        yield Finding(
+            (cause or pass_.directive).source,
+            (cause.args[-1] if cause else pass_.directive.name).span,
+            _WAITS if severity is Severity.INFO else _MESSAGES[wrong.kind],
+            fix,
+            "" if fix else _help(pass_, wrong),
+            severity=severity,
+            witness=witness,
+        )
 
 
 def _severity(model: Model, pass_: Pass, wrong: lengths.Mismatch) -> Severity | None:

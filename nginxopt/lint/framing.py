@@ -86,7 +86,7 @@ class Framing:
             return self._of_no_body(pass_, is_cleared=bool(lengths), is_plain=bool(codings))
         if lengths or (codings and _streams(pass_)):
             return _WITHOUT_LENGTH.format(written((lengths or codings)[0])) + _OR_WITHOUT_BODY
-        if self._has_code or any(may_reach(pass_.level, uri) for uri in self._bodiless):
+        if self._has_code or any(_may_reach(pass_.level, uri) for uri in self._bodiless):
             return _WITHOUT_BODY
         return self._early
 
@@ -98,7 +98,7 @@ class Framing:
         if not is_cleared:
             return _WITHOUT_BODY
         may_be_streamed = self._early or (
-            any(map(_streams, self._model.passes)) and any(may_reach(pass_.level, uri) for uri in self._bodiless)
+            any(map(_streams, self._model.passes)) and any(_may_reach(pass_.level, uri) for uri in self._bodiless)
         )
         return _WITHOUT_CHUNKS if may_be_streamed and not is_plain else ""
 
@@ -205,7 +205,7 @@ def _may_drop(directive: Directive) -> bool:
     return name == "perl" or name not in NAMES
 
 
-def may_reach(level: Level, uri: str) -> bool:
+def _may_reach(level: Level, uri: str) -> bool:
     """Return whether a location, or one inside it, may serve a URI or what it is rewritten to."""
     server = level.around("server")
     is_folder = uri.endswith("/")  # whose index has another URI

@@ -116,7 +116,7 @@ def _announces_chunks(coding: Directive) -> bool:
 
 def _states_length(header: Directive | None) -> bool:
     """Return whether a request whose body is not sent has its length nevertheless."""
-    return header is None or _is_of_client(header) or (header.args[1].isdecimal() and int(header.args[1]) > 0)
+    return header is None or _is_of_client(header) or bool(values.number(header.args[1]))
 
 
 def _is_of_client(header: Directive) -> bool:
@@ -130,7 +130,8 @@ def _of_client(header: Directive) -> Mismatch | None:
         return Mismatch(Kind.NO_LENGTH, header, _STATED)
     if variable(value) == "http_content_length":
         return Mismatch(Kind.NO_LENGTH, header, _CHUNKED)
-    return Mismatch(Kind.OTHER_LENGTH, header, f"Content-Length: {int(value) + 1}") if value.isdecimal() else None
+    number = values.number(value)
+    return None if number is None else Mismatch(Kind.OTHER_LENGTH, header, f"Content-Length: {number + 1}")
 
 
 def _of_own(header: Directive, text: str, *, has_body: bool) -> Mismatch | None:
@@ -145,7 +146,7 @@ def _of_own(header: Directive, text: str, *, has_body: bool) -> Mismatch | None:
     if _is_of_client(header):
         is_other = bool(literal) or len(_REQUEST_BODY.findall(text)) > 1
     else:
-        is_other = value.isdecimal() and "$" not in text and int(value) != len(encode(text))
+        is_other = "$" not in text and values.number(value) not in (None, len(encode(text)))
     return Mismatch(Kind.OTHER_LENGTH, header, f"Content-Length: {len(encode(literal)) + 1}") if is_other else None
 
 

@@ -2,64 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 from nginxopt.lint import access
-from nginxopt.lint.framing import Subrequest, may_reach, subrequests
+from nginxopt.lint.framing import Subrequest, subrequests
 from nginxopt.lint.lengths import Kind, Mismatch, mismatch
 from nginxopt.lint.model import Model
 from nginxopt.lint.reaching import reaching
 from nginxopt.lint.requests import Answer, Asked
 from nginxopt.lint.witness import Sign, Witness
-from nginxopt.semantics import Level, Pass
+from nginxopt.semantics import Level, Pass, values
 from nginxopt.text import encode
 
 _ECHO = Sign(unasked="an echo stands for its upstream")
+_CERTAIN = ("auth_request", "mirror")
+"""The directives whose subrequests depend on no response."""
 _LEAVING = {"return", "rewrite", "try_files", "if"}
 """The directives by which a request may leave a location before it is passed on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A pass that sends such requests if any reach it: those of clients, or a subrequest."""
+class Misframed(NamedTuple):
+    """A pass that sends such requests, those of clients or subrequests, and a request of a client that shows it."""
 
     pass_: Pass
     wrong: Mismatch
-    subrequest: Subrequest | None = None
+    witness: Witness
 
 
-def candidates(model: Model) -> Iterator[Candidate]:
-    """Yield the passes whose directives make requests wrong, by clients first."""
+def misframed(model: Model, matters: Callable[[Pass, Mismatch], bool]) -> Iterator[Misframed]:
+    """Yield the passes that send requests with a mismatch that matters."""
     for pass_ in model.passes:
         wrong = mismatch(pass_)
-        if wrong is not None:
-            yield Candidate(pass_, wrong)
-    for subrequest in subrequests(model):
-        if subrequest.directive.name in ("auth_request", "mirror") and "$" not in subrequest.uri:
-            yield from _of_subrequest(model, subrequest)
+        answer = _passed_on(model, pass_, wrong) if wrong and matters(pass_, wrong) else None
+        if wrong and answer:
+            once_in = "" if answer.directive is pass_.directive else ", once the client is let in"
+            yield Misframed(pass_, wrong, answer.witness(f"the upstream gets {_sent(wrong)}{once_in}", _ECHO))
+    yield from _subrequests(model, matters)
 
 
-def witness(model: Model, candidate: Candidate) -> Witness | None:
-    """Return a request of a client that the upstream certainly gets wrong; None if none is known."""
-    pass_, wrong, subrequest = candidate.pass_, candidate.wrong, candidate.subrequest
-    if subrequest is not None:
-        answer = _made(model, subrequest, wrong) if _serves(model, pass_.level, subrequest) else None
-        shows = f"in the subrequest {subrequest.uri}, the upstream gets {_sent(wrong)}"
-    else:
-        answer = _passed_on(model, pass_, wrong)
-        is_let = answer is None or answer.directive is pass_.directive
-        shows = f"the upstream gets {_sent(wrong)}{'' if is_let else ', once the client is let in'}"
-    return answer.witness(shows, _ECHO) if answer else None
+def _subrequests(model: Model, matters: Callable[[Pass, Mismatch], bool]) -> Iterator[Misframed]:
+    """Yield the passes that certainly pass on a subrequest that certainly is made, each once."""
+    named = [made for made in subrequests(model) if made.directive.name in _CERTAIN and "$" not in made.uri]
+    suspects = {has_body: _suspects(model, matters, has_body) for has_body in {made.has_body for made in named}}
+    places: dict[tuple[Level | None, str], Level | None] = {}
+    shown: set[Pass] = set()
+    for subrequest in named:
+        by_level, key = suspects[subrequest.has_body], (subrequest.level.around("server"), subrequest.uri)
+        if by_level and key not in places:
+            places[key] = _place(model, subrequest)
+        for pass_, wrong in by_level.get(places.get(key), ()):
+            answer = None if pass_ in shown else _made(model, subrequest, wrong)
+            if answer:
+                shown.add(pass_)
+                shows = f"in the subrequest {subrequest.uri}, the upstream gets {_sent(wrong)}"
+                yield Misframed(pass_, wrong, answer.witness(shows, _ECHO))
 
 
-def _of_subrequest(model: Model, subrequest: Subrequest) -> Iterator[Candidate]:
-    server = subrequest.level.around("server")
+def _suspects(
+    model: Model, matters: Callable[[Pass, Mismatch], bool], has_body: bool
+) -> dict[Level | None, list[tuple[Pass, Mismatch]]]:
+    """Return the passes whose subrequests have a mismatch that matters, by location."""
+    by_level: dict[Level | None, list[tuple[Pass, Mismatch]]] = {}
     for pass_ in model.passes:
-        if pass_.level.around("server") is server and may_reach(pass_.level, subrequest.uri):
-            wrong = mismatch(pass_, has_body=subrequest.has_body)
-            if wrong is not None:
-                yield Candidate(pass_, wrong, subrequest)
+        wrong = mismatch(pass_, has_body=has_body)
+        if wrong is not None and matters(pass_, wrong):
+            by_level.setdefault(pass_.level, []).append((pass_, wrong))
+    return by_level
 
 
 def _requests(level: Level, wrong: Mismatch) -> Iterator[Asked]:
@@ -90,10 +100,11 @@ def _lets_some_in(answer: Answer) -> bool:
     return is_login or (not answer.is_known and any(stated is decisive for stated in access.rules(level)))
 
 
-def _serves(model: Model, level: Level, subrequest: Subrequest) -> bool:
-    """Return whether a location certainly passes a subrequest on."""
+def _place(model: Model, subrequest: Subrequest) -> Level | None:
+    """Return the location that certainly serves a subrequest by its handler; None if none is known."""
     answer = next(model.requests.ask(subrequest.level, Asked(encode(subrequest.uri))), None)
-    return answer is not None and answer.level is level and level.names.isdisjoint(_LEAVING)
+    level = answer.level if answer else None
+    return level if level is not None and level.names.isdisjoint(_LEAVING) else None
 
 
 def _made(model: Model, subrequest: Subrequest, wrong: Mismatch) -> Answer | None:
@@ -115,7 +126,7 @@ def _lets_in_by_all(answer: Answer) -> bool:
 def _sent(wrong: Mismatch) -> str:
     """Return what an upstream gets, as a noun."""
     value = str(wrong.header.args[1]) if wrong.header else ""
-    length = f"Content-Length: {value}" if value.isdecimal() else wrong.shown_by
+    length = f"Content-Length: {value}" if values.number(value) is not None else wrong.shown_by
     return {
         Kind.NO_LENGTH: "the body without its length",
         Kind.OTHER_LENGTH: f"{length}, and a body of another length",

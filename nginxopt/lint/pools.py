@@ -233,6 +233,7 @@ def without_pool(model: Model) -> dict[Upstream, tuple[Pass, ...]]:
     }
 
 
+@once
 def stated(model: Model) -> set[Upstream]:
     """Return the upstreams with a pool already: `upstream-keepalive-missing` reports the others, with the whole fix."""
     return pooled(model) - set(without_pool(model))
