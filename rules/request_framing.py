@@ -10,19 +10,20 @@ Flags a `proxy_pass` that certainly sends requests whose length is not that of t
 - subrequests of `auth_request` and `mirror` with the client's `Content-Length`, as nginx does not pass the body on with
   them, if nginx keeps the connection.
 
-It is an error if clients can write requests into the bodies of others, a warning if the upstream may read a body as a
-request or a request as a body, and an info if it may wait for a body that does not come. The rule asks the model of
+It is an error if clients can put requests into bodies, a warning if the upstream may take another request for a body or
+chunks for a request, and an info if it may wait for a body that does not come. The rule asks the model of
 `nginxopt trace` for a request that is passed on from there.
 
 Does not flag a body without its length where the connection closes after the request (HTTP/1.0, `Connection: close`),
-HTTP/2, `$content_length`, which is the length of the body that nginx passes on, and variables that may be right.
+nor a length without its body where it closes and only GET is allowed. HTTP/2, `$content_length`, which is the length of
+the body that nginx passes on, and variables that may be right are not flagged either.
 
 ## Why it matters
 As long as a connection stays open, the upstream reads what follows a request as the next one. A client that knows that
 puts requests into bodies (request smuggling): they reach the upstream past the locations, `deny` and `auth_request` of
-nginx, and their responses may go to other clients. With a length and no body, the upstream takes the first bytes of the
-next request for that body, and the client that sent it gets an error; an upstream that reads the whole body first
-answers nothing until it times out. Seen on nginx 1.22.1 and 1.31.3, for each of these directives.
+nginx, and another client gets the response if nginx keeps the connection. With a length and no body, the upstream takes
+the first bytes of the next request for that body, and the client that sent it gets an error; an upstream that reads the
+whole body first answers nothing until it times out. Seen on nginx 1.22.1 and 1.31.3, for each of these directives.
 
 Starting with 1.29.7, nginx uses HTTP/1.1 and keeps connections by default. Lines that were harmless no longer are.
 
@@ -148,6 +149,7 @@ If the upstream closes its connections after each request by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from nginxopt.config import layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, lengths, misframed, pools, rule
@@ -168,8 +170,10 @@ _WAITS = "Content-Length without the body: an upstream that reads the body waits
 @rule(severity=Severity.INFO, highest=Severity.ERROR, category="security", fix=Safety.UNSAFE, witness=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find requests whose length is not that of their body."""
-    for pass_, wrong, witness in misframed.misframed(model, lambda pass_, wrong: bool(_severity(model, pass_, wrong))):
+    for pass_, wrong, witness in misframed.misframed(model, partial(_severity, model)):
         severity = _severity(model, pass_, wrong)
+        if severity is Severity.INFO and witness.method == "GET":  # only who sends a body with it waits
+            continue
         off = pass_.setting("pass_request_body").directive if lengths.body(pass_) is lengths.Body.NONE else None
         cause = off or wrong.header
         fix = _fix(model, pass_, wrong)
@@ -192,8 +196,8 @@ def _severity(model: Model, pass_: Pass, wrong: lengths.Mismatch) -> Severity | 
         return Severity.INFO if lengths.body(pass_) is lengths.Body.NONE else None
     if not pools.stays_open(model, pass_):
         return None
-    is_for_all = wrong.kind in (lengths.Kind.NO_LENGTH, lengths.Kind.OTHER_LENGTH)
-    return Severity.ERROR if is_for_all else Severity.WARNING
+    smuggles = wrong.kind in (lengths.Kind.NO_LENGTH, lengths.Kind.OTHER_LENGTH)
+    return Severity.ERROR if smuggles else Severity.WARNING
 
 
 def _is_unread(pass_: Pass, wrong: lengths.Mismatch) -> bool:
@@ -226,9 +230,8 @@ def _without_body(model: Model, pass_: Pass) -> Fix | None:
 def _without_length(model: Model, pass_: Pass, wrong: lengths.Mismatch) -> Fix | None:
     """Return the fix that sends neither body nor length; None for a location that may serve other requests as well."""
     has_none = lengths.body(pass_) is lengths.Body.NONE
-    if any(headers.heirs(model, pass_, "set_header", "pass_request_body")):
-        return None
-    if not has_none and not pass_.level.own("internal"):
+    names = ["set_header"] if has_none else ["set_header", "pass_request_body"]
+    if not (has_none or pass_.level.own("internal")) or any(headers.heirs(model, pass_, *names)):
         return None
     first = [] if has_none else [_NO_BODY]
     changes = (

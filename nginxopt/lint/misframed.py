@@ -31,8 +31,8 @@ class Misframed(NamedTuple):
     witness: Witness
 
 
-def misframed(model: Model, matters: Callable[[Pass, Mismatch], bool]) -> Iterator[Misframed]:
-    """Yield the passes that send requests with a mismatch that matters."""
+def misframed(model: Model, matters: Callable[[Pass, Mismatch], object]) -> Iterator[Misframed]:
+    """Yield the passes that send requests with a mismatch for which `matters` returns something true."""
     for pass_ in model.passes:
         wrong = mismatch(pass_)
         answer = _passed_on(model, pass_, wrong) if wrong and matters(pass_, wrong) else None
@@ -42,7 +42,7 @@ def misframed(model: Model, matters: Callable[[Pass, Mismatch], bool]) -> Iterat
     yield from _subrequests(model, matters)
 
 
-def _subrequests(model: Model, matters: Callable[[Pass, Mismatch], bool]) -> Iterator[Misframed]:
+def _subrequests(model: Model, matters: Callable[[Pass, Mismatch], object]) -> Iterator[Misframed]:
     """Yield the passes that certainly pass on a subrequest that certainly is made, each once."""
     named = [made for made in subrequests(model) if made.directive.name in _CERTAIN and "$" not in made.uri]
     suspects = {has_body: _suspects(model, matters, has_body) for has_body in {made.has_body for made in named}}
@@ -61,7 +61,7 @@ def _subrequests(model: Model, matters: Callable[[Pass, Mismatch], bool]) -> Ite
 
 
 def _suspects(
-    model: Model, matters: Callable[[Pass, Mismatch], bool], has_body: bool
+    model: Model, matters: Callable[[Pass, Mismatch], object], has_body: bool
 ) -> dict[Level | None, list[tuple[Pass, Mismatch]]]:
     """Return the passes whose subrequests have a mismatch that matters, by location."""
     by_level: dict[Level | None, list[tuple[Pass, Mismatch]]] = {}

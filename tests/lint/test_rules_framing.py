@@ -61,6 +61,8 @@ CASES: dict[str, tuple[str, str, Severity | None]] = {
     "no body, and a pool by default": (at(OFF, upstream="upstream app { server a:1; }"), PIVOT, Severity.WARNING),
     "no body, and no pool": (at(f"{KEPT} {OFF}", upstream="upstream app { server a:1; }"), OLD, Severity.INFO),
     "no body, and a connection that closes": (at(OFF), OLD, Severity.INFO),
+    "no body, a connection that closes, and only GET": (at(f"limit_except GET {{ deny all; }} {OFF}"), OLD, None),
+    "no body, a pool, and only GET": (at(f"limit_except GET {{ deny all; }} {KEPT} {OFF}"), OLD, Severity.WARNING),
     "no body, and a length of zero": (at(f"{KEPT} {OFF} proxy_set_header Content-Length 0;"), OLD, None),
     "chunks that are read first": (at(f'{KEPT} proxy_set_header Transfer-Encoding "";'), OLD, None),
     "chunks over HTTP/1.0": (

@@ -123,6 +123,33 @@ def test_a_body_is_read_as_a_request(each_binary: nginx.Binary, lines: str, requ
     assert lines_of(read(each_binary, fixed, 2, request_, LAST))[1] == b"GET /last HTTP/1.1"
 
 
+def test_another_client_gets_the_response(each_binary: nginx.Binary) -> None:
+    """With a pool, the next client on the connection gets the response to the request in the body."""
+
+    def reply(asked: origins.Asked, _: dict[int, bytes]) -> bytes:
+        line = asked.head.partition(b"\r\n")[0]
+        if b"/smuggled" in line:
+            time.sleep(0.5)  # or nginx sees that the idle connection has a response, and closes it
+        return origins.answer(asked, line)
+
+    text = configuration(location(f"{KEPT} {CLEARED}"))
+    with origins.serving(reply) as origin:
+        http, server = inside(text.replace("127.0.0.1:1;", f"127.0.0.1:{origin.port};"))
+        with nginx.Instance(each_binary, servers=(server,), http=http) as running, running.client() as client:
+            client.ask([Request(stated(SMUGGLED))])
+            assert client.ask([Request(get("/account"))])[0].endswith(b"GET /smuggled HTTP/1.1")
+
+
+def test_a_mirror_gets_a_body_without_its_length(each_binary: nginx.Binary) -> None:
+    """The server of `mirror` reads the request in the body, which is passed on to it by default."""
+    require_directive(each_binary, "mirror")
+    server = MIRROR.replace("mirror_request_body off;", "").replace("LINES", f"{KEPT} {CLEARED}")
+    text = configuration(server)
+    (diagnostic,) = diagnose("request-framing", text, target=version(each_binary))
+    assert diagnostic.severity is Severity.ERROR
+    assert lines_of(read(each_binary, text, 2, stated(SMUGGLED))) == [b"POST /sub HTTP/1.1", b"GET /smuggled HTTP/1.1"]
+
+
 @pytest.mark.parametrize(("lines", "request_"), HARMLESS.values(), ids=HARMLESS)
 def test_a_body_is_no_request(each_binary: nginx.Binary, lines: str, request_: bytes) -> None:
     """The rule is silent where the upstream reads no request in a body."""
