@@ -75,12 +75,13 @@ def body(pass_: Pass) -> Body | None:
 
 
 def mismatch(pass_: Pass, *, has_body: bool = True) -> Mismatch | None:
-    """Return what is certainly wrong with a request of a `proxy_pass` over HTTP/1; None if nothing is.
+    """Return what is certainly wrong with a request of a `proxy_pass`; None if nothing is, as in the frames of HTTP/2.
 
     `has_body` is whether nginx has the body of the client at hand, which it has not in a subrequest of `auth_request`.
     """
     sent = body(pass_)
-    if pass_.protocol != "proxy" or sent is None or not knows_headers(pass_):
+    is_framed = pass_.protocol != "proxy" or pass_.setting("http_version").value not in ("1.0", "1.1")
+    if is_framed or sent is None or not knows_headers(pass_):
         return None
     if sent is Body.CLIENT and not has_body:
         sent = Body.NONE

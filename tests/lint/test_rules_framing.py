@@ -31,6 +31,7 @@ CASES: dict[str, tuple[str, str, Severity | None]] = {
     "the defaults of a new nginx": (at(CLEARED), PIVOT, Severity.ERROR),
     "HTTP/1.0 that is kept": (at(f"proxy_set_header Connection keep-alive; {CLEARED}"), OLD, Severity.ERROR),
     "HTTP/2": (at(f"proxy_http_version 2; {CLEARED}"), "1.31.3", None),
+    "no body over HTTP/2": (at(f"proxy_http_version 2; {OFF}"), "1.31.3", None),
     "a map that closes most connections": (
         "map $http_upgrade $c { default upgrade; '' close; }"
         + at(f"proxy_http_version 1.1; proxy_set_header Connection $c; {CLEARED}"),
