@@ -14,21 +14,26 @@ on nginx 1.22.1 and 1.31.3: `Content-Length: 12` and no body)
 
 It passes a body without its length if `proxy_set_header` clears the `Content-Length`, and the body is passed on all the
 same, or is that of `proxy_set_body`. This is harmless if the connection closes after the request.
+
+What may be wrong prevents a pool (`Framing.fault`); what certainly is, by the directives of a pass alone, is found by
+`request-framing` (`nginxopt.lint.lengths`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 from nginxopt.config import Directive
 from nginxopt.config.layout import written
+from nginxopt.lint.landing import Landing
+from nginxopt.lint.lengths import CODING, LENGTH, Body, body
 from nginxopt.lint.model import Model, once
+from nginxopt.lint.pools import header_directives
 from nginxopt.semantics import Level, Pass, values
 from nginxopt.semantics.directives import BLOCKS, NAMES
-
-_LENGTH, _CODING = "content-length", "transfer-encoding"
 
 _BODILESS = (
     "requests to it may have a {} without a body ({}), and the server would read the next request as that body: pass "
@@ -66,22 +71,24 @@ class Framing:
 
     def __init__(self, model: Model) -> None:
         self._model = model
+        self._landings: dict[Level, list[Landing]] = {}
 
     def fault(self, pass_: Pass) -> str:
         """Return why a request of a pass may have another length than its body, and what to do; empty if none has."""
         if pass_.protocol != "proxy":
             return ""
-        lengths, codings = _headers(pass_, _LENGTH), _headers(pass_, _CODING)
+        lengths, codings = header_directives(pass_, LENGTH), header_directives(pass_, CODING)
         stated = next((header for header in (*lengths, *codings) if header.args[1]), None)
         if stated is not None:
             return _STATED.format(written(stated))
-        if pass_.setting("set_body").is_set:
+        sent = body(pass_)
+        if sent is Body.OWN:
             return _WITHOUT_LENGTH.format(written(lengths[0])) if lengths else ""
-        if _is_off(pass_, "pass_request_body"):
+        if sent is Body.NONE:
             return self._of_no_body(pass_, is_cleared=bool(lengths), is_plain=bool(codings))
         if lengths or (codings and _streams(pass_)):
             return _WITHOUT_LENGTH.format(written((lengths or codings)[0])) + _OR_WITHOUT_BODY
-        if self._has_code or any(_may_reach(pass_.level, uri) for uri in self._bodiless):
+        if self._has_code or self._may_lack_body(pass_.level):
             return _WITHOUT_BODY
         return self._early
 
@@ -92,9 +99,7 @@ class Framing:
         """
         if not is_cleared:
             return _WITHOUT_BODY
-        may_be_streamed = self._early or (
-            any(map(_streams, self._model.passes)) and any(_may_reach(pass_.level, uri) for uri in self._bodiless)
-        )
+        may_be_streamed = self._early or (any(map(_streams, self._model.passes)) and self._may_lack_body(pass_.level))
         return _WITHOUT_CHUNKS if may_be_streamed and not is_plain else ""
 
     @cached_property
@@ -108,10 +113,26 @@ class Framing:
         early = next((pass_ for pass_ in self._model.passes if _streams(pass_) and not _ignores_redirects(pass_)), None)
         return "" if early is None else _EARLY.format(early.directive.name, early.directive.args[0], early.protocol)
 
+    def _may_lack_body(self, level: Level) -> bool:
+        """Return whether a request may come to a level of which nginx no longer has the body."""
+        server = level.around("server")
+        if server is None:
+            return bool(self._bodiless)
+        if server not in self._landings:
+            uris = dict.fromkeys((*self._bodiless.get(None, ()), *self._bodiless.get(server, ())))
+            self._landings[server] = [Landing(server, uri) for uri in uris]
+        return any(landing.may_be(level) for landing in self._landings[server])
+
     @cached_property
-    def _bodiless(self) -> tuple[str, ...]:
-        """The URIs of subrequests without a body, and those to which a request without its body may continue."""
-        return tuple(_bodiless(self._model))
+    def _bodiless(self) -> dict[Level | None, list[str]]:
+        """The URIs of subrequests without a body, and those to which a request without its body may continue.
+
+        They are those of servers, which no subrequest or redirect leaves, or of all servers (None).
+        """
+        uris: dict[Level | None, list[str]] = {}
+        for level, uri in _bodiless(self._model):
+            uris.setdefault(level.around("server"), []).append(uri)
+        return uris
 
 
 @once
@@ -120,29 +141,23 @@ def framing(model: Model) -> Framing:
     return Framing(model)
 
 
-def _headers(pass_: Pass, name: str) -> list[Directive]:
-    """Return the `proxy_set_header` directives of a pass for a header."""
-    headers = pass_.setting("set_header").directives
-    return [header for header in headers if len(header.args) == 2 and header.args[0].lower() == name]
-
-
 def _is_off(pass_: Pass, name: str) -> bool:
     return values.flag(pass_.setting(name).value or "") is False
 
 
-def _bodiless(model: Model) -> Iterator[str]:
-    """Yield the URIs of subrequests without a body, and those to which a request without its body may continue."""
-    subrequests = list(_subrequests(model))
-    yield from subrequests
-    may_fail_late = bool(subrequests) or any(_failing(model)) or any(map(_streams, model.passes))
-    pages = [page for page, _ in model.each("error_page")]
+def _bodiless(model: Model) -> Iterator[tuple[Level, str]]:
+    """Yield the URIs to which requests without their body may go, with the levels that send them there."""
+    bodiless = [(made.level, made.uri) for made in subrequests(model) if not made.has_body]
+    yield from bodiless
+    may_fail_late = bool(bodiless) or any(_failing(model)) or any(map(_streams, model.passes))
+    pages = list(model.each("error_page"))
     intercepts = bool(pages) and any(directive.name.endswith("_intercept_errors") for directive in _all(model))
     early = set() if intercepts else {"401"}  # subrequests are not asked for a password
     late = _LATE | (_REDIRECTS if any(_redirects(model)) else set())
-    for directive in pages:
+    for directive, level in pages:
         codes = {word for word in directive.args[:-1] if word.isdecimal()} - early
         if codes & late or (codes and may_fail_late):
-            yield directive.args[-1]
+            yield level, directive.args[-1]
 
 
 def _failing(model: Model) -> Iterator[Directive]:
@@ -158,13 +173,26 @@ def _redirects(model: Model) -> Iterator[Directive]:
             yield directive
 
 
-def _subrequests(model: Model) -> Iterator[str]:
-    """Yield the URIs of subrequests without a body, and of requests that follow one whose body may be discarded."""
+@dataclass(frozen=True, slots=True)
+class Subrequest:
+    """A subrequest that a directive makes in a level, or the request that follows one whose body may be discarded.
+
+    `has_body` is whether the body of the request is passed on with it.
+    """
+
+    directive: Directive
+    level: Level
+    uri: str
+    has_body: bool
+
+
+def subrequests(model: Model) -> Iterator[Subrequest]:
+    """Yield the subrequests that directives make."""
     names = ("auth_request", "mirror", "add_before_body", "add_after_body", "post_action")
     for directive, level in model.each(*names):
-        has_body = directive.name == "mirror" and level.setting("mirror_request_body").value in (None, "on")
-        if directive.args and directive.args[0] not in ("off", "") and not has_body:
-            yield directive.args[0]
+        if directive.args and directive.args[0] not in ("off", ""):
+            has_body = directive.name == "mirror" and level.setting("mirror_request_body").value in (None, "on")
+            yield Subrequest(directive, level, str(directive.args[0]), has_body)
 
 
 def _streams(pass_: Pass) -> bool:
@@ -191,33 +219,3 @@ def _may_drop(directive: Directive) -> bool:
     if "_by_lua" in name and _LUA.fullmatch(name):
         return name.endswith("_file") or any(map(_DROPS.search, directive.args))
     return name == "perl" or name not in NAMES
-
-
-def _may_reach(level: Level, uri: str) -> bool:
-    """Return whether a location, or one inside it, may serve a URI or what it is rewritten to."""
-    server = level.around("server")
-    is_folder = uri.endswith("/")  # whose index has another URI
-    if server is None or is_folder or _goes_on(server) or _may_serve(level, uri):
-        return True
-    within = (other for other in server.walk() if other.kind == "location" and _may_serve(other, uri))
-    return any(_goes_on(inner) for other in within for inner in other.walk())
-
-
-def _goes_on(level: Level) -> bool:
-    """Return whether a request may leave a level for another location."""
-    names = any(name in level.names for name in ("try_files", "index", "random_index"))
-    rewrites = any(not rewrite.args[2:] or rewrite.args[2] == "last" for rewrite in level.own("rewrite"))
-    return (
-        names or rewrites or bool(level.bulks) or any(inner.kind == "if" and _goes_on(inner) for inner in level.levels)
-    )
-
-
-def _may_serve(level: Level, uri: str) -> bool:
-    """Return whether a location, or one inside it, may serve a URI."""
-    location, server = level.around("location"), level.around("server")
-    if location is None or server is None:
-        return True
-    if any(other.args == ("=", uri) for other in server.walk() if other.kind == "location"):
-        return location.args == ("=", uri)
-    *modifier, pattern = location.args or ("",)
-    return "$" in uri or modifier in (["~"], ["~*"]) or (modifier != ["="] and uri.startswith(pattern))

@@ -243,6 +243,11 @@ def _text(latin: str) -> str:
     return decode(latin.encode("latin-1"))
 
 
+def _latin(text: str) -> str:
+    """Return text as the model takes it: bytes as Latin-1."""
+    return encode(text).decode("latin-1")
+
+
 def _server(level: Level) -> Directive | None:
     """Return the directive of the server of a level; None for that of a fragment."""
     server = level.around("server")
@@ -259,13 +264,13 @@ def _from_there(door: Door, asked: Asked) -> Asked:
 
 def _form(door: Door, asked: Asked) -> RequestForm:
     form: RequestForm = json.loads(door.form)
-    headers = [header.partition(":")[::2] for header in asked.headers]
+    headers = [_latin(header).partition(":")[::2] for header in asked.headers]
     names = {name.lower() for name, _ in headers}
     kept = [header for header in form["headers"] if header[0].lower() not in names]
     return {
         **form,
         "method": asked.method,
         "target": asked.target.decode("latin-1"),
-        "headers": [*kept, *((name, encode(value.strip()).decode("latin-1")) for name, value in headers)],
+        "headers": [*kept, *((name, value.strip(" \t")) for name, value in headers)],
         "connection": {**form["connection"], "client": asked.client},
     }

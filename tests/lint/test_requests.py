@@ -96,6 +96,14 @@ def test_a_stranger_comes_from_an_address_of_the_family(listen: str, client: str
     assert answer.witness("it is answered").client == client
 
 
+def test_a_header_of_bytes_that_are_no_text() -> None:
+    """The name and the value of a header may have bytes that are not UTF-8."""
+    model = model_of("location / { return 200; }")
+    answer = model.requests.first(location_of(model, "/"), Asked(b"/", headers=("X-\udcff: \udcfe",)))
+    assert answer is not None
+    assert answer.is_at == "return"
+
+
 def test_headers_of_an_answer_are_found_by_name() -> None:
     """The values of a header are found whatever the case of its name."""
     model = model_of("add_header X-A 1; add_header x-a 2; location / { return 200; }")

@@ -198,6 +198,9 @@ CODE = {
     "error_page 403 = /end; location / { autoindex off; root html; }": True,
     "error_page 302 = /end; location / { return 404; }": True,
     "error_page 307 = /end; location / { if ($arg_a) { return 307 /b; } root html; }": False,
+    "location / { auth_request /end; root html; }": False,
+    "location / { auth_request /end; root html; } } server { server_name another.server;": True,
+    "location / { error_page 413 = /end; root html; } } server { server_name another.server;": True,
 }
 
 
