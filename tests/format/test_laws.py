@@ -146,6 +146,24 @@ def test_corpus(style: Style, record_property: Callable[[str, object], None]) ->
     assert counts["changed"] >= 100
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"# old clients\ngzip on; ssl_protocols TLSv1; server { }",
+        b"ssl_protocols TLSv1; gzip on; # old clients\nserver { }",
+        b"# old clients\nssl_protocols\n  TLSv1; # c\nserver { }",
+        b"server { location / { proxy_buffering off; proxy_pass http://a; # chat\n} }",
+        b"server { proxy_buffering off; location / { proxy_pass http://a; } # chat\n}",
+        b"server { proxy_buffering\noff; # chat\nlocation / { proxy_pass http://a; } }",
+    ],
+)
+def test_comments_mean_the_same_in_each_layout(text: bytes) -> None:
+    """Comments that give a reason are those of the same directives, before and after."""
+    rules = [Selected(rule, None) for rule in catalogue().values()]
+    text = b"events { }\nhttp {\n" + text + b"\n}\n"
+    assert findings(formatted(text), rules) == findings(text, rules)
+
+
 @pytest.mark.slow
 def test_lint_finds_the_same() -> None:
     """Formatting changes no finding in public configurations: neither the rules nor suppressions depend on layout."""
