@@ -149,6 +149,8 @@ def command(
     read = [table, None if text is None else text.path, *sources]
     overwriting.refuse("--output", output, [*read, baseline or settings.baseline])
     overwriting.refuse("--write-baseline", write_baseline, read)
+    if write_baseline is not None:
+        overwriting.refuse_shared("--output", output, "--write-baseline", [write_baseline])
     refuse_other(write_baseline)
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)
     plan = Plan(

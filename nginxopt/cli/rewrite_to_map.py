@@ -188,6 +188,8 @@ def _mode(mode: Mode | None, files: tuple[str, ...], report: str | None, *, benc
         raise UsageError(
             f"{option} supports only one FILE", hint="--write, --diff, --check and --plan-only support several"
         )
+    if mode == "diff" and report == "-":
+        raise UsageError("--diff and --report - cannot be used together", hint="write the report to a file")
     if bench and (mode == "write" or "-" in files):
         raise UsageError("--bench needs a file that stays unchanged, not --write or standard input")
     return mode or ("bench" if bench else "print")

@@ -78,9 +78,7 @@ def configurations(words: Sequence[bytes] = WORDS, comments: Sequence[bytes] = C
 
     def in_block(inner: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
         """Blocks with what `inner` is."""
-        return st.builds(
-            lambda words, gap, body: words + gap + b"{" + body + b"}", statement_words, before_end, inner
-        )
+        return st.builds(lambda words, gap, body: words + gap + b"{" + body + b"}", statement_words, before_end, inner)
 
     def sequence(item: st.SearchStrategy[bytes]) -> st.SearchStrategy[bytes]:
         pairs = st.lists(st.tuples(st.one_of(_blanks, comment), item), max_size=4)
