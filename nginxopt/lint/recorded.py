@@ -26,7 +26,7 @@ def _without(diagnostic: Diagnostic, recorded: Diagnostic | None) -> Diagnostic:
     if recorded is None or diagnostic.fix is None:
         return diagnostic
     place = f"{recorded.path}:{recorded.start.line}"
-    why = f"{diagnostic.fix.title} by hand: it changes {place}, where the baseline records {recorded.rule}"
+    why = f"{diagnostic.fix.title}; by hand, as it changes {place}, where the baseline records {recorded.rule}"
     return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=why))
 
 
