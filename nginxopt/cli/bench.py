@@ -114,8 +114,8 @@ _TOLD = (
 _OPTIONS = (
     click.option(
         "--emit",
+        type=options.DIRECTORY,
         metavar="DIR",
-        callback=options.directory,
         help="Write the benchmark to DIR, new or empty; run nothing.",
     ),
     *_MEASURED,
@@ -152,7 +152,13 @@ _REWRITES: list[click.Parameter] = [
 @click.command("compare")
 @click.argument("before", metavar="BEFORE.conf")
 @click.argument("after", metavar="AFTER.conf")
-@click.option("--targets", required=True, metavar="FILE", help="Requests: one path per line, its headers below it.")
+@click.option(
+    "--targets",
+    type=options.FILE,
+    required=True,
+    metavar="FILE",
+    help="Requests: one path per line, its headers below it.",
+)
 @_common
 def compare(before: str, after: str, targets: str, **values: Any) -> int:
     """Compare two main configurations of your own.

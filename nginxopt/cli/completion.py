@@ -8,6 +8,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from nginxopt.cli.options import PathName
+
 VARIABLE = "_NGINXOPT_COMPLETE"
 """The variable in which a shell asks for completion (click's name for it)."""
 
@@ -48,7 +50,8 @@ def completed(command: click.Command, ctx: click.Context) -> click.Command:
         return command
     for parameter in command.params:
         placeholder = parameter.metavar or ""
-        if parameter.type is click.STRING and _OF_FILES.search(placeholder):
+        is_text = parameter.type is click.STRING and _OF_FILES.search(placeholder)
+        if is_text or isinstance(parameter.type, PathName):
             parameter.type = _Files()
         elif placeholder.startswith("RULE"):
             parameter.type = _Rules()

@@ -53,6 +53,7 @@ _MOST_TOLD = 5  # hosts that cannot be read
 @click.option("--host-from", metavar="PATTERN", help="Path of each host, such as {host}/nginx.conf, or a regex.")
 @click.option(
     "--output",
+    type=options.FILE,
     metavar="FILE",
     default="fleet.duckdb",
     show_default=True,
@@ -63,13 +64,16 @@ _MOST_TOLD = 5  # hosts that cannot be read
     "--workers", type=click.IntRange(min=1), metavar="N", help="Processes of this machine.  [default: one a processor]"
 )
 @options.SCHEDULER
-@click.option("--trace", "table", metavar="TABLE", help="Test each host with a table of nginxopt test.")
+@click.option(
+    "--trace", "table", type=options.FILE, metavar="TABLE", help="Test each host with a table of nginxopt test."
+)
 @click.option("--base", metavar="URL", help="Site of paths, and of log lines without a host.")
 @click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
 @click.option(
     "--installed",
     default="/etc/nginx",
     show_default=True,
+    type=options.DIRECTORY,
     metavar="DIR",
     help="Folder of the main file on each host, where a tree does not show it.",
 )
@@ -86,8 +90,8 @@ _MOST_TOLD = 5  # hosts that cannot be read
 @options.check_with_nginx("Ask the nginx of each worker: send it the witnesses of findings.")
 @click.option("--diff", is_flag=True, help="Keep the changes of safe fixes for nginxopt fleet diff.")
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes.")
-@click.option("--baseline", metavar="FILE", help="Hide the findings recorded in FILE.")
-@click.option("--write-baseline", metavar="FILE", help="Record all findings in FILE.")
+@click.option("--baseline", type=options.FILE, metavar="FILE", help="Hide the findings recorded in FILE.")
+@click.option("--write-baseline", type=options.FILE, metavar="FILE", help="Record all findings in FILE.")
 @options.TARGET_VERSION
 @options.FAIL_ON
 @options.CONTEXT
