@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,9 +148,11 @@ def command(
     if write_baseline and baseline:
         raise UsageError("--write-baseline cannot be used with --baseline")
     sources, nginx = options.without_its_path(sources, nginx)
-    sources = _without_results(sources, quiet)
     settings, text = _settings(config, isolated)
-    read = [table, None if text is None else text.path, *sources]
+    named = (table, None if text is None else text.path, baseline or settings.baseline, write_baseline)
+    own = [path for path in named if path is not None]
+    sources = _hosts_of(sources, own, quiet)
+    read = [*named[:2], *sources]
     overwriting.refuse("--output", output, [*read, baseline or settings.baseline])
     overwriting.refuse("--write-baseline", write_baseline, read)
     if write_baseline is not None:
@@ -174,7 +176,7 @@ def command(
         diff=diff,
         unsafe=unsafe,
     )
-    fleet = find(sources, host_from)
+    fleet = find(sources, host_from, own)
     part = _part(plan, Path(output), resume, {"sources": json.dumps(sources), "host_from": json.dumps(host_from)})
     started = time.monotonic()
     try:
@@ -192,16 +194,18 @@ def command(
     return _end(part, Path(output), output.endswith("/"), least, write_baseline, None if quiet else started)
 
 
-def _without_results(sources: tuple[str, ...], quiet: bool) -> tuple[str, ...]:
-    """Return the sources without results of runs, which the `*` of a shell names, too; all if nothing is left."""
+def _hosts_of(sources: tuple[str, ...], own: Collection[str], quiet: bool) -> tuple[str, ...]:
+    """Return the sources without files of runs, which the `*` of a shell names, too; all if nothing is left."""
     from nginxopt.fleet.result import is_result
+    from nginxopt.fleet.sources import is_of_run
 
-    others = tuple(source for source in sources if not is_result(Path(source)))
+    others = tuple(source for source in sources if not is_of_run(source, own))
     if not others or quiet:
         return others or sources
     for source in sources:
         if source not in others:
-            click.echo(f"{source} is a result of nginxopt fleet lint, not a host", err=True)
+            what = "a result" if is_result(Path(source)) else "an input"
+            click.echo(f"{source} is {what} of nginxopt fleet lint, not a host", err=True)
     return others
 
 

@@ -9,7 +9,11 @@ from typing import Protocol
 
 from nginxopt.errors import UsageError
 from nginxopt.fleet.content import Content
+from nginxopt.lint.settings import FILE, PYPROJECT
 from nginxopt.text.escape import unicode
+
+NOT_HOSTS = frozenset([FILE, PYPROJECT])
+"""The names of files with settings."""
 
 _SUFFIXES = re.compile(r"(?:\.(?:conf|dump|nginx|out|txt))+\Z")
 
