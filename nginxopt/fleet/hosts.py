@@ -30,7 +30,7 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host, by its name and the place of its configuration. Bytes of a name that are no UTF-8 are escaped."""
+    """A host, by its name and the place of its configuration. Bytes of a name that are not UTF-8 are escaped."""
 
     name: str
     recipe: Recipe

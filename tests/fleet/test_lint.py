@@ -384,7 +384,7 @@ def test_what_was_found_for_no_host_is_forgotten(tmp_path: Path) -> None:
 
 
 def test_names_of_any_bytes_are_known_again(tmp_path: Path) -> None:
-    """A host whose name is no UTF-8 is escaped, and is not asked about twice."""
+    """A host whose name is not UTF-8 is escaped, and is not asked about twice."""
     folder = tree(tmp_path / "hosts" / "web1", a=SITE)
     folder.rename(os.fsdecode(bytes(folder.parent) + b"/web\xff"))
     lint("hosts", status=1)
