@@ -11,6 +11,8 @@ import click
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from nginxopt.version import Version
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -53,6 +55,12 @@ class PathName(click.ParamType[str]):
             option = param.opts[0] if isinstance(param, click.Option) else (param and param.metavar)
             raise UsageError(f"{option} needs the name of a {self.name}")
         return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
+        """Let the shell complete it."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
 
 
 FILE = PathName("file")
