@@ -144,8 +144,7 @@ def _texts(pass_: Pass, directive: Directive) -> Iterator[str]:
     for name in ("chunked_transfer_encoding", "proxy_hide_header", "proxy_ignore_headers"):
         yield from (word for other in pass_.level.own(name) for word in (name, *other.args))
     yield from _comments(pass_.level)
-    line = directive.source.data.split(b"\n")[directive.line - 1 : directive.line]
-    yield from (text.partition(b"#")[2].decode(errors="replace") for text in line)
+    yield from layout.remarks(directive)
 
 
 def _comments(level: Level) -> Iterator[str]:

@@ -83,6 +83,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from nginxopt.config import Comment, Directive, layout
 from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule, tls
@@ -200,6 +201,12 @@ def _rejects(server: Level) -> bool:
 
 def _is_meant(directive: Directive, level: Level) -> bool:
     """Return whether the server rejects handshakes, or a comment above or behind names old clients."""
-    nodes = level.block.nodes if level.block else ()
-    comments = (node for node in nodes if isinstance(node, Comment) and 0 <= directive.line - node.line <= 1)
-    return _rejects(level) or any(_FOR_OLD_CLIENTS.search(comment.text) for comment in comments)
+    remarks = (*_above(directive, level), *layout.remarks(directive))
+    return _rejects(level) or any(_FOR_OLD_CLIENTS.search(remark) for remark in remarks)
+
+
+def _above(directive: Directive, level: Level) -> Iterator[str]:
+    """Yield the comment on the line before a directive, if no other directive is between."""
+    for before, node in pairwise(level.block.nodes if level.block else ()):
+        if node is directive and isinstance(before, Comment) and directive.line - before.line <= 1:
+            yield before.text

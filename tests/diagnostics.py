@@ -111,7 +111,7 @@ letters = {chr(ord("a") + index): piece for index, piece in enumerate(PIECES)}
 texts = st.text("".join(letters), max_size=12).map(lambda text: b"".join(letters[letter] for letter in text))
 """Texts of what is hard to print or to encode somewhere. A letter stands for a piece: a text is drawn in one step."""
 words = texts.map(decode)
-"""The same as text, with surrogates where it is no UTF-8."""
+"""The same as text, with surrogates where it is not UTF-8."""
 paths = words.map(lambda text: "conf/" + text.replace("\0", "").replace("/", "") + ".conf")
 
 

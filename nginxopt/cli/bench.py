@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import bench_load, bench_site, bench_target, options, overwriting, stdout
+from nginxopt.cli import bench_folder, bench_load, bench_site, bench_target, options, overwriting, stdout
 from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.cli.bench_site import SiteOptions
 from nginxopt.cli.bench_target import TargetOptions
@@ -117,8 +114,8 @@ _TOLD = (
 _OPTIONS = (
     click.option(
         "--emit",
+        type=options.DIRECTORY,
         metavar="DIR",
-        callback=options.directory,
         help="Write the benchmark to DIR, new or empty; run nothing.",
     ),
     *_MEASURED,
@@ -155,7 +152,13 @@ _REWRITES: list[click.Parameter] = [
 @click.command("compare")
 @click.argument("before", metavar="BEFORE.conf")
 @click.argument("after", metavar="AFTER.conf")
-@click.option("--targets", required=True, metavar="FILE", help="Requests: one path per line, its headers below it.")
+@click.option(
+    "--targets",
+    type=options.FILE,
+    required=True,
+    metavar="FILE",
+    help="Requests: one path per line, its headers below it.",
+)
 @_common
 def compare(before: str, after: str, targets: str, **values: Any) -> int:
     """Compare two main configurations of your own.
@@ -245,7 +248,11 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     """Run, report, check the gates: the whole command."""
     from nginxopt.bench.gate import parse
 
-    overwriting.refuse("--output", call.output, call.inputs)
+    inputs = [*call.inputs, *filter(None, (call.site.nginx, call.site.vegeta_binary))]
+    overwriting.refuse("--output", call.output, inputs)
+    if call.emit is not None and call.output is not None:
+        raise UsageError("--emit and --output cannot be used together: nothing is run")
+    bench_folder.refuse(call.output, inputs)
     gates = [parse(text) for text in call.gates]
     if call.metric is None and any(gate.figure == "instructions" for gate in gates):
         call = replace(call, metric="instructions")
@@ -322,7 +329,7 @@ def _run(experiment: Experiment, call: _Call, gates: list[Gate]) -> Result:
     runner, generator = _choose(call)
     is_here = not isinstance(runner, Local | Remote) or runner.is_here
     with (
-        _folder(call.output) as run_folder,
+        bench_folder.opened(call.output) as run_folder,
         bench_load.source(call.load, generator, cap=cap, is_here=is_here) as source,
     ):
         benchmark = Benchmark(experiment, runner, source, run_folder, call.rounds, gates)
@@ -359,24 +366,6 @@ def _with_progress(benchmark: Benchmark) -> None:
             bar.update(round(seconds * 1000))
 
         benchmark.run(progress, started)
-
-
-@contextlib.contextmanager
-def _folder(output: str | None) -> Iterator[Path]:
-    """Yield the directory of the run: beside the output, or a temporary one."""
-    from nginxopt.bench import run_folder
-    from nginxopt.bench.temporary import private_folder
-    from nginxopt.system.files import folder
-    from nginxopt.system.writing.targets import is_stream
-
-    if output is not None and not is_stream(output):
-        kept = folder(str(Path(output).absolute().with_suffix(".run")), [])
-        for name in run_folder.PARTS:  # pages cached in the last run would not be new
-            shutil.rmtree(kept / name, ignore_errors=True)
-        yield kept
-        return
-    with private_folder() as temporary:
-        yield temporary
 
 
 def _tell(result: Result, format_: str, output: str | None) -> None:

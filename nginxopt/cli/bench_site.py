@@ -61,7 +61,9 @@ OPTIONS = (
     options.BINARY,
     click.option("--nginx-image", metavar="IMAGE", help="Image with nginx, instead of building one."),
     click.option("--vegeta-image", metavar="IMAGE", help="Image with vegeta, instead of building one."),
-    click.option("--vegeta-binary", metavar="PATH", help="vegeta binary for the image, instead of a release."),
+    click.option(
+        "--vegeta-binary", type=options.FILE, metavar="PATH", help="vegeta binary for the image, instead of a release."
+    ),
     click.option("--base-image", metavar="IMAGE", help="Base of built images.  [default: debian:bookworm-slim]"),
     click.option(
         "--listen",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt.cli.options import FILE
 from nginxopt.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class TargetOptions:
 
 OPTIONS = (
     click.option("--target", metavar="URL", help="Host to load, and the path to request (http:// or https://)."),
-    click.option("--targets", metavar="FILE", help="Requests: one path per line, its headers below it."),
+    click.option("--targets", type=FILE, metavar="FILE", help="Requests: one path per line, its headers below it."),
     click.option("--i-own-this-host", is_flag=True, help="Confirm that you may load this host."),
     click.option(
         "--max-rate", type=click.IntRange(min=1), metavar="R", help="Most requests per second, of all workers together."

@@ -72,6 +72,7 @@ def _run(call: Call, compile_options: Options) -> int:
         results.report(call, compiled, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")
     notes = _reread(call, emission, around) + _verify(call, emission)
+    results.refuse_shared(call, emission)
     differentials = None if call.nginx is None else _ask_nginx(call, emission)
     results.report(call, compiled, proof, differentials)
     _refuse_mismatches(differentials)

@@ -8,22 +8,15 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
+from nginxopt.cli.options import FILE
+
 VARIABLE = "_NGINXOPT_COMPLETE"
 """The variable in which a shell asks for completion (click's name for it)."""
 
 SHELLS = ("bash", "zsh", "fish")
 
 _OF_FILES = re.compile(r"\b(?:FILE|DIR|FOLDER|PATH|CONFIG|OLD|NEW|TABLE)\b|\.conf$|\.json$")
-"""Matches the placeholders of parameters that name files."""
-
-
-class _Files(click.ParamType[Any]):
-    """A parameter that the shell completes with names of files."""
-
-    name = "file"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
-        return [CompletionItem(incomplete, type="file")]
+"""Matches the placeholders of arguments that name files; options for files are of type `PathName`."""
 
 
 class _Rules(click.ParamType[Any]):
@@ -49,7 +42,7 @@ def completed(command: click.Command, ctx: click.Context) -> click.Command:
     for parameter in command.params:
         placeholder = parameter.metavar or ""
         if parameter.type is click.STRING and _OF_FILES.search(placeholder):
-            parameter.type = _Files()
+            parameter.type = FILE
         elif placeholder.startswith("RULE"):
             parameter.type = _Rules()
     return command

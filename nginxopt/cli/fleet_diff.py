@@ -22,7 +22,12 @@ of nginxopt[fleet] are missing.
 @click.command("diff", epilog=_EXAMPLES)
 @click.argument("hosts", nargs=-1, metavar="[HOST]...")
 @click.option(
-    "--result", metavar="FILE", default="fleet.duckdb", show_default=True, help="Result of nginxopt fleet lint."
+    "--result",
+    type=options.FILE,
+    metavar="FILE",
+    default="fleet.duckdb",
+    show_default=True,
+    help="Result of nginxopt fleet lint.",
 )
 @options.OUTPUT
 @interruptible()

@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,7 @@ _MOST_TOLD = 5  # hosts that cannot be read
 @click.option("--host-from", metavar="PATTERN", help="Path of each host, such as {host}/nginx.conf, or a regex.")
 @click.option(
     "--output",
+    type=options.FILE,
     metavar="FILE",
     default="fleet.duckdb",
     show_default=True,
@@ -63,13 +64,16 @@ _MOST_TOLD = 5  # hosts that cannot be read
     "--workers", type=click.IntRange(min=1), metavar="N", help="Processes of this machine.  [default: one a processor]"
 )
 @options.SCHEDULER
-@click.option("--trace", "table", metavar="TABLE", help="Test each host with a table of nginxopt test.")
+@click.option(
+    "--trace", "table", type=options.FILE, metavar="TABLE", help="Test each host with a table of nginxopt test."
+)
 @click.option("--base", metavar="URL", help="Site of paths, and of log lines without a host.")
 @click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
 @click.option(
     "--installed",
     default="/etc/nginx",
     show_default=True,
+    type=options.DIRECTORY,
     metavar="DIR",
     help="Folder of the main file on each host, where a tree does not show it.",
 )
@@ -86,8 +90,8 @@ _MOST_TOLD = 5  # hosts that cannot be read
 @options.check_with_nginx("Ask the nginx of each worker: send it the witnesses of findings.")
 @click.option("--diff", is_flag=True, help="Keep the changes of safe fixes for nginxopt fleet diff.")
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes.")
-@click.option("--baseline", metavar="FILE", help="Hide the findings recorded in FILE.")
-@click.option("--write-baseline", metavar="FILE", help="Record all findings in FILE.")
+@click.option("--baseline", type=options.FILE, metavar="FILE", help="Hide the findings recorded in FILE.")
+@click.option("--write-baseline", type=options.FILE, metavar="FILE", help="Record all findings in FILE.")
 @options.TARGET_VERSION
 @options.FAIL_ON
 @options.CONTEXT
@@ -144,11 +148,15 @@ def command(
     if write_baseline and baseline:
         raise UsageError("--write-baseline cannot be used with --baseline")
     sources, nginx = options.without_its_path(sources, nginx)
-    sources = _without_results(sources, quiet)
     settings, text = _settings(config, isolated)
-    read = [table, None if text is None else text.path, *sources]
+    named = (table, None if text is None else text.path, baseline or settings.baseline, write_baseline)
+    own = [path for path in named if path is not None]
+    sources = _hosts_of(sources, own, quiet)
+    read = [*named[:2], *sources]
     overwriting.refuse("--output", output, [*read, baseline or settings.baseline])
     overwriting.refuse("--write-baseline", write_baseline, read)
+    if write_baseline is not None:
+        overwriting.refuse_shared("--output", output, "--write-baseline", [write_baseline])
     refuse_other(write_baseline)
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)
     plan = Plan(
@@ -168,7 +176,7 @@ def command(
         diff=diff,
         unsafe=unsafe,
     )
-    fleet = find(sources, host_from)
+    fleet = find(sources, host_from, own)
     part = _part(plan, Path(output), resume, {"sources": json.dumps(sources), "host_from": json.dumps(host_from)})
     started = time.monotonic()
     try:
@@ -186,16 +194,18 @@ def command(
     return _end(part, Path(output), output.endswith("/"), least, write_baseline, None if quiet else started)
 
 
-def _without_results(sources: tuple[str, ...], quiet: bool) -> tuple[str, ...]:
-    """Return the sources without results of runs, which the `*` of a shell names, too; all if nothing is left."""
+def _hosts_of(sources: tuple[str, ...], own: Collection[str], quiet: bool) -> tuple[str, ...]:
+    """Return the sources without files of runs, which the `*` of a shell names, too; all if nothing is left."""
     from nginxopt.fleet.result import is_result
+    from nginxopt.fleet.sources import is_of_run
 
-    others = tuple(source for source in sources if not is_result(Path(source)))
+    others = tuple(source for source in sources if not is_of_run(source, own))
     if not others or quiet:
         return others or sources
     for source in sources:
         if source not in others:
-            click.echo(f"{source} is a result of nginxopt fleet lint, not a host", err=True)
+            what = "a result" if is_result(Path(source)) else "an input"
+            click.echo(f"{source} is {what} of nginxopt fleet lint, not a host", err=True)
     return others
 
 

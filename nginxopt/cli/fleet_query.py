@@ -36,7 +36,12 @@ _WIDEST = 60  # characters of a cell of the text table
 @click.command("query", epilog=_EXAMPLES)
 @click.argument("sql", metavar="SELECT")
 @click.option(
-    "--result", metavar="FILE", default="fleet.duckdb", show_default=True, help="Result of nginxopt fleet lint."
+    "--result",
+    type=options.FILE,
+    metavar="FILE",
+    default="fleet.duckdb",
+    show_default=True,
+    help="Result of nginxopt fleet lint.",
 )
 @options.format_of(["text", "csv", "json"], "text")
 @interruptible()

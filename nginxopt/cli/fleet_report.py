@@ -35,7 +35,7 @@ nginxopt[fleet] are missing.
 @options.format_of(["text", "json", "sarif", "html"], "text")
 @options.OUTPUT
 @click.option("--group-from", metavar="PATTERN", help="Group in the name of each host, such as {group}-*, or a regex.")
-@click.option("--since", metavar="RESULT", help="Also report what is new since an earlier result.")
+@click.option("--since", type=options.FILE, metavar="RESULT", help="Also report what is new since an earlier result.")
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="Number of worst hosts.")
 @interruptible()
 def command(result: str, format_: str, output: str | None, group_from: str | None, since: str | None, top: int) -> None:

@@ -72,8 +72,8 @@ written).
 @options.OUTPUT
 @click.option("--statistics", is_flag=True, help="Count findings by rule (text and json).")
 @click.option("--diff-base", metavar="REF", help="Report only what the change since a git revision brings.")
-@click.option("--baseline", metavar="FILE", help="Hide the findings recorded in FILE.")
-@click.option("--write-baseline", metavar="FILE", help="Record all findings in FILE.")
+@click.option("--baseline", type=options.FILE, metavar="FILE", help="Hide the findings recorded in FILE.")
+@click.option("--write-baseline", type=options.FILE, metavar="FILE", help="Record all findings in FILE.")
 @options.CONTEXT
 @options.PREFIX
 @options.STDIN_FILENAME

@@ -32,7 +32,7 @@ class Base:
     entries: frozenset[Entry]
     unread: int
 
-    def leaves(self, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    def new_among(self, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
         """Return the findings that the revision does not have."""
         present = entries(diagnostics, str(self.root))
         return tuple(found for found, entry in zip(diagnostics, present, strict=True) if entry not in self.entries)

@@ -49,6 +49,8 @@ def refuse_contradictions(call: Call, paths: Sequence[str]) -> None:
         raise UsageError("--unsafe-fixes needs --fix or --diff")
     if call.write_baseline and (call.applies_fixes or call.baseline):
         raise UsageError("--write-baseline cannot be used with --fix, --diff or --baseline")
+    if call.write_baseline and call.output:
+        raise UsageError("--write-baseline cannot be used with --output: it writes no report")
     if call.diff_base and (call.applies_fixes or call.write_baseline or call.piped):
         raise UsageError("--diff-base cannot be used with --fix, --diff, --write-baseline or standard input")
     if call.statistics and call.format not in COUNTED:

@@ -61,7 +61,7 @@ def beside_base(base: Base | None, diagnostics: tuple[Diagnostic, ...], notes: l
         return diagnostics
     from nginxopt.lint.report.model import Note
 
-    left = base.leaves(diagnostics)
+    left = base.new_among(diagnostics)
     if len(left) < len(diagnostics):
         hidden = len(diagnostics) - len(left)
         notes.append(Note(f"{count(hidden, 'finding')} {be(hidden)} in {base.name} already"))

@@ -25,8 +25,8 @@ Exit status: 0 the editor ended it, 2 usage error, 4 the packages of nginxopt[ls
 
 @click.command("lsp", epilog=_EXAMPLES)
 @options.TARGET_VERSION
-@click.option("--config", metavar="FILE", help="Read settings from FILE instead of searching for them.")
-@click.option("--isolated", is_flag=True, help="Ignore all settings files.")
+@options.CONFIG
+@options.ISOLATED
 def command(target_version: Version | None, config: str | None, isolated: bool) -> None:
     """Serve an editor as a language server, on standard input and output.
 

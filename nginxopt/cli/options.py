@@ -11,6 +11,8 @@ import click
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from nginxopt.version import Version
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -35,29 +37,60 @@ def version(_context: click.Context, _parameter: click.Parameter, text: str | No
     return None if text is None else Version.parse(text)
 
 
-def directory(_context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    """Return the name of a directory to write. Raises `UsageError` for an empty one: the working directory is `.`."""
-    if name == "":
-        raise UsageError(f"{parameter.opts[0]} needs the name of a directory")
-    return name
+class _Unnamed(str):
+    """The value of `--nginx` without a path. It is empty, but not an empty path."""
+
+    __slots__ = ()
+
+
+class PathName(click.ParamType[str]):
+    """A path of a file or directory. An empty one is refused, such as that of a variable that a shell does not have."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:  # noqa: ARG002 - click's
+        """Return the path. Raises `UsageError` for an empty one: the working directory is `.`."""
+        if value == "" and not isinstance(value, _Unnamed):
+            option = param.opts[0] if isinstance(param, click.Option) else (param and param.metavar)
+            raise UsageError(f"{option} needs the name of a {self.name}")
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002 - click's
+        """Let the shell complete it."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+FILE = PathName("file")
+DIRECTORY = PathName("directory")
 
 
 CONTEXT = click.option("--context", metavar="CONTEXT", help="Context of a fragment, such as http, server or location.")
-PREFIX = click.option("-p", "--prefix", metavar="DIR", help="Directory of relative includes, like nginx -p.")
-MAIN = click.option("-c", "--main", metavar="FILE", help="Main configuration that includes each FILE, like nginx -c.")
+PREFIX = click.option(
+    "-p", "--prefix", type=DIRECTORY, metavar="DIR", help="Directory of relative includes, like nginx -p."
+)
+MAIN = click.option(
+    "-c", "--main", type=FILE, metavar="FILE", help="Main configuration that includes each FILE, like nginx -c."
+)
 TARGET_VERSION = click.option(
     "--target-version", metavar="VERSION", callback=version, help="Target nginx version, such as 1.22.1."
 )
-OUTPUT = click.option("--output", metavar="FILE", help="Write the report to FILE.")
-STDIN_FILENAME = click.option("--stdin-filename", metavar="NAME", help="File name to report for standard input.")
-CONFIG = click.option("--config", metavar="FILE", help="Read settings from FILE instead of searching for them.")
+OUTPUT = click.option("--output", type=FILE, metavar="FILE", help="Write the report to FILE.")
+STDIN_FILENAME = click.option(
+    "--stdin-filename", type=FILE, metavar="NAME", help="File name to report for standard input."
+)
+CONFIG = click.option(
+    "--config", type=FILE, metavar="FILE", help="Read settings from FILE instead of searching for them."
+)
 ISOLATED = click.option("--isolated", is_flag=True, help="Ignore all settings files.")
 CHECK = "Exit with status 1 if anything would change; write nothing."
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print no summary and no notes.")
 SCHEDULER = click.option(
     "--scheduler", metavar="ADDRESS", help="Use the workers of the Dask cluster at ADDRESS instead."
 )
-BINARY = click.option("--nginx", metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
+BINARY = click.option("--nginx", type=FILE, metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
 
 
 def names(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -88,7 +121,7 @@ def format_of(names: Sequence[str], default: str) -> Option[Any]:
 
 def check_with_nginx(check: str) -> Option[Any]:
     """Return the option `--nginx [PATH]`, by default the nginx on PATH; `check` is its help."""
-    return click.option("--nginx", is_flag=False, flag_value="", metavar="[PATH]", help=check)
+    return click.option("--nginx", type=FILE, is_flag=False, flag_value=_Unnamed(), metavar="[PATH]", help=check)
 
 
 def refuse_stdin_filename(name: str | None, paths: Sequence[str]) -> None:

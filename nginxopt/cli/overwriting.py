@@ -1,7 +1,8 @@
-"""Refuses outputs that would overwrite files of the user, of which no copy would be kept."""
+"""Refuses outputs that would overwrite files of the user, of which no copy would be kept, or each other."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,20 @@ def refuse(option: str, path: str | None, inputs: Iterable[str | None]) -> None:
 
     if path is not None and is_among(path, (file for file in inputs if file is not None)):
         raise UsageError(f"{option} would overwrite the input file {path}")
+
+
+def refuse_shared(option: str, path: str | None, other: str, outputs: Iterable[str]) -> None:
+    """Raise `UsageError` if the file of an option, if it is given, is one of the `outputs` of another option.
+
+    The one that is written last would replace the other. Nor can it have the name of a folder that has them.
+    """
+    from nginxopt.system.writing.targets import is_stream
+
+    if path is None or is_stream(path):
+        return
+    file = Path(os.path.realpath(path))
+    if any(Path(os.path.realpath(output)).is_relative_to(file) for output in outputs):
+        raise UsageError(f"{option} and {other} would both write {path}", hint="use different paths")
 
 
 def refuse_filled(option: str, folder: str) -> None:

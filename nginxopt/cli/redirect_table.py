@@ -58,6 +58,9 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
     if options.target is not None and options.target < oldest(checked):
         raise UsageError(f"nginx {options.target} has no redirects with status 308", hint="use nginx 1.13.0 or later")
     emission = emit(checked, options.name)
+    if call.folder is not None:
+        outputs = [str(Path(call.folder, name)) for name in _texts(emission)]
+        overwriting.refuse_shared("--report", call.report, "-o", outputs)
     proof = prove(emission)
     if not proof.holds:
         _report(call, checked, proof, None)
@@ -123,14 +126,18 @@ def _report(
 
 def _output(call: Call, emission: TableEmission) -> list[str]:
     """Print or write the result; return the notes for the user."""
-    texts = {"http.conf": emission.maps, "server.conf": emission.server}
-    if emission.hash_conf:
-        texts = {"hash.conf": emission.hash_conf, **texts}
+    texts = _texts(emission)
     if call.mode == "folder" and call.folder is not None:
         return _into_folder(call.folder, texts, emission.sizes, call.file)
     if call.mode == "print" and call.report != "-":
         stdout.write(_headed(texts))
     return []
+
+
+def _texts(emission: TableEmission) -> dict[str, bytes]:
+    """Return the files of the result, by name."""
+    texts = {"http.conf": emission.maps, "server.conf": emission.server}
+    return {"hash.conf": emission.hash_conf, **texts} if emission.hash_conf else texts
 
 
 _WHERE = {

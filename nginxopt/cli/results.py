@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import overwriting, stdout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +15,18 @@ if TYPE_CHECKING:
     from nginxopt.cli.compiling import Call
     from nginxopt.rewrite import Emission, Plan, Proof
     from nginxopt.rewrite.comparison import Differential
+
+
+def refuse_shared(call: Call, emission: Emission) -> None:
+    """Raise `UsageError` if the report has the path of another file that is to be written."""
+    if call.report is None:
+        return
+    from nginxopt.rewrite import output as outputs
+
+    if call.mode == "folder" and call.folder is not None:
+        overwriting.refuse_shared("--report", call.report, "-o", outputs.in_folder(emission, call.folder))
+    if call.mode == "write":
+        overwriting.refuse_shared("--report", call.report, "--write", outputs.new(emission))
 
 
 def report(call: Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:

@@ -37,14 +37,14 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
 
 @click.command("rewrite-to-map", epilog=_EXAMPLES)
 @click.argument("files", metavar="FILE...", nargs=-1)
-@click.option(
-    "-o", "--output-dir", "folder", metavar="DIR", callback=options.directory, help="Write the result to DIR."
-)
+@click.option("-o", "--output-dir", "folder", type=options.DIRECTORY, metavar="DIR", help="Write the result to DIR.")
 @click.option("--write", is_flag=True, help="Change the files in place; keep a copy of the old text beside each.")
 @click.option("--diff", is_flag=True, help="Show the changes; write nothing. Exit with status 1 on changes.")
 @click.option("--check", is_flag=True, help=options.CHECK)
 @click.option("--plan-only", is_flag=True, help="Show which rules would move, without a proof.")
-@click.option("--report", metavar="FILE", help="Write a JSON report to FILE (- for standard output).")
+@click.option(
+    "--report", type=options.FILE, metavar="FILE", help="Write a JSON report to FILE (- for standard output)."
+)
 @options.check_with_nginx("Also run both configurations on 127.0.0.1 and compare their responses.")
 @click.option("--verify", is_flag=True, help="Also compare the result with nginxopt verify: a second proof.")
 @click.option("--bench", is_flag=True, help="Benchmark the rules and the maps, like nginxopt bench rewrites FILE.")
@@ -188,6 +188,8 @@ def _mode(mode: Mode | None, files: tuple[str, ...], report: str | None, *, benc
         raise UsageError(
             f"{option} supports only one FILE", hint="--write, --diff, --check and --plan-only support several"
         )
+    if mode == "diff" and report == "-":
+        raise UsageError("--diff and --report - cannot be used together", hint="write the report to a file")
     if bench and (mode == "write" or "-" in files):
         raise UsageError("--bench needs a file that stays unchanged, not --write or standard input")
     return mode or ("bench" if bench else "print")

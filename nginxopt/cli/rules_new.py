@@ -89,6 +89,7 @@ def check(model: Model) -> Iterator[Finding]:
 @click.argument("id_", metavar="ID")
 @click.option(
     "--folder",
+    type=options.DIRECTORY,
     metavar="DIR",
     help=f"Folder of the rule.  [default: the first of the setting rules, or {FOLDER}]",
 )

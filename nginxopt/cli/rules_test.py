@@ -28,7 +28,7 @@ loaded.
 
 
 @click.command("test", epilog=_EXAMPLES)
-@click.argument("folders", nargs=-1, metavar="[FOLDER]...")
+@click.argument("folders", type=options.DIRECTORY, nargs=-1, metavar="[FOLDER]...")
 @options.CONFIG
 @options.ISOLATED
 @options.QUIET

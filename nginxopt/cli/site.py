@@ -29,7 +29,12 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _OPTIONS = (
     click.option("--connect", metavar="HOST:PORT", help="Address of nginx to connect to, whatever the URL says."),
     click.option("--base", metavar="URL", help="Site of paths, and of log lines without a host."),
-    click.option("--root", metavar="DIR", help="Look for files in DIR by their absolute paths; / for this machine's."),
+    click.option(
+        "--root",
+        type=options.DIRECTORY,
+        metavar="DIR",
+        help="Look for files in DIR by their absolute paths; / for this machine's.",
+    ),
     click.option(
         "--assume",
         multiple=True,

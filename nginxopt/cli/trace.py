@@ -43,7 +43,12 @@ Exit status: 0 success, also if the outcome is unknown, 1 nginx answers otherwis
 @click.option("--sni", metavar="NAME", help="Name in the TLS handshake, if it is not the host of the URL.")
 @site.of_site
 @options.format_of(["text", "json"], "text")
-@click.option("--requests", metavar="FILE", help="Trace the requests in FILE: URLs, vegeta targets or an access log.")
+@click.option(
+    "--requests",
+    type=options.FILE,
+    metavar="FILE",
+    help="Trace the requests in FILE: URLs, vegeta targets or an access log.",
+)
 @click.option("--input-format", metavar="NAME", help="Format of FILE: urls, vegeta, or that of a log_format.")
 @options.check_with_nginx("Also ask nginx, on 127.0.0.1 with echoes for upstreams, and compare its answer.")
 @click.option("-v", "--verbose", is_flag=True, help="List all servers and locations that were passed over.")

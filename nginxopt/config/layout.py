@@ -19,6 +19,7 @@ _PLAIN = re.compile(r"(?:\$\{\w+\}|\\[^\s;{}\"'\\#trn]|[^\s;{}\"'\\#])+")
 _ESCAPED = re.compile(r"\"|\\(?=[\"'\\trn]|\Z)")
 _UNIT = re.compile(rb"^([ \t]*)[^\s#][^\n]*\{[ \t\r]*\n\1([ \t]+)[^\s#}]", re.MULTILINE)
 _BLANKS = b" \t"
+_BEHIND = re.compile(rb"[ \t\r]*#([^\n]*)")
 _NEXT_LINE = re.compile(rb"[ \t\r]*\n[ \t]*")
 
 
@@ -117,6 +118,13 @@ def prepend(block: Block, lines: Sequence[str]) -> Change:
 def written(directive: Directive) -> str:
     """Return a directive as it is written in its file, comments and all."""
     return directive.source.text(directive.span)
+
+
+def remarks(directive: Directive) -> tuple[str, ...]:
+    """Return the comments between the words of a directive, and the one behind it on its line, which `format` keeps."""
+    match = _BEHIND.match(directive.source.data, directive.span.end)
+    behind = (match[1].decode(errors="replace"),) if match else ()
+    return (*_comments(directive), *behind)
 
 
 def indent(directive: Directive | Bulk) -> str:

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from nginxopt.errors import InputError
 from nginxopt.fleet.content import MAIN, Content, Link
-from nginxopt.fleet.hosts import Host, default_name
+from nginxopt.fleet.hosts import NOT_HOSTS, Host, default_name
 from nginxopt.fleet.storage import LARGEST
 from nginxopt.text.escape import unicode
 
@@ -129,6 +129,8 @@ def _children(names: list[str], url: str) -> _Place:
 
     def host(name: str) -> tuple[str, str] | None:
         child, slash, inside = name.removeprefix(top).partition("/")
+        if child.startswith(".") or (not slash and child in NOT_HOSTS):
+            return None
         return (child, inside) if slash else (default_name(child), "")
 
     return host

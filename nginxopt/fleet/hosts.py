@@ -9,7 +9,11 @@ from typing import Protocol
 
 from nginxopt.errors import UsageError
 from nginxopt.fleet.content import Content
+from nginxopt.lint.settings import FILE, PYPROJECT
 from nginxopt.text.escape import unicode
+
+NOT_HOSTS = frozenset([FILE, PYPROJECT])
+"""The names of files with settings."""
 
 _SUFFIXES = re.compile(r"(?:\.(?:conf|dump|nginx|out|txt))+\Z")
 
@@ -26,7 +30,7 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host, by its name and the place of its configuration. Bytes of a name that are no UTF-8 are escaped."""
+    """A host, by its name and the place of its configuration. Bytes of a name that are not UTF-8 are escaped."""
 
     name: str
     recipe: Recipe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet import archives
 from nginxopt.fleet.archives import Archive
 from nginxopt.fleet.content import MAIN
-from nginxopt.fleet.hosts import Host, default_name, named_by
+from nginxopt.fleet.hosts import NOT_HOSTS, Host, default_name, named_by
 from nginxopt.fleet.result import is_result
 from nginxopt.fleet.storage import Storage, Stored, opened
+from nginxopt.system.files import is_among
 
 HostOf = Callable[[str], str | None]
 
@@ -37,12 +38,12 @@ class Fleet:
             yield from archive.hosts(skip)
 
 
-def find(sources: Sequence[str], host_from: str | None) -> Fleet:
+def find(sources: Sequence[str], host_from: str | None, own: Collection[str] = ()) -> Fleet:
     """Return the hosts of folders, wildcards, archives, files and URLs.
 
     In a folder, each child is a host: a folder with a `nginx.conf` somewhere, or a file. With `host_from`, each file
     below it whose path matches is one (`nginxopt.fleet.hosts.named_by`); a matching `nginx.conf` stands for its folder.
-    Results of runs are no hosts, wherever they are on this machine.
+    Results of runs, settings, and the other files of the run, `own`, are no hosts, wherever they are on this machine.
     Raises `UsageError` for two hosts of one name, `InputError` for a source without hosts.
     """
     host_of = None if host_from is None else named_by(host_from)
@@ -53,7 +54,7 @@ def find(sources: Sequence[str], host_from: str | None) -> Fleet:
         for found in _of(source, host_of):
             if isinstance(found, Archive):
                 archived.append(found)
-            elif not _is_result(str(found.recipe)):
+            elif not is_of_run(str(found.recipe), own):
                 stored.append(found)
         if len(stored) + len(archived) == before or any(not archive.names for archive in archived):
             raise InputError("no host found", path=source, hint=_hint(host_from))
@@ -62,8 +63,11 @@ def find(sources: Sequence[str], host_from: str | None) -> Fleet:
     return fleet
 
 
-def _is_result(place: str) -> bool:
-    return "://" not in place and is_result(Path(place))
+def is_of_run(place: str, own: Collection[str]) -> bool:
+    """Return whether a place is that of a result, of settings, or of one of the files `own`, not of a host."""
+    if "://" in place:
+        return False
+    return posixpath.basename(place) in NOT_HOSTS or is_among(place, own) or is_result(Path(place))
 
 
 def _hint(host_from: str | None) -> str:

@@ -154,7 +154,7 @@ def _structure(table: str) -> dict[str, Any]:
 
 
 def row(table: str, *values: str | bytes | float | list[str] | None) -> str:
-    """Return a row as JSON; bytes in text that are no UTF-8 are escaped."""
+    """Return a row as JSON; bytes in text that are not UTF-8 are escaped."""
     columns = TABLES[table]
     return json.dumps(dict(zip(columns, map(_valid, values), strict=True)))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from nginxopt.config.templating import refuse_template, refused
 from nginxopt.errors import InputError
-from nginxopt.format.joined import joined
+from nginxopt.format.kept import kept
 from nginxopt.format.layout import Layout
 from nginxopt.format.pieces import Piece, pieces
 from nginxopt.format.proof import prove
@@ -59,11 +59,11 @@ def _is_hidden(data: bytes, read: Sequence[Piece]) -> bool:
 
 def _changes(data: bytes, read: Sequence[Piece], style: Style) -> Iterator[Edit]:
     layout = Layout(style, _newline(data, read))
-    together = joined(data, read)
+    staying = kept(data, read)
     at = 0
     for piece in read:
         gap = data[at : piece.start]
-        text = layout.gap(piece, gap.count(b"\n"), joined=piece.start in together)
+        text = layout.gap(piece, gap.count(b"\n"), stays=piece.start in staying)
         if text != gap:
             yield Edit(Span(at, piece.start), text)
         at = piece.end

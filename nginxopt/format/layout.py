@@ -21,14 +21,14 @@ class Layout:
         self._depth = 0
         self._in_statement = False
 
-    def gap(self, piece: Piece, newlines: int, *, joined: bool = False) -> bytes:
+    def gap(self, piece: Piece, newlines: int, *, stays: bool = False) -> bytes:
         """Return the white space before the next piece; `newlines` is the number of LF that it had.
 
-        A `joined` piece stays on the line of the one before.
+        A piece that `stays` begins a line only if it did before.
         """
         if piece.kind is Kind.CLOSE:
             self._depth -= 1
-        text = self._gap(piece, newlines, joined)
+        text = self._gap(piece, newlines, stays)
         if piece.kind is Kind.OPEN:
             self._depth += 1
         if piece.kind is not Kind.COMMENT:
@@ -42,18 +42,18 @@ class Layout:
         is_full = last is None or (last.kind is Kind.COMMENT and last.end - last.start > _FULL_BUFFER)
         return b"" if is_full else self._newline
 
-    def _gap(self, piece: Piece, newlines: int, joined: bool) -> bytes:
+    def _gap(self, piece: Piece, newlines: int, stays: bool) -> bytes:
         before = self._before
         if before is None:
             return b""
-        if before.kind is Kind.COMMENT:
+        if before.kind is Kind.COMMENT or (stays and newlines):
             return self._line(piece, newlines)
         if piece.kind is Kind.END or (piece.kind is Kind.CLOSE and before.kind is Kind.OPEN):
             return b""
         touches = before.end == piece.start
         if piece.kind in (Kind.OPEN, Kind.LUA):
             return b"" if touches and before.end - before.start >= _FULL_BUFFER else b" "
-        if newlines or not (joined or self._in_statement or piece.kind is Kind.COMMENT):
+        if newlines or not (stays or self._in_statement or piece.kind is Kind.COMMENT):
             return self._line(piece, newlines)
         return b"" if touches and piece.kind is Kind.WORD and self._in_statement else b" "  # `"a")` are two words
 

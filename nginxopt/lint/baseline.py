@@ -22,8 +22,8 @@ from typing import Any
 
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
-from nginxopt.lint.declined import undeclined
 from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.recorded import beside_recorded
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.system.files import write_all
 from nginxopt.text import Source, Span
@@ -80,7 +80,7 @@ def compare(
     on_host: Container[str] = (),
     exists: Callable[[str], bool] = os.path.exists,
 ) -> Compared:
-    """Hide the findings that are in the baseline, and the fixes that others share with them.
+    """Hide the findings that are in the baseline, and the fixes that others share with them or that change their lines.
 
     `files` are the files read, as named in messages, those of hosts in `on_host`, and `rules` the ids of the rules run.
     An entry of another rule or file counts as gone only if its file no longer exists here.
@@ -91,10 +91,10 @@ def compare(
     is_missing = cache(lambda file: not Path(file).is_absolute() and not exists(str(Path(baseline.folder, file))))
     absent = [entry for entry in baseline.entries.difference(present) if entry.rule in rules]
     gone = sum(entry.file in read or is_missing(entry.file) for entry in absent)
-    return Compared(undeclined(diagnostics, new), len(diagnostics) - len(new), gone)
+    return Compared(beside_recorded(diagnostics, new), len(diagnostics) - len(new), gone)
 
 
-def leaves(
+def unrecorded(
     baseline: Baseline, diagnostics: Sequence[Diagnostic], on_host: Container[str] = ()
 ) -> tuple[Diagnostic, ...]:
     """Return the findings that are not in the baseline; each is one of `diagnostics`."""

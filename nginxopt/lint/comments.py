@@ -181,7 +181,7 @@ def _lines(source: Source, span: Span) -> Span:
 
 def _is_alone(comment: Comment) -> bool:
     start = _lines(comment.source, comment.span).start
-    return not comment.source.data[start : comment.span.start].strip()
+    return not comment.source.data[start : comment.span.start].strip(b" \t\r")
 
 
 def _read(remark: _Remark) -> Iterator[Suppression]:

@@ -128,7 +128,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not isinstance(self.severity, Severity):
-            raise TypeError(f"{self.id} has a severity that is no Severity: {self.severity!r}")
+            raise TypeError(f"{self.id} has a severity that is not a Severity: {self.severity!r}")
         if self.category not in CATEGORIES:
             raise ValueError(f"{self.id} has an unknown category: {self.category}")
         if len({safety.grade for safety in self.fixes}) < len(self.fixes):

@@ -29,10 +29,18 @@ Publish = Callable[[str, int | None, list[Diagnostic]], None]
 class Checking:
     """Checks documents on request, and publishes their diagnostics; all methods are called in the event loop."""
 
-    def __init__(self, workspace: Workspace, publish: Publish, log: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        publish: Publish,
+        log: Callable[[str], None],
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`ended` is called after each check."""
         self._workspace = workspace
         self._publish = publish
         self._log = log
+        self._ended = ended
         self.judges = Judges(workspace)
         self._thread = ThreadPoolExecutor(1, "checks")
         self._requests = 0
@@ -73,6 +81,7 @@ class Checking:
 
     def _end(self) -> None:
         self._running -= 1
+        self._ended()
         if not self._running and self._timer is None:
             self._collector.resume()
 

@@ -40,6 +40,7 @@ class Preferences:
     config: str | None = None
     isolated: bool = False
     target_version: Version | None = None
+    _named: set[str] = field(default_factory=set, repr=False)
     _settings: dict[str, _Read | InputError] = field(default_factory=dict, repr=False)
     _judges: dict[str, Judge] = field(default_factory=dict, repr=False)
     _loaded: sources.Loaded = field(default_factory=dict, repr=False)
@@ -47,6 +48,10 @@ class Preferences:
     def forget(self) -> None:
         """Forget what the settings files said."""
         self._settings, self._judges, self._loaded = {}, {}, {}
+
+    def files(self) -> frozenset[str]:
+        """Return the paths of the settings files that were read, and of the files that these name."""
+        return frozenset(self._named)
 
     def settings(self, path: str) -> Settings:
         """Return the settings for the file at a path; the default ones if they cannot be read, see `error`."""
@@ -103,6 +108,8 @@ class Preferences:
                 settings, all_rules = sources.load(
                     config=self.config, isolated=self.isolated, folder=Path(folder), loaded=self._loaded
                 )
+                named = (settings.origin, settings.baseline, None if settings.main == around.STOCK else settings.main)
+                self._named.update(os.path.abspath(name) for name in named if name)  # noqa: PTH100 - links stay
                 known = baseline.load(settings.baseline) if settings.baseline else None
                 read[folder] = _Read(settings, all_rules, known)
             except InputError as error:

@@ -18,6 +18,7 @@ from nginxopt.errors import NginxoptError
 from nginxopt.lsp import actions, completion, formatting, hover, navigation, outline, renaming
 from nginxopt.lsp.checking import Checking
 from nginxopt.lsp.preferences import Preferences
+from nginxopt.lsp.watching import Watching
 from nginxopt.lsp.workspace import Workspace, path_of
 
 _REQUEST_FAILED = types.LSPErrorCodes.RequestFailed.value
@@ -36,6 +37,7 @@ class Server(LanguageServer):
         self._thread = ThreadPoolExecutor(1, "answers")
         self.files: Workspace
         self.checking: Checking
+        self._watching: Watching
 
     def start(self, params: types.InitializeParams) -> None:
         """Make the workspace of the folders that the editor has open."""
@@ -43,7 +45,8 @@ class Server(LanguageServer):
         root = path_of(params.root_uri) if params.root_uri else None
         encoding = self.workspace.position_encoding or "utf-16"
         self.files = Workspace(self._preferences, folders or filter(None, [root]), encoding)
-        self.checking = Checking(self.files, self._publish, self._log)
+        self._watching = Watching(params.capabilities, self.client_register_capability)
+        self.checking = Checking(self.files, self._publish, self._log, self._watch)
 
     async def ask(self, question: Callable[..., _Answer], *values: Any) -> _Answer:
         """Return the answer of a capability, which is found in another thread."""
@@ -54,6 +57,9 @@ class Server(LanguageServer):
 
     def _publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))
+
+    def _watch(self) -> None:
+        self._watching.add(self._preferences.files())
 
     def _log(self, message: str) -> None:
         self.window_log_message(types.LogMessageParams(types.MessageType.Warning, message))

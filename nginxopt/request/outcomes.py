@@ -104,5 +104,5 @@ def text_of(latin: str) -> str:
 
 
 def shown(latin: str) -> str:
-    r"""Return text of the model for people: bytes that are no UTF-8 are `\xff`."""
+    r"""Return text of the model for people: bytes that are not UTF-8 are `\xff`."""
     return latin if latin.isascii() else unicode(text_of(latin))

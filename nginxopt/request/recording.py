@@ -54,7 +54,7 @@ def _cells(request: Request, answer: Answer) -> _Cells | None:
 def _reason(answer: Answer) -> str:
     if answer.unknown:
         return answer.unknown
-    return f"its Location is no address: {answer.location}"
+    return f"its Location is not an address: {answer.location}"
 
 
 def _is_bare(request: Request) -> bool:

@@ -50,7 +50,7 @@ def printed(emission: Emission) -> Iterator[bytes]:
 
 def diffs(emission: Emission) -> Iterator[bytes]:
     """Yield unified diffs of all changes, new files first."""
-    for path, text in _new(emission).items():
+    for path, text in new(emission).items():
         if os.path.lexists(path):  # maps that nothing uses any more, or shared sizes
             old = Path(path).read_bytes()
             yield diff.unified(old, [Edit(Span(0, len(old)), text)], path)
@@ -63,22 +63,8 @@ def diffs(emission: Emission) -> Iterator[bytes]:
 def into_folder(emission: Emission, path: str) -> list[str]:
     """Write `http.conf` and `server.conf` of a fragment, or all files of a configuration with the changes."""
     config = emission.plan.config
+    texts = _folder_texts(emission, path)
     like = {_relative(config, file): file.path for file in config.files} if config.http else {}
-    if config.http:
-        new = {} if emission.maps_path is None else {os.path.basename(emission.maps_path): emission.maps}  # noqa: PTH119
-        texts = _tree(emission) | new
-    else:
-        _, maps = _http(emission)
-        hash_conf = sizes.text(raised(emission.sizes, Path(path, SIZES_NAME)))
-        rest = {_rest_name(emission): emission.after(config.main)} if len(config.files) == 1 else _tree(emission)
-        texts = ({SIZES_NAME: hash_conf} if hash_conf else {}) | {FRAGMENT_NAME: maps}
-        if texts.keys() & rest.keys():
-            raise UsageError(
-                f"{config.main.path} already includes a file named {FRAGMENT_NAME}, the name of the maps file"
-            )
-        _refuse_used(Path(path, FRAGMENT_NAME), emission, rest)
-        texts |= rest
-    _refuse_sources(config, [str(Path(path, name)) for name in texts])
     root = folder(path, list(texts))
     source = emission.plan.subject.path
     model = _strictest(emission) if source != STDIN else ""
@@ -88,6 +74,37 @@ def into_folder(emission: Emission, path: str) -> list[str]:
     if config.http is None and SIZES_NAME in texts:
         notes.append(f"  include {SIZES_NAME} once in the http block, before any map; raise sizes that are already set")
     return notes
+
+
+def in_folder(emission: Emission, path: str) -> list[str]:
+    """Return the paths of the files that `into_folder` writes."""
+    return [str(Path(path, name)) for name in _folder_texts(emission, path)]
+
+
+def _folder_texts(emission: Emission, path: str) -> dict[str, bytes]:
+    """Return the files for an output folder, by their paths in it. Raises `UsageError` for those it must not write."""
+    config = emission.plan.config
+    if config.http:
+        maps_path = emission.maps_path
+        maps = {} if maps_path is None else {os.path.basename(maps_path): emission.maps}  # noqa: PTH119
+        texts = _tree(emission) | maps
+    else:
+        texts = _fragment_texts(emission, path)
+    _refuse_sources(config, [str(Path(path, name)) for name in texts])
+    return texts
+
+
+def _fragment_texts(emission: Emission, path: str) -> dict[str, bytes]:
+    """Return the sizes, the maps and the rest of a fragment, by their names in the output folder `path`."""
+    config = emission.plan.config
+    _, maps = _http(emission)
+    hash_conf = sizes.text(raised(emission.sizes, Path(path, SIZES_NAME)))
+    rest = {_rest_name(emission): emission.after(config.main)} if len(config.files) == 1 else _tree(emission)
+    texts = ({SIZES_NAME: hash_conf} if hash_conf else {}) | {FRAGMENT_NAME: maps}
+    if texts.keys() & rest.keys():
+        raise UsageError(f"{config.main.path} already includes a file named {FRAGMENT_NAME}, the name of the maps file")
+    _refuse_used(Path(path, FRAGMENT_NAME), emission, rest)
+    return texts | rest
 
 
 def _refuse_sources(config: Config, paths: Iterable[str]) -> None:
@@ -114,11 +131,11 @@ def in_place(emission: Emission) -> list[str]:
     if not emission.changes:
         change([emission.plan.config], {})
         return ["  nothing to change"]
-    new = _new(emission)
+    added = new(emission)
     # The file that gets the include comes before those that use the maps.
     changes = sorted(emission.changes, key=lambda changed: changed.adds is None)
-    texts = {**new, **{changed.file.path: changed.after for changed in changes}}
-    like = dict.fromkeys(new, _strictest(emission))
+    texts = {**added, **{changed.file.path: changed.after for changed in changes}}
+    like = dict.fromkeys(added, _strictest(emission))
     written = change([emission.plan.config], texts, like=like, keep_old=True)
     notes = [f"  wrote {file.path}" for file in written if not file.copy]
     notes += [f"  changed {file.path}; to undo: {file.undo}" for file in written if file.copy]
@@ -133,8 +150,8 @@ def _strictest(emission: Emission) -> str:
     return min(paths, key=lambda path: (Path(path).stat().st_mode & 0o777).bit_count())
 
 
-def _new(emission: Emission) -> dict[str, bytes]:
-    """Return the new files of the configuration or fragment."""
+def new(emission: Emission) -> dict[str, bytes]:
+    """Return the files that a change in place adds to the configuration or fragment, or replaces unread."""
     if emission.maps_path is not None:
         return {emission.maps_path: emission.maps}
     if not emission.maps:

@@ -17,7 +17,7 @@ def printable(text: str) -> str:
 
 
 def unicode(text: str) -> str:
-    r"""Return `text` with bytes that are no UTF-8 as `\xff`, so that it can be encoded."""
+    r"""Return `text` with bytes that are not UTF-8 as `\xff`, so that it can be encoded."""
     return re.sub(_SURROGATE, lambda match: _escape(match[0]), text)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nginxopt import cli
-from nginxopt.cli import bench
+from nginxopt.cli import bench_folder
 from tests.support import ended, the_nginx
 from tests.system.test_files_system import hidden, mounted, needs_root
 
@@ -264,10 +264,10 @@ def test_what_was_written_before_a_failure_is_told(run: Any, tmp_path: Path) -> 
 
 def test_a_benchmark_makes_no_folder_beside_a_device(tmp_path: Path) -> None:
     """What a run keeps lies beside its output, unless that is a device or a pipe."""
-    with bench._folder("/dev/null") as kept:
+    with bench_folder.opened("/dev/null") as kept:
         assert kept.parent != Path("/dev")
     assert not Path("/dev/null.run").exists()
-    with bench._folder(str(tmp_path / "out.json")) as kept:
+    with bench_folder.opened(str(tmp_path / "out.json")) as kept:
         assert kept == tmp_path / "out.run"
 
 

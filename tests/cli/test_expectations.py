@@ -291,7 +291,7 @@ def test_a_location_that_is_no_address(run: Any, folder: Path) -> None:
     (folder / "urls.txt").write_text("/\n")
     ran = run("test", "nginx.conf", "urls.txt", "--record")
     assert ran.out == b"from,to,status\n"
-    assert ran.err == "left out: http://h/: its Location is no address: http://h/a b\n"
+    assert ran.err == "left out: http://h/: its Location is not an address: http://h/a b\n"
 
 
 @pytest.mark.usefixtures("folder")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 import click
 import pytest
@@ -37,6 +40,40 @@ def test_an_option_says_the_same_in_every_command() -> None:
     assert len(forms["--format"]) == 1
     assert sum(map(len, forms["--format"].values())) >= 4
     assert {option: dict(of) for option, of in forms.items() if len(of) > 1 and option not in _PURPOSES} == {}
+
+
+def test_every_option_for_a_path_refuses_an_empty_one() -> None:
+    """An empty path is wrong usage, not an option that is not given; `--nginx` needs none."""
+    number = 0
+    for name, command in commands(nginxopt):
+        for option in command.params:
+            if isinstance(option, click.Option) and re.search(r"FILE|DIR|PATH|TABLE|RESULT", option.metavar or ""):
+                with pytest.raises(UsageError, match=f"{option.opts[0]} needs the name of a (file|directory)"):
+                    option.type_cast_value(click.Context(command), "")
+                number += 1
+            if "--nginx" in option.opts and option.metavar == "[PATH]":
+                assert option.type_cast_value(click.Context(command), option.flag_value) == "", name  # type: ignore[attr-defined]
+    assert number > 40
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "lint n.conf --output=",
+        "lint n.conf --write-baseline=",
+        "lint - --stdin-filename=",
+        "lint n.conf --nginx=",
+        "fleet lint n.conf --baseline=",
+        "rewrite-to-map r.conf --report=",
+        "bench rewrites --output=",
+        "rules test ''",
+        "lsp --config=",
+    ],
+)
+def test_an_empty_path(run: Any, command: str) -> None:
+    """It ends the command with status 2."""
+    ran = run(*shlex.split(command))
+    assert (ran.status, ran.out, "needs the name of a" in ran.err) == (2, b"", True)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from nginxopt.errors import InputError
+from nginxopt.cli import bench_folder
+from nginxopt.errors import InputError, UsageError
 from nginxopt.fleet.result import refuse_other
 from tests.cli.compiling import snapshot
 
@@ -139,3 +140,67 @@ def test_a_baseline_replaces_only_a_baseline(run: Any, tmp_path: Path) -> None:
     (tmp_path / "known.json").write_text("{\n<<<<<<< HEAD\n")
     assert run("lint", "hosts/web1.conf", "--isolated", "--write-baseline", "known.json").status == 0
     assert '"findings"' in (tmp_path / "known.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("rewrite-to-map r.conf -o out --report out/http.conf", "--report and -o would both write out/http.conf"),
+        ("rewrite-to-map r.conf -o out --report ./link/server.conf", "--report and -o would both write ./link/server"),
+        ("rewrite-to-map r.conf -o new --report new", "--report and -o would both write new"),
+        (
+            "rewrite-to-map n.conf -o out --report out/nxo_646322.conf",
+            "--report and -o would both write out/nxo_646322.conf",
+        ),
+        ("rewrite-to-map t.csv -o out --report out/server.conf", "--report and -o would both write out/server.conf"),
+        (
+            "rewrite-to-map n.conf --write --report nxo_646322.conf",
+            "--report and --write would both write nxo_646322.conf",
+        ),
+        ("rewrite-to-map r.conf --diff --report -", "--diff and --report - cannot be used together"),
+        ("lint n.conf --write-baseline c.json --output c.json", "--write-baseline cannot be used with --output"),
+        ("fleet lint n.conf --output f --write-baseline f", "--output and --write-baseline would both write f"),
+        (
+            "fleet lint n.conf --output p/ --write-baseline p/c.json",
+            "--output and --write-baseline would both write p/",
+        ),
+        ("bench rewrites --emit out --output c.json", "--emit and --output cannot be used together"),
+        ("bench rewrites --output c.run", "--output c.run: .run is for the directory of the run"),
+        ("bench rewrites --output theirs.json", "/theirs.run, which is not of nginxopt bench"),
+        ("bench rewrites ours.run/nginx/r.conf --output ours.json", "which has the input file ours.run/nginx/r.conf"),
+    ],
+)
+def test_output_over_another_output(run: Any, inputs: Path, command: str, message: str) -> None:
+    """Two outputs with one path, and files of others where an output belongs, are wrong usage; nothing is written."""
+    (inputs / "out").mkdir()
+    (inputs / "link").symlink_to("out")
+    for name in ("theirs.run", "ours.run"):
+        (inputs / name / "nginx").mkdir(parents=True)
+        (inputs / name / "nginx" / "r.conf").write_text(FILES["r.conf"])
+    (inputs / "ours.run" / ".nginxopt-bench").touch()
+    before = snapshot(inputs)
+    ran = run(*command.split())
+    assert (ran.status, ran.out, message in ran.err) == (2, b"", True), ran.err
+    assert snapshot(inputs) == before
+
+
+def test_a_report_beside_the_result(run: Any, inputs: Path) -> None:
+    """A report may stand in the folder of the result, under another name."""
+    (inputs / "out").mkdir()
+    assert run("rewrite-to-map", "r.conf", "-o", "out", "--report", "out/report.json", "-q").status == 0
+    assert {file.name for file in (inputs / "out").iterdir()} == {"http.conf", "server.conf", "report.json"}
+
+
+def test_a_run_replaces_only_its_own_directory(tmp_path: Path) -> None:
+    """What an earlier run left is removed, other files stay; a directory without the mark of a run is refused."""
+    output = str(tmp_path / "result.json")
+    for _ in range(2):
+        bench_folder.refuse(output, [])
+        with bench_folder.opened(output) as folder:
+            assert folder == tmp_path / "result.run"
+            assert {path.name for path in folder.iterdir()} <= {".nginxopt-bench", "notes.txt"}
+            (folder / "results").mkdir()
+            (folder / "notes.txt").touch()
+    (folder / ".nginxopt-bench").unlink()
+    with pytest.raises(UsageError, match="is not of nginxopt bench"):
+        bench_folder.refuse(output, [])

@@ -55,7 +55,7 @@ def comments(data: bytes) -> Counter[str]:
 
 @st.composite
 def texts(draw: st.DrawFn) -> bytes:
-    """A configuration in any layout: blocks in one line, comments anywhere, tabs, CRLF, bytes that are no UTF-8."""
+    """A configuration in any layout: blocks in one line, comments anywhere, tabs, CRLF, bytes that are not UTF-8."""
     newline = draw(st.sampled_from(["\n", "\r\n"]))
     number = iter(range(1000))
 

@@ -191,7 +191,7 @@ def test_a_run_is_resumed_with_the_same_options_only() -> None:
     """Other rules, another target or other hosts are refused, and what is done is kept."""
     with _held("--workers", "1") as (process, _):
         process.kill()
-    for args, name in ((["--ignore", "gate"], "ignore"), (["--installed", "/x"], "installed"), (["s.toml"], "sources")):
+    for args, name in ((["--ignore", "gate"], "ignore"), (["--installed", "/x"], "installed"), (["run.py"], "sources")):
         assert f"{name} was " in _here(2, "--resume", *args)
     Path("s.toml").write_text(Path("s.toml").read_text() + "# another text\n")
     assert "settings was " in _here(2, "--resume")

@@ -72,6 +72,18 @@ def test_results_are_no_hosts(hosts: Path, source: str, host_from: str | None, m
     assert _all(find([source], host_from)) == before
 
 
+@pytest.mark.parametrize("source", [".", "*", "../fleet.tar"])
+def test_settings_and_files_of_the_run_are_no_hosts(hosts: Path, source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor in an archive, where hidden files are none either; other files are hosts, as a dump may be damaged."""
+    monkeypatch.chdir(hosts)
+    for name in ("nginxopt.toml", "pyproject.toml", ".hidden", "b.json", "empty.txt"):
+        (hosts / name).touch()
+    (hosts.parent / "fleet.tar").write_bytes(_tar(hosts, "w"))
+    assert set(_all(find([source], None, ["b.json"]))) == {"web1", "web2", "empty"} | (
+        {"b.json"} if source.endswith(".tar") else set()
+    )
+
+
 def test_a_configuration_is_never_taken_for_a_result(hosts: Path) -> None:
     """Words of a comment and names of files do not make one."""
     (hosts / "duck.conf").write_text("# fleet DUCK.example.com\nevents {}\n")

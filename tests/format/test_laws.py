@@ -11,19 +11,21 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from nginxopt.config import load_text
+from nginxopt.config.reader import parsed
 from nginxopt.errors import InputError
 from nginxopt.format import Style, edits, formatted
 from nginxopt.format.pieces import Kind, pieces
 from nginxopt.lint.catalogue import catalogue
+from nginxopt.lint.comments import suppressions
 from nginxopt.lint.run import Selected, lint
 from nginxopt.text import Source
 from nginxopt.version import Version
 from tests.config.test_corpus import CORPUS, rows
-from tests.format.texts import configurations
+from tests.format.texts import FEW_WORDS, SUPPRESSIONS, configurations
 
 STYLES = [Style(), Style(width=2), Style(tabs=True)]
 PUNCTUATION = (Kind.END, Kind.OPEN, Kind.CLOSE)
@@ -84,7 +86,7 @@ def check_lines(text: bytes, style: Style) -> None:
     assert not text or text.endswith(b"\n") or len(text) >= 4096
 
 
-@given(configurations, st.sampled_from(STYLES))
+@given(configurations(), st.sampled_from(STYLES))
 @example(b"\n a 'x\r\ny';\n", Style())
 @example(b"a\n{ b; # nginxopt: ignore[x]\n}", Style())
 @example(b"# nginxopt: ignore[x]\na;b{c;\nd;}", Style())
@@ -96,6 +98,34 @@ def test_any_text(text: bytes, style: Style) -> None:
     except InputError:
         return
     check(text, style)
+
+
+@settings(max_examples=300)
+@given(configurations(FEW_WORDS, SUPPRESSIONS))
+@example(b"a\n{ b; # nginxopt: ignore[x]\n}")
+@example(b"z; a\n; # nginxopt: ignore[x]")
+@example(b"a {\n} # nginxopt: ignore[x]")
+@example(b"content_by_lua_block\n{ } b; # nginxopt: ignore[x]")
+@example(b"# nginxopt: ignore[x]\nb; a\n{ # nginxopt: ignore[y]\n}")
+@example(b"\x0b # nginxopt: ignore[x]\nb;")
+def test_suppressions_speak_of_the_same(text: bytes) -> None:
+    """Each suppression hides findings at the same words, and of the same suppressions, before and after."""
+    assert spoken_of(formatted(text)) == spoken_of(text)
+
+
+def spoken_of(text: bytes) -> list[list[int] | None]:
+    """The numbers of the words and suppressions that each suppression speaks of; None if it is misplaced."""
+    file = parsed("f", text)
+    starts = [
+        piece.start
+        for piece in pieces(file.source)
+        if piece.kind is Kind.WORD or (piece.kind is Kind.COMMENT and b"nginxopt:" in text[piece.start : piece.end])
+    ]
+    scopes = [suppression.scope for suppression in suppressions(file.block)]
+    return [
+        None if scope is None else [number for number, start in enumerate(starts) if scope.start <= start < scope.end]
+        for scope in scopes
+    ]
 
 
 @pytest.mark.slow
@@ -114,6 +144,24 @@ def test_corpus(style: Style, record_property: Callable[[str, object], None]) ->
         check(text, style)
     record_property("corpus", str(counts))
     assert counts["changed"] >= 100
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"# old clients\ngzip on; ssl_protocols TLSv1; server { }",
+        b"ssl_protocols TLSv1; gzip on; # old clients\nserver { }",
+        b"# old clients\nssl_protocols\n  TLSv1; # c\nserver { }",
+        b"server { location / { proxy_buffering off; proxy_pass http://a; # chat\n} }",
+        b"server { proxy_buffering off; location / { proxy_pass http://a; } # chat\n}",
+        b"server { proxy_buffering\noff; # chat\nlocation / { proxy_pass http://a; } }",
+    ],
+)
+def test_comments_mean_the_same_in_each_layout(text: bytes) -> None:
+    """Comments that give a reason are those of the same directives, before and after."""
+    rules = [Selected(rule, None) for rule in catalogue().values()]
+    text = b"events { }\nhttp {\n" + text + b"\n}\n"
+    assert findings(formatted(text), rules) == findings(text, rules)
 
 
 @pytest.mark.slow

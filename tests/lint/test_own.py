@@ -112,7 +112,7 @@ LOADING = [
     ("x = 1\nraise ValueError('two\\nlines')\n", "ValueError: two lines", 2),
     ("x = 1\nimport sys\nsys.exit(3)\n", "SystemExit: 3", 3),
     ("x = 1\ndef f(:\n", "SyntaxError: invalid syntax", 2),
-    (f"{GOOD.replace('Severity.WARNING', repr('warning'))}", "has a severity that is no Severity: 'warning'", 8),
+    (f"{GOOD.replace('Severity.WARNING', repr('warning'))}", "has a severity that is not a Severity: 'warning'", 8),
     (GOOD.replace('y="config"', 'y="speed"'), "acme-one has an unknown category: speed", 8),
 ]  # fmt: skip
 

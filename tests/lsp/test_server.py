@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
@@ -95,6 +96,38 @@ def test_saved_settings_count_at_once(tmp_path: Path) -> None:
         await editor.until(lambda: not editor.diagnostics(uri))
 
     run(tmp_path, scene)
+
+
+@pytest.mark.parametrize("is_relative", [False, True])
+def test_the_editor_watches_what_settings_name(tmp_path: Path, is_relative: bool) -> None:
+    """It is asked to watch the settings, the baseline and the main file, also before they are there, and once."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "nginxopt.toml").write_text('baseline = "known[1].json"\n')
+    files = types.DidChangeWatchedFilesClientCapabilities(
+        dynamic_registration=True, relative_pattern_support=is_relative
+    )
+    workspace = types.WorkspaceClientCapabilities(did_change_watched_files=files)
+    asked: list[types.RegistrationParams] = []
+
+    async def play() -> None:
+        async with session(tmp_path, types.ClientCapabilities(workspace=workspace)) as editor:
+            editor.client.protocol.fm.features[types.CLIENT_REGISTER_CAPABILITY] = asked.append
+            uri = await editor.open("nginx.conf", _WHOLE)
+            assert editor.codes(uri) == ["settings"]
+            (tmp_path / "known[1].json").write_text('{"version": 1, "findings": []}\n')
+            editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([]))
+            await editor.until(lambda: "upstream-keepalive-missing" in editor.codes(uri))
+
+    asyncio.run(play())
+    (registration,) = [one for params in asked for one in params.registrations]
+    assert registration.method == types.WORKSPACE_DID_CHANGE_WATCHED_FILES
+    names = ["known?1?.json", "nginxopt.toml"]
+    options: Any = registration.register_options
+    patterns = [watcher["globPattern"] for watcher in options["watchers"]]
+    if is_relative:
+        assert patterns == [{"baseUri": tmp_path.as_uri(), "pattern": name} for name in names]
+    else:
+        assert patterns == [f"{tmp_path}/{name}" for name in names]
 
 
 @pytest.mark.slow

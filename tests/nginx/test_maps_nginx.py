@@ -273,7 +273,7 @@ EXPERIMENTS = [
         main="pcre_jit on;",
     ),
     Experiment(
-        "a pattern with (*UTF8) gives up on what is no UTF-8",
+        "a pattern with (*UTF8) gives up on what is not UTF-8",
         'map $uri $m { "~(*UTF8)^/.$" hit; "~^/" second; default d; }',
         {"/%C3%A9": "hit", "/%C3": "d", "/ab": "second"},
     ),

@@ -177,7 +177,7 @@ def test_what_is_no_rule_survives(text: bytes, context: str) -> None:
 @given(texts(), CONTEXTS)
 @few
 def test_line_ends_and_bytes_survive(text: bytes, context: str) -> None:
-    """A file of CRLF stays one; bytes that are no UTF-8 stay what they are."""
+    """A file of CRLF stays one; bytes that are not UTF-8 stay what they are."""
     changed = after(compiled(text, context))
     if b"\n" in text and text.count(b"\n") == text.count(b"\r\n"):
         assert changed.count(b"\n") == changed.count(b"\r\n")

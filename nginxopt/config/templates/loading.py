@@ -264,4 +264,5 @@ def _broken(template: Template, error: InputError) -> InputError:
         return error
     before = [start for start in starts if template.source.position(start).line <= line]
     start = before[-1] if before else starts[0]
-    return refusal(template.source, Span(start, start + 2), f"one of its readings is no configuration: {error.message}")
+    message = f"one of its readings is not a configuration: {error.message}"
+    return refusal(template.source, Span(start, start + 2), message)

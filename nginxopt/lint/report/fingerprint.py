@@ -42,11 +42,11 @@ def text_digest(text: bytes) -> str:
 
 def _key(diagnostic: Diagnostic, base: str, digest: Callable[[Source, Span], str]) -> tuple[str, str, str]:
     source = diagnostic.finding.source
-    return diagnostic.rule, relative(diagnostic.path, base), digest(source, _lines(source, diagnostic.finding.span))
+    return diagnostic.rule, relative(diagnostic.path, base), digest(source, lines(source, diagnostic.finding.span))
 
 
-def _lines(source: Source, span: Span) -> Span:
-    """The whole lines that `span` touches."""
+def lines(source: Source, span: Span) -> Span:
+    """Return the whole lines that `span` touches, without the last line end."""
     start = source.data.rfind(b"\n", 0, span.start) + 1
     end = source.data.find(b"\n", max(span.start, span.end - 1))
     return Span(start, end if end >= 0 else len(source.data))

@@ -220,7 +220,7 @@ def _as_nginx_reads(regex: bytes, *, without_mark: bool) -> bytes:
         return b"(?s)" + written
     flags = _FLAGS.match(written)
     written = written[flags.end() :] if flags else written
-    head = b"(?s)" + (flags[0] if flags else b"") + rb"^(?![^?]*\?)"
+    head = b"(?s)" + (flags[0] if flags else b"") + b"^" + patterns.NO_MARK
     is_anchored = written.startswith(b"^") and b"|" not in written
     return head + (written[1:] if is_anchored else b".*?(?:" + written + b")")
 

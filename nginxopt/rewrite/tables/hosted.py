@@ -7,7 +7,7 @@ the two differ, each is read in its own way (docs/redirect-tables.md).
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
@@ -141,12 +141,19 @@ def _origin(text: bytes, platform: Platform) -> _Origin:
     return _Origin(site, (bare,) * bool(bare), Pattern(regex, (), sample, below, (b"x",) * len(names)), names)
 
 
-def _check_placeholders(target: bytes, names: Container[bytes]) -> None:
+def _check_placeholders(target: bytes, names: Collection[bytes]) -> None:
     """Refuse a target with a placeholder that the path does not have. Cloudflare sends it as it is written."""
-    for match in _LIKE_PLACEHOLDER.finditer(target.partition(b"#")[0]):
-        name = match[1] or match[2]
+    like = [match[1] or match[2] for match in _LIKE_PLACEHOLDER.finditer(target.partition(b"#")[0])]
+    for name in like:
         if name not in names:
-            raise CannotAnswer("placeholder", f"the path has no :{name.decode()}", "use a placeholder of the path")
+            raise CannotAnswer("placeholder", f"the path has no :{name.decode()}", _hint(like, names))
+
+
+def _hint(like: Collection[bytes], names: Collection[bytes]) -> str:
+    """Return the advice for a target with an unknown placeholder; beside a known one, nginx would decode `%3A`."""
+    if not names:
+        return "write %3A for the colon"
+    return "use a placeholder of the path" + ("" if any(name in names for name in like) else ", or %3A for the colon")
 
 
 def _requests(text: bytes, span: Span, platform: Platform) -> Row | None:

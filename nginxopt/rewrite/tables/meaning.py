@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from nginxopt import _native
-from nginxopt.rewrite.tables.patterns import captures
+from nginxopt.rewrite.tables.patterns import captures, for_plain_paths
 from nginxopt.rewrite.tables.table import Arguments, Pattern, Row
 
 _RAW = frozenset(b"!$") | frozenset(range(0x26, 0x7F))
@@ -97,7 +97,8 @@ class _Patterns:
     def __init__(self) -> None:
         self._below: dict[bytes, int] = {}
         self._others: list[tuple[int, bytes]] = []
-        self._compiled: _native.Patterns | None = None
+        self._compiled = _Compiled()
+        self._for_plain_paths = _Compiled()
 
     def add(self, number: int, pattern: Pattern) -> None:
         """Add the pattern of a row after all others."""
@@ -105,7 +106,8 @@ class _Patterns:
             self._below.setdefault(pattern.below, number)
         else:
             self._others.append((number, pattern.regex))
-            self._compiled = None
+            self._compiled.add(pattern.regex)
+            self._for_plain_paths.add(for_plain_paths(pattern.regex))
 
     def matching(self, path: bytes, before: int | None) -> list[int]:
         """Return the first rows, of each kind, whose pattern matches a path; those `before` a row, if one is given."""
@@ -118,10 +120,8 @@ class _Patterns:
                     numbers.append(number)
                 at = path.find(b"/", at + 1)
         if self._others:
-            if self._compiled is None:
-                self._compiled = _native.Patterns([regex for _, regex in self._others])
             try:
-                first = self._compiled.first(path)
+                first = (self._compiled if b"?" in path else self._for_plain_paths).first(path)
             except ValueError:
                 return numbers + self._one_by_one(path, min(numbers, default=before))
             if first is not None:
@@ -146,6 +146,36 @@ class _Patterns:
                 return number
             at = prefix.find(b"/", at + 1)
         return None
+
+
+class _Compiled:
+    """Patterns in blocks, each longer than those behind it, so that one more means that few are compiled again."""
+
+    def __init__(self) -> None:
+        self._blocks: list[tuple[list[bytes], _native.Patterns]] = []
+        self._new: list[bytes] = []
+
+    def add(self, regex: bytes) -> None:
+        """Add a pattern after all others."""
+        self._new.append(regex)
+
+    def first(self, path: bytes) -> int | None:
+        """Return the number of the first pattern that matches; `ValueError` if that is not certain of one up to it."""
+        if self._new:
+            self._compile()
+        start = 0
+        for regexes, compiled in self._blocks:
+            number = compiled.first(path)
+            if number is not None:
+                return start + number
+            start += len(regexes)
+        return None
+
+    def _compile(self) -> None:
+        regexes, self._new = self._new, []
+        while self._blocks and len(self._blocks[-1][0]) <= len(regexes):
+            regexes = self._blocks.pop()[0] + regexes
+        self._blocks.append((regexes, _native.Patterns(regexes)))
 
 
 def with_arguments(target: bytes, arguments: Arguments, args: bytes) -> bytes:

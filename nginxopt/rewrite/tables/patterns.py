@@ -20,6 +20,10 @@ REST = rb"[^?]*"
 PLAIN_REST = rb"[^?&+;=#%]*"
 """A rest that nginx escapes in a query as it does in a path."""
 
+NO_MARK = rb"(?![^?]*\?)"
+"""Behind the `^` of a pattern: it matches only paths without `?`."""
+_MARKLESS = re.compile(rb"(\(\?s\)(?:\(\?[a-z]+\))?\^)" + re.escape(NO_MARK))
+
 _MOST_CAPTURES = 9
 _PLACEHOLDER = re.compile(rb":([A-Za-z][A-Za-z0-9_]*)")
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
@@ -48,6 +52,14 @@ def substituted(target: bytes, names: dict[bytes, int]) -> tuple[bytes | int, ..
         elif any(match[1].startswith(name) for name in names):
             raise CannotAnswer("placeholder", f"a placeholder of the row begins like :{match[1].decode()}")
     return tuple(piece for piece in (*pieces, target[at:]) if piece != b"")
+
+
+def for_plain_paths(regex: bytes) -> bytes:
+    """Return a pattern that matches the same paths without `?`.
+
+    Without the look-around, the index of `_native.Patterns` knows what a path must begin with.
+    """
+    return _MARKLESS.sub(lambda match: match[1], regex, count=1) if _MARKLESS.match(regex) else regex
 
 
 def checked(pattern: Pattern, status: int, arguments: Arguments, *, is_plain: bool = False) -> Pattern:

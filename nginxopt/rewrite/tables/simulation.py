@@ -101,7 +101,7 @@ def read_maps(text: bytes) -> Maps:
         elif statement.kind == "{" and words[0] == "geo" and len(words) == 2:
             rows = [row.words for row in _block(reading)]
             if len(rows) != 1 or len(rows[0]) != 2 or rows[0][0] != "default":
-                raise Unreadable("a geo block is no constant")
+                raise Unreadable("a geo block is not constant")
             _add(found.constants, words[1], encode(rows[0][1]))
         else:
             raise Unreadable(f"line {statement.line} of the maps")
@@ -127,7 +127,7 @@ def _read_map(subject: bytes, reading: Iterator[Statement]) -> Map:
             default = value
             continue
         if key.startswith((b"~", b"\\")) or key in (b"default", b"hostnames", b"include", b"volatile"):
-            raise Unreadable(f"line {row.line} of the maps is no key")
+            raise Unreadable(f"line {row.line} of the maps is not a key")
         if key.lower() in values:
             raise Unreadable(f"conflicting parameter in line {row.line} of the maps")
         keys.append(key)

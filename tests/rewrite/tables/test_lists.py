@@ -146,6 +146,21 @@ def test_rejected(kind: Kind, text: bytes, reason: str) -> None:
     assert [code for _, code in reasons(kind, text)] == [reason]
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("/s /t/:a", "write %3A for the colon"),
+        ("/s/:b /t/:a", "use a placeholder of the path, or %3A for the colon"),
+        ("/s/:b /t/:a/:b", "use a placeholder of the path"),
+    ],
+)
+def test_a_colon_that_is_meant(text: str, hint: str) -> None:
+    """The advice for a placeholder that the path does not have can be followed: `%3A` is answered as it is."""
+    (rejected,) = checked("netlify", text.encode()).rejected
+    assert rejected.hint == hint
+    assert bool(reasons("netlify", text.replace(":a", "%3Aa").encode())) == ("%3A" not in hint)
+
+
 def test_a_section_is_named_as_it_is_written() -> None:
     """The message has the case of the file."""
     (rejected,) = checked("apache", b"<Location /x>\nRedirect /a /b\n</Location>").rejected

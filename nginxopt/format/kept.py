@@ -1,0 +1,50 @@
+"""Lines that stay as they are because a suppression speaks of all directives on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nginxopt.format.pieces import Kind, Piece
+
+_MARK = b"nginxopt:"
+
+
+def kept(data: bytes, pieces: Sequence[Piece]) -> frozenset[int]:
+    """Return the starts of pieces that stay on their line, or at the beginning of it, for a `# nginxopt:` comment.
+
+    It speaks of its line, or alone on a line, of the next one (`nginxopt.lint.comments`). So nothing may leave that
+    line, and no `{`, `;` or `}` may leave it for the line before, whose directives the comment would speak of as well.
+    """
+    if _MARK not in data:
+        return frozenset()
+    starts: set[int] = set()
+    is_next = was_next = False
+    for line in _lines(data, pieces):
+        last = line[-1]
+        is_marked = last.kind is Kind.COMMENT and _MARK in data[last.start : last.end]
+        if len(line) == 1 and last.kind is Kind.COMMENT:
+            is_next |= is_marked
+            continue
+        if is_marked or is_next:
+            starts.update(piece.start for piece in line[1:])
+        if is_marked and (was_next or not _ends_head(line)):
+            starts.add(line[0].start)
+        is_next, was_next = False, is_next
+    return frozenset(starts)
+
+
+def _ends_head(line: Sequence[Piece]) -> bool:
+    """Return whether a line has nothing but a comment behind the `{` or `;` of a directive, of which it speaks."""
+    return len(line) == 2 and line[0].kind is not Kind.CLOSE
+
+
+def _lines(data: bytes, pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Yield the pieces that have no line end between them."""
+    line: list[Piece] = []
+    for piece in pieces:
+        if line and b"\n" in data[line[-1].end : piece.start]:
+            yield line
+            line = []
+        line.append(piece)
+    if line:
+        yield line
