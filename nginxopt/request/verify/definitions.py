@@ -14,6 +14,9 @@ from nginxopt.request.verify.symbols import variables
 _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
 """The variables whose value nothing changes while nginx handles a request."""
 
+_DIGITS = frozenset("0123456789")
+"""The names of captures."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
@@ -35,6 +38,7 @@ class Definitions:
         self._keys = keys
         self._numbers: dict[str, Hashable] = {}
         self._readings: dict[str, _Reading] = {}
+        self._entangled: dict[str, bool] = {}
 
     def form(self, name: str) -> Definition:
         """Return what the configuration says."""
@@ -95,6 +99,37 @@ class Definitions:
     def matches(self, name: str) -> bool:
         """Return whether a look-up may set captures."""
         return self._reading(name).matches
+
+    def is_entangled(self, name: str) -> bool:
+        """Return whether a look-up may read what another look-up inside it has captured."""
+        if name not in self._entangled:
+            self._entangled[name] = self.form(name)["kind"] != "opaque" and self._reads_captured(name)
+        return self._entangled[name]
+
+    def _reads_captured(self, name: str) -> bool:
+        """Return whether a text of a map reads captures or groups beside a map that matches, or behind one in what is
+        looked up, but for those of the row itself.
+        """
+        source = self.sources(name)
+        if self._disturbs_itself(source):
+            return True
+        for key, value in self._rows(name):
+            read = variables(value.encode("latin-1"))
+            own = {*groups_of(key), *_DIGITS} if key.startswith("~") else set()
+            if self._disturbs_itself(read) or any(self._disturbs(each, read, own) for each in source):
+                return True
+        return False
+
+    def _disturbs_itself(self, read: set[str]) -> bool:
+        """Return whether a text of several variables reads what one of them may capture."""
+        return len(read) > 1 and any(self._disturbs(each, read, set()) for each in read)
+
+    def _disturbs(self, name: str, read: set[str], own: set[str]) -> bool:
+        """Return whether a look-up may set what some variables depend on, but for what a row has `own`."""
+        if not self.defines(name) or not self.matches(name):
+            return False
+        depends = set().union(*(self.bases(each) if self.defines(each) else {each} for each in read)) - own
+        return not depends.isdisjoint({*self.groups(name), *_DIGITS})
 
     def _reading(self, name: str) -> _Reading:
         if name not in self._readings:

@@ -193,7 +193,7 @@ class Steps:
         name, text = operation.words
         assert name is not None
         assert text is not None
-        value, state = self.values.value(text.encode("latin-1"), state, "set")
+        value, state = self.values.value_in_script(text.encode("latin-1"), state, "set")
         if is_large(value):
             raise TooMuchError
         return state.with_value(name.removeprefix("$"), value)
@@ -204,12 +204,12 @@ class Steps:
         if test in ("~", "~*", "!~", "!~*"):
             return self._matching(operation, after, words[0], words[2], test)
         if len(words) == 2:
-            value, state = self.values.value(words[1], after.state, "if")
+            value, state = self.values.value_in_script(words[1], after.state, "if")
             return self._asking(Fact(words[0].decode().removeprefix("!"), (value,)), operation, after, state, words[0])
         left, state = self.values.value(words[0], after.state, "if")
         if test not in ("=", "!="):
             return self._asking(Matches(left, FALSE), operation, after, state, b"!")
-        right, state = self.values.value(words[2], state, "if")
+        right, state = self.values.value_in_script(words[2], state, "if")
         if left == right:
             return after.with_state(state).then(operation.body) if test == "=" else after.with_state(state)
         if isinstance(right, Text):
@@ -285,10 +285,11 @@ class Steps:
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
         path, mark, query = replacement.partition("?")
-        uri, state = self.values.value(path.encode("latin-1"), state, "rewrite")
+        state = self.values.after_lengths(replacement.encode("latin-1"), state, "rewrite")
+        uri, state = self.values.second_value(path.encode("latin-1"), state, "rewrite")
         if not mark:
             return uri, state.args, state
-        args, state = self.values.value(query.removesuffix("?").encode("latin-1"), state, "rewrite args")
+        args, state = self.values.second_value(query.removesuffix("?").encode("latin-1"), state, "rewrite args")
         if query.endswith("?") or not query:
             return uri, args, state
         return uri, join([args, Derived("more", (state.args,))]), state
@@ -296,8 +297,9 @@ class Steps:
     def _location(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return where a rewrite redirects to, and the arguments that are appended."""
         path, mark, query = replacement.removesuffix("?").partition("?")
-        uri, state = self.values.value(path.encode("latin-1"), state, "redirect")
-        more, state = self.values.value(query.encode("latin-1"), state, "redirect args")
+        state = self.values.after_lengths(replacement.encode("latin-1"), state, "redirect")
+        uri, state = self.values.second_value(path.encode("latin-1"), state, "redirect")
+        more, state = self.values.second_value(query.encode("latin-1"), state, "redirect args")
         target = derived("redirect", (join([uri, Text(mark.encode()), more]),))  # decoded up to its first `?`
         if replacement.endswith("?"):
             return target, Text(b""), state

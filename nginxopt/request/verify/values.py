@@ -15,6 +15,11 @@ from nginxopt.request.verify.tables import Tables
 _CERTAINLY = Text(b"certainly")
 
 
+def _names(text: bytes) -> list[str]:
+    """Return the variables that a text reads, in their order."""
+    return [piece for piece in pieces(text) if isinstance(piece, str)]
+
+
 class Values:
     """Evaluates values of one server of a side."""
 
@@ -37,22 +42,74 @@ class Values:
         """Return the value of a text with variables, and the state after it was read, which keeps values of maps.
 
         nginx reads the variables of a text twice, for the length and for the bytes: what a map matches in the first
-        pass is there for the second.
+        pass is there for the second, which looks nothing up again (`ngx_http_complex_value`).
         """
-        names = [piece for piece in pieces(text) if isinstance(piece, str)]
-        if len(names) > 1 and any(name in self._side.definitions and self._definitions.matches(name) for name in names):
-            _, state = self._read(text, state, use)
-        return self._read(text, state, use)
+        looked_up: dict[str, Symbol] = {}
+        names = _names(text)
+        if len(names) > 1 and any(map(self._matches, names)):
+            _, state = self._read(text, state, use, looked_up)
+        return self._read(text, state, use, looked_up)
 
-    def _read(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
+    def value_in_script(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
+        """Return the same of a text of `set` or `rewrite`, where both passes look up what is volatile
+        (`ngx_http_script_complex_value_code`).
+        """
+        return self.second_value(text, self.after_lengths(text, state, use), use)
+
+    def after_lengths(self, text: bytes, state: State, use: str) -> State:
+        """Return the state after the first pass over a text of `set` or `rewrite`."""
+        names = _names(text)
+        if not any(map(self._matches, names)) or (len(names) == 1 and self._is_same_again(names[0])):
+            return state
+        return self._read(text, state, use, None)[1]
+
+    def second_value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
+        """Return the value of a text, or of a part of one, after the first pass over all of it."""
+        return self._read(text, state, use, None)
+
+    def _matches(self, name: str) -> bool:
+        return name in self._side.definitions and self._definitions.matches(name)
+
+    def _is_same_again(self, name: str) -> bool:
+        """Return whether a second look-up yields the same: it reads nothing that the first may have captured."""
+        groups = self._definitions.groups(name)
+        return not any(base.isdigit() or base in groups for base in self._definitions.bases(name))
+
+    def _read(self, text: bytes, state: State, use: str, looked_up: dict[str, Symbol] | None) -> tuple[Symbol, State]:
+        """Return the value of a text and the state then; `looked_up` keeps what one reading looks up only once."""
         parts: list[Symbol] = []
         for piece in pieces(text):
             if isinstance(piece, bytes):
                 parts.append(Text(piece))
                 continue
+            is_kept = looked_up is not None and self._is_defined(piece, state)
+            if is_kept and looked_up is not None and piece in looked_up:
+                parts.append(looked_up[piece])
+                continue
             part, state = self._variable(piece, state, use)
+            if is_kept and looked_up is not None:
+                part = self._within(piece, part, looked_up)
+                looked_up[piece] = part
             parts.append(part)
         return join(parts), state
+
+    def _is_defined(self, name: str, state: State) -> bool:
+        return name in self._side.definitions and name not in (state.values or {})
+
+    def _within(self, name: str, value: Symbol, looked_up: dict[str, Symbol]) -> Symbol:
+        """Return a value in a text, where an earlier look-up in it may have looked it up already, after other matches."""
+        readers = [
+            (reader, known)
+            for reader, known in looked_up.items()
+            if name in self._definitions.inner(reader) and self._definitions.matches(reader)
+        ]
+        if not readers:
+            return value
+        where = " ".join(self._tables.key(self._definitions, reader) for reader, _ in readers)
+        sources = (
+            source for _, known in readers for source in (known.sources if isinstance(known, Derived) else (known,))
+        )
+        return Derived(f"{name} within {where}", (value, *sources))
 
     def _variable(self, name: str, state: State, use: str) -> tuple[Symbol, State]:
         if name.isdigit():
@@ -132,6 +189,11 @@ class Values:
                 kept = self._kept(inner, state)
                 if kept != self._fresh(inner, state):
                     earlier[inner] = kept
+        entangled = any(map(self._definitions.is_entangled, (name, *self._definitions.inner(name))))
+        marks = [self._mark(inner) for inner in self._definitions.inner(name)] if entangled else []
+        earlier.update(
+            {mark: state.cached[mark] for mark in marks if state.cached is not None and mark in state.cached}
+        )
         if not earlier:
             return value
         return Derived(f"{key} with {' '.join(earlier)}", (*value.sources, *earlier.values()))

@@ -165,4 +165,45 @@ UNLIKE = (
         "map $uri $m { volatile; ~^/.(?<g>.) x; default y; } server { listen 127.0.0.1:{P}; server_name h; "
         "if ($uri !~ ^/(?<g>.)) { return 404; } set $t $g; return 200 $t$m; }",
     ),
+    Pair(
+        "a text of set, in which a map is looked up twice",
+        "map $1 $m { volatile; ~^(.)(.)$ x; ~^(.)$ y; default z; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/([p-r][0-9])$) { return 404; } return 200 $uri$m; }",
+        "map $1 $m { volatile; ~^(.)(.)$ x; ~^(.)$ y; default z; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/([p-r][0-9])$) { return 404; } set $v $uri$m; return 200 $v; }",
+    ),
+    Pair(
+        "a map that set looks up twice",
+        "map $1 $m { volatile; ~^(.)(.)$ x; ~^(.)$ y; default z; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/(xy)$) { set $z 1; return 404; } set $v $m; if ($v = y) { return 402; } return 200 ok; }",
+        "map $1 $m { volatile; ~^(.)(.)$ x; ~^(.)$ y; default z; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/(xy)$) { return 404; } set $v $m; if ($v = y) { return 403; } return 200 ok; }",
+    ),
+    Pair(
+        "a capture beside a map that captures, in what another map looks up",
+        "map $uri $n { volatile; ~^/.(.) a; default b; } map $n-$1 $m { volatile; a-y p; default z; } server { "
+        "listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(x)y$) { set $z 1; return 404; } if ($m = p) { "
+        "return 402; } return 200 ok; }",
+        "map $uri $n { volatile; ~^/.(.) a; default b; } map $n-$1 $m { volatile; a-y p; default z; } server { "
+        "listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(x)y$) { return 404; } if ($m = p) { "
+        "return 403; } return 200 ok; }",
+    ),
+    Pair(
+        "a row that reads what another map has captured in what is looked up",
+        "map $uri $n { volatile; ~^/.(.) a; default b; } map $n $m { volatile; a $1; default z; } server { "
+        "listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(x)y$) { set $z 1; return 404; } if ($m = y) { "
+        "return 402; } return 200 ok; }",
+        "map $uri $n { volatile; ~^/.(.) a; default b; } map $n $m { volatile; a $1; default z; } server { "
+        "listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(x)y$) { return 404; } if ($m = y) { "
+        "return 403; } return 200 ok; }",
+    ),
+    Pair(
+        "a map that is set on one side, read by another",
+        "map $uri $m { volatile; ~^/([p-r]) $1; default a; } map $m $n { volatile; p x; ~^(?<g>q)$ $2; default y; } "
+        "server { listen 127.0.0.1:{P}; server_name h; if ($n = x) { return 401; } location = /k { set $m p; "
+        "return 200 $n; } }",
+        "map $uri $m { volatile; ~^/([p-r]) $1; default a; } map $m $n { volatile; p x; ~^(?<g>q)$ $2; default y; } "
+        "server { listen 127.0.0.1:{P}; server_name h; set $z 1; if ($n = x) { return 401; } location = /k { "
+        "return 200 $n; } }",
+    ),
 )

@@ -1,0 +1,165 @@
+"""The words of sites around captures: patterns with the paths that they match, texts and conditions.
+
+All are made of few letters, so that requests made of the same letters reach what stands behind several of them.
+"""
+
+from __future__ import annotations
+
+import random
+
+SEGMENTS = ("a", "b", "p", "q", "x", "0", "", "ab", "aa", "xy", "a_b", "A", "b0", "x_y_a", "p0a")
+GROUPS = ("k", "g")
+"""The names of groups; `h` is that of a map, too."""
+
+MAPS = ("m", "n", "h")
+_SET = ("v", "w", *GROUPS, *GROUPS, *MAPS)
+_LITERALS = ("", "a", "b", "x", "0", "1", "2", "y", "/", "/a", "/a/", "/a/b", "/a/b/", "/x", "p", "q", "xy", "a_b", "-")
+_PIECES = (
+    ("a", "a"), ("b", "b"), ("x", "x"), ("0", "0"), ("_", "_"), ("[0-9a]", "0 a"), ("[0-9a]", "0 a"), ("[^/]*", " b a_b"),
+    ("[^/]+", "a x_y_a"), (".", "b a"), ("[ab_]*", " a_b ab"), ("(?:p|q)", "p q"), ("(?:0|a/b)", "0 a/b"), ("(?i:a)", "a A"),
+    ("(?i:/a)", "/a /A"), (r"\x61", "a"), (r"[x-z]{2}", "xy"), (r"a\E", "a"), (r"\Qb\E", "b"), ("a(?#)", "a"),
+    ("(?#b)a", "a"), ("[^0]", "a q"), ("(?:a|)", "a "), ("(?=a)", ""), ("(?!b)", ""), ("/[^/]*/", "/a/ //"), ("/", "/"),
+)  # fmt: skip
+"""Parts of patterns, each with texts that it matches."""
+
+_INSIDE = (
+    (".*", " a a/b b0"), ("[^/]*", " a b"), ("[^/]+", "a b0"), ("/[^/]*/", "/a/ /b/"), ("/[^/]*", "/a /b"), (".", "a x"),
+    ("a|b", "a b"), ("p|q", "p q"), ("[0-9a]", "0 a"), ("[0-9]+", "0"), ("|a", " a"), ("a|/a/b", "a /a/b"), ("/.*", "/ /a"),
+    ("a?", " a"), ("(?:/a)*", " /a /a/a"), ("[^_]*", "a x"), ("/.*_", "/a_ /x_"), ("(?i:a)", "a A"), (r"\x61*", " a aa"),
+)  # fmt: skip
+"""What groups hold."""
+
+_REPEATABLE = {
+    "a",
+    "b",
+    "x",
+    "0",
+    "_",
+    "[0-9a]",
+    ".",
+    "(?:p|q)",
+    "(?:0|a/b)",
+    "(?i:a)",
+    "(?i:/a)",
+    r"\x61",
+    r"a\E",
+    "[^0]",
+}
+_QUANTIFIERS = ("*", "+", "?", "{2}", "*?", "?+")
+_GAPS = ("", "(?#)", r"\E", "(?#a)")
+_ENDS = ("", "", "$", "$", r"\z", "/", "(.*)$", "/[0-9]+$", "[^/]*$", "_[^_]*$")
+
+
+class Words:
+    """Draws words.
+
+    Attributes:
+        paths: What some of the patterns drawn so far match.
+        known: The variables that patterns, maps and statements drawn so far define; those of late ones stand last.
+    """
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw = draw
+        self.paths: list[str] = []
+        self.known: list[str] = []
+
+    def chance(self, share: float) -> bool:
+        """Return whether something is so that is as likely as that."""
+        return self.draw.random() < share
+
+    def pattern(self) -> str:
+        """Return a pattern, and note what it matches."""
+        names = [name for name in self.draw.sample(GROUPS, len(GROUPS))]
+        if self.chance(0.08):
+            names[0] = self.draw.choice(("h", "m"))
+        parts = [("/", "/")] if self.chance(0.8) else []
+        for number in range(self.draw.choice((1, 1, 2, 2, 3))):
+            if number and self.chance(0.5):
+                parts.append(("/", "/"))
+            parts.append(self._part(names))
+        end = self.draw.choice(_ENDS)
+        for _ in range(3):
+            self.paths.append("".join(self.draw.choice(matched.split(" ")) for _, matched in parts))
+            if end.startswith(("/", "_")):
+                self.paths[-1] += end[0] + "0"
+        start = self.draw.choice(("^", "^", "^", "^", "^", "^", "", "(?i)^", "^(?i)", "(?s)^"))
+        return start + "".join(text for text, _ in parts) + end
+
+    def _part(self, names: list[str]) -> tuple[str, str]:
+        """Return a part of a pattern: a group, or a piece with or without a quantifier."""
+        kind = self.draw.randrange(10)
+        if kind < 4:
+            text, matched = self.draw.choice(_INSIDE)
+            name = f"?<{names[-1]}>" if names and self.chance(0.5) else ""
+            self.known.append(f"${names.pop()}" if name else "$1")
+            mark = self.draw.choice(("", "", "", "", "?", "*"))
+            return f"({name}{text}){mark}", f" {matched}" if mark else matched
+        text, matched = self.draw.choice(_PIECES)
+        if kind < 8 or text not in _REPEATABLE:
+            return text, matched
+        first = matched.split(" ")[0]
+        return text + self.draw.choice(_GAPS) + self.draw.choice(_QUANTIFIERS), f"{first}{first} {first}"
+
+    def literal(self) -> str:
+        """Return a text without variables."""
+        return self.draw.choice(_LITERALS)
+
+    def variable(self) -> str:
+        """Return a variable of a request, a set one, a group or a map."""
+        if self.known and self.chance(0.75):
+            return self.draw.choice(self.known[-4:] if self.chance(0.6) else self.known)
+        return self.draw.choice(("$uri", "$uri", "$uri", "$args", "$arg_y", "$host", "$http_a", "$1", "$1", "$2"))
+
+    def text(self, most: int = 3) -> str:
+        """Return a text of variables."""
+        parts = [self.variable() for _ in range(self.draw.randrange(1, most + 1))]
+        if self.chance(0.2):
+            parts.insert(self.draw.randrange(len(parts) + 1), self.draw.choice(("-", "/", "-a-", "/b/")))
+        return self.draw.choice(("", "", "-")).join(parts)
+
+    def assigned(self) -> str:
+        """Return a variable that a script may set."""
+        self.known.append(f"${self.draw.choice(_SET)}")
+        return self.known[-1]
+
+    def condition(self, *, of_uri: float = 0.4) -> list[str]:
+        """Return the words of a condition, whose subject is the URI as often as that."""
+        subject = "$uri" if self.chance(of_uri) else self.variable()
+        if subject[1].isdigit():  # which `if` cannot test
+            subject = next((name for name in reversed(self.known) if not name[1].isdigit()), "$arg_y")
+        match self.draw.randrange(8):
+            case 0 if subject != "$uri":
+                return [subject]
+            case 1 | 2 | 3:
+                value = self.text(2) if self.chance(0.25) else self.literal()
+                return [subject, self.draw.choice(("=", "=", "=", "!=")), value]
+        return [subject, self.draw.choice(("~", "~", "~", "!~", "!~", "~*")), self.pattern()]
+
+    def target(self) -> str:
+        """Return what a rewrite leads to."""
+        return self.draw.choice(
+            (
+                *(
+                    "$1",
+                    "/$1",
+                    "$k",
+                    "$m",
+                    "$arg_y",
+                    "$1-$2",
+                    "/b/$1",
+                    "/b$m",
+                    "$uri",
+                    "/a",
+                    "/$k$n",
+                    "$1$2",
+                    "$v",
+                    "/x/$g",
+                ),
+                *("$n", "/b?y=$1", "/b?$m", "$1?", self.text()),
+            )
+        )
+
+
+def quoted(text: str) -> str:
+    """Return a word as it stands in a configuration."""
+    return f"'{text}'"
