@@ -16,7 +16,7 @@ def edited(sites: Sites, before: Site) -> tuple[Site, str]:
     """Return a copy after edits, and what they were: mostly one that reading alone makes differ, and another."""
     after = deepcopy(before)
     draw = sites.words.draw
-    edits: list[_Edit] = [_spoil] if sites.words.chance(0.7) else []
+    edits: list[_Edit] = [_spoil] if sites.words.chance(0.5) else []
     edits += draw.choices(_EDITS, k=draw.choice((1, 1, 1, 2)))
     for edit in edits:
         edit(sites, after)
@@ -84,6 +84,17 @@ def _kept(sites: Sites, after: Site) -> None:
         name = sites.words.draw.choice(_VARIABLE.findall(body[at].words[1]))
         body[at].words[1] = re.sub(rf"{re.escape(name)}(?![a-z0-9_])", "$t", body[at].words[1])
         body.insert(sites.words.draw.choice((at, at, 0)), Statement("set", ["$t", name]))
+
+
+def _stored(sites: Sites, after: Site) -> None:
+    """Set a variable to a text, and read that."""
+    places = [(body, at) for body in after.bodies() for at, each in enumerate(body) if each.kind in ("set", "return")]
+    places = [(body, at) for body, at in places if len(body[at].words) > 1]
+    if places:
+        body, at = sites.words.draw.choice(places)
+        text = body[at].words[1]
+        body[at].words[1] = "$t"
+        body.insert(at, Statement("set", ["$t", text]))
 
 
 def _pattern(sites: Sites, after: Site) -> None:
@@ -175,6 +186,21 @@ _ALIKE = (
 
 _Edit = Callable[[Sites, Site], None]
 _EDITS: tuple[_Edit, ...] = (
-    *(_code, _code, _code, _condition, _condition, _condition, _text, _text, _kept, _pattern, _order, _order, _missing),
+    *(
+        _code,
+        _code,
+        _code,
+        _condition,
+        _condition,
+        _condition,
+        _text,
+        _text,
+        _kept,
+        _stored,
+        _pattern,
+        _order,
+        _order,
+        _missing,
+    ),
     *(_added, _row, _row, _map),
 )

@@ -152,6 +152,7 @@ class Sites:
     def value(self, earlier: tuple[str, ...], key: str) -> str:
         """Return the value of a row."""
         others = ["$1", "$2", "$k", "$1-$k"] if "(" in key else ["$k", "$v", "$1"]
+        earlier += tuple(f"{name}{end}" for name in earlier for end in ("$1", "-$k"))
         return self._draw.choice([self.words.literal(), self.words.literal(), *others, *earlier, *earlier])
 
     def _guard(self) -> list[Statement]:
@@ -169,7 +170,7 @@ class Sites:
         words = self.words
         match self._draw.randrange(12):
             case 0 | 1 | 2 | 3:
-                text = words.text()  # which seldom reads what it is for
+                text = words.value()  # which seldom reads what it is for
                 return Statement("set", [words.assigned(), text])
             case 4 | 5 | 6 if depth == 0:
                 body = [self.statement(1) for _ in range(self._draw.randrange(3))]

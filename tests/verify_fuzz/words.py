@@ -9,7 +9,7 @@ import random
 
 SEGMENTS = ("a", "b", "p", "q", "x", "0", "", "ab", "aa", "xy", "a_b", "A", "b0", "x_y_a", "p0a")
 GROUPS = ("k", "g")
-"""The names of groups; `h` is that of a map, too."""
+"""The names of groups."""
 
 MAPS = ("m", "n", "h")
 _SET = ("v", "w", *GROUPS, *GROUPS, *MAPS)
@@ -55,12 +55,14 @@ class Words:
 
     Attributes:
         paths: What some of the patterns drawn so far match.
+        literals: Texts drawn so far that variables may hold.
         known: The variables that patterns, maps and statements drawn so far define; those of late ones stand last.
     """
 
     def __init__(self, draw: random.Random) -> None:
         self.draw = draw
         self.paths: list[str] = []
+        self.literals: list[str] = []
         self.known: list[str] = []
 
     def chance(self, share: float) -> bool:
@@ -69,9 +71,7 @@ class Words:
 
     def pattern(self) -> str:
         """Return a pattern, and note what it matches."""
-        names = [name for name in self.draw.sample(GROUPS, len(GROUPS))]
-        if self.chance(0.08):
-            names[0] = self.draw.choice(("h", "m"))
+        names = self.draw.sample(GROUPS, len(GROUPS))
         parts = [("/", "/")] if self.chance(0.8) else []
         for number in range(self.draw.choice((1, 1, 2, 2, 3))):
             if number and self.chance(0.5):
@@ -101,8 +101,11 @@ class Words:
         return text + self.draw.choice(_GAPS) + self.draw.choice(_QUANTIFIERS), f"{first}{first} {first}"
 
     def literal(self) -> str:
-        """Return a text without variables."""
-        return self.draw.choice(_LITERALS)
+        """Return a text without variables, as likely as not one that was drawn before."""
+        if self.literals and self.chance(0.5):
+            return self.draw.choice(self.literals)
+        self.literals.append(self.draw.choice(_LITERALS))
+        return self.literals[-1]
 
     def variable(self) -> str:
         """Return a variable of a request, a set one, a group or a map."""
@@ -116,6 +119,10 @@ class Words:
         if self.chance(0.2):
             parts.insert(self.draw.randrange(len(parts) + 1), self.draw.choice(("-", "/", "-a-", "/b/")))
         return self.draw.choice(("", "", "-")).join(parts)
+
+    def value(self) -> str:
+        """Return what a variable is set to."""
+        return self.literal() if self.chance(0.35) else self.text()
 
     def assigned(self) -> str:
         """Return a variable that a script may set."""

@@ -149,6 +149,10 @@ class Definitions:
             )
         return self._readings[name]
 
+    def is_assigned(self, name: str) -> bool:
+        """Return whether a script or a pattern may set a variable."""
+        return name in self._assigned
+
     def _may_be_set(self, name: str, reader: str) -> bool:
         """Return whether a script may set a defined variable that another one reads, and that does not read it."""
         return name in self._assigned and name != reader and reader not in self._inner(name)
@@ -159,8 +163,10 @@ class Definitions:
 
     @cached_property
     def _assigned(self) -> frozenset[str]:
-        """The variables that scripts and patterns set."""
-        names: set[str] = set()
+        """The variables that scripts and patterns set, those of maps and names of servers, too."""
+        names = {group for name in self._side.definitions for key in self._patterns(name) for group in groups_of(key)}
+        texts = (each["text"] for server in self._side.form["servers"] for each in server["names"])
+        names.update(group for text in texts for group in groups_of(text))
         for number in range(len(self._side.form["levels"])):
             location = self._side.location_name(number) if self._side.level(number)["kind"] == "location" else None
             names.update(group_names(location.text) if location is not None else ())

@@ -12,6 +12,9 @@ ARGS = "args"
 LIMIT_RATE = "limit_rate"
 METHOD = "request_method"
 
+PERHAPS = "perhaps set"
+"""What stands for a variable that may have been set; if it was not, it is looked up where it is read."""
+
 _VARIABLE = re.compile(rb"\$(?:([0-9])|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})")
 
 

@@ -9,10 +9,28 @@ from nginxopt.request.verify.influences import SETTINGS, keeps_first
 from nginxopt.request.verify.program import Compiler, Operation
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.state import LOOKED_UP, State
-from nginxopt.request.verify.symbols import ARGS, Derived, Match, Symbol, Text, Variable, join, pieces, variables
+from nginxopt.request.verify.symbols import (
+    ARGS,
+    PERHAPS,
+    Derived,
+    Match,
+    Symbol,
+    Text,
+    Variable,
+    join,
+    pieces,
+    variables,
+)
 from nginxopt.request.verify.tables import Tables
 
+_LookedUp = dict[str, tuple[Symbol | None, Symbol]]
+"""What one reading of a text has looked up, with what may have been set before."""
+
 _CERTAINLY = Text(b"certainly")
+
+
+def _is_perhaps(value: Symbol) -> bool:
+    return isinstance(value, Derived) and value.name == PERHAPS
 
 
 def _names(text: bytes) -> list[str]:
@@ -44,7 +62,7 @@ class Values:
         nginx reads the variables of a text twice, for the length and for the bytes: what a map matches in the first
         pass is there for the second, which looks nothing up again (`ngx_http_complex_value`).
         """
-        looked_up: dict[str, Symbol] = {}
+        looked_up: _LookedUp = {}
         names = _names(text)
         if len(names) > 1 and any(map(self._matches, names)):
             _, state = self._read(text, state, use, looked_up)
@@ -75,32 +93,34 @@ class Values:
         groups = self._definitions.groups(name)
         return not any(base.isdigit() or base in groups for base in self._definitions.bases(name))
 
-    def _read(self, text: bytes, state: State, use: str, looked_up: dict[str, Symbol] | None) -> tuple[Symbol, State]:
+    def _read(self, text: bytes, state: State, use: str, looked_up: _LookedUp | None) -> tuple[Symbol, State]:
         """Return the value of a text and the state then; `looked_up` keeps what one reading looks up only once."""
         parts: list[Symbol] = []
         for piece in pieces(text):
             if isinstance(piece, bytes):
                 parts.append(Text(piece))
                 continue
-            is_kept = looked_up is not None and self._is_defined(piece, state)
-            if is_kept and looked_up is not None and piece in looked_up:
-                parts.append(looked_up[piece])
+            known = (state.values or {}).get(piece)
+            is_kept = looked_up is not None and self._is_defined(piece, known)
+            if looked_up is not None and is_kept and piece in looked_up and looked_up[piece][0] == known:
+                parts.append(looked_up[piece][1])
                 continue
             part, state = self._variable(piece, state, use)
-            if is_kept and looked_up is not None:
+            if looked_up is not None and is_kept:
                 part = self._within(piece, part, looked_up)
-                looked_up[piece] = part
+                looked_up[piece] = (known, part)
             parts.append(part)
         return join(parts), state
 
-    def _is_defined(self, name: str, state: State) -> bool:
-        return name in self._side.definitions and name not in (state.values or {})
+    def _is_defined(self, name: str, known: Symbol | None) -> bool:
+        """Return whether a look-up may yield the value of a variable of which that is known."""
+        return name in self._side.definitions and (known is None or _is_perhaps(known))
 
-    def _within(self, name: str, value: Symbol, looked_up: dict[str, Symbol]) -> Symbol:
+    def _within(self, name: str, value: Symbol, looked_up: _LookedUp) -> Symbol:
         """Return a value in a text, where an earlier look-up in it may have looked it up already, after other matches."""
         readers = [
             (reader, known)
-            for reader, known in looked_up.items()
+            for reader, (_, known) in looked_up.items()
             if name in self._definitions.inner(reader) and self._definitions.matches(reader)
         ]
         if not readers:
@@ -114,11 +134,14 @@ class Values:
     def _variable(self, name: str, state: State, use: str) -> tuple[Symbol, State]:
         if name.isdigit():
             return state.capture(name, use), state
-        if name in (state.values or {}):
-            assert state.values is not None
-            return state.values[name], state
+        known = (state.values or {}).get(name)
+        if known is not None and not _is_perhaps(known):
+            return known, state
         if name in self._side.definitions:
-            return self._defined(name, state)
+            value, state = self._defined(name, state)
+            if known is None and (state.epoch or self._definitions.is_assigned(name)):
+                known = Variable(name + state.epoch)  # set before the start of what is compared
+            return (value if known is None else Derived(f"{name} if not set", (known, value))), state
         if not self._keeps_first(name):
             return self._own(name, state), state
         value = (state.cached or {}).get(name) or self._own(name, state)
@@ -225,7 +248,8 @@ class Values:
         state = replace(state, captures=Match(captures, b""))
         for group in self._definitions.groups(name):
             former = (state.values or {}).get(group, Variable(group + state.epoch))
-            state = state.with_value(group, Derived(f"{group} after {key}", (looked_up, former)))
+            after = Derived(f"{group} after {key}", (looked_up, former))
+            state = state.with_value(group, Derived(PERHAPS, (after,)) if self._definitions.defines(group) else after)
         return state
 
     def reads_settings(self, operation: Operation) -> bool:

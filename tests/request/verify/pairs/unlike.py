@@ -206,4 +206,57 @@ UNLIKE = (
         "server { listen 127.0.0.1:{P}; server_name h; set $z 1; if ($n = x) { return 401; } location = /k { "
         "return 200 $n; } }",
     ),
+    Pair(
+        "a group of a map that both sides read in a condition",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; if ($m) { set $q 1; } if ($g = foo) { return 402; } return 403; }",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; if ($m) { set $q 1; } return 402; }",
+    ),
+    Pair(
+        "a group of a map that both sides read in a block",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; if ($uri) { set $q $m; } if ($g = foo) { return 402; } return 403; }",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; if ($uri) { set $q $m; } return 402; }",
+    ),
+    Pair(
+        "a group of a map that both sides read in a rewrite",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; rewrite ^ /a$m; if ($g = foo) { return 402; } return 403; }",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; rewrite ^ /a$m; return 402; }",
+    ),
+    Pair(
+        "a group with the name of a map",
+        "map $uri $m { volatile; ~^/(?<n>.) 1; default 0; } map $n $o { volatile; p 1; default 2; } map $uri $n {"
+        " volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; if ($m) { set $q 1; } if ($n = p) "
+        "{ return 402; } return 403; }",
+        "map $uri $m { volatile; ~^/(?<n>.) 1; default 0; } map $n $o { volatile; p 1; default 2; } map $uri $n {"
+        " volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; if ($m) { set $q 1; } return 402; "
+        "}",
+    ),
+    Pair(
+        "a group of a map that another map reads",
+        "map $uri $m { volatile; ~^/(?<w>.) 1; default 0; } map $w $n { volatile; x 1; default 2; } server { "
+        "listen 127.0.0.1:{P}; server_name h; set $w foo; if ($m) { set $q 1; } if ($n = 2) { return 402; } "
+        "return 403; }",
+        "map $uri $m { volatile; ~^/(?<w>.) 1; default 0; } map $w $n { volatile; x 1; default 2; } server { "
+        "listen 127.0.0.1:{P}; server_name h; set $w foo; if ($m) { set $q 1; } return 402; }",
+    ),
+    Pair(
+        "a group of a map that another map reads as a map",
+        "map $uri $n { volatile; default p; } map $uri $m { volatile; ~^/(?<n>.) 1; default 0; } map $n $o { "
+        "volatile; p 1; default 2; } server { listen 127.0.0.1:{P}; server_name h; set $t $m; if ($o = 1) { "
+        "return 402; } return 403; }",
+        "map $uri $n { volatile; default p; } map $uri $m { volatile; ~^/(?<n>.) 1; default 0; } map $n $o { "
+        "volatile; p 1; default 2; } server { listen 127.0.0.1:{P}; server_name h; set $t $m; return 402; }",
+    ),
+    Pair(
+        "a map that was set before a location was chosen again",
+        "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /a { set $n "
+        "foo; rewrite ^ /b last; } location /b { if ($n = p) { return 402; } return 403; } }",
+        "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /a { set $n "
+        "foo; rewrite ^ /b last; } location /b { return 402; } }",
+    ),
 )
