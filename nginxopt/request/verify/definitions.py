@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import group_names
-from nginxopt.request.verify.side import Definition, Side, statement_words
+from nginxopt.request.verify.side import Definition, Side
 from nginxopt.request.verify.symbols import variables
 
 _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
@@ -164,15 +164,9 @@ class Definitions:
     @cached_property
     def _assigned(self) -> frozenset[str]:
         """The variables that scripts and patterns set, those of maps and names of servers, too."""
-        names = {group for name in self._side.definitions for key in self._patterns(name) for group in groups_of(key)}
-        texts = (each["text"] for server in self._side.form["servers"] for each in server["names"])
-        names.update(group for text in texts for group in groups_of(text))
+        names = set(self._side.named_groups)
         for number in range(len(self._side.form["levels"])):
-            location = self._side.location_name(number) if self._side.level(number)["kind"] == "location" else None
-            names.update(group_names(location.text) if location is not None else ())
             for statement in self._side.script(number):
-                words = statement_words(statement)
-                names.update(name for word in words for name in group_names(word.encode("latin-1")))
                 if statement["kind"] == "set":
                     names.add(statement["variable"].removeprefix("$").lower())
         return frozenset(names)

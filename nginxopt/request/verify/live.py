@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from nginxopt.request.verify.assigned import Assigned
 from nginxopt.request.verify.definitions import Definitions, groups_of
-from nginxopt.request.verify.side import Side, statement_words
+from nginxopt.request.verify.named import statement_words
+from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.symbols import variables
 from nginxopt.semantics.site.form import StatementForm
 

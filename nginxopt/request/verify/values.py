@@ -117,7 +117,7 @@ class Values:
         return name in self._side.definitions and (known is None or _is_perhaps(known))
 
     def _within(self, name: str, value: Symbol, looked_up: _LookedUp) -> Symbol:
-        """Return a value in a text, where an earlier look-up in it may have looked it up already, after other matches."""
+        """Return a value in a text, where a look-up before it may have looked it up already, after other matches."""
         readers = [
             (reader, known)
             for reader, (_, known) in looked_up.items()
@@ -155,6 +155,8 @@ class Values:
         match name:
             case "uri" | "document_uri":
                 return state.uri
+            case "args" if name in self._side.taken:
+                return Derived("args but for a group", (state.args,))
             case "args" | "query_string":
                 return state.args
             case "is_args":

@@ -259,4 +259,21 @@ UNLIKE = (
         "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /a { set $n "
         "foo; rewrite ^ /b last; } location /b { return 402; } }",
     ),
+    Pair(
+        "a group with the name of an argument",
+        "location /zz { return 404; } location / { return 200 a$arg_y; }",
+        "location /zz { if ($uri ~ ^/y(?<arg_y>x)) { } return 404; } location / { return 200 a$arg_y; }",
+    ),
+    Pair(
+        "a group with the name of the arguments",
+        "location /zz { return 404; } location / { return 200 a$args; }",
+        "location /zz { if ($uri ~ ^/y(?<args>x)) { } return 404; } location / { return 200 a$args; }",
+    ),
+    Pair(
+        "a group with the name of a map that stands before it",
+        "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /zz { return 404; "
+        "} location / { return 200 a$n; } }",
+        "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /zz { if ($uri "
+        "~ ^/y(?<n>x)) { } return 404; } location / { return 200 a$n; } }",
+    ),
 )
