@@ -27,6 +27,7 @@ class _Reading:
     groups: tuple[str, ...]
     is_kept: bool
     is_volatile: bool
+    is_opaque: bool
     matches: bool
 
 
@@ -96,14 +97,22 @@ class Definitions:
         """Return whether nginx looks a value up each time it is read."""
         return self._reading(name).is_volatile
 
+    def is_opaque(self, name: str) -> bool:
+        """Return whether a look-up may come to something that is not understood, and may read and keep anything."""
+        return self._reading(name).is_opaque
+
+    def state_number(self, state: Hashable) -> int:
+        """Return a number that is equal for equal states, on both sides."""
+        return self._keys.number(("state", state))
+
     def matches(self, name: str) -> bool:
         """Return whether a look-up may set captures."""
         return self._reading(name).matches
 
     def is_entangled(self, name: str) -> bool:
-        """Return whether a look-up may read what another look-up inside it has captured."""
+        """Return whether a look-up may read what another look-up inside it has captured, or anything."""
         if name not in self._entangled:
-            self._entangled[name] = self.form(name)["kind"] != "opaque" and self._reads_captured(name)
+            self._entangled[name] = self.is_opaque(name) or self._reads_captured(name)
         return self._entangled[name]
 
     def _reads_captured(self, name: str) -> bool:
@@ -138,14 +147,16 @@ class Definitions:
             patterns = [key for each in (name, *inner) for key in self._patterns(each)]
             form = self.form(name)
             bases = tuple(sorted(each for each in used if not self.defines(each) or self._may_be_set(each, name)))
-            is_volatile = form["kind"] == "opaque" or any(row["args"][:1] == ["volatile"] for row in form["rows"])
+            is_volatile = form["kind"] != "opaque" and any(row["args"][:1] == ["volatile"] for row in form["rows"])
+            is_opaque = any(self.form(each)["kind"] == "opaque" for each in (name, *inner))
             self._readings[name] = _Reading(
                 inner,
                 bases,
                 tuple(dict.fromkeys(group for key in patterns for group in groups_of(key))),
-                not (is_volatile or all(map(self._lasts, bases))),
+                not is_volatile and (is_opaque or not all(map(self._lasts, bases))),
                 is_volatile,
-                bool(patterns),
+                is_opaque,
+                bool(patterns) or is_opaque,
             )
         return self._readings[name]
 

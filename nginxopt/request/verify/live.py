@@ -43,6 +43,7 @@ class Live:
         digits = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
         everything = any(level["opaque"] or level["filters"] for side in sides for level in side.form["levels"])
         everything = everything or any(side.has_opaque for side in sides)
+        everything = everything or any(form["kind"] == "opaque" for side in sides for form in side.definitions.values())
         has_captures = everything or any(name.isdigit() for name in digits)
         kept = set().union(*(_kept(side, defined) for side, defined in zip(sides, definitions, strict=True)))
         return cls(frozenset(names), everything, has_captures, frozenset(kept))

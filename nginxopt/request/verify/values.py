@@ -178,11 +178,14 @@ class Values:
         """Return a variable that the configuration defines outside of scripts: nginx looks it up once."""
         key = self._tables.key(self._definitions, name)
         is_kept = self._definitions.is_kept(name)
-        if is_kept and name in (state.cached or {}):
+        is_opaque = self._definitions.is_opaque(name)
+        if is_kept and name in (state.cached or {}) and not is_opaque:
             return self._kept(name, state), state
         value = self._looked_up(name, key, state)
+        if is_opaque and state.cached is not None and name in state.cached:
+            value = Derived(f"{key} again", (state.cached[name], value))
         earlier = (state.cached or {}).get(self._mark(name))
-        if earlier == _CERTAINLY:  # the value lasts, and nothing is matched again
+        if earlier == _CERTAINLY and not is_opaque:  # the value lasts, and nothing is matched again
             return value, state
         kept: dict[str, Symbol] = {name: value} if is_kept else {}
         if self._definitions.matches(name) and not self._definitions.is_volatile(name):
@@ -231,7 +234,15 @@ class Values:
 
     def _fresh(self, name: str, state: State) -> Derived:
         key = self._tables.key(self._definitions, name)
-        return Derived(key, tuple(self._base(base, state) for base in self._definitions.bases(name)))
+        bases = tuple(self._base(base, state) for base in self._definitions.bases(name))
+        return Derived(key, (*bases, self._whole(state)) if self._definitions.is_opaque(name) else bases)
+
+    def _whole(self, state: State) -> Symbol:
+        """Return what stands for all that is not understood may read."""
+        values = frozenset((state.values or {}).items())
+        handler = self._compiler.handler(state.level)
+        whole = (state.uri, state.args, values, state.captures, handler, state.is_rewritten, state.epoch)
+        return Variable(f"state {self._definitions.state_number(whole)}")
 
     def _base(self, name: str, state: State) -> Symbol:
         return state.capture(name, "map") if name.isdigit() else self._variable(name, state, "map")[0]
