@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Iterator
 from copy import deepcopy
@@ -106,45 +105,54 @@ class Sites:
         """Return a site at random."""
         names = MAPS[: self._draw.choice((0, 1, 1, 2, 2, 3))]
         maps = [self._map(names, number) for number in range(len(names))]
-        body = self._guard() if self.words.chance(0.6) else []
-        body += self._script(self._draw.choice((1, 1, 2, 2, 3)))
+        body = self._guard() if self.words.chance(0.7) else []
+        for _ in range(self._draw.choice((1, 1, 2, 2, 3))):
+            body += self._move(names)
         if self.words.chance(0.7):
             body.append(self.ending())
         body += self._locations()
-        if self.words.chance(0.2):
+        if self.words.chance(0.1):
             body.append(Statement("add_header", ["X-T", self.words.text()]))
         return Site(maps, Statement("server", [], body), "~^(.)(?<g>.)$" if self.words.chance(0.08) else "h1")
 
     def _map(self, names: tuple[str, ...], number: int) -> Map:
         draw, words = self._draw, self.words
-        earlier = [f"${name}" for name in names[:number]]
-        sources = [
-            "$uri",
-            "$uri",
-            "$uri",
-            "$1",
-            "$k",
-            "$k",
-            "$g",
-            "$v",
-            "$arg_y",
-            "$args",
-            "$host",
-            "$http_a",
-            "$uri$k",
-        ]
-        source = draw.choice([*sources, *(earlier * 4), *(f"{name}$1" for name in earlier)])
-        is_volatile = words.chance(0.65)
-        rows = [self.row(tuple(earlier)) for _ in range(draw.randrange(1, 4))]
+        earlier = tuple(f"${name}" for name in names[:number])
+        sources = ["$uri", "$uri", "$uri", "$1", "$1", "$k", "$k", "$g", "$v", "$arg_y", "$args", "$host", "$http_a"]
+        source = draw.choice([*sources, *(earlier * 4), *(f"{name}-$1" for name in earlier)])
+        rows = [self.row(earlier) for _ in range(draw.choice((1, 1, 2, 3)))]
         if words.chance(0.6):
-            rows.append(("default", self.value(tuple(earlier), "")))
+            rows.append(("default", self.value(earlier, "")))
         words.known.append(f"${names[number]}")
-        return Map(names[number], source, is_volatile, list(dict(rows).items()))
+        return Map(names[number], source, words.chance(0.65), list(dict(rows).items()))
+
+    def _move(self, maps: tuple[str, ...]) -> list[Statement]:
+        """Return statements that change what later ones read: captures, groups, maps, the URI."""
+        draw, words = self._draw, self.words
+        name = f"${draw.choice(maps)}" if maps else "$k"
+        match draw.randrange(9):
+            case 0:
+                return [Statement("set", ["$v", name])]
+            case 1:
+                body = [Statement("set", [words.assigned(), words.value()])] if words.chance(0.5) else []
+                return [Statement("if", [name], body)]
+            case 2:
+                return [Statement("set", [name, words.value()])]
+            case 3:
+                return [Statement("if", ["$uri", "~", words.pattern(is_capturing=True)])]
+            case 4:
+                return [Statement("rewrite", [words.pattern(is_capturing=True), words.target(), ""])]
+            case 5 | 6:
+                return [self.ending()]
+            case 7:
+                again = self.statement()
+                return [again, *(self._move(maps) if words.chance(0.5) else []), deepcopy(again)]
+        return [self.statement()]
 
     def row(self, earlier: tuple[str, ...]) -> tuple[str, str]:
         """Return a row that may read earlier maps."""
         if self.words.chance(0.6):
-            key = "~" + ("*" if self.words.chance(0.1) else "") + self.words.pattern()
+            key = "~" + ("*" if self.words.chance(0.1) else "") + self.words.pattern(is_capturing=self.words.chance(0.7))
         else:
             key = self.words.literal()
         return key, self.value(earlier, key)
@@ -157,7 +165,8 @@ class Sites:
 
     def _guard(self) -> list[Statement]:
         """Return a condition that few requests meet."""
-        return [Statement("if", ["$uri", "!~", self.words.pattern()], [Statement("return", ["404"])])]
+        pattern = self.words.pattern(is_capturing=True)
+        return [Statement("if", ["$uri", "!~", pattern], [Statement("return", ["404"])])]
 
     def _script(self, count: int) -> list[Statement]:
         body = [self.statement() for _ in range(count)]
@@ -193,7 +202,7 @@ class Sites:
         return Statement("if", self.words.condition(of_uri=0.2), [self._answer()])
 
     def _locations(self) -> list[Statement]:
-        if self.words.chance(0.3):
+        if self.words.chance(0.6):
             return [self._final()]
         names = dict.fromkeys(self._draw.choice(_LOCATIONS) for _ in range(self._draw.randrange(1, 4)))
         locations = [self._location(name) for name in names]

@@ -69,40 +69,43 @@ class Words:
         """Return whether something is so that is as likely as that."""
         return self.draw.random() < share
 
-    def pattern(self) -> str:
-        """Return a pattern, and note what it matches."""
+    def pattern(self, *, is_capturing: bool = False) -> str:
+        """Return a pattern, and note what it and its groups match."""
         names = self.draw.sample(GROUPS, len(GROUPS))
         parts = [("/", "/")] if self.chance(0.8) else []
-        for number in range(self.draw.choice((1, 1, 2, 2, 3))):
-            if number and self.chance(0.5):
+        count = self.draw.choice((1, 1, 2, 2, 3))
+        capturing = self.draw.randrange(count) if is_capturing else count
+        for number in range(count):
+            if number and self.chance(0.4):
                 parts.append(("/", "/"))
-            parts.append(self._part(names))
+            parts.append(self._group(names) if number == capturing or self.chance(0.4) else self._piece())
         end = self.draw.choice(_ENDS)
+        more = end[0] + "0" if end.startswith(("/", "_")) else ""
         for _ in range(3):
-            self.paths.append("".join(self.draw.choice(matched.split(" ")) for _, matched in parts))
-            if end.startswith(("/", "_")):
-                self.paths[-1] += end[0] + "0"
+            self.paths.append("".join(self.draw.choice(matched.split(" ")) for _, matched in parts) + more)
         start = self.draw.choice(("^", "^", "^", "^", "^", "^", "", "(?i)^", "^(?i)", "(?s)^"))
         return start + "".join(text for text, _ in parts) + end
 
-    def _part(self, names: list[str]) -> tuple[str, str]:
-        """Return a part of a pattern: a group, or a piece with or without a quantifier."""
-        kind = self.draw.randrange(10)
-        if kind < 4:
-            text, matched = self.draw.choice(_INSIDE)
-            name = f"?<{names[-1]}>" if names and self.chance(0.5) else ""
-            self.known.append(f"${names.pop()}" if name else "$1")
-            mark = self.draw.choice(("", "", "", "", "?", "*"))
-            return f"({name}{text}){mark}", f" {matched}" if mark else matched
+    def _group(self, names: list[str]) -> tuple[str, str]:
+        """Return a group, with a name of these or none, and what it matches."""
+        text, matched = self.draw.choice(_INSIDE)
+        name = f"?<{names[-1]}>" if names and self.chance(0.6) else ""
+        self.known.append(f"${names.pop()}" if name else "$1")
+        self.literals += matched.split(" ")
+        mark = self.draw.choice(("", "", "", "", "?", "*"))
+        return f"({name}{text}){mark}", f" {matched}" if mark else matched
+
+    def _piece(self) -> tuple[str, str]:
+        """Return a part of a pattern that is no group, with or without a quantifier."""
         text, matched = self.draw.choice(_PIECES)
-        if kind < 8 or text not in _REPEATABLE:
+        if text not in _REPEATABLE or self.chance(0.6):
             return text, matched
         first = matched.split(" ")[0]
         return text + self.draw.choice(_GAPS) + self.draw.choice(_QUANTIFIERS), f"{first}{first} {first}"
 
     def literal(self) -> str:
         """Return a text without variables, as likely as not one that was drawn before."""
-        if self.literals and self.chance(0.5):
+        if self.literals and self.chance(0.6):
             return self.draw.choice(self.literals)
         self.literals.append(self.draw.choice(_LITERALS))
         return self.literals[-1]
@@ -110,7 +113,7 @@ class Words:
     def variable(self) -> str:
         """Return a variable of a request, a set one, a group or a map."""
         if self.known and self.chance(0.75):
-            return self.draw.choice(self.known[-4:] if self.chance(0.6) else self.known)
+            return self.draw.choice(self.known[-3:] if self.chance(0.7) else self.known)
         return self.draw.choice(("$uri", "$uri", "$uri", "$args", "$arg_y", "$host", "$http_a", "$1", "$1", "$2"))
 
     def text(self, most: int = 3) -> str:
