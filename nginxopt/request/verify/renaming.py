@@ -14,7 +14,7 @@ _USED = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 def renamed(old: SiteForm, new: SiteForm) -> SiteForm:
     """Return `new` with its own names of variables replaced by those of `old`, if each has as many that the other has
     not: they are paired in the order in which they are defined. Not where such a name means more: one of nginx itself,
-    that of a group, or one that `new` reads without defining it.
+    that of a group, or one that `new` reads without defining it; nor where rules are folded, whose words are not here.
     """
     mine, theirs = _defined(old), _defined(new)
     names = [name for name in theirs if name not in mine]
@@ -23,6 +23,8 @@ def renamed(old: SiteForm, new: SiteForm) -> SiteForm:
         return new
     script = [statement for level in new["levels"] for statement in level["script"]]
     groups = {name for name, _ in named_groups(new, script)}
+    if any(statement["kind"] == "rewrites" for statement in script):
+        return new
     if not groups.isdisjoint((*names, *others)) or not _read(new).isdisjoint(others):
         return new
     return cast(SiteForm, _replaced(new, dict(zip(names, others, strict=True))))

@@ -276,4 +276,14 @@ UNLIKE = (
         "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /zz { if ($uri "
         "~ ^/y(?<n>x)) { } return 404; } location / { return 200 a$n; } }",
     ),
+    Pair(
+        "a variable with another name, which a pattern sets",
+        "if ($uri ~ /(?<k>x)) { } set $k 1; return 200 $k$k;",
+        "if ($uri ~ /(?<k>x)) { } set $a 1; return 200 $a$k;",
+    ),
+    Pair(
+        "the arguments instead of another variable",
+        "set $args x; return 200 a$is_args;",
+        "set $a x; return 200 a$is_args;",
+    ),
 )
