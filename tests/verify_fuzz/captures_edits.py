@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 
 from tests.verify_fuzz.captures_sites import Site, Sites, Statement
@@ -12,15 +12,39 @@ _ENDINGS = ("return", "rewrite")
 _VARIABLE = re.compile(r"\$[a-z0-9_]+")
 
 
-def edited(sites: Sites, before: Site) -> tuple[Site, str]:
-    """Return a copy after edits, and what they were: mostly one that reading alone makes differ, and another."""
+def edits(sites: Sites, before: Site) -> Iterator[tuple[Site, str]]:
+    """Yield copies after edits, and what they were: each condition as if it were met always or never, and with another
+    answer, as long as there are some, and edits at random between them.
+    """
+    for after, told in _of_conditions(before):
+        if sites.words.chance(0.5):
+            _spoil(sites, after)
+        yield after, told
+        yield _edited(sites, before)
+    while True:
+        yield _edited(sites, before)
+
+
+def _of_conditions(before: Site) -> Iterator[tuple[Site, str]]:
+    """Yield copies in which a condition of the server is met always, never, or has another answer."""
+    for at, each in enumerate(before.server.body):
+        if each.kind == "if" and each.body:
+            always, never, other = (deepcopy(before) for _ in range(3))
+            always.server.body[at : at + 1] = always.server.body[at].body
+            del never.server.body[at]
+            other.server.body[at].body.insert(0, Statement("return", ["407"]))
+            yield from ((always, "always"), (never, "never"), (other, "other"))
+
+
+def _edited(sites: Sites, before: Site) -> tuple[Site, str]:
+    """Return a copy after edits, and what they were."""
     after = deepcopy(before)
     draw = sites.words.draw
-    edits: list[_Edit] = [_spoil] if sites.words.chance(0.5) else []
-    edits += draw.choices(_EDITS, k=draw.choice((1, 1, 1, 2)))
-    for edit in edits:
+    made: list[_Edit] = [_spoil] if sites.words.chance(0.5) else []
+    made += draw.choices(_EDITS, k=draw.choice((1, 1, 1, 2)))
+    for edit in made:
         edit(sites, after)
-    return after, " ".join(edit.__name__.removeprefix("_") for edit in edits)
+    return after, " ".join(edit.__name__.removeprefix("_") for edit in made)
 
 
 def _spoil(sites: Sites, after: Site) -> None:
@@ -179,8 +203,8 @@ def _another_pattern(sites: Sites, pattern: str) -> str:
 
 _ALIKE = (
     ("(?#)", ""), ("(?#)", r"\E"), (r"\E", ""), (r"\x61", "a"), ("(?i:a)", "[aA]"), ("(?i:a)", "a"), ("$", r"\z"),
-    (r"\z", "$"), ("[^/]*", ".*"), ("[^/]*", "[^/]+"), ("(?<k>", "("), ("(?<g>", "("), ("(?<k>", "(?:"), ("(?<k>", "(?<g>"),
-    ("(a|b)", "([ab])"), ("(?:p|q)", "p"), ("(?:0|a/b)", "0"), ("[0-9a]", "0"), ("(.", "(?:."), ("(.", "(?<g>."),
+    (r"\z", "$"), ("[^/]*", ".*"), ("[^/]*", "[^/]+"), ("(?<k>", "("), ("(?<g>", "("), ("(?<k>", "(?<g>"),
+    ("(a|b)", "([ab])"), ("(?:0|a/b)", "0"), ("[0-9a]", "0"), ("(.", "(?:."), ("(.", "(?<g>."),
     (".*", ".+"), ("*", "+"), ("[0-9]+", "[0-9]*"), (")?", ")"), (")*", ")?"), ("^", "^/"),
 )  # fmt: skip
 

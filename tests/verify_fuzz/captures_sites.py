@@ -12,7 +12,7 @@ from tests.verify_fuzz.words import MAPS, Words, quoted
 _CODES = (401, 402, 403, 404, 405, 406, 409, 410)
 _VARIABLE = re.compile(r"\$([kgvwmnh])\b")
 _GROUP = re.compile(r"\?<([a-z]+)>")
-_LOCATIONS = ("/", "/", "/a", "/b", "/a/", "= /a", "= /a/b", "^~ /x", "~", "~", "~")
+_LOCATIONS = ("/", "/", "/a", "/b", "= /a", "~", "~", "~")
 
 
 @dataclass
@@ -103,13 +103,11 @@ class Sites:
 
     def site(self) -> Site:
         """Return a site at random."""
-        names = MAPS[: self._draw.choice((0, 1, 1, 2, 2, 3))]
+        names = MAPS[: self._draw.choice((0, 1, 1, 1, 2, 2, 3))]
         maps = [self._map(names, number) for number in range(len(names))]
-        body = self._guard() if self.words.chance(0.7) else []
-        for _ in range(self._draw.choice((1, 1, 2, 2, 3))):
-            body += self._move(names)
-        if self.words.chance(0.7):
-            body.append(self.ending())
+        body = self._guard() if self.words.chance(0.6) else []
+        for _ in range(self._draw.choice((1, 1, 1, 2, 2))):
+            body += self._move(maps)
         body += self._locations()
         if self.words.chance(0.1):
             body.append(Statement("add_header", ["X-T", self.words.text()]))
@@ -118,41 +116,70 @@ class Sites:
     def _map(self, names: tuple[str, ...], number: int) -> Map:
         draw, words = self._draw, self.words
         earlier = tuple(f"${name}" for name in names[:number])
-        sources = ["$uri", "$uri", "$uri", "$1", "$1", "$k", "$k", "$g", "$v", "$arg_y", "$args", "$host", "$http_a"]
+        sources = ["$uri", "$uri", "$uri", "$uri", "$1", "$1", "$k", "$k", "$g", "$v", "$arg_y", "$host"]
         source = draw.choice([*sources, *(earlier * 4), *(f"{name}-$1" for name in earlier)])
-        rows = [self.row(earlier) for _ in range(draw.choice((1, 1, 2, 3)))]
+        rows = [self.row(earlier) for _ in range(draw.choice((1, 1, 2)))]
         if words.chance(0.6):
             rows.append(("default", self.value(earlier, "")))
         words.known.append(f"${names[number]}")
         return Map(names[number], source, words.chance(0.65), list(dict(rows).items()))
 
-    def _move(self, maps: tuple[str, ...]) -> list[Statement]:
-        """Return statements that change what later ones read: captures, groups, maps, the URI."""
+    def _move(self, maps: list[Map]) -> list[Statement]:
+        """Return statements that change what later ones read, and often a condition on that: captures, groups, maps."""
         draw, words = self._draw, self.words
-        name = f"${draw.choice(maps)}" if maps else "$k"
+        chosen = draw.choice(maps) if maps else None
         match draw.randrange(9):
-            case 0:
-                return [Statement("set", ["$v", name])]
-            case 1:
-                body = [Statement("set", [words.assigned(), words.value()])] if words.chance(0.5) else []
-                return [Statement("if", [name], body)]
-            case 2:
-                return [Statement("set", [name, words.value()])]
-            case 3:
-                return [Statement("if", ["$uri", "~", words.pattern(is_capturing=True)])]
-            case 4:
-                return [Statement("rewrite", [words.pattern(is_capturing=True), words.target(), ""])]
-            case 5 | 6:
-                return [self.ending()]
+            case 0 | 1 if chosen is not None:  # a map sets what was set before
+                group = f"${draw.choice(_GROUP.findall(chosen.text()) or ('k',))}"
+                before = [Statement("set", [group, words.value()])] if words.chance(0.6) else []
+                return [*before, self._reading(chosen), self._asking(group)]
+            case 2 | 3 if chosen is not None:  # a script sets what a map defines
+                body = [Statement("set", [f"${chosen.name}", words.value()])]
+                is_perhaps = words.chance(0.3)
+                return [Statement("if", ["$arg_y"], body) if is_perhaps else body[0], self._asking(f"${maps[-1].name}")]
+            case 4 if chosen is not None:  # a map captures
+                return [
+                    self._reading(chosen),
+                    Statement("set", ["$v", draw.choice(("$1", "$2", "$k"))]),
+                    self._asking("$v"),
+                ]
+            case 5:
+                return [Statement("if", ["$uri", draw.choice(("~", "!~")), words.pattern(is_capturing=True)])]
+            case 6:
+                return [Statement("rewrite", [words.pattern(is_capturing=True), words.target(), ""]), self.ending()]
             case 7:
                 again = self.statement()
-                return [again, *(self._move(maps) if words.chance(0.5) else []), deepcopy(again)]
-        return [self.statement()]
+                return [again, *([self.ending()] if words.chance(0.7) else []), deepcopy(again), self.ending()]
+        return [self.statement(), self.ending()]
+
+    def _reading(self, chosen: Map) -> Statement:
+        """Return a statement that reads a map."""
+        name = f"${chosen.name}"
+        body = [Statement("set", [self.words.assigned(), self.words.value()])] if self.words.chance(0.5) else []
+        return self._draw.choice(
+            (
+                Statement("set", ["$w", name]),
+                Statement("set", ["$w", self.words.variable() + name]),
+                Statement("if", [name], body),
+                Statement("if", [name, "=", self.words.literal()], body),
+                Statement("if", ["$uri"], [Statement("set", ["$w", name])]),
+                Statement("rewrite", ["^", f"/a{name}", ""]),
+            )
+        )
+
+    def _asking(self, name: str) -> Statement:
+        """Return a condition on a variable that ends the script."""
+        test = self._draw.choice(
+            (["=", self.words.literal()], ["!=", self.words.literal()], ["~", self.words.pattern()])
+        )
+        return Statement("if", [name, *test], [self._answer()])
 
     def row(self, earlier: tuple[str, ...]) -> tuple[str, str]:
         """Return a row that may read earlier maps."""
         if self.words.chance(0.6):
-            key = "~" + ("*" if self.words.chance(0.1) else "") + self.words.pattern(is_capturing=self.words.chance(0.7))
+            key = (
+                "~" + ("*" if self.words.chance(0.1) else "") + self.words.pattern(is_capturing=self.words.chance(0.7))
+            )
         else:
             key = self.words.literal()
         return key, self.value(earlier, key)
@@ -202,7 +229,7 @@ class Sites:
         return Statement("if", self.words.condition(of_uri=0.2), [self._answer()])
 
     def _locations(self) -> list[Statement]:
-        if self.words.chance(0.6):
+        if self.words.chance(0.75):
             return [self._final()]
         names = dict.fromkeys(self._draw.choice(_LOCATIONS) for _ in range(self._draw.randrange(1, 4)))
         locations = [self._location(name) for name in names]

@@ -7,27 +7,37 @@ from __future__ import annotations
 
 import random
 
-SEGMENTS = ("a", "b", "p", "q", "x", "0", "", "ab", "aa", "xy", "a_b", "A", "b0", "x_y_a", "p0a")
+LETTERS = "abx0/"
+"""What most paths are made of."""
+
 GROUPS = ("k", "g")
 """The names of groups."""
 
 MAPS = ("m", "n", "h")
 _SET = ("v", "w", *GROUPS, *GROUPS, *MAPS)
-_LITERALS = ("", "a", "b", "x", "0", "1", "2", "y", "/", "/a", "/a/", "/a/b", "/a/b/", "/x", "p", "q", "xy", "a_b", "-")
+_LITERALS = ("", "a", "a", "b", "x", "0", "1", "/", "/a", "/a/", "/a/b", "/b", "ab", "-")
 _PIECES = (
-    ("a", "a"), ("b", "b"), ("x", "x"), ("0", "0"), ("_", "_"), ("[0-9a]", "0 a"), ("[0-9a]", "0 a"), ("[^/]*", " b a_b"),
-    ("[^/]+", "a x_y_a"), (".", "b a"), ("[ab_]*", " a_b ab"), ("(?:p|q)", "p q"), ("(?:0|a/b)", "0 a/b"), ("(?i:a)", "a A"),
-    ("(?i:/a)", "/a /A"), (r"\x61", "a"), (r"[x-z]{2}", "xy"), (r"a\E", "a"), (r"\Qb\E", "b"), ("a(?#)", "a"),
-    ("(?#b)a", "a"), ("[^0]", "a q"), ("(?:a|)", "a "), ("(?=a)", ""), ("(?!b)", ""), ("/[^/]*/", "/a/ //"), ("/", "/"),
+    ("a", "a"), ("b", "b"), ("[ab]", "a b"), ("x", "x"), ("0", "0"), ("_", "_"), ("[0-9a]", "0 a"),
+    ("[^/]*", " b a_b"), ("[^/]+", "a xy"), (".", "b a"), (".", "0 x"), ("(?:0|a/b)", "0 a/b"), ("(?i:a)", "a A"),
+    ("(?i:/a)", "/a /A"), (r"\x61", "a"), ("[x-z]{2}", "xy"), (r"a\E", "a"), (r"\Qb\E", "b"), ("a(?#)", "a"),
+    ("(?#b)a", "a"), ("[^0]", "a b"), ("(?:a|)", "a "), ("(?!b)", ""), ("/[^/]*/", "/a/ //"), ("/", "/"),
 )  # fmt: skip
 """Parts of patterns, each with texts that it matches."""
 
 _INSIDE = (
-    (".*", " a a/b b0"), ("[^/]*", " a b"), ("[^/]+", "a b0"), ("/[^/]*/", "/a/ /b/"), ("/[^/]*", "/a /b"), (".", "a x"),
-    ("a|b", "a b"), ("p|q", "p q"), ("[0-9a]", "0 a"), ("[0-9]+", "0"), ("|a", " a"), ("a|/a/b", "a /a/b"), ("/.*", "/ /a"),
-    ("a?", " a"), ("(?:/a)*", " /a /a/a"), ("[^_]*", "a x"), ("/.*_", "/a_ /x_"), ("(?i:a)", "a A"), (r"\x61*", " a aa"),
+    (".*", " a a/b b0"), ("[^/]*", " a b"), ("[^/]+", "a b0"), ("/[^/]*/", "/a/ /b/"), ("/[^/]*/", "/a/ /b/"),
+    (".", "a x"), (".", "b 0"), ("a|b", "a b"), ("[ab]", "a b"), ("[0-9a]", "0 a"), ("[0-9]+", "0"), ("|a", " a"),
+    ("/.*", "/ /a"), ("a?", " a"), ("(?:/a)*", " /a /a/a"), ("/.*_", "/a_ /x_"), ("(?i:a)", "a A"),
+    (r"\x61*", " a aa"),
 )  # fmt: skip
 """What groups hold."""
+
+_SIMPLE = (
+    "^/(?<k>.)", "^/(?<g>.)", "^/.(?<g>.)", "^/(?<k>[ab])", "^/(.)", "^/.(.)", "^/(a|b)", "^/(.)(.)", "^/(.*)$",
+    "^/[ab]", "^/(?<k>[^/]*)", "^(?<k>/[^/]*/)(.*)$", "^(?<g>/.)(.*)$", "^(.)", "^(?<g>.)", "^(.)(.)$", "^(.)$",
+    "^/[0-9a]", "^a", "b$",
+)  # fmt: skip
+"""Patterns that match most paths of a few letters, or the groups of other patterns."""
 
 _REPEATABLE = {
     "a",
@@ -71,6 +81,10 @@ class Words:
 
     def pattern(self, *, is_capturing: bool = False) -> str:
         """Return a pattern, and note what it and its groups match."""
+        if self.chance(0.6):
+            simple = self.draw.choice(_SIMPLE)
+            self.known += [f"${name}" for name in GROUPS if f"<{name}>" in simple] or ["$1"]
+            return simple
         names = self.draw.sample(GROUPS, len(GROUPS))
         parts = [("/", "/")] if self.chance(0.8) else []
         count = self.draw.choice((1, 1, 2, 2, 3))
@@ -114,7 +128,7 @@ class Words:
         """Return a variable of a request, a set one, a group or a map."""
         if self.known and self.chance(0.75):
             return self.draw.choice(self.known[-3:] if self.chance(0.7) else self.known)
-        return self.draw.choice(("$uri", "$uri", "$uri", "$args", "$arg_y", "$host", "$http_a", "$1", "$1", "$2"))
+        return self.draw.choice(("$uri", "$uri", "$uri", "$args", "$arg_y", "$arg_y", "$1", "$1", "$2"))
 
     def text(self, most: int = 3) -> str:
         """Return a text of variables."""
