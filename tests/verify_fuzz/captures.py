@@ -70,4 +70,5 @@ def _requests(words: Words) -> Iterator[tuple[int, bytes]]:
 def _near(draw: random.Random, path: str) -> str:
     """Return a path in which one byte is another, is missing, or was put in."""
     at = draw.randrange(1, len(path) + 1)
-    return path[:at] + draw.choice((*_NEAR, "")) + path[at + draw.randrange(2) :]
+    byte: str = draw.choice((*_NEAR, ""))
+    return path[:at] + byte + path[at + draw.randrange(2) :]
