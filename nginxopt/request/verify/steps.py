@@ -285,11 +285,10 @@ class Steps:
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
         path, mark, query = replacement.partition("?")
-        state = self.values.after_lengths(replacement.encode("latin-1"), state, "rewrite")
-        uri, state = self.values.second_value(path.encode("latin-1"), state, "rewrite")
+        parts = ((path.encode("latin-1"), "rewrite"), (query.removesuffix("?").encode("latin-1"), "rewrite args"))
+        (uri, args), state = self.values.values_in_script(parts, state)
         if not mark:
             return uri, state.args, state
-        args, state = self.values.second_value(query.removesuffix("?").encode("latin-1"), state, "rewrite args")
         if query.endswith("?") or not query:
             return uri, args, state
         return uri, join([args, Derived("more", (state.args,))]), state
@@ -297,9 +296,8 @@ class Steps:
     def _location(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return where a rewrite redirects to, and the arguments that are appended."""
         path, mark, query = replacement.removesuffix("?").partition("?")
-        state = self.values.after_lengths(replacement.encode("latin-1"), state, "redirect")
-        uri, state = self.values.second_value(path.encode("latin-1"), state, "redirect")
-        more, state = self.values.second_value(query.encode("latin-1"), state, "redirect args")
+        parts = ((path.encode("latin-1"), "redirect"), (query.encode("latin-1"), "redirect args"))
+        (uri, more), state = self.values.values_in_script(parts, state)
         target = derived("redirect", (join([uri, Text(mark.encode()), more]),))  # decoded up to its first `?`
         if replacement.endswith("?"):
             return target, Text(b""), state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from nginxopt.request.verify.influences import SETTINGS, keeps_first
@@ -11,6 +11,7 @@ from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.state import LOOKED_UP, State
 from nginxopt.request.verify.symbols import (
     ARGS,
+    CUT,
     PERHAPS,
     Derived,
     Match,
@@ -31,6 +32,16 @@ _CERTAINLY = Text(b"certainly")
 
 def _is_perhaps(value: Symbol) -> bool:
     return isinstance(value, Derived) and value.name == PERHAPS
+
+
+def _cut(first: Symbol, second: Symbol, value: Symbol, state: State) -> tuple[Symbol, State]:
+    """Return a value of a text that was read twice, and the state then. Where the readings differ, nginx cuts the text
+    to the length of the first, or ends the request.
+    """
+    if first == second:
+        return value, state
+    length = Derived(CUT, (first, second))
+    return Derived(CUT, (length, value)), replace(state, entered=state.entered | {(CUT, length)})
 
 
 def _names(text: bytes) -> list[str]:
@@ -64,26 +75,37 @@ class Values:
         """
         looked_up: _LookedUp = {}
         names = _names(text)
-        if len(names) > 1 and any(map(self._matches, names)):
-            _, state = self._read(text, state, use, looked_up)
-        return self._read(text, state, use, looked_up)
+        if len(names) < 2 or not any(map(self._matches, names)):
+            return self._read(text, state, use, looked_up)
+        first, state = self._read(text, state, use, looked_up)
+        value, state = self._read(text, state, use, looked_up)
+        return _cut(first, value, value, state)
 
     def value_in_script(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
         """Return the same of a text of `set` or `rewrite`, where both passes look up what is volatile
         (`ngx_http_script_complex_value_code`).
         """
-        return self.second_value(text, self.after_lengths(text, state, use), use)
+        (value,), state = self.values_in_script(((text, use),), state)
+        return value, state
 
-    def after_lengths(self, text: bytes, state: State, use: str) -> State:
-        """Return the state after the first pass over a text of `set` or `rewrite`."""
-        names = _names(text)
-        if not any(map(self._matches, names)) or (len(names) == 1 and self._is_same_again(names[0])):
-            return state
-        return self._read(text, state, use, None)[1]
+    def values_in_script(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[tuple[Symbol, ...], State]:
+        """Return the same of a text in parts, each with its use: all of it is read before its first part is written."""
+        names = [name for text, _ in parts for name in _names(text)]
+        is_again = any(map(self._matches, names)) and (len(names) > 1 or not self._is_same_again(names[0]))
+        first, state = self._each(parts, state) if is_again else ((), state)
+        values, state = self._each(parts, state)
+        if not is_again:
+            return values, state
+        cut = [_cut(join(first), join(values), value, state) for value in values]
+        return tuple(value for value, _ in cut), cut[0][1]
 
-    def second_value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
-        """Return the value of a text, or of a part of one, after the first pass over all of it."""
-        return self._read(text, state, use, None)
+    def _each(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[tuple[Symbol, ...], State]:
+        """Return the values of parts that are read one after another."""
+        values: list[Symbol] = []
+        for text, use in parts:
+            value, state = self._read(text, state, use, None)
+            values.append(value)
+        return tuple(values), state
 
     def _matches(self, name: str) -> bool:
         return name in self._side.definitions and self._definitions.matches(name)

@@ -286,4 +286,23 @@ UNLIKE = (
         "set $args x; return 200 a$is_args;",
         "set $a x; return 200 a$is_args;",
     ),
+    Pair(
+        "a text that is longer after a map has captured",
+        "map $uri $m { ~^/(?<g>.) ab; } server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ b$) { } "
+        "return 200 $1$m; }",
+        "map $uri $m { ~^/(?<g>.) ab; } server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ b$) { } set $t $m; "
+        "return 200 $1$t; }",
+    ),
+    Pair(
+        "a map whose rows are missing, before and after a rewrite",
+        "map $uri $m { volatile; include missing.conf; } server { listen 127.0.0.1:{P}; server_name h; set $x $m; "
+        "rewrite ^ /b; return 200 $x; }",
+        "map $uri $m { volatile; include missing.conf; } server { listen 127.0.0.1:{P}; server_name h; rewrite ^ /b; "
+        "set $x $m; return 200 $x; }",
+    ),
+    Pair(
+        "a variable of JavaScript, before and after a rewrite",
+        "js_set $j f.x; server { listen 127.0.0.1:{P}; server_name h; set $x $j; rewrite ^ /b; return 200 $x; }",
+        "js_set $j f.x; server { listen 127.0.0.1:{P}; server_name h; rewrite ^ /b; set $x $j; return 200 $x; }",
+    ),
 )
