@@ -206,6 +206,8 @@ class Values:
         value = self._looked_up(name, key, state)
         if is_opaque and state.cached is not None and name in state.cached:
             value = Derived(f"{key} again", (state.cached[name], value))
+        if self._is_entangled(name):  # its texts may be cut
+            state = replace(state, entered=state.entered | {(CUT, value)})
         earlier = (state.cached or {}).get(self._mark(name))
         if earlier == _CERTAINLY and not is_opaque:  # the value lasts, and nothing is matched again
             return value, state
@@ -226,6 +228,9 @@ class Values:
             state = replace(state, cached={**(state.cached or {}), **kept})
         return value, self._after(name, key, value, state, earlier)
 
+    def _is_entangled(self, name: str) -> bool:
+        return any(map(self._definitions.is_entangled, (name, *self._definitions.inner(name))))
+
     def _mark(self, name: str) -> str:
         """Return the name under which it is kept that a map, which is not volatile, was or may have been looked up."""
         return f"{name}{LOOKED_UP}{','.join(self._definitions.groups(name))}"
@@ -239,8 +244,7 @@ class Values:
                 kept = self._kept(inner, state)
                 if kept != self._fresh(inner, state):
                     earlier[inner] = kept
-        entangled = any(map(self._definitions.is_entangled, (name, *self._definitions.inner(name))))
-        marks = [self._mark(inner) for inner in self._definitions.inner(name)] if entangled else []
+        marks = [self._mark(inner) for inner in self._definitions.inner(name)] if self._is_entangled(name) else []
         earlier.update(
             {mark: state.cached[mark] for mark in marks if state.cached is not None and mark in state.cached}
         )
