@@ -17,9 +17,9 @@ def edits(sites: Sites, before: Site) -> Iterator[tuple[Site, str]]:
     answer, as long as there are some, and edits at random between them.
     """
     for after, told in _of_conditions(before):
-        if sites.words.chance(0.5):
-            _spoil(sites, after)
-        yield after, told
+        yield deepcopy(after), told
+        _spoil(sites, after)
+        yield after, f"spoil {told}"
         yield _edited(sites, before)
     while True:
         yield _edited(sites, before)

@@ -131,8 +131,9 @@ class Sites:
         match draw.randrange(9):
             case 0 | 1 if chosen is not None:  # a map sets what was set before
                 group = f"${draw.choice(_GROUP.findall(chosen.text()) or ('k',))}"
-                before = [Statement("set", [group, words.value()])] if words.chance(0.6) else []
-                return [*before, self._reading(chosen), self._asking(group)]
+                before = [Statement("set", [group, words.literal()])] if words.chance(0.7) else []
+                value = before[0].words[1] if before and words.chance(0.5) else None
+                return [*before, self._reading(chosen), self._asking(group, value)]
             case 2 | 3 if chosen is not None:  # a script sets what a map defines
                 body = [Statement("set", [f"${chosen.name}", words.value()])]
                 is_perhaps = words.chance(0.3)
@@ -167,8 +168,10 @@ class Sites:
             )
         )
 
-    def _asking(self, name: str) -> Statement:
-        """Return a condition on a variable that ends the script."""
+    def _asking(self, name: str, value: str | None = None) -> Statement:
+        """Return a condition on a variable, or whether it has a value, that ends the script."""
+        if value is not None:
+            return Statement("if", [name, self._draw.choice(("=", "!=")), value], [self._answer()])
         test = self._draw.choice(
             (["=", self.words.literal()], ["!=", self.words.literal()], ["~", self.words.pattern()])
         )
