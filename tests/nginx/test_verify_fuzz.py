@@ -13,7 +13,7 @@ from tests.site_fuzz.around import http_without_logs
 from tests.site_fuzz.messages import request
 from tests.site_fuzz.stage import Stage
 from tests.verify_fuzz import by_hand as written
-from tests.verify_fuzz import by_nginx, maps, sites
+from tests.verify_fuzz import by_nginx, captures, maps, sites
 from tests.verify_fuzz.case import Case, Edited, Figures
 
 SEED = 12
@@ -46,6 +46,13 @@ def test_nginx_agrees_about_maps(each_binary: nginx.Binary) -> None:
     figures, faults = played(each_binary, *(maps.case(SEED, number, 3) for number in range(10)))
     assert faults == []
     assert all((figures.equivalent, figures.different, figures.unknown, figures.confirmed, figures.asked))
+
+
+def test_nginx_agrees_about_captures(each_binary: nginx.Binary) -> None:
+    """No pair of sites around captures is called equivalent that nginx tells apart, and it confirms witnesses."""
+    figures, faults = played(each_binary, *(captures.case(SEED, number, 4) for number in range(10)))
+    assert faults == []
+    assert all((figures.equivalent, figures.different, figures.confirmed, figures.asked))
 
 
 def test_nginx_agrees_about_pairs_by_hand(each_binary: nginx.Binary) -> None:

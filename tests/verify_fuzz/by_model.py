@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import traceback
+from collections.abc import Sequence
 
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
@@ -53,8 +54,21 @@ def _play(case: Case, edited: Edited, around: str, figures: Figures) -> None:
         _ask(case, edited, (old, new), figures)
 
 
+def answers(text: str, around: str, requests: Sequence[tuple[int, bytes]]) -> list[object] | None:
+    """Return what is seen of the answers of a site where no file exists; None if the model refuses it."""
+    try:
+        model = _model(whole(around, text))
+    except NginxoptError:
+        return None
+    return [visible(answer) for answer in model.native.answers(_written(requests), WORLDS[0])]
+
+
+def _written(requests: Sequence[tuple[int, bytes]]) -> list[str]:
+    return [written(piece, int(_PORTS[port])) for port, data in requests if (piece := parts(data))]
+
+
 def _ask(case: Case, edited: Edited, models: tuple[Model, Model], figures: Figures) -> None:
-    texts = [written(piece, int(_PORTS[port])) for port, data in case.requests if (piece := parts(data))]
+    texts = _written(case.requests)
     for world in WORLDS:
         answers = (model.native.answers(texts, world) for model in models)
         for text, mine, theirs in zip(texts, *answers, strict=True):

@@ -18,6 +18,7 @@ from nginxopt.request.verify.region import Region
 from nginxopt.request.verify.renaming import renamed
 from nginxopt.request.verify.servers import Comparison
 from nginxopt.request.verify.side import Side, unlike_settings
+from nginxopt.request.verify.symbols import CUT
 from nginxopt.request.verify.verdict import Doubt, Verification, Witness
 from nginxopt.request.verify.witness import Candidate, candidates
 
@@ -189,6 +190,8 @@ class _Verifier:
             return f"other settings: {', '.join(names)}"
         if old.state.entered != new.state.entered:
             checked = {name for name, *_ in old.state.entered ^ new.state.entered}
+            if CUT in checked:
+                return "a map captures anew what the text around it reads, and nginx took its length before"
             return f"nginx checks {', '.join(sorted(checked))} as it enters a location, and not alike on both sides"
         return "the same settings, with other values of variables"
 

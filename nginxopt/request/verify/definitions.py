@@ -8,11 +8,14 @@ from functools import cache, cached_property
 
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import group_names
-from nginxopt.request.verify.side import Definition, Side, statement_words
+from nginxopt.request.verify.side import Definition, Side
 from nginxopt.request.verify.symbols import variables
 
 _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
 """The variables whose value nothing changes while nginx handles a request."""
+
+_DIGITS = frozenset("0123456789")
+"""The names of captures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +27,7 @@ class _Reading:
     groups: tuple[str, ...]
     is_kept: bool
     is_volatile: bool
+    is_opaque: bool
     matches: bool
 
 
@@ -35,6 +39,7 @@ class Definitions:
         self._keys = keys
         self._numbers: dict[str, Hashable] = {}
         self._readings: dict[str, _Reading] = {}
+        self._entangled: dict[str, bool] = {}
 
     def form(self, name: str) -> Definition:
         """Return what the configuration says."""
@@ -92,9 +97,48 @@ class Definitions:
         """Return whether nginx looks a value up each time it is read."""
         return self._reading(name).is_volatile
 
+    def is_opaque(self, name: str) -> bool:
+        """Return whether a look-up may come to something that is not understood, and may read and keep anything."""
+        return self._reading(name).is_opaque
+
+    def state_number(self, state: Hashable) -> int:
+        """Return a number that is equal for equal states, on both sides."""
+        return self._keys.number(("state", state))
+
     def matches(self, name: str) -> bool:
         """Return whether a look-up may set captures."""
         return self._reading(name).matches
+
+    def is_entangled(self, name: str) -> bool:
+        """Return whether a look-up may read what another look-up inside it has captured, or anything."""
+        if name not in self._entangled:
+            self._entangled[name] = self.is_opaque(name) or self._reads_captured(name)
+        return self._entangled[name]
+
+    def _reads_captured(self, name: str) -> bool:
+        """Return whether a text of a map reads captures or groups beside a map that matches, or behind one in what is
+        looked up, but for those of the row itself.
+        """
+        source = self.sources(name)
+        if self._disturbs_itself(source):
+            return True
+        for key, value in self._rows(name):
+            read = variables(value.encode("latin-1"))
+            own = {*groups_of(key), *_DIGITS} if key.startswith("~") else set()
+            if self._disturbs_itself(read) or any(self._disturbs(each, read, own) for each in source):
+                return True
+        return False
+
+    def _disturbs_itself(self, read: set[str]) -> bool:
+        """Return whether a text of several variables reads what one of them may capture."""
+        return len(read) > 1 and any(self._disturbs(each, read, set()) for each in read)
+
+    def _disturbs(self, name: str, read: set[str], own: set[str]) -> bool:
+        """Return whether a look-up may set what some variables depend on, but for what a row has `own`."""
+        if not self.defines(name) or not self.matches(name):
+            return False
+        depends = set().union(*(self.bases(each) if self.defines(each) else {each} for each in read)) - own
+        return not depends.isdisjoint({*self.groups(name), *_DIGITS})
 
     def _reading(self, name: str) -> _Reading:
         if name not in self._readings:
@@ -103,16 +147,22 @@ class Definitions:
             patterns = [key for each in (name, *inner) for key in self._patterns(each)]
             form = self.form(name)
             bases = tuple(sorted(each for each in used if not self.defines(each) or self._may_be_set(each, name)))
-            is_volatile = form["kind"] == "opaque" or any(row["args"][:1] == ["volatile"] for row in form["rows"])
+            is_volatile = form["kind"] != "opaque" and any(row["args"][:1] == ["volatile"] for row in form["rows"])
+            is_opaque = any(self.form(each)["kind"] == "opaque" for each in (name, *inner))
             self._readings[name] = _Reading(
                 inner,
                 bases,
                 tuple(dict.fromkeys(group for key in patterns for group in groups_of(key))),
-                not (is_volatile or all(map(self._lasts, bases))),
+                not is_volatile and (is_opaque or not all(map(self._lasts, bases))),
                 is_volatile,
-                bool(patterns),
+                is_opaque,
+                bool(patterns) or is_opaque,
             )
         return self._readings[name]
+
+    def is_assigned(self, name: str) -> bool:
+        """Return whether a script or a pattern may set a variable."""
+        return name in self._assigned
 
     def _may_be_set(self, name: str, reader: str) -> bool:
         """Return whether a script may set a defined variable that another one reads, and that does not read it."""
@@ -124,14 +174,10 @@ class Definitions:
 
     @cached_property
     def _assigned(self) -> frozenset[str]:
-        """The variables that scripts and patterns set."""
-        names: set[str] = set()
+        """The variables that scripts and patterns set, those of maps and names of servers, too."""
+        names = set(self._side.named_groups)
         for number in range(len(self._side.form["levels"])):
-            location = self._side.location_name(number) if self._side.level(number)["kind"] == "location" else None
-            names.update(group_names(location.text) if location is not None else ())
             for statement in self._side.script(number):
-                words = statement_words(statement)
-                names.update(name for word in words for name in group_names(word.encode("latin-1")))
                 if statement["kind"] == "set":
                     names.add(statement["variable"].removeprefix("$").lower())
         return frozenset(names)

@@ -175,7 +175,8 @@ class Explorer:
                 return self._done(self._old, old, state), self._done(self._new, new, other)
             case "opaque":
                 return after_opaque(old, state), after_opaque(new, other)
-        return after_passing(old, state), after_passing(new, other)
+        definitions = self._old.compiler.definitions, self._new.compiler.definitions
+        return after_passing(old, state, definitions[0]), after_passing(new, other, definitions[1])
 
     def _done(self, side: Runner, operation: Operation, state: State) -> State:
         result = side.steps.do(operation, Place((), state))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from nginxopt.request.verify.assigned import Assigned
 from nginxopt.request.verify.definitions import Definitions, groups_of
-from nginxopt.request.verify.side import Side, statement_words
+from nginxopt.request.verify.named import statement_words
+from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.symbols import variables
 from nginxopt.semantics.site.form import StatementForm
 
@@ -42,6 +43,7 @@ class Live:
         digits = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
         everything = any(level["opaque"] or level["filters"] for side in sides for level in side.form["levels"])
         everything = everything or any(side.has_opaque for side in sides)
+        everything = everything or any(form["kind"] == "opaque" for side in sides for form in side.definitions.values())
         has_captures = everything or any(name.isdigit() for name in digits)
         kept = set().union(*(_kept(side, defined) for side, defined in zip(sides, definitions, strict=True)))
         return cls(frozenset(names), everything, has_captures, frozenset(kept))

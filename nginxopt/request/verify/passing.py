@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from nginxopt.request.verify.definitions import Definitions
 from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.program import Operation, Program
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import is_url
-from nginxopt.request.verify.symbols import ARGS, Derived, Match, Variable
+from nginxopt.request.verify.symbols import ARGS, PERHAPS, Derived, Match, Symbol, Variable, variables
 
 
-def after_passing(operation: Operation, state: State) -> State:
-    """Return the state behind an `if` or a rewrite."""
+def after_passing(operation: Operation, state: State, definitions: Definitions) -> State:
+    """Return the state behind an `if` or a rewrite. `definitions` tells what the maps that it reads may set."""
     if operation.kind == "rewrite" and not _goes_on(operation):
         return state.without_match()
     after = f"after {operation.key} at {state.passed}"
     state = replace(state, passed=state.passed + 1)
-    assigned = set(_assigned(operation))
+    assigned = set(_assigned(operation, definitions))
+    values = {name: _perhaps(name, after, definitions) for name in assigned - {ARGS}}
     state = replace(
         state,
-        values={**(state.values or {}), **{name: Variable(f"{name} {after}") for name in assigned - {ARGS}}},
+        values={**(state.values or {}), **values},
         captures=Match(Derived(after, (state.uri,)), b""),
         cached={**(state.cached or {}), after: Variable(after)},
         was_matched=state.was_matched is True or (after if _has(operation, "rewrite") else state.was_matched),
@@ -102,15 +104,24 @@ def _walk(operation: Operation) -> Iterator[Operation]:
         yield from _walk(inner)
 
 
-def _assigned(operation: Operation) -> Iterator[str]:
-    """Yield the variables that an operation may set."""
+def _perhaps(name: str, after: str, definitions: Definitions) -> Symbol:
+    """Return the value of a variable that may have been set; if it was not, a map may define it."""
+    value = Variable(f"{name} {after}")
+    return Derived(PERHAPS, (value,)) if definitions.defines(name) else value
+
+
+def _assigned(operation: Operation, definitions: Definitions) -> Iterator[str]:
+    """Yield the variables that an operation may set, also by a map that it reads."""
+    for name in set().union(*(variables((word or "").encode("latin-1")) for word in operation.words)):
+        if definitions.defines(name):
+            yield from definitions.groups(name)
     if operation.kind == "set" and operation.words[0] is not None:
         yield operation.words[0].removeprefix("$")
     if operation.kind in ("if", "rewrite"):
         for word in operation.words:
             yield from group_names((word or "").encode("latin-1"))
     for inner in operation.body:
-        yield from _assigned(inner)
+        yield from _assigned(inner, definitions)
 
 
 def _has(operation: Operation, kind: str) -> bool:

@@ -12,8 +12,6 @@ from nginxopt.request.verify.words import Words
 PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
 """Text that stands for itself in a pattern."""
 
-_NAMED = re.compile(rb"\(\?P?(?:<([A-Za-z_]\w*)>|'([A-Za-z_]\w*)')")
-
 FLAGS = re.compile(rb"\A\(\?[is]+\)")
 """Flags at the start of a pattern."""
 
@@ -25,6 +23,14 @@ _SEGMENTS = re.compile(rb"(?:[A-Za-z0-9/_-]|\[\^/(?:\\.|[^\]\\])*\][*+]/)*")
 _PLAIN_GROUP = re.compile(rb"\((?:\?:|\?P?<([A-Za-z_]\w*)>|(?!\?|\*))")
 
 _CLASS = re.compile(rb"\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL)
+
+_NAMED = re.compile(
+    rb"\\Q.*?(?:\\E|\Z)|\\.|\(\?#[^)]*\)|"
+    + _CLASS.pattern
+    + rb"|\(\?P?(?:<(?P<angle>[A-Za-z_]\w*)>|'(?P<quote>[A-Za-z_]\w*)')",
+    re.DOTALL,
+)
+"""The names of groups, and what only looks like one: quotations, escapes, comments and classes."""
 
 _PART = re.compile(_CLASS.pattern + rb"|\\.|.", re.DOTALL)
 """The parts of a pattern."""
@@ -80,7 +86,8 @@ def without(pattern: bytes) -> bytes | None:
 
 def group_names(pattern: bytes) -> tuple[str, ...]:
     """Return the names of the groups of a pattern, in lower case."""
-    return tuple((match[1] or match[2]).decode().lower() for match in _NAMED.finditer(pattern))
+    names = (match["angle"] or match["quote"] for match in _NAMED.finditer(pattern))
+    return tuple(name.decode().lower() for name in names if name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import cast
 
+from nginxopt.request.verify.named import is_own, named_groups
 from nginxopt.semantics.site.form import SiteForm, StatementForm
 
 _USED = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
@@ -12,14 +13,30 @@ _USED = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 def renamed(old: SiteForm, new: SiteForm) -> SiteForm:
     """Return `new` with its own names of variables replaced by those of `old`, if each has as many that the other has
-    not: they are paired in the order in which they are defined.
+    not: they are paired in the order in which they are defined. Not where such a name means more: one of nginx itself,
+    that of a group, or one that `new` reads without defining it; nor where rules are folded, whose words are not here.
     """
     mine, theirs = _defined(old), _defined(new)
     names = [name for name in theirs if name not in mine]
     others = [name for name in mine if name not in theirs]
-    if not names or len(names) != len(others):
+    if not names or len(names) != len(others) or any(map(is_own, (*names, *others))):
+        return new
+    script = [statement for level in new["levels"] for statement in level["script"]]
+    groups = {name for name, _ in named_groups(new, script)}
+    if any(statement["kind"] == "rewrites" for statement in script):
+        return new
+    if not groups.isdisjoint((*names, *others)) or not _read(new).isdisjoint(others):
         return new
     return cast(SiteForm, _replaced(new, dict(zip(names, others, strict=True))))
+
+
+def _read(item: object) -> set[str]:
+    """Return the variables in the words of a part of a form."""
+    if isinstance(item, str):
+        return {(match[1] or match[2]).lower() for match in _USED.finditer(item)}
+    if isinstance(item, list):
+        return set().union(*map(_read, item))
+    return set().union(*map(_read, item.values())) if isinstance(item, dict) else set()
 
 
 def _defined(form: SiteForm) -> dict[str, None]:

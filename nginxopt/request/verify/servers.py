@@ -135,6 +135,8 @@ class Comparison:
         named = {side.server_name(server) for side, server in zip(self._sides, (old, new), strict=True)}
         if len(named) > 1 and any("server_name_in_redirect" in side.stated for side in self._sides):
             reasons.append(("the first server_name differs, and redirects may have it", *nodes))
+        if self._sides[0].taken != self._sides[1].taken:
+            reasons.append(("a named group has the name of a variable of nginx, which is no longer looked up", *nodes))
         if not self._splits_alike:
             reasons.append(("$fastcgi_script_name stays as a script used it first, and scripts differ", *nodes))
         return reasons

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from nginxopt._native import request_settings
 from nginxopt.config import statements
 from nginxopt.request.verify.influences import INVISIBLE
+from nginxopt.request.verify.named import is_own, named_groups
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import (
     GeoForm,
@@ -225,8 +226,25 @@ class Side:
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:
-        """The variables that the configuration defines outside of scripts, by name; the last of a name counts."""
-        return {form["variable"].removeprefix("$").lower(): form for form in self.form["variables"]}
+        """The variables that the configuration defines outside of scripts, by name; the last of a name counts, if no
+        named group behind it has that name, too.
+        """
+        forms = {form["variable"].removeprefix("$").lower(): form for form in self.form["variables"]}
+        return {name: form for name, form in forms.items() if self.named_groups.get(name, -1) < form["node"]}
+
+    @cached_property
+    def named_groups(self) -> dict[str, int]:
+        """The names of the groups of all patterns, with the node of the last directive that has it."""
+        named: dict[str, int] = {}
+        script = (statement for number in range(len(self.form["levels"])) for statement in self.script(number))
+        for name, node in named_groups(self.form, script):
+            named[name] = max(node, named.get(name, node))
+        return named
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """The variables of nginx itself that it no longer looks up, as named groups have their names."""
+        return frozenset(filter(is_own, self.named_groups))
 
     @cached_property
     def stated_in_locations(self) -> frozenset[str]:
@@ -323,16 +341,6 @@ def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:
 
 def _is_inner(form: LevelForm) -> bool:
     return form["kind"] in ("location", "if", "limit_except")
-
-
-def statement_words(statement: StatementForm) -> Sequence[str]:
-    """Return the words of a statement in which patterns may stand."""
-    match statement["kind"]:
-        case "if":
-            return statement["condition"]
-        case "rewrite":
-            return [statement["pattern"]]
-    return []
 
 
 def _latin(word: str) -> str:

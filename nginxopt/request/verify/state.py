@@ -44,7 +44,8 @@ class State:
         level: The block whose settings are in force.
         handler: The directive whose handler answers: the last of the blocks that were entered
             (`ngx_http_update_location_config`); None for files.
-        entered: What nginx looked at in the locations on the way, before their scripts (`Compiler.entering`).
+        entered: What nginx looked at in the locations on the way, before their scripts (`Compiler.entering`), and the
+            texts at which it may have ended the request (`CUT`).
         passed: How many operations were passed over whose effect is unknown. Names of unknown values end in it, as the
             same operation may stand twice in a script.
         choices: How many times a location was chosen again, which nginx counts up to ten (`r->uri_changes`).

@@ -193,7 +193,7 @@ class Steps:
         name, text = operation.words
         assert name is not None
         assert text is not None
-        value, state = self.values.value(text.encode("latin-1"), state, "set")
+        value, state = self.values.value_in_script(text.encode("latin-1"), state, "set")
         if is_large(value):
             raise TooMuchError
         return state.with_value(name.removeprefix("$"), value)
@@ -204,12 +204,12 @@ class Steps:
         if test in ("~", "~*", "!~", "!~*"):
             return self._matching(operation, after, words[0], words[2], test)
         if len(words) == 2:
-            value, state = self.values.value(words[1], after.state, "if")
+            value, state = self.values.value_in_script(words[1], after.state, "if")
             return self._asking(Fact(words[0].decode().removeprefix("!"), (value,)), operation, after, state, words[0])
-        left, state = self.values.variable(words[0], after.state, "if")
+        left, state = self.values.value(words[0], after.state, "if")
         if test not in ("=", "!="):
             return self._asking(Matches(left, FALSE), operation, after, state, b"!")
-        right, state = self.values.value(words[2], state, "if")
+        right, state = self.values.value_in_script(words[2], state, "if")
         if left == right:
             return after.with_state(state).then(operation.body) if test == "=" else after.with_state(state)
         if isinstance(right, Text):
@@ -226,7 +226,7 @@ class Steps:
         return Question(atom, lambda: behind.then(operation.body), lambda: behind)
 
     def _matching(self, operation: Operation, after: Place, value: bytes, pattern: bytes, test: str) -> Question:
-        subject, state = self.values.variable(value, after.state, "if")
+        subject, state = self.values.value(value, after.state, "if")
         if test.endswith("*"):
             pattern = b"(?i)" + pattern
         hit = after.with_state(state.with_match(Match(subject, pattern), group_names(pattern)))
@@ -285,8 +285,8 @@ class Steps:
     def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
         path, mark, query = replacement.partition("?")
-        texts = path.encode("latin-1"), query.removesuffix("?").encode("latin-1")
-        (uri, args), state = self.values.values([(texts[0], "rewrite"), (texts[1], "rewrite args")], state)
+        parts = ((path.encode("latin-1"), "rewrite"), (query.removesuffix("?").encode("latin-1"), "rewrite args"))
+        (uri, args), state = self.values.values_in_script(parts, state)
         if not mark:
             return uri, state.args, state
         if query.endswith("?") or not query:
@@ -296,8 +296,8 @@ class Steps:
     def _location(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
         """Return where a rewrite redirects to, and the arguments that are appended."""
         path, mark, query = replacement.removesuffix("?").partition("?")
-        texts = path.encode("latin-1"), query.encode("latin-1")
-        (uri, more), state = self.values.values([(texts[0], "redirect"), (texts[1], "redirect args")], state)
+        parts = ((path.encode("latin-1"), "redirect"), (query.encode("latin-1"), "redirect args"))
+        (uri, more), state = self.values.values_in_script(parts, state)
         target = derived("redirect", (join([uri, Text(mark.encode()), more]),))  # decoded up to its first `?`
         if replacement.endswith("?"):
             return target, Text(b""), state
@@ -309,7 +309,7 @@ class Steps:
             code, text = "302", [code]
         if not text:
             return Leaf("return", (code, None), state, operation.node)
-        value, state = self.values.response(text[0].encode("latin-1"), state)
+        value, state = self.values.value(text[0].encode("latin-1"), state, "return")
         if code not in _REDIRECTS:
             return Leaf("return", (code, value), state, operation.node)
         return Leaf("redirect", (code, *_split(value)), state, operation.node)

@@ -12,6 +12,12 @@ ARGS = "args"
 LIMIT_RATE = "limit_rate"
 METHOD = "request_method"
 
+CUT = "cut"
+"""What stands for a text whose length nginx takes before what it reads may have changed."""
+
+PERHAPS = "perhaps set"
+"""What stands for a variable that may have been set; if it was not, it is looked up where it is read."""
+
 _VARIABLE = re.compile(rb"\$(?:([0-9])|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})")
 
 

@@ -80,8 +80,11 @@ class Tables:
         self._known: dict[str, Table | None] = {}
 
     def key(self, definitions: Definitions, name: str) -> str:
-        """Return what stands for a defined variable in symbols: the same for equal definitions."""
-        key = f"defined {definitions.number(name)}"
+        """Return what stands for a defined variable in symbols: the same for equal definitions that depend on the same,
+        as a side that sets what another one defines makes a look-up depend on that.
+        """
+        kept = "kept" if definitions.is_kept(name) else "new"
+        key = f"defined {definitions.number(name)} {kept} {','.join(definitions.bases(name))}"
         self._defined.setdefault(key, (definitions, name))
         return key
 
@@ -92,7 +95,8 @@ class Tables:
         if symbol.name not in self._known:
             definitions, name = self._defined[symbol.name]
             used = set().union(*(definitions.used(each) for each in (name, *definitions.inner(name))))
-            self._known[symbol.name] = None if name in used else table_of(definitions.form(name))
+            is_known = name not in used and not definitions.is_entangled(name)
+            self._known[symbol.name] = table_of(definitions.form(name)) if is_known else None
         return self._known[symbol.name]
 
     def is_kept(self, symbol: Derived) -> bool:

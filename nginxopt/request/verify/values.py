@@ -9,10 +9,44 @@ from nginxopt.request.verify.influences import SETTINGS, keeps_first
 from nginxopt.request.verify.program import Compiler, Operation
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.state import LOOKED_UP, State
-from nginxopt.request.verify.symbols import ARGS, Derived, Match, Symbol, Text, Variable, join, pieces, variables
+from nginxopt.request.verify.symbols import (
+    ARGS,
+    CUT,
+    PERHAPS,
+    Derived,
+    Match,
+    Symbol,
+    Text,
+    Variable,
+    join,
+    pieces,
+    variables,
+)
 from nginxopt.request.verify.tables import Tables
 
+_LookedUp = dict[str, tuple[Symbol | None, Symbol]]
+"""What one reading of a text has looked up, with what may have been set before."""
+
 _CERTAINLY = Text(b"certainly")
+
+
+def _is_perhaps(value: Symbol) -> bool:
+    return isinstance(value, Derived) and value.name == PERHAPS
+
+
+def _cut(first: Symbol, second: Symbol, value: Symbol, state: State) -> tuple[Symbol, State]:
+    """Return a value of a text that was read twice, and the state then. Where the readings differ, nginx cuts the text
+    to the length of the first, or ends the request.
+    """
+    if first == second:
+        return value, state
+    length = Derived(CUT, (first, second))
+    return Derived(CUT, (length, value)), replace(state, entered=state.entered | {(CUT, length)})
+
+
+def _names(text: bytes) -> list[str]:
+    """Return the variables that a text reads, in their order."""
+    return [piece for piece in pieces(text) if isinstance(piece, str)]
 
 
 class Values:
@@ -33,78 +67,103 @@ class Values:
         """Return what nginx looks at as a block is entered; see `Compiler.entering`."""
         return self._compiler.entering(level, is_internal=is_internal)
 
-    def variable(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
-        """Return the value of a variable on the left of a condition, which nginx reads once, and the state after it."""
-        return self._read(text, state, use)
-
     def value(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
-        """Return the value of a text with variables in a script, and the state after it was read, which keeps values of
-        maps.
-        """
-        (value,), state = self.values([(text, use)], state)
-        return value, state
-
-    def values(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[list[Symbol], State]:
-        """Return the values of the parts of one text, each with its use, and the state after it was read.
+        """Return the value of a text with variables, and the state after it was read, which keeps values of maps.
 
         nginx reads the variables of a text twice, for the length and for the bytes: what a map matches in the first
-        pass is there for the second.
+        pass is there for the second, which looks nothing up again (`ngx_http_complex_value`).
         """
-        if self._changes_captures(b"".join(text for text, _ in parts)):
-            for text, use in parts:
-                _, state = self._read(text, state, use)
-        found = []
+        looked_up: _LookedUp = {}
+        names = _names(text)
+        if len(names) < 2 or not any(map(self._matches, names)):
+            return self._read(text, state, use, looked_up)
+        first, state = self._read(text, state, use, looked_up)
+        value, state = self._read(text, state, use, looked_up)
+        return _cut(first, value, value, state)
+
+    def value_in_script(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
+        """Return the same of a text of `set` or `rewrite`, where both passes look up what is volatile
+        (`ngx_http_script_complex_value_code`).
+        """
+        (value,), state = self.values_in_script(((text, use),), state)
+        return value, state
+
+    def values_in_script(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[tuple[Symbol, ...], State]:
+        """Return the same of a text in parts, each with its use: all of it is read before its first part is written."""
+        names = [name for text, _ in parts for name in _names(text)]
+        is_again = any(map(self._matches, names)) and (len(names) > 1 or not self._is_same_again(names[0]))
+        first, state = self._each(parts, state) if is_again else ((), state)
+        values, state = self._each(parts, state)
+        if not is_again:
+            return values, state
+        cut = [_cut(join(first), join(values), value, state) for value in values]
+        return tuple(value for value, _ in cut), cut[0][1]
+
+    def _each(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[tuple[Symbol, ...], State]:
+        """Return the values of parts that are read one after another."""
+        values: list[Symbol] = []
         for text, use in parts:
-            value, state = self._read(text, state, use)
-            found.append(value)
-        return found, state
+            value, state = self._read(text, state, use, None)
+            values.append(value)
+        return tuple(values), state
 
-    def response(self, text: bytes, state: State) -> tuple[Symbol, State]:
-        """Return the value of the text of a `return`, and the state after it was read.
+    def _matches(self, name: str) -> bool:
+        return name in self._side.definitions and self._definitions.matches(name)
 
-        nginx looks up a volatile map of such a text once, not in both passes as in a script: where that matters, no
-        value of a script is the same.
-        """
-        value, after = self.value(text, state, "return")
-        is_volatile = any(self._definitions.is_volatile(name) for name in self._defined_in(text))
-        if is_volatile and self._changes_captures(text):
-            value = Derived(f"{text!r} looked up once", (value,))
-        return value, after
-
-    def _changes_captures(self, text: bytes) -> bool:
-        """Return whether the second reading of a text may find other captures than the first."""
-        matching = [name for name in self._defined_in(text) if self._definitions.matches(name)]
-        if sum(isinstance(piece, str) for piece in pieces(text)) > 1:
-            return bool(matching)
-        return any(self._reads_captures(name) for name in matching)
-
-    def _reads_captures(self, name: str) -> bool:
-        """Return whether the look-up of a variable may read what it has captured itself."""
+    def _is_same_again(self, name: str) -> bool:
+        """Return whether a second look-up yields the same: it reads nothing that the first may have captured."""
         groups = self._definitions.groups(name)
-        return any(base.isdigit() or base in groups for base in self._definitions.bases(name))
+        return not any(base.isdigit() or base in groups for base in self._definitions.bases(name))
 
-    def _defined_in(self, text: bytes) -> list[str]:
-        """Return the variables of a text that the configuration defines outside of scripts."""
-        return [piece for piece in pieces(text) if isinstance(piece, str) and piece in self._side.definitions]
-
-    def _read(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
+    def _read(self, text: bytes, state: State, use: str, looked_up: _LookedUp | None) -> tuple[Symbol, State]:
+        """Return the value of a text and the state then; `looked_up` keeps what one reading looks up only once."""
         parts: list[Symbol] = []
         for piece in pieces(text):
             if isinstance(piece, bytes):
                 parts.append(Text(piece))
                 continue
+            known = (state.values or {}).get(piece)
+            is_kept = looked_up is not None and self._is_defined(piece, known)
+            if looked_up is not None and is_kept and piece in looked_up and looked_up[piece][0] == known:
+                parts.append(looked_up[piece][1])
+                continue
             part, state = self._variable(piece, state, use)
+            if looked_up is not None and is_kept:
+                part = self._within(piece, part, looked_up)
+                looked_up[piece] = (known, part)
             parts.append(part)
         return join(parts), state
+
+    def _is_defined(self, name: str, known: Symbol | None) -> bool:
+        """Return whether a look-up may yield the value of a variable of which that is known."""
+        return name in self._side.definitions and (known is None or _is_perhaps(known))
+
+    def _within(self, name: str, value: Symbol, looked_up: _LookedUp) -> Symbol:
+        """Return a value in a text, where a look-up before it may have looked it up already, after other matches."""
+        readers = [
+            (reader, known)
+            for reader, (_, known) in looked_up.items()
+            if name in self._definitions.inner(reader) and self._definitions.matches(reader)
+        ]
+        if not readers:
+            return value
+        where = " ".join(self._tables.key(self._definitions, reader) for reader, _ in readers)
+        sources = (
+            source for _, known in readers for source in (known.sources if isinstance(known, Derived) else (known,))
+        )
+        return Derived(f"{name} within {where}", (value, *sources))
 
     def _variable(self, name: str, state: State, use: str) -> tuple[Symbol, State]:
         if name.isdigit():
             return state.capture(name, use), state
-        if name in (state.values or {}):
-            assert state.values is not None
-            return state.values[name], state
+        known = (state.values or {}).get(name)
+        if known is not None and not _is_perhaps(known):
+            return known, state
         if name in self._side.definitions:
-            return self._defined(name, state)
+            value, state = self._defined(name, state)
+            if known is None and (state.epoch or self._definitions.is_assigned(name)):
+                known = Variable(name + state.epoch)  # set before the start of what is compared
+            return (value if known is None else Derived(f"{name} if not set", (known, value))), state
         if not self._keeps_first(name):
             return self._own(name, state), state
         value = (state.cached or {}).get(name) or self._own(name, state)
@@ -118,6 +177,8 @@ class Values:
         match name:
             case "uri" | "document_uri":
                 return state.uri
+            case "args" if name in self._side.taken:
+                return Derived("args but for a group", (state.args,))
             case "args" | "query_string":
                 return state.args
             case "is_args":
@@ -139,11 +200,16 @@ class Values:
         """Return a variable that the configuration defines outside of scripts: nginx looks it up once."""
         key = self._tables.key(self._definitions, name)
         is_kept = self._definitions.is_kept(name)
-        if is_kept and name in (state.cached or {}):
+        is_opaque = self._definitions.is_opaque(name)
+        if is_kept and name in (state.cached or {}) and not is_opaque:
             return self._kept(name, state), state
         value = self._looked_up(name, key, state)
+        if is_opaque and state.cached is not None and name in state.cached:
+            value = Derived(f"{key} again", (state.cached[name], value))
+        if self._is_entangled(name):  # its texts may be cut
+            state = replace(state, entered=state.entered | {(CUT, value)})
         earlier = (state.cached or {}).get(self._mark(name))
-        if earlier == _CERTAINLY:  # the value lasts, and nothing is matched again
+        if earlier == _CERTAINLY and not is_opaque:  # the value lasts, and nothing is matched again
             return value, state
         kept: dict[str, Symbol] = {name: value} if is_kept else {}
         if self._definitions.matches(name) and not self._definitions.is_volatile(name):
@@ -162,6 +228,9 @@ class Values:
             state = replace(state, cached={**(state.cached or {}), **kept})
         return value, self._after(name, key, value, state, earlier)
 
+    def _is_entangled(self, name: str) -> bool:
+        return any(map(self._definitions.is_entangled, (name, *self._definitions.inner(name))))
+
     def _mark(self, name: str) -> str:
         """Return the name under which it is kept that a map, which is not volatile, was or may have been looked up."""
         return f"{name}{LOOKED_UP}{','.join(self._definitions.groups(name))}"
@@ -175,6 +244,10 @@ class Values:
                 kept = self._kept(inner, state)
                 if kept != self._fresh(inner, state):
                     earlier[inner] = kept
+        marks = [self._mark(inner) for inner in self._definitions.inner(name)] if self._is_entangled(name) else []
+        earlier.update(
+            {mark: state.cached[mark] for mark in marks if state.cached is not None and mark in state.cached}
+        )
         if not earlier:
             return value
         return Derived(f"{key} with {' '.join(earlier)}", (*value.sources, *earlier.values()))
@@ -187,7 +260,15 @@ class Values:
 
     def _fresh(self, name: str, state: State) -> Derived:
         key = self._tables.key(self._definitions, name)
-        return Derived(key, tuple(self._base(base, state) for base in self._definitions.bases(name)))
+        bases = tuple(self._base(base, state) for base in self._definitions.bases(name))
+        return Derived(key, (*bases, self._whole(state)) if self._definitions.is_opaque(name) else bases)
+
+    def _whole(self, state: State) -> Symbol:
+        """Return what stands for all that is not understood may read."""
+        values = frozenset((state.values or {}).items())
+        handler = self._compiler.handler(state.level)
+        whole = (state.uri, state.args, values, state.captures, handler, state.is_rewritten, state.epoch)
+        return Variable(f"state {self._definitions.state_number(whole)}")
 
     def _base(self, name: str, state: State) -> Symbol:
         return state.capture(name, "map") if name.isdigit() else self._variable(name, state, "map")[0]
@@ -206,7 +287,8 @@ class Values:
         state = replace(state, captures=Match(captures, b""))
         for group in self._definitions.groups(name):
             former = (state.values or {}).get(group, Variable(group + state.epoch))
-            state = state.with_value(group, Derived(f"{group} after {key}", (looked_up, former)))
+            after = Derived(f"{group} after {key}", (looked_up, former))
+            state = state.with_value(group, Derived(PERHAPS, (after,)) if self._definitions.defines(group) else after)
         return state
 
     def reads_settings(self, operation: Operation) -> bool:

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from nginxopt._native import captures
 from nginxopt.request.verify.branches import branches
 from nginxopt.request.verify.index import ProgramIndex
-from nginxopt.request.verify.patterns import beginnings, equal_to, escaped, group, only_value, starts_with, without
+from nginxopt.request.verify.patterns import (
+    beginnings,
+    equal_to,
+    escaped,
+    group,
+    group_names,
+    only_value,
+    starts_with,
+    without,
+)
 from nginxopt.request.verify.program import Operation
 from nginxopt.request.verify.region import beginning, is_empty, may_begin
 
@@ -209,3 +218,10 @@ def test_regions_of_patterns_with_look_arounds() -> None:
     for at in range(3):
         assert not is_empty((union,), inner[:at] + inner[at + 1 :])
         assert not is_empty((inner[at],), (union.replace(b"/" + b"axb"[at : at + 1], b"/q"),))
+
+
+def test_names_of_groups() -> None:
+    """The names of groups are in lower case; what is escaped, quoted, a comment or in a class is no group."""
+    assert group_names(rb"^/(?<k>a)(?P<Q>[^]/]+)(?'z'c)$") == ("k", "q", "z")
+    for text in (rb"\(?<k>a", rb"\Q(?<k>a\E", rb"(?#(?<k>)", rb"[(?<k>]", rb"(?<=a)"):
+        assert group_names(text) == ()

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from nginxopt.request.verify import Verification
+from nginxopt.request.verify import Verification, comparing
 from tests.site_fuzz.around import http_without_logs
-from tests.verify_fuzz import by_model, maps, scripts, sites
+from tests.verify_fuzz import by_model, captures, maps, scripts, sites
 from tests.verify_fuzz.case import Case, Figures
 
 SEED, VERSION = 11, (1, 22, 1)
@@ -38,6 +38,11 @@ def around_scripts(count: int) -> Iterator[Case]:
     return (scripts.case(SEED, number, edits=6) for number in range(count))
 
 
+def around_captures(count: int) -> Iterator[Case]:
+    """Sites around captures, each edited four times."""
+    return (captures.case(SEED, number, edits=4) for number in range(count))
+
+
 @pytest.mark.slow
 def test_pairs_at_random() -> None:
     """No pair is called equivalent that requests tell apart, and each verdict occurs."""
@@ -62,10 +67,21 @@ def test_scripts_at_random() -> None:
     assert all((figures.equivalent, figures.different, figures.unknown))
 
 
+@pytest.mark.slow
+def test_captures_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pair of sites around captures is called equivalent that requests tell apart, though none are tried."""
+    monkeypatch.setattr(comparing, "probes", lambda *_: iter(()))
+    monkeypatch.setattr(comparing, "of_locations", lambda *_: iter(()))
+    figures = played(around_captures(12))
+    assert (figures.wrong, figures.failed) == (0, 0)
+    assert all((figures.equivalent, figures.different, figures.unknown))
+
+
 def test_a_wrong_verdict_is_seen(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     """If everything is called equivalent, the fuzzer finds pairs that are not, among sites of each kind."""
     monkeypatch.setattr(by_model, "verify", lambda *_: Verification(None, (), 1, 0, ()))
     assert played(whole_sites(10)).wrong
     assert played(around_maps(5)).wrong
     assert played(around_scripts(5)).wrong
+    assert played(around_captures(2)).wrong
     assert "WRONG" in capfd.readouterr().out

@@ -187,4 +187,144 @@ UNLIKE = (
         "map $1 $m { volatile; '~^.(.*)$' x; default y; } server { listen 127.0.0.1:{P}; server_name h; location ~ "
         "^/(ab.) { if ($m = z) { set $r q; } return 200 '[$1]'; } location / { return 404; } }",
     ),
+    Pair(
+        "a text of set, in which a map is looked up twice",
+        "map $1 $m { volatile; ~^(.)(.)$ x; ~^(.)$ y; default z; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/([p-r][0-9])$) { return 404; } return 200 $uri$m; }",
+        "map $1 $m { volatile; ~^(.)(.)$ x; ~^(.)$ y; default z; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/([p-r][0-9])$) { return 404; } set $v $uri$m; return 200 $v; }",
+    ),
+    Pair(
+        "a map that set looks up twice",
+        "map $1 $m { volatile; ~^(.)(.)$ x; ~^(.)$ y; default z; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/(xy)$) { set $z 1; return 404; } set $v $m; if ($v = y) { return 402; } return 200 ok; }",
+        "map $1 $m { volatile; ~^(.)(.)$ x; ~^(.)$ y; default z; } server { listen 127.0.0.1:{P}; server_name h; "
+        "if ($uri !~ ^/(xy)$) { return 404; } set $v $m; if ($v = y) { return 403; } return 200 ok; }",
+    ),
+    Pair(
+        "a capture beside a map that captures, in what another map looks up",
+        "map $uri $n { volatile; ~^/.(.) a; default b; } map $n-$1 $m { volatile; a-y p; default z; } server { "
+        "listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(x)y$) { set $z 1; return 404; } if ($m = p) { "
+        "return 402; } return 200 ok; }",
+        "map $uri $n { volatile; ~^/.(.) a; default b; } map $n-$1 $m { volatile; a-y p; default z; } server { "
+        "listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(x)y$) { return 404; } if ($m = p) { "
+        "return 403; } return 200 ok; }",
+    ),
+    Pair(
+        "a row that reads what another map has captured in what is looked up",
+        "map $uri $n { volatile; ~^/.(.) a; default b; } map $n $m { volatile; a $1; default z; } server { "
+        "listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(x)y$) { set $z 1; return 404; } if ($m = y) { "
+        "return 402; } return 200 ok; }",
+        "map $uri $n { volatile; ~^/.(.) a; default b; } map $n $m { volatile; a $1; default z; } server { "
+        "listen 127.0.0.1:{P}; server_name h; if ($uri !~ ^/(x)y$) { return 404; } if ($m = y) { "
+        "return 403; } return 200 ok; }",
+    ),
+    Pair(
+        "a map that is set on one side, read by another",
+        "map $uri $m { volatile; ~^/([p-r]) $1; default a; } map $m $n { volatile; p x; ~^(?<g>q)$ $2; default y; } "
+        "server { listen 127.0.0.1:{P}; server_name h; if ($n = x) { return 401; } location = /k { set $m p; "
+        "return 200 $n; } }",
+        "map $uri $m { volatile; ~^/([p-r]) $1; default a; } map $m $n { volatile; p x; ~^(?<g>q)$ $2; default y; } "
+        "server { listen 127.0.0.1:{P}; server_name h; set $z 1; if ($n = x) { return 401; } location = /k { "
+        "return 200 $n; } }",
+    ),
+    Pair(
+        "a group of a map that both sides read in a condition",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; if ($m) { set $q 1; } if ($g = foo) { return 402; } return 403; }",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; if ($m) { set $q 1; } return 402; }",
+    ),
+    Pair(
+        "a group of a map that both sides read in a block",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; if ($uri) { set $q $m; } if ($g = foo) { return 402; } return 403; }",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; if ($uri) { set $q $m; } return 402; }",
+    ),
+    Pair(
+        "a group of a map that both sides read in a rewrite",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; rewrite ^ /a$m; if ($g = foo) { return 402; } return 403; }",
+        "map $uri $m { volatile; ~^/(?<g>.) 1; default 0; } server { listen 127.0.0.1:{P}; server_name h; set $g "
+        "foo; rewrite ^ /a$m; return 402; }",
+    ),
+    Pair(
+        "a group with the name of a map",
+        "map $uri $m { volatile; ~^/(?<n>.) 1; default 0; } map $n $o { volatile; p 1; default 2; } map $uri $n {"
+        " volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; if ($m) { set $q 1; } if ($n = p) "
+        "{ return 402; } return 403; }",
+        "map $uri $m { volatile; ~^/(?<n>.) 1; default 0; } map $n $o { volatile; p 1; default 2; } map $uri $n {"
+        " volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; if ($m) { set $q 1; } return 402; "
+        "}",
+    ),
+    Pair(
+        "a group of a map that another map reads",
+        "map $uri $m { volatile; ~^/(?<w>.) 1; default 0; } map $w $n { volatile; x 1; default 2; } server { "
+        "listen 127.0.0.1:{P}; server_name h; set $w foo; if ($m) { set $q 1; } if ($n = 2) { return 402; } "
+        "return 403; }",
+        "map $uri $m { volatile; ~^/(?<w>.) 1; default 0; } map $w $n { volatile; x 1; default 2; } server { "
+        "listen 127.0.0.1:{P}; server_name h; set $w foo; if ($m) { set $q 1; } return 402; }",
+    ),
+    Pair(
+        "a group of a map that another map reads as a map",
+        "map $uri $n { volatile; default p; } map $uri $m { volatile; ~^/(?<n>.) 1; default 0; } map $n $o { "
+        "volatile; p 1; default 2; } server { listen 127.0.0.1:{P}; server_name h; set $t $m; if ($o = 1) { "
+        "return 402; } return 403; }",
+        "map $uri $n { volatile; default p; } map $uri $m { volatile; ~^/(?<n>.) 1; default 0; } map $n $o { "
+        "volatile; p 1; default 2; } server { listen 127.0.0.1:{P}; server_name h; set $t $m; return 402; }",
+    ),
+    Pair(
+        "a map that was set before a location was chosen again",
+        "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /a { set $n "
+        "foo; rewrite ^ /b last; } location /b { if ($n = p) { return 402; } return 403; } }",
+        "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /a { set $n "
+        "foo; rewrite ^ /b last; } location /b { return 402; } }",
+    ),
+    Pair(
+        "a group with the name of an argument",
+        "location /zz { return 404; } location / { return 200 a$arg_y; }",
+        "location /zz { if ($uri ~ ^/y(?<arg_y>x)) { } return 404; } location / { return 200 a$arg_y; }",
+    ),
+    Pair(
+        "a group with the name of the arguments",
+        "location /zz { return 404; } location / { return 200 a$args; }",
+        "location /zz { if ($uri ~ ^/y(?<args>x)) { } return 404; } location / { return 200 a$args; }",
+    ),
+    Pair(
+        "a group with the name of a map that stands before it",
+        "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /zz { return 404; "
+        "} location / { return 200 a$n; } }",
+        "map $uri $n { volatile; default p; } server { listen 127.0.0.1:{P}; server_name h; location /zz { if ($uri "
+        "~ ^/y(?<n>x)) { } return 404; } location / { return 200 a$n; } }",
+    ),
+    Pair(
+        "a variable with another name, which a pattern sets",
+        "if ($uri ~ /(?<k>x)) { } set $k 1; return 200 $k$k;",
+        "if ($uri ~ /(?<k>x)) { } set $a 1; return 200 $a$k;",
+    ),
+    Pair(
+        "the arguments instead of another variable",
+        "set $args x; return 200 a$is_args;",
+        "set $a x; return 200 a$is_args;",
+    ),
+    Pair(
+        "a text that is longer after a map has captured",
+        "map $uri $m { ~^/(?<g>.) ab; } server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ b$) { } "
+        "return 200 $1$m; }",
+        "map $uri $m { ~^/(?<g>.) ab; } server { listen 127.0.0.1:{P}; server_name h; if ($uri !~ b$) { } set $t $m; "
+        "return 200 $1$t; }",
+    ),
+    Pair(
+        "a map whose rows are missing, before and after a rewrite",
+        "map $uri $m { volatile; include missing.conf; } server { listen 127.0.0.1:{P}; server_name h; set $x $m; "
+        "rewrite ^ /b; return 200 $x; }",
+        "map $uri $m { volatile; include missing.conf; } server { listen 127.0.0.1:{P}; server_name h; rewrite ^ /b; "
+        "set $x $m; return 200 $x; }",
+    ),
+    Pair(
+        "a variable of JavaScript, before and after a rewrite",
+        "js_set $j f.x; server { listen 127.0.0.1:{P}; server_name h; set $x $j; rewrite ^ /b; return 200 $x; }",
+        "js_set $j f.x; server { listen 127.0.0.1:{P}; server_name h; rewrite ^ /b; set $x $j; return 200 $x; }",
+    ),
 )
