@@ -35,7 +35,7 @@ Each worker has up to 100 more files open, and keeps writing to a file that was 
 
 ## When to ignore it
 If logs are rotated by renaming and compressed at once: with the cache, nginx keeps writing to the renamed file for up
-to a minute (`valid`), which is why the fix is made on request only. There are then up to 100 more open files.
+to a minute (`valid`), which is why the fix needs `--unsafe-fixes`. There are then up to 100 more open files.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_log_module.html#open_log_file_cache

@@ -4,7 +4,7 @@ Flags a `proxy_pass` over HTTP/1.0 to an upstream that keeps connections. HTTP/1
 or set by `proxy_http_version`. An upstream without a pool is reported by `upstream-keepalive-missing`, with this fix.
 
 Does not flag passes that send `Connection: close` or `Connection: upgrade`, those that send `Connection: keep-alive`,
-with which nginx keeps HTTP/1.0 connections as well, and health checks. A written 1.0 is changed only with
+with which nginx keeps HTTP/1.0 connections as well, and health checks. An explicit 1.0 is changed only with
 `--unsafe-fixes`, as the upstream may need it; so is a pass with `proxy_request_buffering off`, as the upstream gets
 chunked bodies over HTTP/1.1. The fix includes the other two lines that a pool needs.
 

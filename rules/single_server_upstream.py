@@ -36,7 +36,7 @@ upstream app {
 ```
 
 ## When to ignore it
-If the server is itself a load balancer, or its failure may be a failure of the site.
+If the server is itself a load balancer, or the site may be down when the server is.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server

@@ -14,10 +14,10 @@ and an empty `Connection` header to the locations that lack them. For an upstrea
 `proxy-connection-not-cleared` report these; for one without, this finding is the only one.
 
 ## Why it matters
-Without a pool, nginx opens a connection for each request, waits one round trip (two more with TLS), and closes it; the
-port of a closed connection stays blocked for a minute. In the field report behind this rule, a proxy stuck at 9,000
-requests a second reached 20,000 with a pool. Counted on nginx 1.22.1: 20 requests open 20 connections without a pool,
-and 1 with all three settings.
+Without a pool, nginx opens a connection for each request, which takes one round trip (with TLS, one or two more). After
+the response, the connection is closed, and the side that closed it keeps its addresses and ports in use for a minute
+(`TIME_WAIT`). In the field report behind this rule, a proxy stuck at 9,000 requests a second reached 20,000 with a
+pool. Counted on nginx 1.22.1: 20 requests open 20 connections without a pool, and 1 with all three settings.
 
 ## Bad
 ```nginx http 1.22.1

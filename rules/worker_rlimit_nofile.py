@@ -1,8 +1,7 @@
 """Fewer file descriptors than connections: under load nginx stops accepting
 
-Flags a `worker_rlimit_nofile` below `worker_connections`. Also says, as an info, where there are more than 1024
-connections and no `worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors, and images of
-containers may have any limit.
+Flags a `worker_rlimit_nofile` below `worker_connections`. Also reports, as info, more than 1024 connections without
+`worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors, and containers may have any limit.
 
 ## Why it matters
 Each connection, to a client or to an upstream, takes a descriptor, and so does each file that is being sent or written.
