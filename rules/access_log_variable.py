@@ -64,5 +64,5 @@ def check(model: Model) -> Iterator[Finding]:
             Fix(f"add `{LINE}`", (layout.after(level.own("access_log")[-1], [LINE]),), Safety.UNSAFE) if fits else None
         )
         message = "access_log has a variable in its path: nginx opens and closes the file for each line"
-        help_ = "" if fits else f"add `{LINE}` around it"
+        help_ = "" if fits else f"add `{LINE}` to the enclosing block"
         yield Finding(directive.source, directive.args[0].span, message, fix, help_)

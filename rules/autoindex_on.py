@@ -1,4 +1,4 @@
-"""`autoindex on` shows visitors the names of all files in a directory
+"""`autoindex on` shows visitors the names of the files in a directory
 
 Flags `autoindex on` where nothing restricts access.
 
@@ -6,8 +6,9 @@ Does not flag internal locations, servers that listen on loopback addresses only
 addresses.
 
 ## Why it matters
-A listing shows files that no page links to: backups, archives, editor files. nginx serves them without a listing, too,
-but then nobody knows their names.
+A listing shows files that no page links to, such as backups and archives. nginx serves them without a listing, too, but
+then nobody knows their names. It lists no names that begin with a dot, but serves these files as well: see
+`dotfiles-served`.
 
 ## Bad
 ```nginx server
@@ -64,7 +65,7 @@ def check(model: Model) -> Iterator[Finding]:
         if directive.args[:1] == ("on",) and _is_open(level):
             fix = Fix("turn it off", (layout.replace(directive, directive.args[0], "off"),), Safety.UNSAFE)
             yield Finding(
-                directive.source, directive.span, "autoindex shows everybody the names of all files here", fix
+                directive.source, directive.span, "autoindex shows everybody the names of the files here", fix
             )
 
 

@@ -5,10 +5,10 @@ if only a file that was not read may use the zone. Does not flag a zone that not
 than 1,000 files.
 
 ## Why it matters
-Without a limit, nginx removes only what nobody requested during `inactive`, 10 minutes by default, and the oldest file
-when the zone has no room for another key. A zone holds about 8,000 keys per megabyte, so 10m is a limit of some 80,000
-files, whatever their size. The responses to a crawler or an attacker that varies the arguments all stay that long. On a
-full disk, nginx no longer caches responses, and truncates large ones, which it buffers there.
+Without a limit, nginx removes only what nobody requested during `inactive`, 10 minutes by default, and the least
+recently used file when the zone has no room for another key. A zone holds about 8,000 keys per megabyte, so 10m is a
+limit of some 80,000 files, whatever their size. The responses to a crawler or an attacker that varies the arguments all
+stay that long. On a full disk, nginx no longer caches responses, and truncates large ones, which it buffers there.
 
 ## Bad
 ```nginx http

@@ -71,7 +71,9 @@ def check(model: Model) -> Iterator[Finding]:
         fits = level.kind != "if"  # where gzip_types is not allowed
         fix = Fix("list text types", (layout.after(directive, [LINE]),), Safety.UNSAFE) if fits else None
         message = "gzip without gzip_types compresses only text/html"
-        yield Finding(directive.source, directive.name.span, message, fix, "" if fits else f"add `{LINE}` around it")
+        yield Finding(
+            directive.source, directive.name.span, message, fix, "" if fits else f"add `{LINE}` to the enclosing block"
+        )
 
 
 def _lacks_types(directive: Directive, level: Level) -> bool:

@@ -87,6 +87,6 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             server.source,
             server.span,
-            f"no request reaches this server: another has {names.shown(conflict)} at {conflict.address}",
+            f"no request reaches this server: an earlier one has {names.shown(conflict)} at {conflict.address}",
             related=(Related(*related, "this server answers"),) if related else (),
         )

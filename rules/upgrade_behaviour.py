@@ -80,7 +80,7 @@ def check(model: Model) -> Iterator[Finding]:
     yield Finding(
         first.directive.source,
         first.directive.name.span,
-        f"nginx 1.29.7 and later send other requests to upstreams in {count(len(changes), 'place')}{kept}",
+        f"nginx 1.29.7 and later change requests to upstreams in {count(len(changes), 'place')}{kept}",
         help=f"for the old behavior: {OLD} `keepalive 0;` keeps no connections",
         related=tuple(Related(pass_.directive.source, pass_.directive.name.span, change) for pass_, change in changes),
     )

@@ -411,9 +411,14 @@ def test_a_response_names_the_version(each_binary: nginx.Binary) -> None:
 
 
 def test_everybody_sees_the_names_of_files(each_binary: nginx.Binary) -> None:
-    """A listing names a file that no page links to, and is status 403 once the fix of `autoindex-on` is made."""
+    """A listing names a file that no page links to, none with a dot, and is a 403 with the fix of `autoindex-on`."""
     before = "location /files/ {\n    root html;\n    autoindex on;\n}\n"
-    witness, files = Witness("http://localhost/files/", "a listing"), {"html/files/backup.sql": b"data"}
-    assert b"backup.sql" in answered(each_binary, before, witness, files=files)
+    witness, files = (
+        Witness("http://localhost/files/", "a listing"),
+        {"html/files/backup.sql": b"data", "html/files/.env": b"data"},
+    )
+    listing = answered(each_binary, before, witness, files=files)
+    assert b"backup.sql" in listing
+    assert b".env" not in listing
     after = fixed("autoindex-on", before, context="server").decode()
     assert b" 403 " in answered(each_binary, after, witness, files=files)
