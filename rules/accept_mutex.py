@@ -36,12 +36,12 @@ events {
 ## Fix safety
 May change: connections.
 
-Another worker may answer a client, and each worker has its own idle connections to upstreams and its own view of
-servers that failed (premise `several-workers`). Measured on nginx 1.22.1 and 1.31.3 with two workers of 40 connections:
-of 60 clients that began a request at once, all were answered without the mutex, and 38 to 60 with it. Before 1.21.6,
-workers without the mutex share connections unevenly, so that one can run out of them while another has some to spare:
-for these versions, the fix needs `--unsafe-fixes`. It also does with `multi_accept on`, where one worker accepts all
-waiting clients (38 of 60 were answered without the mutex, 51 to 60 with it), and with a method other than epoll.
+A client may be served by another worker, and each worker has its own idle connections to upstreams and its own counts
+of failures (premise `several-workers`). Measured on nginx 1.22.1 and 1.31.3 with two workers of 40 connections: of 60
+clients that began a request at once, all were answered without the mutex, and 38 to 60 with it. Before 1.21.6, workers
+without the mutex share connections unevenly, so that one can run out of them while another has some to spare: for these
+versions, the fix needs `--unsafe-fixes`. It also does with `multi_accept on`, where one worker accepts all waiting
+clients (38 of 60 were answered without the mutex, 51 to 60 with it), and with a method other than epoll.
 
 ## When to ignore it
 If the system has no `EPOLLEXCLUSIVE` (Linux before 4.5, BSD), and many workers share few connections.

@@ -10,7 +10,8 @@ sockets only.
 With `real_ip_recursive on`, nginx uses the last address of the header that it does not trust. If it trusts all of them,
 it uses the first one, which the client wrote, even behind proxies that append theirs: `X-Forwarded-For: 127.0.0.1` is
 enough. `allow` and `deny`, `limit_req`, logs and the application then see that address. Without `real_ip_recursive`,
-nginx uses the last one, so only clients that bypass the proxy can choose it. Seen on nginx 1.22.1 and 1.31.3.
+nginx uses the last one, so only clients that bypass the proxy can choose it. With another header, such as `X-Real-IP`,
+clients can also choose it if the proxy does not replace that header. Seen on nginx 1.22.1 and 1.31.3.
 
 ## Bad
 ```nginx http

@@ -7,7 +7,8 @@ by default: select it while you upgrade.
 nginx 1.29.7 (stable: 1.30.0) passes requests on over HTTP/1.1 instead of 1.0, sends no `Connection: close`, and keeps
 32 connections for each worker and `upstream` block. Most upstreams are faster with it. A server with a faulty HTTP/1.1
 implementation caused no trouble before, and causes a 502 now; one that serves one connection at a time, such as a
-simple worker process, waits for idle ones; and a server that closes idle connections early receives requests on them.
+simple worker process, waits for idle ones; and a server that closes idle connections early makes requests fail that
+nginx sends on them at that moment.
 
 ## Bad
 ```nginx http 1.29.7

@@ -54,10 +54,11 @@ events {
 ## Fix safety
 May change: upstream requests, connections, limits, start.
 
-Each worker has its own memory, its own idle connections to upstreams, its own turns and failures in an upstream without
-`zone`, and its own Lua, njs and Perl variables. nginx refuses the configuration if `-g` on its command line also sets
-the number. So the fix needs the premises `several-workers` and `plain-command-line`. The change of an explicit
-`worker_processes 1` needs `--unsafe-fixes`, and so does a configuration with `max_conns` in an upstream without `zone`.
+Each worker has its own memory, its own idle connections to upstreams, its own round-robin state and failure counts in
+an upstream without `zone`, and its own Lua, njs and Perl variables. nginx refuses the configuration if `-g` on its
+command line also sets the number. So the fix needs the premises `several-workers` and `plain-command-line`. The change
+of an explicit `worker_processes 1` needs `--unsafe-fixes`, and so does a configuration with `max_conns` in an upstream
+without `zone`.
 
 ## When to ignore it
 In a container limited to a part of the machine: `auto` counts the processors of the machine, so set the number that the
