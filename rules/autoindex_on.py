@@ -7,8 +7,8 @@ addresses.
 
 ## Why it matters
 A listing shows files that no page links to, such as backups and archives. nginx serves them without a listing, too, but
-then nobody knows their names. It lists no names that begin with a dot, but serves these files as well: see
-`dotfiles-served`.
+then nobody knows their names. A listing leaves out names that begin with a dot, but nginx serves those files as well:
+see `dotfiles-served`.
 
 ## Bad
 ```nginx server

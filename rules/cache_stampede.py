@@ -50,8 +50,8 @@ server {
 ## Fix safety
 May change: responses, upstream requests.
 
-Requests for the same resource wait for the first of them, clients get an expired response while nginx fetches a new
-one, and the upstream gets fewer requests.
+Requests for the same resource wait for the first one, clients get an expired response while nginx fetches a new one,
+and the upstream gets fewer requests.
 
 ## When to ignore it
 If most responses turn out not to be cacheable: requests for the same one then wait for each other, each up to five

@@ -44,7 +44,7 @@ server {
 ```
 
 ## When to ignore it
-If the upstream is a file server next to nginx, or a cache stands in front of nginx.
+If the upstream is a file server next to nginx, or there is a cache in front of nginx.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache

@@ -1,7 +1,7 @@
 """Directive of another module: it has no effect on this location's requests
 
-Flags a directive such as `proxy_read_timeout` or `proxy_intercept_errors` in a location whose requests are passed on by
-another module, as by `fastcgi_pass`, if nothing inside the location uses the directive's own module. Flags it also in a
+Flags a directive such as `proxy_read_timeout` or `proxy_intercept_errors` in a location whose requests another module
+passes on, such as by `fastcgi_pass`, if nothing inside the location uses the directive's own module. Flags it also in a
 location that passes nothing on, such as one with `try_files $uri @app`: `@app` is not inside, and inherits nothing. The
 severity is info if no such location is named.
 

@@ -36,7 +36,7 @@ location /account/ {
 ```
 
 ## Silent
-A header that protects nobody; one that means nothing for images; a level that merges:
+A header that protects nobody, a header that means nothing for images, and a level that merges:
 ```nginx server
 add_header X-Served-By web1;
 location /account/ {

@@ -84,8 +84,9 @@ server {
 ## Fix safety
 May change: responses, logs.
 
-A map ignores letter case in literal keys, which `=` does not; it is evaluated when its variable is read, not where the
-`if` stands, and the tested variable may change in between; and an `if` in a location hides what follows.
+A map ignores letter case in literal keys, which `=` does not; nginx evaluates it when its variable is read, not at the
+place of the `if`, and the tested variable may change in between; and a true `if` in a location takes over the whole
+request.
 
 ## When to ignore it
 If the tests must run at their place among other rules.

@@ -60,7 +60,7 @@ server {
     }
 }
 ```
-A URI for a monitor, or a tool of operators, is asked for now and then:
+URIs for monitoring and tools for operators get few requests:
 ```nginx http
 server {
     location = /server-info {

@@ -1,7 +1,7 @@
 """Directive in the wrong block: nginx refuses the configuration
 
 Flags directives of nginx in a block where they are not allowed, such as `proxy_pass` in `server`. Does not flag
-directives of NGINX Plus and of other modules, and fragments that may stand where the directive is allowed.
+directives of NGINX Plus and of other modules, and fragments that may belong where the directive is allowed.
 
 The sources of each nginx release say where a directive is allowed.
 

@@ -4,7 +4,7 @@ Flags `location ~ ^/uri$` without metacharacters other than an unescaped dot.
 
 The fix is `location = /uri`. It is not safe: an exact location takes precedence over every other, so it may now answer
 requests that `^~` or an earlier regular expression took; and the pattern also matches a URI with a newline at its end,
-and any character for an unescaped dot. There is no fix if `location = /uri` already exists, or cannot stand there.
+and any character for an unescaped dot. There is no fix if `location = /uri` already exists, or is not allowed there.
 
 `nginxopt rewrite-to-map` needs no such change: it puts three or more neighbouring regex locations that return or
 rewrite into one whose pattern matches exactly what theirs do, with a proof that no response changes.

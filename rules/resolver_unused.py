@@ -8,7 +8,7 @@ OCSP stapling, scripts, or a missing include.
 
 ## Why it matters
 nginx resolves a name without variables when it reads its configuration, with the system's resolver, and keeps the
-addresses until it is reloaded. Whoever adds a `resolver` there expects nginx to notice new addresses, and gets 502 or
+addresses until the next reload. Whoever adds a `resolver` there expects nginx to notice new addresses, and gets 502 or
 the wrong server after the next change. Counted on nginx 1.22.1 and 1.31.3: a name server that is configured this way
 gets no query.
 

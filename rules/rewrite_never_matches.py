@@ -65,7 +65,7 @@ location /store//archive/ {
 }
 ```
 
-A `rewrite`, `error_page` or `try_files` leads to the URI that it states, which nginx does not decode:
+A `rewrite`, `error_page` or `try_files` leads to the URI as it is written, which nginx does not decode:
 ```nginx server
 rewrite ^/files/old$ "/my%20files/" last;
 location /my%20files/ {

@@ -6,7 +6,7 @@ several addresses.
 This rule is off by default: an upstream with one server is a good place for a pool.
 
 ## Why it matters
-If the server is down or busy, so is everything that is passed to it: there is no other server to try. nginx ignores its
+If the server is down or busy, every request to it fails or waits: there is no other server to try. nginx ignores its
 `max_fails`, `fail_timeout` and `slow_start`, and the load balancing method.
 
 ## Bad
