@@ -4,8 +4,8 @@ Flags `accept_mutex on` with more than one worker, for nginx 1.11.3 and later, w
 
 ## Why it matters
 With the mutex, only the worker that holds it accepts connections; the others try again after `accept_mutex_delay`, half
-a second by default. It was made to keep one connection from waking all workers, which Linux avoids by itself since 4.5
-(`EPOLLEXCLUSIVE`, used since nginx 1.11.3), and so does `listen ... reuseport`.
+a second by default. The mutex keeps a new connection from waking all workers. Linux 4.5 and later prevents that by
+itself (`EPOLLEXCLUSIVE`, used since nginx 1.11.3), and so does `listen ... reuseport`.
 
 ## Bad
 ```nginx
@@ -36,15 +36,15 @@ events {
 ## Fix safety
 May change: connections.
 
-Another worker may answer a client, and each worker has its own idle connections to upstreams and its own view of
-servers that failed (premise `several-workers`). Measured on nginx 1.22.1 and 1.31.3 with two workers of 40 connections:
-of 60 clients that began a request at once all were answered without the mutex, 38 to 60 with it. Before 1.21.6
-connections were spread unevenly without it, so that one worker could run out of them while another had some: there the
-fix is made on request only. So it is with `multi_accept on`, where one worker takes all clients that come one after the
-other (38 of 60 were answered without the mutex, 51 to 60 with it), and with another method than epoll.
+A client may be served by another worker, and each worker has its own idle connections to upstreams and its own counts
+of failures (premise `several-workers`). Measured on nginx 1.22.1 and 1.31.3 with two workers of 40 connections: of 60
+clients that began a request at once, all were answered without the mutex, and 38 to 60 with it. Before 1.21.6, workers
+without the mutex share connections unevenly, so that one can run out of them while another has some to spare: for these
+versions, the fix needs `--unsafe-fixes`. It also does with `multi_accept on`, where one worker accepts all waiting
+clients (38 of 60 were answered without the mutex, 51 to 60 with it), and with a method other than epoll.
 
 ## When to ignore it
-If the system has no `EPOLLEXCLUSIVE` (Linux before 4.5, BSD), many workers and few connections.
+If the system has no `EPOLLEXCLUSIVE` (Linux before 4.5, BSD), and many workers share few connections.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#accept_mutex

@@ -1,14 +1,15 @@
-"""`return` or a redirect answers before `allow`, `deny` or a login is asked
+"""`return` or a redirect answers before nginx checks `allow`, `deny` or a login
 
-Flags `return` with a response and rewrites that redirect in a location that states `deny`, `auth_basic` or
-`auth_request` itself. The rule asks the model of `nginxopt trace` for a request of a stranger that gets the response.
+Flags `return` with a response and rewrites that redirect in a location with its own `deny`, `auth_basic` or
+`auth_request`. The rule asks the model of `nginxopt trace` for a request from an outside address that gets the
+response.
 
-Does not flag refusals (`return 403`), responses without a body, redirects to the same host, rewrites that go on within
+Does not flag refusals (`return 403`), responses without a body, redirects to the same host, rewrites that stay within
 nginx, and restrictions that a location inherits: a public `/health` beside a login is common.
 
 ## Why it matters
-The rewrite module answers before nginx asks who the client is (`NGX_HTTP_SERVER_REWRITE_PHASE` and
-`NGX_HTTP_REWRITE_PHASE` come before `NGX_HTTP_ACCESS_PHASE`). The restriction that stands beside it holds for nobody.
+The rewrite module answers before nginx checks who the client is (`NGX_HTTP_SERVER_REWRITE_PHASE` and
+`NGX_HTTP_REWRITE_PHASE` come before `NGX_HTTP_ACCESS_PHASE`). The restriction next to it protects nothing.
 
 ## Bad
 ```nginx server
@@ -20,7 +21,7 @@ location /status {
 ```
 
 ## Good
-A location that the URI is led to asks first:
+`try_files` runs after the access phase:
 ```nginx server
 location /status {
     allow 10.0.0.0/8;
@@ -118,8 +119,8 @@ def _finding(directive: Directive, restriction: Directive, answer: Answer) -> Fi
     return Finding(
         directive.source,
         directive.name.span,
-        f"this answers everybody: nginx does not get as far as {restriction.name}",
-        help="answer in the content phase: try_files, a file, or another location that the URI is led to",
-        related=(Related(restriction.source, restriction.name.span, "this is not asked"),),
+        f"this answers every client: nginx never checks {restriction.name}",
+        help="answer in the content phase: with try_files, a file, or a rewrite to another location",
+        related=(Related(restriction.source, restriction.name.span, "this is never checked"),),
         witness=answer.witness(f"nginx answers {status}"),
     )

@@ -3,7 +3,7 @@
 If selected, flags an `access_log` to a file without `buffer=` or `gzip`.
 
 ## Why it matters
-nginx writes each line with its own system call, and the worker waits for it. With `buffer=64k`, it writes some hundred
+nginx writes each line with its own system call, and the worker waits for it. With `buffer=64k`, it writes hundreds of
 lines at once.
 
 ## Bad

@@ -35,7 +35,7 @@ Each worker has up to 100 more files open, and keeps writing to a file that was 
 
 ## When to ignore it
 If logs are rotated by renaming and compressed at once: with the cache, nginx keeps writing to the renamed file for up
-to a minute (`valid`), which is why the fix is made on request only. There are then up to 100 more open files.
+to a minute (`valid`), which is why the fix needs `--unsafe-fixes`. There are then up to 100 more open files.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_log_module.html#open_log_file_cache
@@ -64,5 +64,5 @@ def check(model: Model) -> Iterator[Finding]:
             Fix(f"add `{LINE}`", (layout.after(level.own("access_log")[-1], [LINE]),), Safety.UNSAFE) if fits else None
         )
         message = "access_log has a variable in its path: nginx opens and closes the file for each line"
-        help_ = "" if fits else f"add `{LINE}` around it"
+        help_ = "" if fits else f"add `{LINE}` to the enclosing block"
         yield Finding(directive.source, directive.args[0].span, message, fix, help_)

@@ -1,16 +1,17 @@
-"""`alias` with a slash behind a location without one: `/files../` leaves the folder
+"""`alias` ends with a slash and its location does not: `/files../` leaves the directory
 
-Flags locations whose `alias` lets a request out of its folder: a prefix without a slash at its end and an `alias` with
-one, or a pattern whose capture may begin with `..`. The rule asks the model of `nginxopt trace` for the file that such
-a request gets.
+Flags locations from which a request can leave the directory of the `alias`: a prefix without a trailing slash and an
+`alias` with one, or a pattern whose capture may begin with `..`. The rule asks the model of `nginxopt trace` for the
+file that such a request gets.
 
 Does not flag locations where both or neither end with a slash, exact ones, an `alias` that is a file, and locations
 whose requests another location takes.
 
 ## Why it matters
-nginx puts the rest of the URI behind the `alias` (`ngx_http_map_uri_to_path`). `/files../x` is no `..` segment, so
-nginx does not resolve it, and behind the slash of the `alias` it becomes one: `/srv/files/../x`. Everything beside the
-folder can be read: the source of the application, its settings, its keys.
+nginx appends the rest of the URI to the `alias` (`ngx_http_map_uri_to_path`). The `files..` in `/files../x` is an
+ordinary name, so nginx does not resolve it, but after the slash of the `alias` the dots stand alone:
+`/srv/shop/files/../x`. Clients can read everything in the parent directory: the source of the application, its
+settings, its keys.
 
 ## Bad
 ```nginx server
@@ -38,7 +39,7 @@ location ~ ^/files/(.*)$ {
 ```
 
 ## Silent
-Without a slash, the dots belong to a name; another location takes the URI; only nginx itself comes here:
+Without a slash, the dots are part of a name; another location takes the URI; only internal requests get here:
 ```nginx server
 location /images {
     alias /srv/shop/images;
@@ -61,10 +62,10 @@ location = /robots.txt {
 ## Fix safety
 May change: responses.
 
-`/files` and `/filesx` are no longer served from the folder. `/files/x` is, as before.
+`/files` and `/filesx` are no longer served from the directory. `/files/x` is, as before.
 
 ## When to ignore it
-If nothing is beside the folder that clients may not read.
+If the parent directory has nothing that clients may not read.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#alias
@@ -103,7 +104,7 @@ def _finding(level: Level, alias: Directive, answer: Answer) -> Finding:
     return Finding(
         alias.source,
         alias.args[0].span,
-        f"location {locations.path(level)} lets requests leave {alias.args[0]}",
+        f"location {locations.path(level)} lets clients read files outside of {alias.args[0]}",
         fix,
         "" if fix else "put a slash before the capture in the pattern",
         witness=answer.witness(f"nginx sends {answer.file}, if it exists"),

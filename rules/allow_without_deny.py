@@ -1,14 +1,15 @@
 """`allow` without `deny all`: every address is allowed
 
-Flags levels with `allow` and no `deny` at all. The rule asks the model of `nginxopt trace` for a request of another
-address that is answered.
+Flags levels with `allow` and no `deny` at all. The rule asks the model of `nginxopt trace` for a request from another
+address that nginx answers.
 
-Does not flag `allow all`, lists with a `deny` of any kind, servers that listen at loopback alone, and `satisfy any`
-beside a login, where the list names those that need none. Does not check `stream`, which has no requests to ask for.
+Does not flag `allow all`, lists with a `deny` of any kind, servers that listen on loopback addresses only, and `satisfy
+any` with a login, where the list names the clients that need none. Does not check `stream`.
 
 ## Why it matters
-nginx takes the first rule that fits an address, and an address that none fits is allowed (`ngx_http_access_handler`). A
-list inherits nothing: an `allow` in a location also takes away the `deny all` of its server.
+nginx applies the first rule that matches the address of the client, and allows an address that no rule matches
+(`ngx_http_access_handler`). A level with rules of its own inherits none: an `allow` in a location also removes the
+`deny all` of its server.
 
 ## Bad
 ```nginx server
@@ -55,7 +56,7 @@ location /comments/ {
 }
 ```
 
-A condition excludes the other addresses, as far as is known:
+A condition may exclude the other addresses:
 ```nginx http
 set_real_ip_from 10.0.0.9;
 real_ip_header proxy_protocol;
@@ -90,7 +91,7 @@ May change: responses.
 Addresses that no rule allows get 403.
 
 ## When to ignore it
-Never: an `allow` that excludes nobody can go.
+Never: delete an `allow` that should exclude nobody.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_access_module.html

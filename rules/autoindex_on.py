@@ -1,13 +1,14 @@
-"""A listing shows visitors every file of a directory
+"""`autoindex on` shows visitors the names of the files in a directory
 
-Flags `autoindex on` where nothing restricts who gets there.
+Flags `autoindex on` where nothing restricts access.
 
-Does not flag internal locations, servers that listen on loopback addresses only, and what asks for a login or has a
-list of addresses.
+Does not flag internal locations, servers that listen on loopback addresses only, and levels with a login or a list of
+addresses.
 
 ## Why it matters
-A listing shows what no page links to: copies, archives, files of editors. The files are served without it as well, but
-nobody knows their names.
+A listing shows files that no page links to, such as backups and archives. nginx serves them without a listing, too, but
+then nobody knows their names. A listing leaves out names that begin with a dot, but nginx serves those files as well:
+see `dotfiles-served`.
 
 ## Bad
 ```nginx server
@@ -63,7 +64,9 @@ def check(model: Model) -> Iterator[Finding]:
     for directive, level in model.each("autoindex"):
         if directive.args[:1] == ("on",) and _is_open(level):
             fix = Fix("turn it off", (layout.replace(directive, directive.args[0], "off"),), Safety.UNSAFE)
-            yield Finding(directive.source, directive.span, "everybody sees the names of all files here", fix)
+            yield Finding(
+                directive.source, directive.span, "autoindex shows everybody the names of the files here", fix
+            )
 
 
 def _is_open(level: Level) -> bool:

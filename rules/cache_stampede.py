@@ -50,8 +50,8 @@ server {
 ## Fix safety
 May change: responses, upstream requests.
 
-Requests for the same resource wait for the first of them, clients get an expired response while nginx fetches a new
-one, and the upstream gets fewer requests.
+Requests for the same resource wait for the first one, clients get an expired response while nginx fetches a new one,
+and the upstream gets fewer requests.
 
 ## When to ignore it
 If most responses turn out not to be cacheable: requests for the same one then wait for each other, each up to five
@@ -90,7 +90,8 @@ def _judged(pass_: Pass, cache: Directive, target: Version) -> Finding | None:
     if lock.is_unset:
         message = "no cache lock: all simultaneous requests for a new page go to the upstream"
     elif lock.known and values.flag(lock.value or "") and _lacks_updating(stale):
-        message = "no updating in use_stale: all simultaneous requests for an expired page go to the upstream"
+        name = f"{pass_.protocol}_cache_use_stale"
+        message = f"no updating in {name}: all simultaneous requests for an expired page go to the upstream"
     else:
         return None
     changes = _changes(pass_, cache, target)

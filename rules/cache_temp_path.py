@@ -1,9 +1,9 @@
 """Cached responses are first written elsewhere, and copied if that is another file system
 
-Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) without `use_temp_path=off`, unless a stated
-`proxy_temp_path` lies beside it or in it.
+Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) without `use_temp_path=off`, unless `proxy_temp_path` is set
+to a directory next to it or inside it.
 
-Off by default: the configuration does not show file systems, and mostly both are on one.
+Off by default: the configuration does not show file systems, and usually both are on the same one.
 
 ## Why it matters
 nginx writes a response to `proxy_temp_path` and then renames the file into the cache. It cannot rename across file
@@ -30,9 +30,9 @@ proxy_cache_path /data/cache keys_zone=pages:10m max_size=2g;
 May change: responses, files, limits.
 
 nginx then receives each response to be cached in the file system of the cache, where `max_size` does not count it until
-it is complete. Seen on nginx 1.22.1 and 1.31.3 with a cache on a tmpfs of 8 MB: a response of 20 MB is complete, though
-not cached, if it is received elsewhere, and is cut off if it is received in the cache. So the fix needs the premise
-`fast-disk`.
+it is complete. Seen on nginx 1.22.1 and 1.31.3 with a cache on a tmpfs of 8 MB: a response of 20 MB arrives complete,
+though it is not cached, if nginx receives it elsewhere, and truncated if nginx receives it in the cache. So the fix
+needs the premise `fast-disk`.
 
 ## When to ignore it
 If both are on the same file system anyway; then nothing changes.

@@ -1,14 +1,14 @@
 """Cache without `max_size`: it may fill the disk
 
-Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) with neither `max_size` nor `min_free`. It is an info where
-only a part that was not read may use the zone. Does not flag a zone that nothing uses, and one with room for fewer than
-1,000 files.
+Flags a `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) with neither `max_size` nor `min_free`. The severity is info
+if only a file that was not read may use the zone. Does not flag a zone that nothing uses, and one with room for fewer
+than 1,000 files.
 
 ## Why it matters
-Without a limit, nginx removes only what nobody requested during `inactive`, 10 minutes by default, and the oldest file
-when the zone has no room for another key. A zone holds about 8,000 keys per megabyte, so 10m is a limit of some 80,000
-files, whatever their size. Everything that a crawler or an attacker requests with ever new arguments stays that long.
-On a full disk, responses are no longer cached, and large ones, which nginx buffers there, are cut off.
+Without a limit, nginx removes only what nobody requested during `inactive`, 10 minutes by default, and the least
+recently used file when the zone has no room for another key. A zone holds about 8,000 keys per megabyte, so 10m is a
+limit of some 80,000 files, whatever their size. The responses to a crawler or an attacker that varies the arguments all
+stay that long. On a full disk, nginx no longer caches responses, and truncates large ones, which it buffers there.
 
 ## Bad
 ```nginx http

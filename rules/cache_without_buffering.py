@@ -1,9 +1,9 @@
 """Cache with buffering off: nothing is stored
 
-Flags a `proxy_cache`, `fastcgi_cache`, `uwsgi_cache` or `scgi_cache` in force where `*_buffering` is off.
+Flags a `proxy_cache`, `fastcgi_cache`, `uwsgi_cache` or `scgi_cache` in effect where `*_buffering` is off.
 
-A location that turns buffering off and inherits the cache, or that passes WebSockets or long streams, wants its
-responses at once: there the fix is `proxy_cache off`. Elsewhere it turns buffering on.
+A location that turns buffering off and inherits the cache, or that passes WebSockets or long streams, needs its
+responses at once: there, the fix sets `proxy_cache off`. Elsewhere, it turns buffering on.
 
 ## Why it matters
 nginx stores a response while it buffers it. Without buffering, every request goes to the upstream, and the cache
@@ -70,7 +70,8 @@ If the upstream itself enables buffering, with `X-Accel-Buffering: yes`, for res
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_buffering
-- nginx 1.22.1, ngx_http_upstream_send_response: an answer that is not buffered is passed on before the cache is asked
+- nginx 1.22.1, ngx_http_upstream_send_response: a response that is not buffered is passed on before the cache is
+  involved
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def check(model: Model) -> Iterator[Finding]:
             cache.directive.args[0].span,
             f"{pass_.protocol}_buffering is off, so the cache {cache.value} stores nothing",
             fix,
-            "" if fix else f"turn {pass_.protocol}_cache off where responses are streams, else buffering on",
+            "" if fix else f"turn {pass_.protocol}_cache off if responses are streams, otherwise turn buffering on",
         )
 
 

@@ -4,8 +4,8 @@ Flags locations for files that seldom change, such as `~* \\.(css|js|png)$` or `
 without a cache. Does not flag locations that authenticate clients, disable buffering, or set `proxy_cache off`.
 
 ## Why it matters
-The upstream sends the same bytes again for each client. nginx sends them from the cache as a file on disk, and leaves
-the upstream free for what only it can answer.
+The upstream sends the same bytes for each client. With a cache, nginx sends them as a file from disk, and the upstream
+has more time for requests that only it can answer.
 
 ## Bad
 ```nginx http
@@ -44,7 +44,7 @@ server {
 ```
 
 ## When to ignore it
-If the upstream is a file server next to nginx, or a cache stands in front of nginx.
+If the upstream is a file server next to nginx, or there is a cache in front of nginx.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache
@@ -73,7 +73,7 @@ def check(model: Model) -> Iterator[Finding]:
             and static.is_for_files(level)
             and _may(pass_)
         ):
-            message = f"files at {level.args[-1]} come from the upstream on every request: no cache"
+            message = f"files at {level.args[-1]} are not cached: every request goes to the upstream"
             yield Finding(level.source, level.span, message, help=HELP)
 
 

@@ -2,15 +2,15 @@
 
 Flags `$1` to `$9` that no pattern sets:
 
-- in the replacement of a `rewrite`, whose own pattern counts;
-- in a row of a map with a pattern, and in an `if` with one, whose own pattern counts;
-- elsewhere, where neither a location, an `if`, a `rewrite`, a `server_name` nor a map with patterns may set it.
+- in the replacement of a `rewrite`, where only its own pattern counts;
+- in the value of a pattern in a map, and in an `if` with a pattern, where only that pattern counts;
+- elsewhere, if no location, `if`, `rewrite`, `server_name` or map with patterns can set it.
 
-Does not flag a value that an earlier pattern may have left, as in a block behind an `if` with groups.
+Does not flag a value that an earlier pattern may have set, such as in a block after an `if` with groups.
 
 ## Why it matters
-nginx writes nothing for a group that does not exist, and says nothing (`ngx_http_script_copy_capture_code`). The
-redirect leads to the wrong page, the upstream is asked for another path.
+For a group that does not exist, nginx writes nothing and logs nothing (`ngx_http_script_copy_capture_code`). The
+redirect leads to the wrong page, or the upstream gets the wrong path.
 
 ## Bad
 ```nginx server
@@ -142,4 +142,4 @@ def _has_groups(level: Level) -> bool:
 
 
 def _finding(directive: Directive, word: Token, message: str) -> Finding:
-    return Finding(directive.source, word.span, message, help="add the group to the pattern, or take another number")
+    return Finding(directive.source, word.span, message, help="add the group to the pattern, or use another number")

@@ -1,13 +1,13 @@
 """`chunked_transfer_encoding off`: responses without a length end with their connection
 
-Flags a `chunked_transfer_encoding off`, unless buffering is off for the same requests: a stream keeps its connection in
-any case.
+Flags `chunked_transfer_encoding off`, unless buffering is off for the same requests: a stream occupies its connection
+anyway.
 
 ## Why it matters
 Over HTTP/1.1, nginx sends a response of unknown length in chunks: one that it compresses, or that the upstream sends in
-chunks. Without chunks, only the end of the connection ends the response, so the client needs a new connection, with TLS
-a new handshake, for its next request. Counted on nginx 1.22.1 and 1.31.3: five requests for a compressed file take one
-connection by default and five with `chunked_transfer_encoding off`.
+chunks. Without chunks, only the end of the connection ends the response, so the client needs a new connection for its
+next request, and with TLS a new handshake. Counted on nginx 1.22.1 and 1.31.3: five requests for a compressed file take
+one connection by default and five with `chunked_transfer_encoding off`.
 
 ## Bad
 ```nginx http
@@ -47,11 +47,10 @@ server {
 ## Fix safety
 May change: responses, connections.
 
-On request only: a client that says HTTP/1.1 and does not understand chunks is the reason for which the directive
-exists.
+Unsafe: the directive exists for clients that claim to support HTTP/1.1 but do not understand chunks.
 
 ## When to ignore it
-If a client does not understand chunks although it says HTTP/1.1.
+If there is such a client.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#chunked_transfer_encoding

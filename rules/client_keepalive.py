@@ -1,7 +1,7 @@
 """Client connections closed early: each new one costs round trips
 
 Flags `keepalive_timeout 0`, and a `keepalive_requests` below nginx's default (1000, and 100 before 1.19.10), in `http`
-and `server`. The directives of an `upstream` are different ones.
+and `server`. The directives with the same names in an `upstream` are different ones.
 
 ## Why it matters
 After a connection closes, the client connects again: one round trip, two or three with TLS, and a handshake that costs
@@ -44,12 +44,12 @@ server {
 ## Fix safety
 May change: responses, connections, limits.
 
-The last response on a connection has `Connection: close`, and after the fix that is a different response: seen on nginx
-1.22.1 and 1.31.3. The memory of a connection grows until it ends, and more connections are idle. A number in the
+nginx sends `Connection: close` with the last response on a connection, which after the fix is a later one: seen on
+nginx 1.22.1 and 1.31.3. The memory of a connection grows until it ends, and more connections are idle. A number in the
 configuration may be there for that reason.
 
 ## When to ignore it
-If each idle connection is one too many, or a load balancer in front of nginx distributes connections, not requests.
+If nginx cannot spare idle connections, or a load balancer in front of nginx distributes connections, not requests.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#keepalive_requests

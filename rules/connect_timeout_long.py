@@ -1,13 +1,13 @@
-"""Connect time-out that TCP never reaches: requests hang before the next server is tried
+"""Connect time-out that TCP never reaches: requests hang before nginx tries the next server
 
-Flags a `proxy_connect_timeout` (`fastcgi_`, `uwsgi_`, `scgi_`, `grpc_`, `memcached_`) above 127 seconds, which is when
-Linux gives up. Does not flag one where all requests are passed on to this machine, by loopback or a socket: it answers
-at once, also if nothing listens there.
+Flags a `proxy_connect_timeout` (`fastcgi_`, `uwsgi_`, `scgi_`, `grpc_`, `memcached_`) above 131 seconds, when Linux has
+given up by itself. Does not flag one that only applies to connections within this machine, over loopback or a socket:
+they succeed or fail at once.
 
 ## Why it matters
-It limits only how long nginx waits for a connection, not for the response. If a server does not answer, each request
-waits for it before nginx tries the next one. Linux gives up after 127 seconds by itself, so a longer time has no effect
-at all, and nginx's documentation says that the time-out cannot usually exceed 75 seconds.
+The time-out limits how long nginx waits for a connection, not for the response. If a server does not answer, each
+request waits that long before nginx tries the next one. Linux gives up by itself after 127 seconds (131 since Linux
+6.5), so a longer time-out has no effect; nginx's documentation notes that it cannot usually exceed 75 seconds.
 
 ## Bad
 ```nginx http
@@ -34,7 +34,7 @@ server {
 The default, a long one that still has an effect, and servers of this machine:
 ```nginx http
 proxy_connect_timeout 60s;
-fastcgi_connect_timeout 90s;
+fastcgi_connect_timeout 130s;
 uwsgi_connect_timeout 300s;
 upstream app {
     server 127.0.0.1:3031;
@@ -52,7 +52,7 @@ If the kernel was told to try longer (`net.ipv4.tcp_syn_retries`), and clients w
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_connect_timeout
-- tcp(7): `tcp_syn_retries`, 6 by default, which takes about 127 seconds
+- https://docs.kernel.org/networking/ip-sysctl.html: `tcp_syn_retries`, 6 by default, and `tcp_syn_linear_timeouts`
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import PROTOCOLS, Pass, values
 
-LONGEST = 127_000
-"""Milliseconds after which Linux gives up: 1 + 2 + ... + 64 seconds, for six attempts after the first."""
+LONGEST = 131_000
+"""Milliseconds after which every Linux has given up: 1 + 2 + ... + 64 seconds, and 4 more since 6.5."""
 
 _LOCAL = re.compile(r"(?:unix|localhost|127(?:\.\d+){3}|\[::1\])(?::|$)")
 
@@ -81,7 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
                 directive.source,
                 directive.args[0].span,
                 f"{directive.name} {written}: a server that does not answer holds each request for two minutes",
-                help="set a few seconds; the time for the response is that of the read time-out",
+                help=f"set a few seconds; {directive.name.replace('connect', 'read')} limits the wait for the response",
             )
 
 

@@ -1,21 +1,21 @@
-"""`return` answers before everything else in its block: what stands beside it never happens
+"""`return` answers first: the other directives of its block are never reached
 
-Flags, where a block has a `return` outside of an `if`:
+Flags in a block with a `return` outside of an `if`:
 
 - locations of a server that returns: none of them is ever chosen;
-- a handler in a location that returns: `proxy_pass` and its kin, `try_files`;
-- statements of the rewrite module behind it: `rewrite`, `set`, `if`, `return`.
+- a handler in a location that returns: `proxy_pass` and the like, `try_files`;
+- directives of the rewrite module after it: `rewrite`, `set`, `if`, `return`.
 
-The rule asks the model of `nginxopt trace` what a request for a lost location gets.
+The rule asks the model of `nginxopt trace` what a request for such a location gets.
 
-Does not flag settings that the response of the `return` takes, such as `add_header`, locations that `error_page` leads
-to, and named and internal ones; nor what a `break` or a `rewrite` with `break` before the `return` may lead to, and in
-a server a `rewrite` with `last`.
+Does not flag settings that apply to the response of the `return`, such as `add_header`; locations that `error_page`
+leads to, and named and internal ones; and directives that nginx may reach by a `break` or a `rewrite` with `break`
+before the `return` or, in a server, a `rewrite` with `last`.
 
 ## Why it matters
 The rewrite module runs before locations are chosen and before any handler (`NGX_HTTP_SERVER_REWRITE_PHASE`,
-`NGX_HTTP_FIND_CONFIG_PHASE`). A certificate is not renewed where `return 301` of the server comes before the location
-for `/.well-known/acme-challenge/`.
+`NGX_HTTP_FIND_CONFIG_PHASE`). A common victim is the renewal of certificates: a `return 301` in the server answers
+before the location for `/.well-known/acme-challenge/`.
 
 ## Bad
 ```nginx server
@@ -62,7 +62,7 @@ location /old/ {
     return 301 /app/;
 }
 ```
-What the rewrite matches skips the `return`, as in nginx's own manual:
+A URI that the rewrite matches skips the `return`, as in nginx's documentation:
 ```nginx server
 location /download/ {
     rewrite ^(/download/.*)/media/(.*)\\..*$ $1/mp3/$2.mp3 break;
@@ -72,7 +72,7 @@ location /download/ {
 ```
 
 ## When to ignore it
-While the `return` is there for a time, as for maintenance.
+If the `return` is temporary, such as during maintenance.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#return
@@ -150,6 +150,6 @@ def _finding(dead: Directive, answer: Directive) -> Finding:
         dead.source,
         dead.name.span,
         f"{words} is never reached: the return of this block answers first",
-        help="put the return into a location of its own, or delete what it makes useless",
-        related=(Related(answer.source, answer.name.span, "this answers"),),
+        help="move the return to a location of its own, or delete this",
+        related=(Related(answer.source, answer.name.span, "this answers first"),),
     )

@@ -1,15 +1,14 @@
-"""Requests for any host land at the first server, as no `default_server` is stated
+"""No `default_server`: the first server answers requests for unknown hosts
 
-Flags addresses with several servers none of which is the `default_server`, where the first is a site with a name of its
-own that serves requests.
+Flags addresses with several servers and no `default_server`, where the first server is a site with a name of its own.
 
 Does not flag addresses with one server, a first server without a name or with `_`, and one that only refuses or
 redirects.
 
 ## Why it matters
-nginx takes the first server of an address as its default (`ngx_http_add_server`). Requests for a bare address, for
-foreign names that lead here, and for subdomains that are gone get its pages, and which server is first depends on the
-order in which files are included.
+nginx takes the first server of an address as its default (`ngx_http_add_server`). Requests for the bare address, for
+foreign names that point to it, and for subdomains that no longer exist get the pages of that site. Which server is
+first depends on the order in which files are included.
 
 ## Bad
 ```nginx http
@@ -111,9 +110,9 @@ def _finding(model: Model, endpoint: Endpoint, server: Level) -> Iterator[Findin
         yield Finding(
             server.source,
             server.span,
-            f"this server takes all hosts at {endpoint.address} that no other names: it is the first there",
+            f"this server answers all unknown hosts at {endpoint.address}, only because it is the first there",
             help="add a server with default_server that refuses them: return 444, or ssl_reject_handshake on",
-            related=(Related(other.source, other.span, "this server listens there, too"),),
+            related=(Related(other.source, other.span, "this server also listens there"),),
             witness=answer.witness("this server answers"),
         )
         return

@@ -6,8 +6,8 @@ Flags servers that would send `/.git/config` or `/.env` if their root has them. 
 Does not flag servers where a location denies them, those that pass everything on, and `/.well-known/`.
 
 ## Why it matters
-A deployment by `git clone` leaves `.git` in the root, from which all of the source is read, and `.env` has passwords.
-Both are the first that scanners ask for. Whether the root has them is not in the configuration.
+A deployment with `git clone` leaves `.git` in the root, from which anybody can restore the source, and `.env` holds
+passwords. Scanners request both first. The configuration does not show whether the root has such files.
 
 ## Bad
 ```nginx server
@@ -36,7 +36,7 @@ location / {
 ```
 
 ## When to ignore it
-If the root is built from a list of files, as by a container image.
+If the root has only files from a list, as in a container image.
 
 ## References
 - https://owasp.org/www-project-web-security-testing-guide/latest/4-Web_Application_Security_Testing/02-Configuration_and_Deployment_Management_Testing/04-Review_Old_Backup_and_Unreferenced_Files_for_Sensitive_Information

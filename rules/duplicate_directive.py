@@ -1,10 +1,10 @@
 """Directive twice in one block: nginx refuses the configuration
 
-Flags a second directive in a block, including its includes, of those that nginx takes once, such as two `root`. `alias`
-and `root` count as one. Does not flag directives that add to each other, such as `add_header`, and those of other
-modules.
+Flags the second of two directives in a block, including its includes, where nginx accepts only one, such as `root`.
+`alias` and `root` count as the same directive. Does not flag directives that add to each other, such as `add_header`,
+and those of other modules.
 
-Which directives a block may have once is read from the sources of nginx, release by release.
+The sources of each nginx release say which directives a block may have only once.
 
 ## Why it matters
 nginx does not start, and a reload keeps the old configuration. The second one often comes from an include, where nobody
@@ -68,9 +68,9 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             second.source,
             second.name.span,
-            f'"{second.name}" is stated twice in this block'
+            f'duplicate "{second.name}" in this block: nginx does not start'
             if is_same
-            else f'"{second.name}" and "{first.name}" in one block',
+            else f'"{second.name}" and "{first.name}" in one block: nginx does not start',
             help="keep one of them",
             related=(Related(first.source, first.name.span, "the first one"),),
         )

@@ -70,8 +70,8 @@ def check(model: Model) -> Iterator[Finding]:
                 yield Finding(
                     opener.source,
                     opener.name.span,
-                    f'this block has a location "{path}" already',
-                    help="join the two",
+                    f'duplicate location "{path}" in this block: nginx does not start',
+                    help="merge the two locations",
                     related=(Related(first.source, first.name.span, "the first one"),),
                 )
 

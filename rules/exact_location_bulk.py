@@ -3,9 +3,10 @@
 Flags servers with 100 or more `location = /uri` that only redirect to a fixed target.
 
 ## Why it matters
-nginx finds an exact location quickly. But each is a location with the configuration of every module: some 7.6 KB in
-each worker. And before 1.25.3, nginx sorts them by insertion, in quadratic time, when it starts or reloads. Measured on
-1.22.1 (an empty worker has 4.0 MB):
+nginx finds an exact location quickly. But each one holds the configuration of every module, some 7.6 KB. The workers
+share this memory with the master process; during a reload, nginx needs it twice. Before 1.25.3, nginx also sorts the
+locations by insertion, in quadratic time, when it starts or reloads. Measured on 1.22.1 (resident memory, shared pages
+included; an empty worker has 4.0 MB):
 
 | redirects | `nginx -t` | worker | as a map |
 |---|---|---|---|
@@ -112,10 +113,10 @@ from nginxopt.lint import REDIRECTS, Finding, Model, Severity, Version, rule
 from nginxopt.semantics import Level, locations
 
 LEAST = 100
-"""Three quarters of a megabyte in each worker; below this, memory and start-up time do not differ measurably."""
+"""Three quarters of a megabyte; below this, memory and start-up time do not differ measurably."""
 
 KILOBYTES = 7.6
-"""Memory of a worker per exact location: (80 MB - 4.0 MB) / 10,000, nginx 1.22.1."""
+"""Memory per exact location, which the workers share: (80 MB - 4.0 MB) / 10,000, nginx 1.22.1."""
 
 SORTED_FAST = Version(1, 25, 3)
 """The first version with merge sort for locations (CHANGES 1.25.3)."""
@@ -141,8 +142,8 @@ def _redirects(location: Level) -> bool:
 def _finding(model: Model, redirects: list[Level]) -> Finding:
     first, count = redirects[0].opener, len(redirects)
     assert first is not None
-    size = f"{count * KILOBYTES / 1000:,.1f} MB in each worker"
-    start = " and quadratic time at each start" if model.target < SORTED_FAST else ""
+    size = f"{count * KILOBYTES / 1000:,.1f} MB of memory"
+    start = ", and quadratic time to start" if model.target < SORTED_FAST else ""
     return Finding(
         first.source,
         first.name.span,

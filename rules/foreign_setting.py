@@ -1,9 +1,9 @@
 """Directive of another module: it has no effect on this location's requests
 
-Flags a directive such as `proxy_read_timeout` or `proxy_intercept_errors` in a location whose requests are passed on by
-another module, as by `fastcgi_pass`, if nothing inside the location uses the directive's own module. Flags it also in a
-location that passes nothing on, such as one with `try_files $uri @app`: `@app` is not inside, and inherits nothing. It
-is an info where no such location is named.
+Flags a directive such as `proxy_read_timeout` or `proxy_intercept_errors` in a location whose requests another module
+passes on, such as by `fastcgi_pass`, if nothing inside the location uses the directive's own module. Flags it also in a
+location that passes nothing on, such as one with `try_files $uri @app`: `@app` is not inside, and inherits nothing. The
+severity is info if no such location is named.
 
 ## Why it matters
 Each module has its own directives. The time-out, buffer, header or error page that was configured is not in effect:
@@ -40,8 +40,7 @@ location ~ \\.php$ {
 ```
 
 ## Silent
-A block within the location uses the other module, and a server has settings for all its locations. What is read from a
-file that is not there may pass requests on:
+A block inside the location uses the other module, and a server has settings for all its locations:
 ```nginx server
 proxy_read_timeout 300s;
 location / {
@@ -125,7 +124,7 @@ def _useless(settings: list[Directive], severity: Severity) -> Finding:
         first.source,
         first.name.span,
         f"{first.name} has no effect here: this location passes no requests on, and others do not inherit it",
-        help="state it where requests are passed on, or in the server, or delete it",
+        help="set it where requests are passed on or in the server, or delete it",
         related=tuple(Related(other.source, other.name.span, "without effect as well") for other in others),
         severity=severity,
     )

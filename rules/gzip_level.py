@@ -3,9 +3,9 @@
 Flags a `gzip_comp_level` from 7 to 9.
 
 ## Why it matters
-Above level 6, zlib searches longer for matches that hardly exist. Measured with zlib 1.2.13: 150 KB of program text
-took 4.8 times as much processor time at level 9 as at level 6, and became 1.7 % smaller; 73 KB of style sheets took 1.7
-times as much, and became 1.1 % smaller. The worker does nothing else meanwhile.
+Above level 6, zlib searches much longer for matches that are hardly any better. Measured with zlib 1.2.13: 150 KB of
+program text took 4.8 times as much processor time at level 9 as at level 6, and became 1.7 % smaller; 73 KB of style
+sheets took 1.7 times as much, and became 1.1 % smaller. The worker does nothing else meanwhile.
 
 ## Bad
 ```nginx http
@@ -30,8 +30,8 @@ May change: logs.
 
 Every response is the same once decoded: zlib writes different bytes, sometimes more. `$bytes_sent`, `$body_bytes_sent`
 and `$gzip_ratio` show the difference in logs, `$upstream_response_length` and `$upstream_bytes_received` in those of
-another server that passes to this one; where they may reach clients (`add_trailer`, Lua, njs, Perl, SSI), the fix is
-made on request only.
+another server that passes to this one; where they may reach clients (`add_trailer`, Lua, njs, Perl, SSI), the fix needs
+`--unsafe-fixes`.
 
 ## When to ignore it
 If bandwidth costs more than processor time, and compressed responses are cached.

@@ -1,11 +1,11 @@
 """No compression: text takes three to ten times the bytes
 
-Flags a whole configuration whose servers send files from a `root` and that compresses nothing: no `gzip`,
-`gzip_static`, `brotli` or `zstd` anywhere. Does not flag fragments, and servers that only answer on loopback addresses
-or sockets, behind another server.
+Flags a whole configuration that sends files from a `root` and compresses nothing: it has no `gzip`, `gzip_static`,
+`brotli` or `zstd` anywhere. Does not flag fragments, and servers that only answer on loopback addresses or sockets,
+behind another server.
 
 ## Why it matters
-HTML, CSS, JavaScript and JSON shrink to a third and less, which matters most on slow connections. `gzip` is off by
+HTML, CSS, JavaScript and JSON shrink to a third or less, which matters most on slow connections. `gzip` is off by
 default, and stays off in the nginx.conf that comes with nginx.
 
 ## Bad
@@ -95,7 +95,7 @@ def check(model: Model) -> Iterator[Finding]:
     if not whole.is_known(model):
         return
     if any(map(_sends_text, static.senders(model))):
-        message = "text is sent uncompressed, in three to ten times the bytes: nothing here turns gzip on"
+        message = "gzip is off everywhere: text is sent uncompressed, in three to ten times the bytes"
         yield Finding(http.source, http.span, message, help="add `gzip on;` and `gzip_types` with the text types")
 
 

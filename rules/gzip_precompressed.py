@@ -1,8 +1,8 @@
 """`gzip_types` with compressed types: CPU time for no compression
 
 Flags formats in `gzip_types` that are already compressed: JPEG, PNG, GIF, WebP, AVIF, WOFF, video, audio and archives.
-Does not flag icons, SVG, BMP, TTF, OTF and EOT: they shrink. Nor `application/font-woff` and other former names of web
-fonts, which no file has unless a `types` block says so: nginx sends `font/woff` since 1.15.1.
+Does not flag icons, SVG, BMP, TTF, OTF and EOT: they shrink. Nor does it flag `application/font-woff` and other former
+types of web fonts, unless a `types` block sets them: nginx sends `font/woff` since 1.15.1.
 
 ## Why it matters
 Each byte goes through zlib, and the result is no smaller. A response compressed on the fly is not sent by `sendfile`,
@@ -35,7 +35,7 @@ The body is the same, but the header is not: `Content-Encoding` and `Vary` are g
 `Accept-Ranges` appear, the `ETag` is strong, and a request with `Range` gets 206. Seen on nginx 1.22.1 and 1.31.3.
 
 ## When to ignore it
-If files with one of these types are not what the type says.
+If files of such a type are in fact not compressed.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_types
@@ -78,7 +78,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _fix(directive: Directive, level: Level, words: list[Token]) -> Fix | None:
-    title = "take them out: " + ", ".join(words)
+    title = "remove " + ", ".join(words)
     if len(words) < len(directive.args):
         return Fix(title, layout.without(directive, words), Safety.UNSAFE)
     # Without the directive, its block inherits the types of the outer block, by default text/html.

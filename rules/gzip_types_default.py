@@ -39,9 +39,9 @@ May change: responses.
 Text is compressed: the response has `Content-Encoding`, no `Content-Length` and a weak `ETag`, and ignores `Range`.
 
 ## When to ignore it
-If nginx sends only HTML, or something in front of nginx compresses. The fix is made on request only: a compressed
-response has no `Content-Length` and a weak `ETag` and ignores `Range`, and JSON that repeats client input beside a
-secret should not be compressed over TLS (BREACH).
+If nginx sends only HTML, or something in front of nginx compresses. The fix needs `--unsafe-fixes`: a compressed
+response has no `Content-Length` and a weak `ETag` and ignores `Range`, and JSON that has both client input and a secret
+should not be compressed over TLS (BREACH).
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_gzip_module.html#gzip_types
@@ -71,7 +71,9 @@ def check(model: Model) -> Iterator[Finding]:
         fits = level.kind != "if"  # where gzip_types is not allowed
         fix = Fix("list text types", (layout.after(directive, [LINE]),), Safety.UNSAFE) if fits else None
         message = "gzip without gzip_types compresses only text/html"
-        yield Finding(directive.source, directive.name.span, message, fix, "" if fits else f"add `{LINE}` around it")
+        yield Finding(
+            directive.source, directive.name.span, message, fix, "" if fits else f"add `{LINE}` to the enclosing block"
+        )
 
 
 def _lacks_types(directive: Directive, level: Level) -> bool:

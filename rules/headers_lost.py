@@ -2,10 +2,10 @@
 
 Flags levels whose own `add_header` drops inherited headers that protect clients: Strict-Transport-Security,
 Content-Security-Policy, X-Frame-Options, X-Content-Type-Options, Referrer-Policy, Permissions-Policy, those of CORS and
-of isolation, and a `Cache-Control` of `no-store` or `private`. The rule asks the model of `nginxopt trace` for a
-request that gets a response from there.
+of cross-origin isolation, and a `Cache-Control` of `no-store` or `private`. The rule asks the model of `nginxopt trace`
+for a request that gets a response from such a level.
 
-Does not flag levels that repeat the headers or state `add_header_inherit` (nginx 1.29.3), other headers, responses that
+Does not flag levels that repeat the headers or set `add_header_inherit` (nginx 1.29.3), other headers, responses that
 nginx makes by `return` or `rewrite`, and headers that mean nothing for a response: only X-Content-Type-Options and CORS
 count where a pattern or a path names styles or scripts, and only CORS where it names images and fonts.
 
@@ -36,7 +36,7 @@ location /account/ {
 ```
 
 ## Silent
-A header that protects nobody; one that means nothing for images; a level that merges:
+A header that protects nobody, a header that means nothing for images, and a level that merges:
 ```nginx server
 add_header X-Served-By web1;
 location /account/ {
@@ -79,7 +79,7 @@ May change: responses.
 Responses get the headers that they lacked. A page that relied on that, such as one that is framed elsewhere, breaks.
 
 ## When to ignore it
-If the application sends the headers itself, or the location should not have them: state them with other values.
+If the application sends the headers itself. If the location should not have them, set them there with other values.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_headers_module.html#add_header

@@ -1,4 +1,4 @@
-"""A site over TLS does not ask browsers to stay with TLS
+"""No `Strict-Transport-Security`: browsers may come back without TLS
 
 Flags servers that answer over TLS and send `Strict-Transport-Security` nowhere.
 
@@ -6,8 +6,8 @@ Does not flag servers that only redirect, that pass requests on (the application
 part was not read.
 
 ## Why it matters
-Whoever types a name begins with http://, and the redirect to https:// can be caught on the way. A browser that has seen
-the header once asks over TLS from then on.
+A browser that follows an http:// link sends its first request in plain text, and an attacker on the network can answer
+it instead of redirecting to https://. A browser that has seen the header once uses TLS from then on.
 
 ## Bad
 ```nginx server
@@ -72,8 +72,8 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 server.source,
                 server.span,
-                "no response asks browsers to stay with TLS",
-                help='add_header Strict-Transport-Security "max-age=63072000" always; first with a small max-age',
+                "no response has Strict-Transport-Security: browsers may come back without TLS",
+                help='add_header Strict-Transport-Security "max-age=63072000" always; begin with a small max-age',
             )
 
 

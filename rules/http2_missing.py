@@ -1,15 +1,15 @@
 """TLS without HTTP/2: browsers send few requests at a time
 
 Flags servers that listen with TLS on a public address and offer no HTTP/2. Does not flag servers that only redirect or
-reject, listen on this machine only, stand behind another proxy (`proxy_protocol` or `set_real_ip_from`), or ask clients
-for certificates: then not only browsers connect, or none do. Nor does it flag an explicit `http2 off`.
+reject, listen on this machine only, are behind another proxy (`proxy_protocol` or `set_real_ip_from`), or ask clients
+for certificates: their clients may not be browsers. Nor does it flag an explicit `http2 off`.
 
 ## Why it matters
 Over HTTP/1.1, a browser opens about six connections to a host and sends one request at a time on each; a page of a
 hundred resources waits in line, and each connection has its own TLS handshake. HTTP/2 carries all of them on one
 connection. The handshake negotiates the protocol (ALPN): clients that support only HTTP/1.1 notice nothing, so
-WebSockets work as before. Logs then show `HTTP/2.0`, and so does `$server_protocol` to backends, so the fix is made on
-request only. Before 1.25.1, `http2` applies to the address and port, with all servers there.
+WebSockets work as before. Logs then show `HTTP/2.0`, and so does `$server_protocol` to upstreams, so the fix needs
+`--unsafe-fixes`. Before 1.25.1, `http2` applies to the address and port, with all servers there.
 
 ## Bad
 ```nginx http 1.28.0
@@ -90,7 +90,7 @@ server {
 May change: responses, upstream requests, connections, logs.
 
 Clients that offer HTTP/2 in the handshake then use it, with header names in lower case and no reason phrase;
-`$server_protocol` differs in logs and to backends, and one connection carries many requests at once.
+`$server_protocol` differs in logs and to upstreams, and one connection carries many requests at once.
 
 ## When to ignore it
 If all clients are programs that use HTTP/1.1, if a connection is authenticated as a whole (NTLM), or if nginx was built

@@ -1,14 +1,14 @@
 """Chain of `if`s that test one variable: a `map` needs one lookup
 
-Flags three or more consecutive `if`s that test the same variable, each with a single `set` of the same other variable,
-which a `map` sets on use only. Also flags eight or more in a row that each contain only a `return`:
-`nginxopt rewrite-to-map` replaces them with one lookup, with a proof that no response changes.
+Flags three or more consecutive `if`s that test the same variable, each with a single `set` of the same other variable:
+a `map` evaluates that variable only when it is used. Also flags eight or more in a row that each contain only a
+`return`: `nginxopt rewrite-to-map` replaces them with one lookup, with a proof that no response changes.
 
 For those with `set`, the fix moves them into a `map` in the http block if all of them compare with `=`, or all with
 regular expressions. It is not safe: a map variable is evaluated on first use and keeps its value, and plain keys ignore
 letter case. There is no fix if the variable is set elsewhere as well, or a value has a capture.
 
-In a map of regular expressions, `(?:...)` takes the place of `(...)`: up to nginx 1.30.3 and 1.31.2, in builds without
+In a map of regular expressions, the fix writes `(?:...)` for `(...)`: up to nginx 1.30.3 and 1.31.2, in builds without
 the fix (Debian's 1.22.1-9+deb12u10 has it), a capture that a map sets while another text with captures is evaluated
 could overflow a buffer (CVE-2026-42533). No map is suggested if a pattern has a named group or one that may be referred
 to (`\\1`, `(?1)`, `(?|`), and no fix is offered if `$1` to `$9` may be read after the conditions, or in one text with
@@ -84,8 +84,9 @@ server {
 ## Fix safety
 May change: responses, logs.
 
-A map ignores letter case in literal keys, which `=` does not; it is evaluated when its variable is read, not where the
-`if` stands, and the tested variable may change in between; and an `if` in a location hides what follows.
+A map ignores letter case in literal keys, which `=` does not; nginx evaluates it when its variable is read, not at the
+place of the `if`, and the tested variable may change in between; and a true `if` in a location takes over the whole
+request.
 
 ## When to ignore it
 If the tests must run at their place among other rules.

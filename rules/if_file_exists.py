@@ -1,8 +1,8 @@
 """`if` that tests for a file and rewrites: `try_files` does both
 
 Flags an `if` that tests `!-f` or `!-e` on a path with `$request_filename` or `$uri` and contains one `rewrite`, which
-takes every URI, or all below a folder, and is not a redirect. Does not flag rules that go on from only some of the
-missing files: `try_files` has one fallback for all of them.
+matches every URI, or all below a directory, and is not a redirect. Does not flag rewrites for only some of the missing
+files: `try_files` has one fallback for all of them.
 
 The fix covers one well-known form only: in `location /`, with `if (!-e $request_filename)` and a rewrite of everything
 to one file. It is not safe, since `try_files` changes the URI in a later phase: `$uri` in logs, and rules after the
@@ -52,7 +52,7 @@ if (!-e $request_filename) {
     rewrite ^(.+)/$ $1 permanent;
 }
 ```
-A network of blogs in folders: two kinds of missing files have a fallback, and the others are answered with 404:
+A network of blogs in directories: two kinds of missing files have a fallback, and nginx answers the others with 404:
 ```nginx server
 if (!-e $request_filename) {
     rewrite ^/[a-z0-9-]+(/wp-(?:content|admin|includes)/.*)$ $1 last;
@@ -120,7 +120,7 @@ def _goes_on(directive: Directive) -> bool:
 def _finding(level: Level, condition: Directive) -> Finding:
     target = _target(level, condition)
     everywhere = level.parent is not None and level.parent.kind == "server"
-    cost = "on every request to the server" if everywhere else "and searches for a location again"
+    cost = "on every request to the server" if everywhere else "and makes nginx search for a location again"
     statement = f"try_files $uri $uri/ {target}$is_args$args;"
     fix = (
         None if target is None else Fix(f"write `{statement}`", (layout.rewrite(condition, statement),), Safety.UNSAFE)

@@ -1,15 +1,15 @@
-"""An `if` in a location takes `try_files` away: while it is true, nginx looks for one file only
+"""A true `if` disables the `try_files` of its location: nginx looks for one file only
 
 Flags locations with `try_files` and an `if` that neither answers nor leads elsewhere. The rule asks the model of
-`nginxopt trace` for a request with which the `if` is true and a file that `try_files` would have handed on.
+`nginxopt trace` for a request with which the `if` is true, and for whose missing file `try_files` has a fallback.
 
 Does not flag an `if` that ends with `return`, a redirect or a rewrite with `last`, one that is never true, nor
-`try_files` that ends with `=404`, as nginx does without it.
+`try_files` that ends with `=404`, as nginx answers 404 without it as well.
 
 ## Why it matters
 A true `if` is a location of its own (`ngx_http_rewrite_if` makes one), and it does not inherit `try_files`
-(`ngx_http_core_create_loc_conf`). Even a single `set` in it makes nginx answer 404 for what `try_files` would have
-handed on to the application.
+(`ngx_http_core_create_loc_conf`). Even a single `set` in it makes nginx answer 404 where `try_files` would have passed
+the request to the application.
 
 ## Bad
 ```nginx server
@@ -98,9 +98,9 @@ def _help(level: Level) -> str:
     """Return how to say what an `if` says without it."""
     others = [str(directive.name) for directive in level.directives if directive.name not in ("set", "break")]
     if not others:
-        return "set the variable by a map, or let the if return or rewrite"
+        return "set the variable with a map, or let the if return or rewrite"
     if set(others) <= _TAKE_VARIABLES:
-        return f"give {others[0]} a variable of a map in the location, or let the if return or rewrite"
+        return f"use {others[0]} with the variable of a map in the location, or let the if return or rewrite"
     return f"let the if rewrite to a location of its own that has {others[0]}"
 
 
@@ -108,8 +108,8 @@ def _finding(level: Level, condition: Directive, tried: Directive, answer: Answe
     return Finding(
         condition.source,
         condition.name.span,
-        "while this is true, try_files is not asked",
+        "while this condition is true, nginx ignores try_files",
         help=_help(level),
-        related=(Related(tried.source, tried.name.span, "this is not asked"),),
-        witness=answer.witness(f"nginx looks for {answer.file} alone"),
+        related=(Related(tried.source, tried.name.span, "this is ignored"),),
+        witness=answer.witness(f"nginx looks for {answer.file} only"),
     )

@@ -60,7 +60,7 @@ server {
     }
 }
 ```
-A URI for a monitor, or a tool of operators, is asked for now and then:
+URIs for monitoring and tools for operators get few requests:
 ```nginx http
 server {
     location = /server-info {
@@ -80,8 +80,8 @@ May change: upstream requests, connections, files.
 
 Unsafe: `$proxy_host` becomes the name of the upstream, in the default `proxy_cache_key`, in logs and wherever else it
 is used, and errors of a failing server are logged under that name. `Host` and the redirects that nginx rewrites stay
-the same. The pool has the premises of `upstream-keepalive-missing`. There is no fix if the pool would
-be used as it is, and a request may have another length than its body.
+the same. The pool has the premises of `upstream-keepalive-missing`. There is no fix if requests would use the pool at
+once and one of them may have a length that differs from its body.
 
 ## When to ignore it
 If nginx passes on few requests, or each takes much longer than connecting to the server. A pool for PHP-FPM must be

@@ -109,9 +109,9 @@ def _last_method(upstream: Upstream) -> Directive | None:
 
 
 def _apart(keepalive: Directive, method: Directive) -> str:
-    return "" if keepalive.source is method.source else f"move keepalive behind {method.name}"
+    return "" if keepalive.source is method.source else f"move keepalive after {method.name}"
 
 
 def _fix(model: Model, keepalive: Directive, method: Directive) -> Fix:
     changes = (layout.delete(keepalive), layout.after(method, [layout.written(keepalive)]))
-    return Fix(f"move keepalive behind {method.name}", changes, pooling.needed(model, pooling.POOLED))
+    return Fix(f"move keepalive after {method.name}", changes, pooling.needed(model, pooling.POOLED))

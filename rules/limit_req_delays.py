@@ -4,10 +4,10 @@ Flags a `limit_req` with `burst=` and neither `nodelay` nor `delay=`, if its zon
 request of a burst waits.
 
 ## Why it matters
-A page asks for its files at once. With `rate=1r/s burst=20`, the first request is answered at once, and each further
-one a second after the one before it, so that the page takes 20 seconds. `nodelay` answers up to `burst` requests at
-once and rejects the same requests as before; `delay=` does so for the first few. Timed on nginx 1.22.1 and 1.31.3 with
-a rate of 5r/s: three requests take 0.4 s, and no time with `nodelay`.
+A browser requests the files of a page all at once. With `rate=1r/s burst=20`, nginx answers the first request at once
+and each further one a second later, so the page takes 20 seconds. `nodelay` answers up to `burst` requests at once and
+rejects the same requests as before; `delay=` does so for the first few. Timed on nginx 1.22.1 and 1.31.3 with a rate of
+5r/s: three requests take 0.4 s, and no time with `nodelay`.
 
 ## Bad
 ```nginx http

@@ -1,14 +1,15 @@
-"""A location that no URI reaches: other patterns before it match all of its URIs
+"""Location that no URI reaches: regular expressions match all of its URIs first
 
-Flags locations with a pattern all of whose URIs earlier patterns of the same block match, and prefixes all of whose
-URIs patterns match. The rule asks automata whether a URI is left, so that a finding is certain.
+Flags regex locations if earlier patterns of the same block match all of their URIs, and prefix locations if patterns
+match all of theirs. The rule compares the patterns as automata, so a finding is certain.
 
 Does not flag patterns that cannot be read exactly, exact locations, `^~`, locations that refuse all requests where the
 others refuse them too, and blocks with more than 200 patterns.
 
 ## Why it matters
-nginx tries patterns in the order of the file, and takes the first that matches (`ngx_http_core_find_location`). What
-the later location says never happens: a restriction, an expiry, a way to another application.
+nginx tries patterns in the order of the file and uses the first one that matches (`ngx_http_core_find_location`). The
+other location is never used, whether it restricts access, sets an expiration time or passes requests to another
+application.
 
 ## Bad
 ```nginx server
@@ -125,7 +126,7 @@ def _finding(location: Level, others: Sequence[Level]) -> Iterator[Finding]:
             location.source,
             location.opener.args[-1].span,
             f"no URI reaches this location: {names} {'takes' if len(winners) == 1 else 'take'} them all",
-            help="put it before, or use ^~ or = for a path",
+            help="move it up, or use ^~ or = for a path",
             related=tuple(
                 Related(winner.source, winner.opener.args[-1].span, "this is chosen")
                 for winner in winners

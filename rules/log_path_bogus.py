@@ -4,7 +4,7 @@ Flags `access_log` and `error_log` whose path is a word such as `on`, `off` or `
 case, is not a file. Those of `stream` and `mail` are flagged as well.
 
 ## Why it matters
-`error_log off` logs as before, into a file `off` in nginx's prefix that nobody rotates or reads. `access_log on`
+`error_log off` still logs, to a file named `off` in nginx's prefix, which nobody rotates or reads. `access_log on`
 replaces the log that the server had.
 
 ## Bad
@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         message = f'{directive.name} {word} writes a file named "{word}"'
         title_and_change = _switched_off(directive, level) if word.lower() in NO_LOG else _default(directive, level)
-        help_ = "" if title_and_change else f"replace {word} by a file name"
+        help_ = "" if title_and_change else f"replace {word} with a file name"
         fix = Fix(title_and_change[0], (title_and_change[1],), Safety.UNSAFE) if title_and_change else None
         yield Finding(directive.source, word.span, message, fix, help_)
 
@@ -96,7 +96,7 @@ def _switched_off(directive: Directive, level: Level) -> tuple[str, Change]:
     if directive.name == "error_log":
         return "send errors to /dev/null", layout.rewrite(directive, "error_log /dev/null crit;")
     if len(level.own("access_log")) > 1:  # `off` would end the others too
-        return "take it away", layout.delete(directive)
+        return "remove it", layout.delete(directive)
     return "write `off`", layout.rewrite(directive, "access_log off;")
 
 

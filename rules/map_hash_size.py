@@ -116,7 +116,8 @@ def _message(map_: _Map, outcome: str, max_size: int, bucket: int) -> str:
         longest = max(map(len, map_.keys))
         return f"{name} has a key of {longest} bytes, too long for map_hash_bucket_size {bucket}: nginx does not start"
     if outcome == "slow":
-        return f"nginx starts slowly: it tries map_hash_max_size {max_size} for the {len(map_.keys):,} keys of {name}"
+        keys = f"the {len(map_.keys):,} keys of {name}"
+        return f"nginx starts slowly: with map_hash_max_size {max_size}, it tries many sizes for {keys}"
     return (
         f"the {len(map_.keys):,} keys of {name} do not fit map_hash_max_size {max_size}: nginx warns, and"
         " lookups are slow"

@@ -102,4 +102,4 @@ def _saved(model: Model, level: Level) -> int:
 def _help(model: Model, saved: int) -> str:
     """Return the command that replaces the patterns, and what it saves; nothing if it saves nothing."""
     command = f"nginxopt rewrite-to-map {model.config.main.path}"
-    return f"{command} makes them a tree of lookups, which saves about {saved:,} instructions" if saved else ""
+    return f"{command} turns them into a tree of lookups, which saves about {saved:,} instructions" if saved else ""

@@ -1,13 +1,13 @@
 """Directive in the wrong block: nginx refuses the configuration
 
 Flags directives of nginx in a block where they are not allowed, such as `proxy_pass` in `server`. Does not flag
-directives of NGINX Plus and of other modules, and fragments that may stand where the directive is allowed.
+directives of NGINX Plus and of other modules, and fragments that may belong where the directive is allowed.
 
-Where a directive is allowed is read from the sources of nginx, release by release.
+The sources of each nginx release say where a directive is allowed.
 
 ## Why it matters
-nginx stops at the first directive that is not allowed where it stands: it does not start, and a reload keeps the old
-configuration. Until then nothing shows it.
+nginx stops at the first directive that is not allowed in its block: it does not start, and a reload keeps the old
+configuration. Until then, nothing shows the mistake.
 
 ## Bad
 ```nginx http

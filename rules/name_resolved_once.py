@@ -1,14 +1,14 @@
-"""A public name is resolved once, when nginx starts
+"""Public host name: nginx resolves it once, when it starts
 
-Flags `proxy_pass` and `server` of an upstream that name a host of the internet, whose addresses change: a name with a
-dot that ends neither in `.local`, `.internal` or the like nor names an upstream.
+Flags host names of the internet in `proxy_pass` and in a `server` of an upstream, as their addresses may change: names
+with a dot that do not end in `.local`, `.internal` or the like and are not those of an upstream.
 
-Does not flag addresses, names without a dot (containers, machines beside this one), names with `resolve`, and targets
-with variables, which are resolved for each request: see `upstream-variable-target`.
+Does not flag addresses, names without a dot (containers, machines of the same network), names with `resolve`, and
+targets with variables, which are resolved for each request: see `upstream-variable-target`.
 
 ## Why it matters
-nginx asks for the addresses when it reads its configuration, and keeps them until the next reload. Load balancers of
-clouds change theirs within hours: then nginx answers 502 or 504, or sends requests to somebody else.
+nginx resolves the name when it reads its configuration, and keeps the addresses until the next reload. Cloud load
+balancers change theirs within hours: nginx then answers 502 or 504, or sends requests to the server of somebody else.
 
 ## Bad
 ```nginx http
@@ -29,6 +29,7 @@ upstream app {
 server {
     location / {
         proxy_pass https://app;
+        proxy_set_header Host my-app-123456789.us-east-1.elb.amazonaws.com;
     }
 }
 ```
@@ -89,7 +90,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 directive.source,
                 directive.args[0].span,
-                f"{host} is resolved once, when nginx starts",
+                f"{host} is resolved only once, when nginx starts",
                 help=_advice(model),
             )
 
@@ -113,5 +114,5 @@ def _is_public(host: str) -> bool:
 
 def _advice(model: Model) -> str:
     if model.target >= _RESOLVES:
-        return "put it into an upstream with a zone: server NAME resolve, and a resolver"
-    return "reload nginx when it changes, or from 1.27.3 on put it into an upstream with a zone: server NAME resolve"
+        return "use an upstream with zone and `server NAME resolve;`, and set a resolver"
+    return "reload nginx when it changes, or use an upstream with zone and `server NAME resolve;` (nginx 1.27.3)"

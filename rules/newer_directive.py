@@ -3,11 +3,12 @@
 Flags directives that came with a later release than the target version. Does not flag directives of NGINX Plus and of
 other modules.
 
-What each release has is read from the sources of nginx, from 1.10.0 on. The target is that of `--target-version`, the
-settings, or the installed nginx.
+The sources of each nginx release since 1.10.0 say which directives it has. The target version is that of
+`--target-version`, the settings, or the installed nginx.
 
 ## Why it matters
-An older nginx does not know the name and does not start: after a downgrade, or on a machine that was not upgraded.
+An older nginx does not know the name and does not start, for example after a downgrade or on a machine that was not
+upgraded.
 
 ## Bad
 ```nginx server 1.22.1
@@ -50,4 +51,6 @@ def check(model: Model) -> Iterator[Finding]:
         first = min((start for start in starts if start > model.target), default=None)
         if fault.kind is commands.Kind.UNKNOWN and first:
             message = f'"{directive.name}" came with nginx {first}; nginx {model.target} does not start with it'
-            yield Finding(directive.source, directive.name.span, message, help="set --target-version if it is another")
+            yield Finding(
+                directive.source, directive.name.span, message, help="set --target-version if nginx has another version"
+            )

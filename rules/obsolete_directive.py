@@ -1,9 +1,9 @@
 """Directive without effect: nginx warns of it at every start
 
-Flags directives of which the target version says that they are obsolete, such as those that HTTP/2 had by itself.
+Flags directives that the target version reports as obsolete, such as the former limits of HTTP/2.
 
 ## Why it matters
-The configuration says something that nginx no longer does: the limit or the time that is stated is not in force.
+nginx ignores the directive: the limit or time-out that it sets is not in effect.
 
 ## Bad
 ```nginx http 1.28.0

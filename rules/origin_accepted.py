@@ -1,17 +1,17 @@
-"""Foreign origins and referrers pass a pattern that names a domain
+"""Pattern for a domain that also accepts foreign origins or referrers
 
-Flags patterns over `$http_origin` (conditions, rows of maps), `$http_referer` and `$host` (conditions that refuse the
-rest) and of `valid_referers` that name a domain and accept a name of somebody else, and `Access-Control-Allow-Origin`
-that repeats any origin. The rule finds the name by automata, so that whatever the pattern, it is one that nginx accepts
-and that anybody can register.
+Flags patterns that name a domain but also accept a name that anybody can register: those for `$http_origin` (in
+conditions and maps), for `$http_referer` and `$host` (in conditions that refuse the rest), and of `valid_referers`.
+Also flags an `Access-Control-Allow-Origin` that repeats any origin. The rule finds the foreign name with automata, so
+the pattern is certain to accept it.
 
-Does not flag patterns that accept only names below the domains that they name, lists of what is blocked, and patterns
+Does not flag patterns that accept only subdomains of the domains that they name, lists of blocked names, and patterns
 whose foreign names nobody can register, such as `examplexcom`.
 
 ## Why it matters
-A dot matches any character, and a pattern without `^` and `$` any place in the text. With
-`Access-Control-Allow-Credentials: true`, a page at a foreign origin that passes reads what the user of the site may
-read: accounts, tokens, messages. Then the finding is an error.
+An unescaped dot matches any character, and a pattern without `^` and `$` matches anywhere in the text. With
+`Access-Control-Allow-Credentials: true`, a page of an accepted foreign origin can read whatever the user of the site
+can read: accounts, tokens, messages. The severity is then error.
 
 ## Bad
 ```nginx http
@@ -77,7 +77,7 @@ server {
 ```
 
 ## When to ignore it
-If what the pattern guards is public, as images that others should not embed are.
+If the pattern protects only public content, such as images that other sites should not embed.
 
 ## References
 - https://fetch.spec.whatwg.org/#http-cors-protocol
@@ -197,7 +197,7 @@ def _finding(model: Model, pattern: _Pattern, witness: Witness) -> Finding:
     return Finding(
         pattern.directive.source,
         word.span,
-        f"this is about {names}, and accepts names of others",
+        f"this pattern is for {names}, but also accepts names of others",
         help="begin with ^https:// and end with $, and write \\. for a dot",
         severity=Severity.ERROR if is_error else Severity.WARNING,
         witness=witness,
@@ -231,8 +231,8 @@ def _repeats(model: Model, directive: Directive, level: Level) -> Finding | None
                 return Finding(
                     directive.source,
                     directive.args[1].span,
-                    f"every origin is allowed{' with credentials' if has_credentials else ', as by *'}",
-                    help="name the origins in a map over $http_origin, whose default is empty",
+                    f"every origin is allowed{' with credentials' if has_credentials else ', as with *'}",
+                    help="list the origins in a map of $http_origin with an empty default",
                     severity=Severity.ERROR if has_credentials else Severity.INFO,
                     witness=answer.witness(f"the response has Access-Control-Allow-Origin: {EVIL}"),
                 )

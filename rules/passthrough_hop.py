@@ -9,7 +9,7 @@ rewriting, headers of its own, error pages, or a choice among several names or t
 
 ## Why it matters
 A hop costs a second connection, parsing the request and the response, and two copies of each body, on the processors
-that the application needs as well. If clients are slow, nginx's buffers are worth that.
+that the application needs as well. If clients are slow, nginx's buffers are worth that cost.
 
 ## Bad
 ```nginx http
@@ -122,7 +122,7 @@ def _local(pass_: Pass) -> Finding:
         pass_.directive.source,
         pass_.directive.args[0].span,
         f"this server only passes requests to {_shown(pass_)} on the same machine",
-        help=f"this hop provides {_gives(pass_)}; without need for that, let clients reach the application directly",
+        help=f"this hop provides {_gives(pass_)}; otherwise, let clients connect to the application directly",
     )
 
 

@@ -37,7 +37,7 @@ if ($http_user_agent ~ "[a-z]bot") {
 ```
 
 ## Silent
-Escaped or in a class, these characters are plain:
+Escaped or in a class, these characters are literal:
 ```nginx server
 rewrite ^/a\\(b /new;
 location ~ ^/[(*]$ {
@@ -83,7 +83,10 @@ def check(model: Model) -> Iterator[Finding]:
         if error is not None:
             message = f'nginx refuses this pattern: {error} of "{text}"'
             yield Finding(
-                directive.source, pattern.span, message, help="correct it; \\ before a character makes it plain"
+                directive.source,
+                pattern.span,
+                message,
+                help="correct it; a \\ before a special character makes it literal",
             )
 
 

@@ -1,14 +1,15 @@
-"""PHP gets a file name that need not exist: `/avatar.png/x.php`
+"""PHP gets the name of a file that may not exist: `/avatar.png/x.php`
 
-Flags locations that pass requests to PHP by FastCGI with a `SCRIPT_FILENAME` made of the URI, although no file of that
-name has to exist. The rule asks the model of `nginxopt trace` what becomes of `/avatar.png/x.php` without such a file.
+Flags locations that pass requests to PHP by FastCGI with a `SCRIPT_FILENAME` made of the URI, although nothing checks
+that the file exists. The rule asks the model of `nginxopt trace` what becomes of `/avatar.png/x.php` without such a
+file.
 
-Does not flag locations with `try_files` or an `if` that asks for the file, a fixed script, and those where
-`security.limit_extensions` is stated.
+Does not flag locations with `try_files` or an `if` that tests for the file, with a fixed script, or with
+`security.limit_extensions`.
 
 ## Why it matters
 With `cgi.fix_pathinfo=1`, the default of PHP, PHP looks for the longest part of the name that is a file, and runs
-`avatar.png` as PHP. Whoever may upload a picture runs code. PHP-FPM runs only `.php` and `.phar` unless
+`avatar.png` as PHP. Anybody who can upload a picture can run code. PHP-FPM runs only `.php` and `.phar` unless
 `security.limit_extensions` is empty; other servers for PHP, and old versions, run what they find.
 
 ## Bad
@@ -119,8 +120,8 @@ def _finding(pass_: Pass, answer: Answer) -> Finding:
     return Finding(
         pass_.directive.source,
         pass_.directive.name.span,
-        "PHP gets the names of files that do not exist, and may run a part of them: /avatar.png/x.php",
+        "nothing checks that the script exists: for /avatar.png/x.php, PHP may run avatar.png",
         fix,
-        "" if fix else "ask for the file: try_files $fastcgi_script_name =404",
+        "" if fix else "check that the file exists: try_files $fastcgi_script_name =404",
         witness=answer.witness("PHP is asked to run it"),
     )

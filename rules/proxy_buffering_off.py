@@ -5,13 +5,14 @@ responses are streams.
 
 Does not flag streams: WebSockets and other upgrades; a location or comment that mentions events, streams, sockets, logs
 or the like; a read timeout of 5 minutes or more; `proxy_request_buffering off` as well (uploads and registries); or
-responses of type `text/event-stream`. Nor servers in which a comment says why there is no buffering. If a cache is in
-effect, see `cache-without-buffering`.
+responses of type `text/event-stream`. Nor does it flag servers with a comment that says why buffering is off. If a
+cache is in effect, see `cache-without-buffering`.
 
 ## Why it matters
 Without buffering, nginx reads from the upstream only as fast as the client reads from nginx, so each slow client
-occupies a process or thread of the application for as long as its download takes. With buffering, nginx takes the
-response at once. A response that must not be buffered can say so itself: `X-Accel-Buffering: no`.
+occupies a process or thread of the application for as long as its download takes. With buffering, nginx reads the
+response as fast as the upstream sends it. A response that must not be buffered can say so itself: `X-Accel-Buffering:
+no`.
 
 ## Bad
 ```nginx server

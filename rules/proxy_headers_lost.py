@@ -1,16 +1,16 @@
 """`proxy_set_header` in an inner level drops the headers that the outer one sends upstream
 
-Flags levels whose own `proxy_set_header` drops inherited ones that tell the upstream who asks: Host, X-Real-IP,
+Flags levels whose own `proxy_set_header` drops inherited ones that tell the upstream about the client: Host, X-Real-IP,
 Forwarded and X-Forwarded-*, an upgrade of the connection, and headers that the outer level removes from requests
 (`""`). The rule asks the model of `nginxopt trace` for a request that is passed on from there.
 
-Does not flag levels that state the headers again, with the same or another value, nor headers that are as nginx sends
-them anyway (`Host $proxy_host`).
+Does not flag levels that set the headers again, with the same or another value, nor headers with the value that nginx
+sends anyway (`Host $proxy_host`).
 
 ## Why it matters
-A level with a `proxy_set_header` inherits none (`ngx_http_proxy_merge_loc_conf`). Without `X-Real-IP` and its like, the
-upstream gets what the client writes into these headers itself; an application that trusts them takes any address.
-Without `Host` it gets the name of the upstream, and builds links, cookies and redirects with it.
+A level with a `proxy_set_header` inherits none (`ngx_http_proxy_merge_loc_conf`). Without `X-Real-IP` and the like,
+nginx passes on what the client itself wrote into these headers, and an application that trusts them believes any
+address. Without `Host`, the application gets the name of the upstream, and builds links, cookies and redirects with it.
 
 ## Bad
 ```nginx server
@@ -50,7 +50,7 @@ location /app/ {
 ## Fix safety
 May change: upstream requests, responses.
 
-The upstream gets the headers that it lacked, and may answer otherwise.
+The upstream gets the headers that it lacked, and may answer differently.
 
 ## When to ignore it
 If this upstream does not need the headers and trusts none of them.

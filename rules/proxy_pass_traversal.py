@@ -1,16 +1,16 @@
-"""`proxy_pass` with a slash behind a location without one: `/api../` leaves the path that is passed on
+"""`proxy_pass` ends with a slash and its location does not: `/api../` leaves the path of the upstream
 
-Flags locations that pass requests on with a path other than `/` and let a request out of it: a prefix without a slash
-at its end and a `proxy_pass` with one, or a pattern whose capture may begin with `..`. The rule asks the model of
+Flags locations from which a request can leave the path of the `proxy_pass`, if that is not `/`: a prefix without a
+trailing slash and a `proxy_pass` with one, or a pattern whose capture may begin with `..`. The rule asks the model of
 `nginxopt trace` what the upstream gets.
 
 Does not flag a `proxy_pass` without a URI or with `/` alone, locations where both or neither end with a slash, and
 locations whose requests another location takes.
 
 ## Why it matters
-nginx puts the rest of the URI behind the path of the `proxy_pass` (`ngx_http_proxy_create_request`). `/api../x` is no
-`..` segment, so nginx does not resolve it, and the upstream gets `/public/../x`. Most servers resolve that to `/x`,
-which the location was not meant to pass on: an administration, the status of the server, another application.
+nginx appends the rest of the URI to the path of the `proxy_pass` (`ngx_http_proxy_create_request`). The `api..` in
+`/api../x` is an ordinary name, so nginx does not resolve it, and the upstream gets `/public/../x`. Most servers resolve
+that to `/x`, which the location was not meant to pass on: an admin page, the status of the server, another application.
 
 ## Bad
 ```nginx server
@@ -88,7 +88,7 @@ def _finding(pass_: Pass, answer: Answer) -> Finding:
     return Finding(
         pass_.directive.source,
         pass_.directive.args[0].span,
-        f"location {locations.path(pass_.level)} lets requests leave {pass_.uri}",
+        f"location {locations.path(pass_.level)} lets clients reach paths of the upstream outside of {pass_.uri}",
         fix,
         "" if fix else "put a slash before the capture in the pattern",
         witness=answer.witness(f"the upstream gets {answer.passed_target}"),

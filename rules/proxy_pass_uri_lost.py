@@ -1,14 +1,15 @@
-"""`proxy_pass` with variables and a URI: every request is passed on as the same one
+"""`proxy_pass` with a variable and a URI: the upstream always gets the same URI
 
-Flags `proxy_pass` with a variable and a URI without one, in a location for more than one URI, and `proxy_pass` whose
-URI is ignored after `rewrite ... break`. The rule asks the model of `nginxopt trace` what the upstream gets.
+Flags a `proxy_pass` with a variable but a constant URI, in a location for more than one URI, and a `proxy_pass` whose
+URI nginx ignores after `rewrite ... break`. The rule asks the model of `nginxopt trace` what the upstream gets.
 
-Does not flag a URI that has the rest of the path (`$request_uri`, `$1`), exact locations, and locations with the same
-path as the URI.
+Does not flag a URI that includes the rest of the path (`$request_uri`, `$1`), exact locations, and locations with the
+same path as the URI.
 
 ## Why it matters
-Without variables, nginx puts the rest of the URI behind that of the `proxy_pass`. With a variable anywhere it takes the
-text as it is (`ngx_http_proxy_eval`): with `$backend/`, the upstream is asked for `/` whatever the client asked for.
+Without variables, nginx replaces the part of the URI that matches the location with the URI of the `proxy_pass`. With a
+variable anywhere, it sends the URI of the `proxy_pass` as it is (`ngx_http_proxy_eval`): with `$backend/`, the upstream
+gets `/` whatever the client requested.
 
 ## Bad
 ```nginx server
@@ -50,7 +51,7 @@ location /shop/ {
 ```
 
 ## When to ignore it
-If the location is for one page, whatever stands behind its name.
+If the location is for one page, whatever follows its name.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_pass
@@ -75,7 +76,7 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if pass_.has_variable:
             answer = _always_the_same(model, pass_)
-            message = "with a variable in proxy_pass, the upstream is asked for this whatever the client asked for"
+            message = "with a variable in proxy_pass, the upstream gets this URI whatever the client requested"
         else:
             answer = _ignored(model, pass_)
             message = "rewrite ... break makes nginx ignore this path: the rewritten URI is passed on as it is"
@@ -84,7 +85,7 @@ def check(model: Model) -> Iterator[Finding]:
                 pass_.directive.source,
                 pass_.directive.args[0].span,
                 message,
-                help="leave out the URI, and change it with rewrite ... break",
+                help="remove the URI here, and change it with rewrite ... break",
                 witness=answer.witness(f"the upstream gets {answer.passed_target}"),
             )
 

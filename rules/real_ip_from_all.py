@@ -1,16 +1,17 @@
-"""Any client may say which address it has
+"""Every client can choose the address that nginx sees
 
-Flags a `set_real_ip_from` for all addresses, `0.0.0.0/0` or `::/0`, in servers that strangers can reach. It is a
-warning with `real_ip_recursive on` and `X-Forwarded-For`, and an info otherwise.
+Flags a `set_real_ip_from` for all addresses, `0.0.0.0/0` or `::/0`, in servers that clients from outside can reach. The
+severity is warning with `real_ip_recursive on` and `X-Forwarded-For`, otherwise info.
 
-Does not flag networks, sockets, `real_ip_header proxy_protocol`, and servers that listen at loopback or sockets only.
+Does not flag networks, sockets, `real_ip_header proxy_protocol`, and servers that listen on loopback addresses or
+sockets only.
 
 ## Why it matters
-With `real_ip_recursive on`, nginx takes the last address of the header that it does not trust. If it trusts all, that
-is the first one, which the client wrote, also behind proxies that add theirs: `X-Forwarded-For: 127.0.0.1` is enough.
-Lists of `allow` and `deny`, `limit_req`, logs and the application then get that address. Without `real_ip_recursive`,
-nginx takes the last one, so that only clients who reach nginx past the proxy can choose. Seen on nginx 1.22.1 and
-1.31.3.
+With `real_ip_recursive on`, nginx uses the last address of the header that it does not trust. If it trusts all of them,
+it uses the first one, which the client wrote, even behind proxies that append theirs: `X-Forwarded-For: 127.0.0.1` is
+enough. `allow` and `deny`, `limit_req`, logs and the application then see that address. Without `real_ip_recursive`,
+nginx uses the last one, so only clients that bypass the proxy can choose it. With another header, such as `X-Real-IP`,
+clients can also choose it if the proxy does not replace that header. Seen on nginx 1.22.1 and 1.31.3.
 
 ## Bad
 ```nginx http
@@ -55,7 +56,7 @@ server {
 ```
 
 ## When to ignore it
-If only a proxy that replaces the header can connect, as by a firewall or in a network of containers.
+If only a proxy that replaces the header can connect, for example because of a firewall or a container network.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_realip_module.html
@@ -101,8 +102,8 @@ def _finding(directive: Directive, *, is_first: bool) -> Finding:
     return Finding(
         directive.source,
         directive.args[0].span,
-        "every client is trusted to say which address it has"
-        + (": the first of X-Forwarded-For counts, which the client writes" if is_first else ""),
-        help="name the addresses of the proxies in front of nginx",
+        "every client is trusted as a proxy"
+        + (": nginx uses the first address of X-Forwarded-For, which the client writes" if is_first else ""),
+        help="list only the addresses of the proxies in front of nginx",
         severity=Severity.WARNING if is_first else Severity.INFO,
     )

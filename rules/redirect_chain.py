@@ -7,7 +7,8 @@ response of an upstream, or a name that several servers have.
 
 ## Why it matters
 Each hop costs the client a round trip (and a connection, if the previous one was closed) before it can show anything:
-with 100 ms between client and server, a chain of three takes 0.3 s. Crawlers follow few hops and count each one.
+with 100 ms between client and server, a chain of three takes 0.3 s. Crawlers give up after some hops, Google's after
+10.
 
 ## Bad
 ```nginx server
@@ -29,7 +30,7 @@ rewrite ^/about$ /company last;
 rewrite ^/jobs$ https://jobs.example.com/about permanent;
 ```
 
-A name with a final dot is the name of no request, so the second server does not answer:
+nginx removes a final dot from the host of a request, so the second server does not answer:
 ```nginx http
 server {
     server_name a.example.com;

@@ -7,7 +7,6 @@ Flags redirects, by `rewrite` or `return`, that send a client to a URI that lead
 ## Why it matters
 No browser shows the page: browsers stop after 20 redirects. Within nginx, the eleventh change of a URI is a 500 with
 "rewrite or internal redirection cycle" in the log (`NGX_HTTP_MAX_URI_CHANGES`), after eleven runs of the rules.
-"rewrite or internal redirection cycle" in the log (`NGX_HTTP_MAX_URI_CHANGES`), after eleven runs of the rules.
 
 ## Bad
 ```nginx server

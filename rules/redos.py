@@ -1,16 +1,16 @@
 """A short request makes PCRE2 give up: nginx answers 500 after ten million steps
 
 Flags patterns of locations, rewrites, conditions and maps that a request of less than 300 bytes drives into the match
-limit of PCRE2. The subject was tried with PCRE2 itself, and the request is one that gets to the pattern, as the model
-of `nginxopt trace` says. A map answers with its default then, without an error.
+limit of PCRE2. The rule tries the subject with PCRE2 itself, and the model of `nginxopt trace` shows that the request
+gets to the pattern. A map then takes its default, without an error.
 
 Does not flag patterns whose backtracking is bounded: possessive, atomic, or with choices that exclude each other; and
 maps that only a header to the upstream or a log reads.
 
 ## Why it matters
-A worker does nothing else for 10,000,000 steps, some tenths of a second, and a client that sends some requests in a
-second stops it for all. PCRE2 tries each way in which `(a+)+` divides the same text; each character doubles their
-number.
+A worker does nothing else for 10,000,000 steps, some tenths of a second, so a few requests a second from one client
+stop it for all clients. PCRE2 tries each way in which `(a+)+` can divide the same text, and each further character
+doubles their number.
 
 ## Bad
 ```nginx server

@@ -3,11 +3,12 @@
 Flags directives that a release before the target version removed. Does not flag directives of NGINX Plus and of other
 modules.
 
-What each release has is read from the sources of nginx, from 1.10.0 on. The target is that of `--target-version`, the
-settings, or the installed nginx.
+The sources of each nginx release since 1.10.0 say which directives it has. The target version is that of
+`--target-version`, the settings, or the installed nginx.
 
 ## Why it matters
-After the upgrade nginx does not know the name and does not start. `nginx -t` of the old version says nothing.
+After the upgrade, nginx does not know the name and does not start. `nginx -t` of the old version accepts it, at most
+with a warning that it is deprecated.
 
 ## Bad
 ```nginx http 1.28.0

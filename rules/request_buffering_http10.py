@@ -6,8 +6,8 @@ explicitly.
 The fix needs `--unsafe-fixes`: over HTTP/1.1, the upstream also gets those bodies in chunks and has to understand them.
 
 ## Why it matters
-HTTP/1.0 has no chunks, so nginx must know the length of a body before it starts to send it: it first writes all of a
-chunked body to a file. Seen on nginx 1.22.1: the upstream gets `Content-Length` over HTTP/1.0, and
+HTTP/1.0 has no chunks, so nginx must know the length of a body before it starts to send it: it first reads all of a
+chunked body, into memory or a file. Seen on nginx 1.22.1: the upstream gets `Content-Length` over HTTP/1.0, and
 `Transfer-Encoding: chunked` over HTTP/1.1.
 
 ## Bad

@@ -1,4 +1,4 @@
-"""Resolver beside a fixed name: nginx never asks it
+"""`resolver` for a fixed host name: nginx never uses it
 
 Flags a `resolver` in a server or location that passes requests to a host name without variables, if nothing there needs
 a resolver while requests are served.
@@ -8,9 +8,9 @@ OCSP stapling, scripts, or a missing include.
 
 ## Why it matters
 nginx resolves a name without variables when it reads its configuration, with the system's resolver, and keeps the
-addresses until it is reloaded. Whoever adds a `resolver` beside it expects new addresses to be found, and gets 502 or
+addresses until the next reload. Whoever adds a `resolver` there expects nginx to notice new addresses, and gets 502 or
 the wrong server after the next change. Counted on nginx 1.22.1 and 1.31.3: a name server that is configured this way
-gets no question.
+gets no query.
 
 ## Bad
 ```nginx server
@@ -28,7 +28,7 @@ location / {
 ```
 
 ## Silent
-A variable makes nginx ask for the name, and stapling asks for the authority:
+A variable makes nginx resolve the name for requests, and stapling uses the resolver for the OCSP responder:
 ```nginx http
 server {
     location / {
@@ -83,8 +83,8 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 directive.source,
                 directive.name.span,
-                f"this resolver is never asked: nginx resolves {named.host} once, when it reads its configuration",
-                help="delete it, or name the host in a variable or, from 1.27.3 on, with `server NAME resolve;`",
+                f"this resolver is never used: nginx resolves {named.host} once, when it reads its configuration",
+                help="delete it, or put the host in a variable or, from 1.27.3 on, in `server NAME resolve;`",
             )
 
 

@@ -1,16 +1,16 @@
-"""A header gets a line end from the path: `%0d%0a` in a URL writes headers
+"""Decoded path in a header: `%0d%0a` in a URL adds headers of the client's choice
 
-Flags values of redirects (`return`, `rewrite`), of `add_header`, `proxy_set_header` and `proxy_pass` into which a
-client writes a line end by a path with `%0d%0a`: by `$uri`, `$document_uri`, or a capture, map or variable made of
-them. The rule finds a URI that the patterns match by automata, and asks the model of `nginxopt trace` what nginx sends.
+Flags values of redirects (`return`, `rewrite`), `add_header`, `proxy_set_header` and `proxy_pass` that get a line end
+from a path with `%0d%0a`: values with `$uri`, `$document_uri`, or a capture, map or variable made of them. The rule
+finds a URI that the patterns match with automata, and asks the model of `nginxopt trace` what nginx sends.
 
 Does not flag `$request_uri` and `$args`, which stay encoded, captures that match no newline, such as `(.*)` and `\\d+`,
-and captures in the replacement of a `rewrite`, which nginx escapes. Of more than 500 such values it looks at the first.
+and captures in the replacement of a `rewrite`, which nginx escapes. Checks only the first 500 such values.
 
 ## Why it matters
-nginx decodes the path, and writes what `$uri` and captures of it have into headers as it is. Whoever makes somebody
-follow a link to `/%0d%0aSet-Cookie:...` sets cookies for the site, or a page; a cache keeps it for others. In a request
-to an upstream the client adds headers that nginx should have set, or a second request.
+nginx decodes the path, and writes `$uri` and captures of it into headers unchanged. An attacker who makes somebody
+follow a link to `/%0d%0aSet-Cookie:...` sets cookies for the site or replaces the page, and a cache may keep that for
+others. In a request to an upstream, the client can add headers that only nginx should set, or a second request.
 
 ## Bad
 ```nginx server
@@ -187,7 +187,7 @@ def _finding(directive: Directive, value: str, answer: Answer) -> Finding:
     return Finding(
         directive.source,
         word.span,
-        f"a path with %0d%0a writes headers into {_what(directive)}",
+        f"a path with %0d%0a breaks {_what(directive)} into lines, which adds headers of the client's choice",
         fix,
         "" if fix else "use $request_uri, or a pattern that matches no newline: [^/\\s]* for [^/]*",
         witness=answer.witness(f"{_what(directive)} is broken into lines"),

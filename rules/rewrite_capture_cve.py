@@ -1,4 +1,4 @@
-"""Rewrites and maps by which old versions of nginx write beyond a buffer
+"""Rewrites and maps that make old versions of nginx write beyond a buffer
 
 Flags what three vulnerabilities need, for the versions that have them:
 
@@ -6,16 +6,16 @@ Flags what three vulnerabilities need, for the versions that have them:
   and then a `set`, `if` or `rewrite` that reads `$1` to `$9`;
 - CVE-2026-9256 (before 1.30.2, and 1.31.0): a `rewrite` whose replacement has a group and another inside it, in a
   redirect or in arguments, each once and without variables;
-- CVE-2026-42533 (before 1.30.4, and 1.31.0 to 1.31.2): a string with `$1` to `$9` and behind it the variable of a `map`
+- CVE-2026-42533 (before 1.30.4, and 1.31.0 to 1.31.2): a string with `$1` to `$9`, followed by the variable of a `map`
   with patterns.
 
 Does not flag rules with `last`, `break`, `redirect` or `permanent`, which end the script, groups with names, and a `?`
 at the end of a replacement.
 
 ## Why it matters
-nginx computes the length of a string, and then writes more: captures are escaped by then, or are those of the map. The
-memory behind the buffer gets bytes that the client chooses. A build may be patched whatever its version says: Debian's
-1.22.1-9+deb12u11 is.
+nginx computes the length of a string and then writes a longer one, as by then the captures are escaped or are those of
+the map. The client chooses the bytes that overwrite the memory after the buffer. A build may be patched whatever its
+version says: Debian's 1.22.1-9+deb12u11 is.
 
 ## Bad
 ```nginx server 1.28.0
@@ -135,9 +135,9 @@ def _after_arguments(level: Level) -> Iterator[Finding]:
             yield Finding(
                 statement.source,
                 statement.name.span,
-                "CVE-2026-42945: this reads a capture behind a rewrite with arguments",
+                "CVE-2026-42945: reading a capture after a rewrite with arguments may overflow a buffer",
                 help=_PATCHED,
-                related=(Related(writer.source, writer.name.span, "this begins arguments"),),
+                related=(Related(writer.source, writer.name.span, "this rewrite has arguments"),),
             )
             return
         if statement.name == "rewrite" and _begins_arguments(statement):
@@ -221,7 +221,7 @@ def _overlap(rewrite: Directive) -> Finding:
     return Finding(
         rewrite.source,
         rewrite.args[1].span,
-        "CVE-2026-9256: this repeats a part of the URI, a group and one inside it",
+        "CVE-2026-9256: repeating a group and another one inside it may overflow a buffer",
         help=_PATCHED,
     )
 
@@ -240,6 +240,6 @@ def _beside_maps(model: Model) -> Iterator[Finding]:
                 yield Finding(
                     directive.source,
                     word.span,
-                    "CVE-2026-42533: a map with patterns behind a capture changes it while the string is written",
+                    "CVE-2026-42533: a map with patterns after a capture changes it, which may overflow a buffer",
                     help=_PATCHED,
                 )

@@ -32,8 +32,8 @@ May change: logs.
 
 Both rules try the same pattern on the same URI, since no rule in the run continues with another URI: if the first does
 not match, neither does the second, and an error of the first ends the request. With `rewrite_log`, the log has one line
-less. A pattern with groups is deleted on request only: PCRE1 may overwrite captures of an earlier match when it fails,
-which shows in a later `$1`.
+less. For a pattern with groups, the fix needs `--unsafe-fixes`: PCRE1 may overwrite captures of an earlier match when
+it fails, which shows in a later `$1`.
 
 ## When to ignore it
 Never.

@@ -4,10 +4,10 @@ Flags the pattern of a `rewrite` or `location`, or the text of a `location`, tha
 
 - contains `%20` or another escape: nginx matches the decoded URI, which has a space there, so only a URL that is
   encoded twice matches (`%2520`);
-- holds arguments, as `\\?id=1` or `.php?id=`: they are no part of the URI that is matched, and only a URL whose
-  question mark is encoded (`%3F`) can match `\\?`;
+- holds arguments, as `\\?id=1` or `.php?id=`: arguments are not part of the URI that nginx matches, and only a URL
+  whose question mark is encoded (`%3F`) can match `\\?`;
 - does not begin with the slash that every URI begins with, or contains a scheme or a host;
-- holds `//`, `/./` or `/../`, which nginx has merged and resolved before;
+- holds `//`, `/./` or `/../`, which nginx has merged or resolved by then;
 - is a regular expression without the `~` before it;
 - is a shell pattern: `/*.html` is any number of slashes, one character, and `html`.
 
@@ -65,7 +65,7 @@ location /store//archive/ {
 }
 ```
 
-A `rewrite`, `error_page` or `try_files` leads to the URI that it states, which nginx does not decode:
+A `rewrite`, `error_page` or `try_files` leads to the URI as it is written, which nginx does not decode:
 ```nginx server
 rewrite ^/files/old$ "/my%20files/" last;
 location /my%20files/ {

@@ -64,12 +64,12 @@ May change: responses.
 The kernel sends the same bytes if the file system allows it: it has sent old content from shared folders of virtual
 machines, it fails on some network file systems, and a file that is overwritten while it is sent arrives as a mixture. A
 directive added to http applies to caches and temporary files as well. So the fix needs the premise `local-files`. With
-kTLS (`ssl_conf_command Options KTLS`), where the kernel would also encrypt, the fix is made on request only, and so is
-the change of a written `sendfile off`.
+kTLS (`ssl_conf_command Options KTLS`), where the kernel would also encrypt, the fix needs `--unsafe-fixes`, and so does
+the change of an explicit `sendfile off`.
 
 ## When to ignore it
 If the file system does not support it well: shared folders of VirtualBox (`vboxsf` sends old content), some network
-file systems. A written `sendfile off` may be there for that reason, so it is changed on request only.
+file systems. An explicit `sendfile off` may be there for that reason.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_core_module.html#sendfile

@@ -1,16 +1,16 @@
 """Two servers answer to the same name at the same address: nginx ignores the second
 
 Flags names that an earlier server has at the same address and port, whatever its other names; `.example.com` is both
-`example.com` and `*.example.com`. Also flags `.example.com` behind `example.com` or `*.example.com` in the same server:
-nginx ignores all of it, so the other half leads elsewhere. nginx starts, and warns: "conflicting server name". A server
-of which nothing is left is `server-never-chosen`.
+`example.com` and `*.example.com`. Also flags `.example.com` after `example.com` or `*.example.com` in the same server:
+nginx ignores all of it, so requests for the other half go to another server. nginx starts, and warns: "conflicting
+server name". A server without a name left is reported by `server-never-chosen`.
 
 Does not flag servers at different addresses (`listen 80` and `listen 127.0.0.1:80`), names that overlap
 (`*.example.com` and `www.example.com`), and patterns.
 
 ## Why it matters
-nginx keeps the first of two equal names (`ngx_http_server_names`, `ngx_hash_add_key`). What the second server says
-never happens, and which one is first depends on the order in which files are included.
+nginx keeps the first of two equal names (`ngx_http_server_names`, `ngx_hash_add_key`). The second server gets no
+requests for that name, and which one is first depends on the order in which files are included.
 
 ## Bad
 ```nginx http
@@ -39,7 +39,7 @@ server {
 }
 ```
 
-The subdomains of the first name do not lead here, nor does `example.net`:
+Requests for subdomains of the first name do not reach this server, nor do those for `example.net`:
 
 ```nginx http
 server {
@@ -131,7 +131,7 @@ def check(model: Model) -> Iterator[Finding]:
             yield Finding(
                 word.directive.source,
                 word.token.span,
-                f"nginx ignores {word.token} behind {half}: {other} does not lead here",
+                f"nginx ignores {word.token} after {half}: requests for {other} do not reach this server",
                 help=f"write only {word.token}, which is both",
             )
 
@@ -149,6 +149,6 @@ def _of_other_servers(model: Model) -> Iterator[Finding]:
         yield Finding(
             word.directive.source,
             word.token.span,
-            f"another server has the name {word.token} at {conflict.address} already: it never leads here",
+            f"another server already has the name {word.token} at {conflict.address}: nginx ignores it here",
             related=(Related(*related, "this server answers"),) if related else (),
         )

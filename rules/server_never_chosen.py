@@ -1,14 +1,14 @@
 """A server that no request reaches: an earlier one has all of its names
 
-Flags servers all of whose names other servers have before them, at each address where they listen, and which are the
-default of none. A server without names, or with one that is nobody's, such as `_`, is reached only as the default: two
-of them at one address are flagged as well.
+Flags servers that are not the default server of any address where they listen, and all of whose names belong to earlier
+servers there. A server without a name, or with one that no host has, such as `_`, gets requests only as the default
+server: the second of two at one address is flagged as well.
 
 Does not flag servers with a pattern or a wildcard of their own, and those of which not all was read.
 
 ## Why it matters
-nginx starts, and warns of "conflicting server name". Whatever the server says never happens: its redirects, its
-restrictions, its certificate.
+nginx starts, and only warns of a "conflicting server name". The redirects, restrictions and certificate of the server
+are never used.
 
 ## Bad
 ```nginx http
@@ -87,6 +87,6 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             server.source,
             server.span,
-            f"no request reaches this server: another has {names.shown(conflict)} at {conflict.address}",
+            f"no request reaches this server: an earlier one has {names.shown(conflict)} at {conflict.address}",
             related=(Related(*related, "this server answers"),) if related else (),
         )

@@ -1,12 +1,12 @@
-"""Responses and error pages name the version of nginx
+"""Responses and error pages show the version of nginx
 
 Flags `server_tokens on` and `server_tokens build`, and http blocks in which a server has the default, which is `on`.
 
-Does not flag what is in a file whose http block is not known.
+Does not flag servers in a file whose http block is not known.
 
 ## Why it matters
-The version tells a scanner which published faults to try. It hides nothing from one who tries them all, and the header
-still says that it is nginx.
+The version tells a scanner which published vulnerabilities to try. Hiding it does not stop an attacker who tries them
+all, and the header still says `nginx`.
 
 ## Bad
 ```nginx http
@@ -65,7 +65,7 @@ def check(model: Model) -> Iterator[Finding]:
     for directive, _ in model.each("server_tokens"):
         if directive.args[:1] in [("on",), ("build",)]:
             fix = Fix(f"set `{_LINE}`", (layout.rewrite(directive, _LINE),), Safety.UNSAFE)
-            yield Finding(directive.source, directive.span, "responses name the version of nginx", fix)
+            yield Finding(directive.source, directive.span, "responses show the version of nginx", fix)
     for http in model.levels("http"):
         servers = [level for level in http.levels if level.kind == "server"]
         opener = http.opener
@@ -73,5 +73,5 @@ def check(model: Model) -> Iterator[Finding]:
             continue
         if any(server.setting("server_tokens").is_unset for server in servers):
             fix = Fix(f"add `{_LINE}`", (layout.prepend(opener.block, [_LINE]),), Safety.UNSAFE)
-            message = "responses name the version of nginx: server_tokens is on by default"
+            message = "responses show the version of nginx: server_tokens is on by default"
             yield Finding(opener.source, opener.name.span, message, fix)

@@ -6,7 +6,7 @@ several addresses.
 This rule is off by default: an upstream with one server is a good place for a pool.
 
 ## Why it matters
-If the server is down or busy, so is everything that is passed to it: there is no other server to try. nginx ignores its
+If the server is down or busy, every request to it fails or waits: there is no other server to try. nginx ignores its
 `max_fails`, `fail_timeout` and `slow_start`, and the load balancing method.
 
 ## Bad
@@ -36,7 +36,7 @@ upstream app {
 ```
 
 ## When to ignore it
-If the server is itself a load balancer, or its failure may be a failure of the site.
+If the server is itself a load balancer, or the site may be down when the server is.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server

@@ -76,7 +76,7 @@ def check(model: Model) -> Iterator[Finding]:
         yield Finding(
             place.source,
             size.directive.args[0].span if size.directive else place.name.span,
-            "TLS records of 16 KB delay the first byte of a response by a round trip over 4 KB",
+            "on a new connection, TLS records of 16 KB delay the first byte of a page by one round trip",
             Fix(f"send records of {SMALL}", _changes(server)),
         )
 

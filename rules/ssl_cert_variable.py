@@ -7,8 +7,8 @@ available since nginx 1.27.4. A value that begins with `data:` is not a file.
 nginx reads a certificate with a fixed name at startup. With a variable in the name, the worker opens, reads and parses
 the certificate and the key in each full handshake, and serves nobody else meanwhile. Measured on nginx 1.31.5: a
 handshake takes 1.6 ms of processor time with RSA 2048 and 1.1 ms with ECDSA P-256; with the cache, 0.65 and 0.38 ms,
-the same as with a fixed name. The cache does not check for a minute (`valid`) whether a file has changed, so the fix is
-made on request only.
+the same as with a fixed name. The cache does not check for a minute (`valid`) whether a file has changed, so the fix
+needs `--unsafe-fixes`.
 
 ## Bad
 ```nginx http 1.28.0

@@ -71,9 +71,9 @@ module uses; it takes 10 MB. Experiments show what it could change:
   something other than a log reads that variable, the fix needs the premise `sessions-by-name`.
 - What tells a full handshake from a resumed one: `$ssl_session_reused`, `$ssl_curves`, `$ssl_ciphers` and the like
   outside of logs; Lua, njs, Perl and SSI, which may read them; code that runs in the handshake
-  (`ssl_certificate_by_lua`); early data; and certificates named by a variable. With any of these, the fix is made on
-  request only.
-- `ssl_session_cache off` prohibits resumption: the fix changes it on request only.
+  (`ssl_certificate_by_lua`); early data; and certificates named by a variable. With any of these, the fix needs
+  `--unsafe-fixes`.
+- `ssl_session_cache off` prohibits resumption: the fix that changes it needs `--unsafe-fixes`.
 
 ## When to ignore it
 If sessions must never be resumed.

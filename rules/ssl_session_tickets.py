@@ -46,7 +46,7 @@ May change: connections, limits.
 Sessions are resumed as before, and now also by another generation of workers, which no response shows. Before the fix,
 a reload ended all of them, and with them what full handshakes decide, above all which clients are revoked. So the fix
 needs the premise `no-client-revocation` if clients are asked for certificates, and `sessions-by-name` if servers with
-several names differ in what applies before a request is read. It is made on request only if something may tell a full
+several names differ in what applies before a request is read. It needs `--unsafe-fixes` if something may tell a full
 handshake from a resumed one: see `ssl-session-cache`, which sets the same cache.
 
 ## When to ignore it

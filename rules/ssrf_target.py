@@ -1,15 +1,15 @@
 """The client chooses the server that a request is passed on to
 
-Flags `proxy_pass` and its kin whose host or port comes from the client: from arguments, headers, cookies, the path or
-`Host`, directly or through `set`, `map` and captures. The rule asks the model of `nginxopt trace` which server a
-request with an address of its choice is passed on to.
+Flags `proxy_pass` and the like whose host or port comes from the client: from arguments, headers, cookies, the path or
+`Host`, directly or through `set`, `map` and captures. The rule asks the model of `nginxopt trace` to which server nginx
+passes a request that names an address.
 
-Does not flag a host that a pattern or a map restricts, variables behind the host, `internal` and named locations, and
+Does not flag a host that a pattern or a map restricts, variables after the host, `internal` and named locations, and
 names that nginx cannot resolve: a name made by the client needs a `resolver`, an address does not.
 
 ## Why it matters
-nginx asks from inside: from the addresses that the databases, the metadata service of the cloud and other
-administrations trust. The response goes to the client.
+nginx connects from inside the network, where databases, the metadata service of the cloud and admin pages trust its
+address. The client gets the response.
 
 ## Bad
 ```nginx server
@@ -131,8 +131,8 @@ def _finding(pass_: Pass, answer: Answer, *, by_host: bool) -> Finding:
     return Finding(
         pass_.directive.source,
         pass_.directive.args[0].span,
-        "the client chooses the server that is asked",
-        help="choose it by a map with the servers that may be asked, and a default",
+        "the client chooses the server that nginx connects to",
+        help="choose the server with a map that lists the allowed ones and has a default",
         severity=Severity.WARNING if by_host else Severity.ERROR,
-        witness=answer.witness(f"nginx asks {server}", Sign(unasked="an echo stands for its upstream")),
+        witness=answer.witness(f"nginx connects to {server}", Sign(unasked="an echo stands for its upstream")),
     )

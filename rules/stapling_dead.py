@@ -1,27 +1,18 @@
-"""`ssl_stapling on` staples nothing
+"""`ssl_stapling on` with a Let's Encrypt certificate: there is no OCSP responder to ask
 
-Flags `ssl_stapling on` without a `resolver` that nginx could ask for the name of the responder, and with a certificate
-of Let's Encrypt, whose responders are gone.
+Flags `ssl_stapling on` where all certificates of the servers come from Let's Encrypt, as their paths show.
 
-Does not flag `ssl_stapling_file`, a `ssl_stapling_responder` with an address, and configurations of which not all that
-may state a resolver was read.
+Does not flag servers with `ssl_stapling_file` or `ssl_stapling_responder`, nor stapling without a `resolver`: nginx
+then uses the addresses of the responder that it found when it read its configuration. Seen on nginx 1.22.1 and 1.31.3:
+it warns "no resolver defined to resolve" and staples all the same.
 
 ## Why it matters
-nginx starts, logs "no resolver defined to resolve" or "no OCSP responder URL" for each try, and sends no response.
-Let's Encrypt ended OCSP in 2025: its certificates have no URL of a responder since May, and the responders are off
-since August.
+Let's Encrypt ended OCSP in 2025: since May, its certificates name no responder, and since August its responders are
+off. nginx starts, warns that it ignores the directive ("no OCSP responder URL in the certificate"), and staples
+nothing.
 
 ## Bad
 ```nginx http
-server {
-    listen 443 ssl;
-    ssl_certificate a.pem;
-    ssl_certificate_key a.key;
-    ssl_stapling on;
-}
-```
-```nginx http
-resolver 127.0.0.53;
 server {
     listen 443 ssl;
     ssl_certificate /etc/letsencrypt/live/example.com/fullchain.pem;
@@ -34,14 +25,13 @@ server {
 ```nginx http
 server {
     listen 443 ssl;
-    ssl_certificate a.pem;
-    ssl_certificate_key a.key;
+    ssl_certificate /etc/letsencrypt/live/example.com/fullchain.pem;
+    ssl_certificate_key /etc/letsencrypt/live/example.com/privkey.pem;
 }
 ```
 
 ## Silent
 ```nginx http
-resolver 127.0.0.53;
 server {
     listen 443 ssl;
     ssl_certificate a.pem;
@@ -53,14 +43,16 @@ server {
 ## Fix safety
 May change: logs.
 
-nginx stapled nothing, and says so no longer.
+nginx stapled nothing before, and no longer warns about it. The fix needs `--unsafe-fixes`: the path of a certificate
+does not prove who issued it.
 
 ## When to ignore it
-Never.
+If another authority issued the certificate.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_ssl_module.html#ssl_stapling
 - https://letsencrypt.org/2024/12/05/ending-ocsp
+- ngx_ssl_ocsp_request in ngx_event_openssl_stapling.c (without a resolver)
 """
 
 from __future__ import annotations
@@ -72,6 +64,8 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import Level, read_listens
 
 _OF_LETS_ENCRYPT = ("letsencrypt", "certbot", "/.acme.sh/")
+_OTHERWISE = ("ssl_stapling_file", "ssl_stapling_responder")
+"""Directives that name another source of OCSP responses."""
 
 
 @rule(severity=Severity.INFO, category="correctness", fix=Safety.UNSAFE)
@@ -80,31 +74,26 @@ def check(model: Model) -> Iterator[Finding]:
     for directive, level in model.each("ssl_stapling"):
         servers = [server for server in level.walk() if server.kind == "server" and _speaks_tls(server)]
         using = [server for server in servers if directive in server.setting("ssl_stapling").directives]
-        reasons = {_why_dead(server) for server in using}
-        if directive.args[:1] == ("on",) and len(reasons) == 1 and (reason := reasons.pop()):
-            yield _finding(directive, reason)
+        if directive.args[:1] == ("on",) and using and all(map(_lacks_responder, using)):
+            yield _finding(directive)
 
 
 def _speaks_tls(server: Level) -> bool:
     return any(listen.has("ssl") or listen.has("quic") for listen in read_listens([server]))
 
 
-def _why_dead(server: Level) -> str | None:
-    """Return why a server staples nothing; None if it may staple."""
-    if server.setting("ssl_stapling_file").is_set or server.is_open:
-        return None
+def _lacks_responder(server: Level) -> bool:
+    """Return whether no OCSP responder knows the certificates of a server."""
+    if server.is_open or any(server.setting(name).is_set for name in _OTHERWISE):
+        return False
     certificates = [word for stated in server.setting("ssl_certificate").directives for word in stated.args]
-    if certificates and all(any(name in word for name in _OF_LETS_ENCRYPT) for word in certificates):
-        return "Let's Encrypt has no OCSP responders any more"
-    if server.setting("resolver").is_unset and server.setting("ssl_stapling_responder").is_unset:
-        return "there is no resolver to ask for the name of the responder"
-    return None
+    return bool(certificates) and all(any(name in word for name in _OF_LETS_ENCRYPT) for word in certificates)
 
 
-def _finding(directive: Directive, reason: str) -> Finding:
+def _finding(directive: Directive) -> Finding:
     return Finding(
         directive.source,
         directive.name.span,
-        f"this staples nothing: {reason}",
+        "ssl_stapling has no effect: Let's Encrypt has had no OCSP responders since 2025",
         Fix("delete `ssl_stapling on`", (layout.delete(directive),), Safety.UNSAFE),
     )

@@ -1,15 +1,14 @@
 """Status pages and the API of nginx are open to everybody
 
-Flags `stub_status`, `status`, `api`, `dashboard`, `vhost_traffic_status_display` and `upstream_show` or
-`check_status` that a stranger reaches at an address which is not loopback. The rule asks the model of `nginxopt trace`
-for such a request.
+Flags `stub_status`, `status`, `api`, `dashboard`, `vhost_traffic_status_display` and `upstream_show` or `check_status`
+that clients from outside can reach. The rule asks the model of `nginxopt trace` for such a request.
 
-Does not flag addresses of loopback and sockets of files, levels that ask for a login, and lists that do not allow all.
-An `allow` without `deny` is `allow-without-deny`.
+Does not flag servers on loopback addresses or UNIX-domain sockets, levels with a login, and lists that do not allow all
+addresses. An `allow` without `deny` is reported by `allow-without-deny`.
 
 ## Why it matters
-The pages show connections and requests, and those of NGINX Plus and third-party modules show upstreams, their
-addresses and servers; `api write=on` changes them.
+The pages show connections and requests, and those of NGINX Plus and third-party modules show upstreams, their addresses
+and servers; with `api write=on`, clients can change them.
 
 ## Bad
 ```nginx server
@@ -57,7 +56,7 @@ May change: responses.
 Only this machine gets the page.
 
 ## When to ignore it
-If a firewall keeps strangers from the address.
+If a firewall protects the address.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_stub_status_module.html

@@ -4,7 +4,7 @@ Flags comments that begin with `nginxopt:` and have no rule ids, an unknown id, 
 they have no effect.
 
 ## Why it matters
-Findings reappear, or were never hidden, and nobody knows why.
+The finding that the comment should hide is still reported.
 
 ## Bad
 ```nginx http

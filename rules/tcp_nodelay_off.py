@@ -1,8 +1,8 @@
 """`tcp_nodelay off`: the end of a response may wait for an acknowledgement
 
 Flags a `tcp_nodelay off` that applies to a server without TLS and HTTP/2 where `tcp_nopush` is off. With TLS or HTTP/2,
-and with `tcp_nopush on`, the line was measured to have no effect, and where one of these is unknown, as in a fragment
-of a configuration, the rule is silent.
+and with `tcp_nopush on`, measurements show no effect. Where one of these is unknown, as in a fragment of a
+configuration, the rule reports nothing.
 
 ## Why it matters
 With Nagle's algorithm, the kernel holds back a last, short segment until the client has acknowledged those before it,

@@ -3,8 +3,8 @@
 Flags a `tcp_nopush on` that applies only where `sendfile` is off.
 
 ## Why it matters
-nginx sets `TCP_CORK` in one place, where it sends a header and then a file with `sendfile`. Elsewhere the directive has
-no effect, and its author believes that something is tuned which is not.
+nginx sets `TCP_CORK` in one place, where it sends a header and then a file with `sendfile`. Elsewhere, the directive
+has no effect, although it looks as if something were tuned.
 
 ## Bad
 ```nginx http
@@ -76,10 +76,10 @@ def check(model: Model) -> Iterator[Finding]:
         is_known = all(inner.setting("tcp_nopush").known for inner in level.walk())
         if not (is_known and _is_on(directive)) or not all(_is_without_sendfile(inner) for inner in held):
             continue
-        fix = Fix("take it away", (layout.delete(directive),)) if sending.isdisjoint(held) else None
+        fix = Fix("remove it", (layout.delete(directive),)) if sending.isdisjoint(held) else None
         message = "tcp_nopush has no effect with sendfile off"
         yield Finding(
-            directive.source, directive.name.span, message, fix, "" if fix else "add `sendfile on;` beside it"
+            directive.source, directive.name.span, message, fix, "" if fix else "add `sendfile on;` next to it"
         )
 
 

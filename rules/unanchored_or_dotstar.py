@@ -1,8 +1,9 @@
 """`.*` at the edge of a pattern: PCRE scans the whole URI for nothing
 
 Flags patterns of `rewrite` or regex `location` directives that begin with `.*` or `^.*`, or end in `.*` or `.*$`. The
-fix takes it away, for a search finds the same URIs without it. Does not flag patterns where a group captures what `.*`
-matches. The rules of a block are one finding, its locations another, and those that are fixed on request are apart.
+fix removes it, as the search finds the same URIs without it. Does not flag patterns where a group captures what `.*`
+matches. A block has one finding for its rewrites and one for its locations, each separate for those whose fix needs
+`--unsafe-fixes`.
 
 Off by default, since most patterns of this kind cost little.
 
@@ -31,7 +32,8 @@ location ~ \\.(gif|jpg)$ {
 ```
 
 ## Silent
-What is captured is used, the dots are a dot and a control character (`\\c.`), and everything is meant:
+What is captured is used, the dots are a dot and a control character (`\\c.`), and the last pattern is meant to match
+everything:
 ```nginx server
 rewrite ^/blog/(.*)$ /news/$1 last;
 rewrite ^/a\\.* /b last;
@@ -42,8 +44,8 @@ rewrite .* /index.php last;
 ## Fix safety
 May change: nothing.
 
-A search for `\\.php$` begins everywhere, so that it finds what `.*\\.php$` finds. That is not so, and the fix is made
-on request only,
+A search for `\\.php$` begins everywhere, so it finds what `.*\\.php$` finds. That is not certain, and the fix needs
+`--unsafe-fixes`,
 
 - with `^` or `$` beside the `.*`: a dot does not match a newline, which a URI may hold as `%0A`;
 - at the beginning if there are groups, which may capture another place;

@@ -5,8 +5,8 @@ names, which may belong to a module that the text does not show, names inside `m
 values, or names inside blocks of modules.
 
 ## Why it matters
-nginx stops at the first unknown directive: it does not start, and a reload keeps the old configuration. Until then
-nothing shows it: `proxy_buferring off` looks as if buffering were off.
+nginx stops at the first unknown directive: it does not start, and a reload keeps the old configuration. Until then,
+nothing shows the mistake: `proxy_buferring off` looks as if buffering were off.
 
 ## Bad
 ```nginx location

@@ -7,7 +7,8 @@ by default: select it while you upgrade.
 nginx 1.29.7 (stable: 1.30.0) passes requests on over HTTP/1.1 instead of 1.0, sends no `Connection: close`, and keeps
 32 connections for each worker and `upstream` block. Most upstreams are faster with it. A server with a faulty HTTP/1.1
 implementation caused no trouble before, and causes a 502 now; one that serves one connection at a time, such as a
-simple worker process, waits for idle ones; and a server that closes idle connections early receives requests on them.
+simple worker process, waits for idle ones; and a server that closes idle connections early makes requests fail that
+nginx sends on them at that moment.
 
 ## Bad
 ```nginx http 1.29.7
@@ -80,7 +81,7 @@ def check(model: Model) -> Iterator[Finding]:
     yield Finding(
         first.directive.source,
         first.directive.name.span,
-        f"nginx 1.29.7 and later send other requests to upstreams in {count(len(changes), 'place')}{kept}",
+        f"nginx 1.29.7 and later change requests to upstreams in {count(len(changes), 'place')}{kept}",
         help=f"for the old behavior: {OLD} `keepalive 0;` keeps no connections",
         related=tuple(Related(pass_.directive.source, pass_.directive.name.span, change) for pass_, change in changes),
     )

@@ -14,10 +14,11 @@ and an empty `Connection` header to the locations that lack them. For an upstrea
 `proxy-connection-not-cleared` report these; for one without, this finding is the only one.
 
 ## Why it matters
-Without a pool, nginx opens a connection for each request, waits one round trip (two more with TLS), and closes it; the
-port of a closed connection stays blocked for a minute. In the field report behind this rule, a proxy stuck at 9,000
-requests a second reached 20,000 with a pool. Counted on nginx 1.22.1: 20 requests open 20 connections without a pool,
-and 1 with all three settings.
+Without a pool, nginx opens a connection for each request, which takes one round trip (with TLS, one or two more). After
+the response, the connection is closed, and the side that closed it keeps its addresses and ports in use for a minute
+(`TIME_WAIT`). In the report from the field that this rule comes from (4 workers, 200 clients, `keepalive 8`),
+throughput rose from 9,000 to 20,000 requests a second; `nginxopt bench keepalive` measures it. Counted on nginx 1.22.1:
+20 requests open 20 connections without a pool, and 1 with all three settings.
 
 ## Bad
 ```nginx http 1.22.1
@@ -103,8 +104,8 @@ The fix is safe under two premises:
   connections early turns every second POST into a 502.
 
 If a part of the configuration could not be read, such as an include, the fix also needs `whole-configuration`. In a
-fragment it then adds every line, whatever may stand around it. If a missing include may change how a location passes
-requests on, there is no fix, and the help lists the lines.
+fragment, it then adds every line, whatever the file that includes the fragment sets. If a missing include may change
+how a location passes requests on, there is no fix, and the help lists the lines.
 
 There is no fix, regardless of premises, if:
 

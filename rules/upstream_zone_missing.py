@@ -4,8 +4,8 @@ Flags upstreams without `zone` that have several servers and `least_conn`, `leas
 `max_conns`, if there is more than one worker.
 
 ## Why it matters
-Without shared memory, a worker knows only the connections it opened itself. With 8 workers, "least connections" is the
-least of an eighth of all, and `max_conns=10` lets 80 through.
+Without shared memory, a worker knows only the connections it opened itself. With 8 workers, `least_conn` compares an
+eighth of all connections, and `max_conns=10` lets 80 through.
 
 ## Bad
 ```nginx

@@ -1,21 +1,22 @@
 """TLS protocols and ciphers that are broken
 
 Flags `ssl_protocols` with SSLv2, SSLv3, TLSv1 or TLSv1.1, and `ssl_ciphers` that list ciphers without encryption or
-authentication, export ciphers, RC4, DES, 3DES or MD5, in `stream` and `mail` as well. Before nginx 1.23.4, TLSv1 and
-TLSv1.1 are on by default: flags servers of `http` with TLS that state nothing.
+authentication, export ciphers, RC4, DES, 3DES or MD5, in `stream` and `mail` as well. Before nginx 1.23.4,
+`ssl_protocols` includes TLSv1 and TLSv1.1 by default: flags servers of `http` with TLS that do not set it.
 
-Listed ciphers are an info: OpenSSL 1.1.0 and later is built without RC4, DES, 3DES and export ciphers unless asked to,
-and takes those without encryption or authentication, and MD5, at security level 0 only. They are a warning with
-`@SECLEVEL=0`.
+The severity of listed ciphers is info: OpenSSL 1.1.0 and later is built without RC4, DES, 3DES and export ciphers
+unless asked to, and accepts ciphers without encryption or authentication, and MD5, at security level 0 only. With
+`@SECLEVEL=0`, the severity is warning.
 
-Does not flag lists that exclude such ciphers (`!RC4`), servers that reject handshakes, and directives whose comment
-says that old clients need them.
+Does not flag lists that exclude such ciphers (`!RC4`), servers that reject handshakes, and directives with a comment
+that says that old clients need them.
 
 ## Why it matters
-TLSv1 and TLSv1.1 are deprecated (RFC 8996): nobody needs them but clients from before 2014. RC4 is prohibited (RFC
-7465), 3DES has blocks of 64 bits (Sweet32, CVE-2016-2183), and export ciphers are broken within hours (FREAK). What the
-TLS library was built without is off anyway; another one has it. Asked of OpenSSL 3.0 with nginx 1.22.1 and 3.3 with
-1.31.3: `ssl_ciphers RC4-SHA:DES-CBC3-SHA` does not start, and `aNULL:eNULL` finds no cipher but at security level 0.
+TLSv1 and TLSv1.1 are deprecated (RFC 8996), and only clients from before 2014 need them. RC4 is prohibited (RFC 7465),
+3DES has blocks of 64 bits (Sweet32, CVE-2016-2183), and export ciphers are broken within hours (FREAK). Whether nginx
+really speaks them depends on its TLS library. Tested with nginx 1.22.1 (OpenSSL 3.0) and 1.31.3 (OpenSSL 3.3): TLSv1
+and TLSv1.1 work at security level 0 only, nginx does not start with `ssl_ciphers RC4-SHA:DES-CBC3-SHA`, and
+`aNULL:eNULL` finds a cipher at security level 0 only. Another library, or an older one, accepts more.
 
 ## Bad
 ```nginx http
@@ -69,10 +70,10 @@ server {
 ## Fix safety
 May change: responses.
 
-Clients that speak nothing newer cannot connect any more.
+Clients that support nothing newer can no longer connect.
 
 ## When to ignore it
-If such clients remain, on a server of their own.
+If such clients remain, in a server of their own.
 
 ## References
 - https://www.rfc-editor.org/rfc/rfc8996
@@ -108,7 +109,7 @@ _AT_LEVEL_0 = {"NULL", "anonymous key exchange", "MD5"}
 """What OpenSSL takes at security level 0 only (ssl_security_default_callback in ssl_cert.c)."""
 
 _LEVEL_0 = "@SECLEVEL=0"
-_ADVICE = "take the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5"
+_ADVICE = "use the list of Mozilla's SSL configuration generator, or the default: HIGH:!aNULL:!MD5"
 _EVERYTHING = {"ALL", "COMPLEMENTOFALL"}
 _FOR_OLD_CLIENTS = re.compile(r"\bold|legacy|java|android|\bIE\b|\bXP\b|20[01]\d|compatib", re.IGNORECASE)
 
@@ -140,9 +141,9 @@ def _ciphers(directive: Directive, weak: list[str]) -> Finding:
     text = str(directive.args[0])
     taken = [family for family in weak if family in _AT_LEVEL_0] if _LEVEL_0 in _words(text) else []
     if taken:
-        severity, message = Severity.WARNING, f"this accepts {', '.join(taken)} at security level 0"
+        severity, message = Severity.WARNING, f"this list accepts {', '.join(taken)} at security level 0"
     else:
-        severity, message = Severity.INFO, f"this lists {', '.join(weak)}, which some TLS libraries still accept"
+        severity, message = Severity.INFO, f"this list has {', '.join(weak)}, which some TLS libraries still accept"
     return Finding(directive.source, directive.args[0].span, message, help=_ADVICE, severity=severity)
 
 
@@ -155,8 +156,8 @@ def _defaults(model: Model) -> Iterator[Finding]:
             yield Finding(
                 server.source,
                 server.span,
-                f"nginx {model.target} accepts TLSv1 and TLSv1.1 here by default",
-                help="state ssl_protocols TLSv1.2 TLSv1.3",
+                f"ssl_protocols is not set: nginx {model.target} enables TLSv1 and TLSv1.1 by default",
+                help="add `ssl_protocols TLSv1.2 TLSv1.3;`",
                 severity=Severity.INFO,
             )
 

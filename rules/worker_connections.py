@@ -4,7 +4,8 @@ Flags configurations that proxy requests and have no `worker_connections`, or se
 
 ## Why it matters
 The limit covers connections to clients and to upstreams together. When it is reached, nginx closes idle connections,
-then refuses new ones, and logs `512 worker_connections are not enough`. A free connection costs 430 bytes (1.22.1).
+then refuses new ones, and logs `512 worker_connections are not enough`. An unused connection takes 430 bytes of memory
+(1.22.1).
 
 ## Bad
 ```nginx
@@ -50,8 +51,8 @@ May change: responses, limits.
 
 nginx serves more clients at once and needs more descriptors for it, and upstreams get more requests at once. A worker
 that runs out of connections closes idle ones; a worker that runs out of descriptors responds with 500, even to requests
-it could answer before. So the fix needs the premise `enough-descriptors`. A number in the configuration may be there to
-keep the load low, so it is changed on request only.
+it could answer before. So the fix needs the premise `enough-descriptors`. An explicit number may be there to keep the
+load low, so changing it needs `--unsafe-fixes`.
 
 ## When to ignore it
 If you expect few clients, or the limit is there to keep the load low.

@@ -4,8 +4,9 @@ Flags a main configuration without `worker_processes`, for which nginx starts on
 `worker_processes 1`.
 
 Does not flag the configuration of a container, whose image or orchestrator sets the number of workers or processors by
-other means: `daemon off`, logs in `/dev/stdout`, Docker's resolver at 127.0.0.11, a file in a folder such as `docker/`
-or `k8s/`, and a written 1 in a main file with the servers inside and no folder of further files, as images bring it.
+other means: `daemon off`, logs in `/dev/stdout`, Docker's resolver at 127.0.0.11, a file in a directory such as
+`docker/` or `k8s/`, and an explicit 1 in a main file that has the servers inside and includes no directory, as in
+container images.
 
 ## Why it matters
 A worker uses one processor, however many the machine has, and while it compresses or reads from a slow disk, all its
@@ -53,10 +54,11 @@ events {
 ## Fix safety
 May change: upstream requests, connections, limits, start.
 
-Each worker has its own memory, its own idle connections to upstreams, its own turns and failures in an upstream without
-`zone`, and its own Lua, njs and Perl variables. nginx refuses the configuration if `-g` on its command line also sets
-the number. So the fix needs the premises `several-workers` and `plain-command-line`. A written `worker_processes 1` is
-changed on request only, and so is a configuration with `max_conns` in an upstream without `zone`.
+Each worker has its own memory, its own idle connections to upstreams, its own round-robin state and failure counts in
+an upstream without `zone`, and its own Lua, njs and Perl variables. nginx refuses the configuration if `-g` on its
+command line also sets the number. So the fix needs the premises `several-workers` and `plain-command-line`. The change
+of an explicit `worker_processes 1` needs `--unsafe-fixes`, and so does a configuration with `max_conns` in an upstream
+without `zone`.
 
 ## When to ignore it
 In a container limited to a part of the machine: `auto` counts the processors of the machine, so set the number that the

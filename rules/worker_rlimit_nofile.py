@@ -1,8 +1,7 @@
 """Fewer file descriptors than connections: under load nginx stops accepting
 
-Flags a `worker_rlimit_nofile` below `worker_connections`. Also says, as an info, where there are more than 1024
-connections and no `worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors, and images of
-containers may have any limit.
+Flags a `worker_rlimit_nofile` below `worker_connections`. Also reports, as info, more than 1024 connections without
+`worker_rlimit_nofile`: systemd and most shells limit a process to 1024 descriptors, and containers may have any limit.
 
 ## Why it matters
 Each connection, to a client or to an upstream, takes a descriptor, and so does each file that is being sent or written.
@@ -59,8 +58,9 @@ shows it. So the fix needs the premise `raises-the-limit`; the number includes w
 the fix adds the line, it also needs `plain-command-line`: nginx refuses a directive that `-g` sets too.
 
 ## When to ignore it
-If nginx starts with a higher limit: `LimitNOFILE=` of its unit, `ulimits` of its container. nginx running as root
-raises the limit of its workers by itself; otherwise only up to the hard limit.
+If nginx starts with a higher limit: `LimitNOFILE=` of its unit, `ulimits` of its container. With
+`worker_rlimit_nofile`, nginx raises the limit of its workers beyond the hard limit if it runs as root, otherwise only
+up to it.
 
 ## References
 - https://nginx.org/en/docs/ngx_core_module.html#worker_rlimit_nofile

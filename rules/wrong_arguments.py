@@ -5,7 +5,7 @@ these are the only ones, with a block that they do not have, or without the one 
 NGINX Plus and of other modules, the `sync` that NGINX Plus takes in `limit_req_zone`, and values that envsubst writes,
 such as `gzip ${GZIP};`.
 
-What a directive takes is read from the sources of nginx, release by release.
+The sources of each nginx release say what a directive takes.
 
 ## Why it matters
 nginx stops at the first such directive: it does not start, and a reload keeps the old configuration. Often the cause is

@@ -1,10 +1,10 @@
-"""A zone that nothing uses: no request is limited, or cached
+"""Unused zone: no request is limited or cached
 
 Flags a `limit_req_zone`, `limit_conn_zone` or `proxy_cache_path` (`fastcgi_`, `uwsgi_`, `scgi_`) whose zone no
 `limit_req`, `limit_conn` or `proxy_cache` names, in configurations that were read as a whole. A `limit_conn_zone` of
 `stream` is for `limit_conn` there.
 
-Does not flag zones whose users may stand in a file that was not read, and caches where a variable names the zone.
+Does not flag zones that a file which was not read may use, and caches where a variable names the zone.
 
 ## Why it matters
 The zone only reserves memory. What was meant, such as a limit for each client, is not in effect: at one request a
@@ -75,7 +75,7 @@ server {
 ```
 
 ## When to ignore it
-If a module uses the zone that is not nginx's.
+If a third-party module uses the zone.
 
 ## References
 - https://nginx.org/en/docs/http/ngx_http_limit_req_module.html
@@ -119,7 +119,7 @@ def _finding(directive: Directive, name: str, user: str) -> Finding:
     verb = "limited" if directive.name in _LIMITS else "cached"
     message = f'no {user} names the zone "{name}": nothing is {verb}'
     return Finding(
-        directive.source, directive.name.span, message, help=f"add {user} where it is meant, or delete the zone"
+        directive.source, directive.name.span, message, help=f"add {user} where it should apply, or delete the zone"
     )
 
 

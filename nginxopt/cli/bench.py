@@ -191,7 +191,7 @@ def _of_target(function: Callable[..., int]) -> Callable[..., int]:
 @click.command("load", epilog=bench_target.EPILOG)
 @_of_target
 def load(**values: Any) -> int:
-    """Load a host of your own that runs already, and measure it.
+    """Measure a running host of your own under load.
 
     Nothing is requested without --i-own-this-host and a limit of the rate.
     """

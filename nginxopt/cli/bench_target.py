@@ -38,7 +38,10 @@ OPTIONS = (
     click.option("--targets", type=FILE, metavar="FILE", help="Requests: one path per line, its headers below it."),
     click.option("--i-own-this-host", is_flag=True, help="Confirm that you may load this host."),
     click.option(
-        "--max-rate", type=click.IntRange(min=1), metavar="R", help="Most requests per second, of all workers together."
+        "--max-rate",
+        type=click.IntRange(min=1),
+        metavar="R",
+        help="Maximum of requests per second, of all workers together.",
     ),
 )
 

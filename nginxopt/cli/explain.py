@@ -25,8 +25,8 @@ Exit status: 0 success, 2 unknown rule or premise, 7 the rule cannot be loaded.
 def command(rule: str, config: str | None, isolated: bool) -> None:
     """Explain a rule or a premise.
 
-    The page of a rule has what it finds, why that matters, what its fix changes, and when to ignore it. The page of a
-    premise has what it means, and how to test it.
+    The page of a rule says what it finds, why that matters, what its fix changes, and when to ignore it. The page of a
+    premise says what it means, and how to test it.
     """
     from nginxopt.lint.premises import PREMISES
     from nginxopt.lint.report import pages

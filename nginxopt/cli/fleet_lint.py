@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 _EXAMPLES = """\b
 Examples:
-  nginxopt fleet lint dumps/                     check the output of nginx -T of each host, one file a host
+  nginxopt fleet lint dumps/                     check the output of nginx -T of each host, one file per host
   nginxopt fleet lint backups.tar.gz --host-from '{host}/etc/nginx/nginx.conf'
   nginxopt fleet lint s3://configs/prod --output prod.duckdb
   nginxopt fleet lint dumps/ --trace redirects.csv --base https://www.example.com
-                                                 ... and ask each host the table of redirects
+                                                 ... and test each host with the table of redirects
   nginxopt fleet lint trees/ --diff              ... and keep the changes of safe fixes for nginxopt fleet diff
   nginxopt fleet lint dumps/ --write-baseline known.json; nginxopt fleet lint dumps/ --baseline known.json
-                                                 accept what there is, and report what is new
+                                                 accept what is known, and report what is new
   nginxopt fleet lint dumps/ --scheduler tcp://10.0.0.1:8786
-  nginxopt fleet lint dumps/ --resume            go on where a run was interrupted
+  nginxopt fleet lint dumps/ --resume            continue where a run was interrupted
 
 \b
 Exit status: 0 no findings at the --fail-on severity or above, 1 findings, changes (--diff), or a row of the
 table that failed, 2 usage error, 3 a host cannot be read or parsed, 4 nginx or the packages of nginxopt[fleet]
-are missing, 5 the cluster is lost; the result then has what was done, and --resume goes on.
+are missing, 5 the cluster is lost; the result then has what was done, and --resume continues.
 """
 
 
@@ -59,15 +59,22 @@ _MOST_TOLD = 5  # hosts that cannot be read
     show_default=True,
     help="Write the result to FILE; to Parquet files if it ends with a slash.",
 )
-@click.option("--resume", is_flag=True, help="Go on with a run that did not end.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run.")
 @click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="Processes of this machine.  [default: one a processor]"
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes on this machine.  [default: one per processor]",
 )
 @options.SCHEDULER
 @click.option(
-    "--trace", "table", type=options.FILE, metavar="TABLE", help="Test each host with a table of nginxopt test."
+    "--trace",
+    "table",
+    type=options.FILE,
+    metavar="TABLE",
+    help="Test each host with a table, as nginxopt test does.",
 )
-@click.option("--base", metavar="URL", help="Site of paths, and of log lines without a host.")
+@click.option("--base", metavar="URL", help="Site of paths and of log lines without a host.")
 @click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
 @click.option(
     "--installed",
@@ -75,7 +82,7 @@ _MOST_TOLD = 5  # hosts that cannot be read
     show_default=True,
     type=options.DIRECTORY,
     metavar="DIR",
-    help="Folder of the main file on each host, where a tree does not show it.",
+    help="Directory of the main file on each host, if a tree does not show it.",
 )
 @options.SELECT
 @options.IGNORE
@@ -84,10 +91,10 @@ _MOST_TOLD = 5  # hosts that cannot be read
     multiple=True,
     callback=options.names,
     metavar="NAMES",
-    help="Treat fixes that need only these premises as safe (comma-separated). stock: check fragments as part of the "
+    help="Comma-separated premises: treat fixes that need only these as safe. stock: check fragments as part of the "
     "nginx.conf that comes with nginx.",
 )
-@options.check_with_nginx("Ask the nginx of each worker: send it the witnesses of findings.")
+@options.check_with_nginx("Run nginx on each worker: send it the witness requests of findings.")
 @click.option("--diff", is_flag=True, help="Keep the changes of safe fixes for nginxopt fleet diff.")
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes.")
 @click.option("--baseline", type=options.FILE, metavar="FILE", help="Hide the findings recorded in FILE.")
@@ -127,9 +134,9 @@ def command(
 ) -> int:
     """Check the configurations of many hosts.
 
-    SOURCE is a folder, whose children are hosts, a glob pattern, a tar or zip file, or a URL that fsspec opens, such as
-    s3://bucket/folder. A host is a folder with an nginx.conf, or a file such as the output of nginx -T. The result is a
-    database for nginxopt fleet report and nginxopt fleet query.
+    SOURCE is a directory, whose children are hosts, a glob pattern, a tar or zip file, or a URL that fsspec opens, such
+    as s3://bucket/folder. A host is a directory with an nginx.conf, or a file such as the output of nginx -T. The
+    result is a database for nginxopt fleet report and nginxopt fleet query.
     """
     from nginxopt.fleet.plan import Plan
     from nginxopt.fleet.sources import find

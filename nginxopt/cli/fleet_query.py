@@ -26,7 +26,7 @@ Tables: hosts, configurations, files, texts, directives, findings, patches, entr
 rules, versions, options; and of each host: host_files, host_directives, host_findings, host_errors.
 
 \b
-Exit status: 0 success, 2 usage error or a wrong query, 3 unreadable result, 4 the packages of nginxopt[fleet]
+Exit status: 0 success, 2 usage error or invalid query, 3 unreadable result, 4 the packages of nginxopt[fleet]
 are missing.
 """
 
@@ -46,7 +46,7 @@ _WIDEST = 60  # characters of a cell of the text table
 @options.format_of(["text", "csv", "json"], "text")
 @interruptible()
 def command(sql: str, result: str, format_: str) -> None:
-    """Ask the result of nginxopt fleet lint in SQL, as DuckDB reads it. Nothing is written."""
+    """Query the result of nginxopt fleet lint in the SQL of DuckDB. Nothing is written."""
     from nginxopt.fleet import reading
     from nginxopt.system import cluster
 

@@ -48,7 +48,7 @@ class _Formatted:
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--check", is_flag=True, help=options.CHECK)
 @click.option("--diff", is_flag=True, help="Show the changes; write nothing. Exit with status 1 on changes.")
-@click.option("--indent-width", type=click.IntRange(1, 16), metavar="N", help="Spaces of a step.  [default: 4]")
+@click.option("--indent-width", type=click.IntRange(1, 16), metavar="N", help="Spaces per level.  [default: 4]")
 @click.option("--indent-style", type=click.Choice(["space", "tab"]), help="Indent with spaces or tabs.")
 @options.STDIN_FILENAME
 @options.CONFIG

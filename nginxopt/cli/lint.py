@@ -39,7 +39,7 @@ Examples:
   nginxopt lint nginx.conf --diff                show the changes of --fix
   nginxopt lint sites/ --format sarif --output nginxopt.sarif
   nginxopt lint sites/ --diff-base origin/main --format markdown
-                                                 report what the change brings, for a pull request
+                                                 report what a pull request introduces
   nginx -T | nginxopt lint -                     check the configuration that nginx prints
 
 \b
@@ -57,12 +57,12 @@ written).
     multiple=True,
     callback=options.names,
     metavar="NAMES",
-    help="Treat fixes that need only these premises as safe (comma-separated). See nginxopt explain PREMISE. A path is "
-    "that of the main file that includes the fragments; stock is the one that comes with nginx.",
+    help="Comma-separated premises: treat fixes that need only these as safe (see nginxopt explain PREMISE). A path "
+    "names the main file that includes the fragments; stock is the one that comes with nginx.",
 )
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes.")
 @click.option("--diff", is_flag=True, help="Show the changes of --fix; write nothing.")
-@options.check_with_nginx("Ask nginx: send it the witnesses of findings, and check fixes with nginx -t.")
+@options.check_with_nginx("Run nginx: send it the witness requests of findings, and check fixes with nginx -t.")
 @click.option("--host", "with_host", is_flag=True, help="Also check the limits of this machine (Linux only).")
 @options.SELECT
 @options.IGNORE
@@ -71,7 +71,9 @@ written).
 @options.format_of(list(FORMATS), "text")
 @options.OUTPUT
 @click.option("--statistics", is_flag=True, help="Count findings by rule (text and json).")
-@click.option("--diff-base", metavar="REF", help="Report only what the change since a git revision brings.")
+@click.option(
+    "--diff-base", metavar="REF", help="Report only findings that the changes since a git revision introduce."
+)
 @click.option("--baseline", type=options.FILE, metavar="FILE", help="Hide the findings recorded in FILE.")
 @click.option("--write-baseline", type=options.FILE, metavar="FILE", help="Record all findings in FILE.")
 @options.CONTEXT

@@ -80,7 +80,7 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
     "--from",
     "kind",
     type=click.Choice(["csv", "netlify", "cloudflare", "apache"]),
-    help="Read FILE as a table of redirects of this kind, instead of telling it from its name and content.",
+    help="Kind of the table of redirects in FILE, instead of detecting it from its name and content.",
 )
 @click.option("--skip-rows", is_flag=True, help="Skip rows of a table that nginx cannot answer exactly.")
 @options.QUIET
@@ -109,13 +109,13 @@ def command(
     """Turn rewrites, maps with regular expressions and tables of redirects into lookups, and prove the responses.
 
     FILE is a file of rules that a server or location includes, a file of maps, a main configuration (its includes are
-    followed), or - for standard input. What a lookup cannot replace stays as it is, each with a reason.
+    followed), or - for standard input. What a lookup cannot replace stays as it is, with a reason.
 
     A file of rows that a map includes needs --context map, which searches for the nginx.conf that includes FILE, or the
     head of the map, such as --context 'map $uri $new'.
 
     FILE may also be a table of redirects: CSV (from,to[,status]), a _redirects list of Netlify or Cloudflare, or
-    Apache's Redirect and RedirectMatch. Then the maps answer each row as it says. A row that nginx cannot answer
+    Apache's Redirect and RedirectMatch. The maps then answer each row as the table says. A row that nginx cannot answer
     exactly is an error, unless --skip-rows leaves it out.
 
     --write, --diff, --check and --plan-only take several files and compile each by itself. They search for the

@@ -91,15 +91,15 @@ def check(model: Model) -> Iterator[Finding]:
     "--folder",
     type=options.DIRECTORY,
     metavar="DIR",
-    help=f"Folder of the rule.  [default: the first of the setting rules, or {FOLDER}]",
+    help=f"Directory of the rule.  [default: the first of the setting rules, or {FOLDER}]",
 )
 @options.CONFIG
 @options.ISOLATED
 def command(id_: str, folder: str | None, config: str | None, isolated: bool) -> None:
     """Write a rule of your own, with its page and examples, ready to be tested.
 
-    ID has lower-case words with dashes, such as acme-no-autoindex. Begin with a name of yours: no rule of nginxopt will
-    have the same id then.
+    ID has lower-case words with dashes, such as acme-no-autoindex. Begin it with a name of your own, so that no rule of
+    nginxopt has the same id.
     """
     from nginxopt.lint import settings
     from nginxopt.lint.sources import load_rules

@@ -28,18 +28,18 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option("--connect", metavar="HOST:PORT", help="Address of nginx to connect to, whatever the URL says."),
-    click.option("--base", metavar="URL", help="Site of paths, and of log lines without a host."),
+    click.option("--base", metavar="URL", help="Site of paths and of log lines without a host."),
     click.option(
         "--root",
         type=options.DIRECTORY,
         metavar="DIR",
-        help="Look for files in DIR by their absolute paths; / for this machine's.",
+        help="Look up the absolute paths of files below DIR; / means the files of this machine.",
     ),
     click.option(
         "--assume",
         multiple=True,
         metavar="FACT",
-        help="Assume exists=PATH, missing=PATH (a folder with a / at its end) or VARIABLE=VALUE.",
+        help="Assume exists=PATH, missing=PATH (a directory ends with /) or VARIABLE=VALUE.",
     ),
     options.TARGET_VERSION,
     click.option(
@@ -47,7 +47,7 @@ _OPTIONS = (
         "fixes",
         multiple=True,
         type=click.Choice(FIXES),
-        help="Fix of a later release that the target nginx has, like those of distributions.",
+        help="Fix of a later release that the target nginx has, as builds of distributions do.",
     ),
     options.CONTEXT,
     options.PREFIX,

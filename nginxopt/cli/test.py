@@ -63,7 +63,7 @@ class Call:
 @click.argument("table", metavar="TABLE", required=False)
 @click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
 @click.option("--record", "records", is_flag=True, help="Write a table of today's answers to the requests in TABLE.")
-@options.check_with_nginx("Ask nginx, on 127.0.0.1 with echoes for upstreams, instead of the model.")
+@options.check_with_nginx("Ask nginx, on 127.0.0.1 with echo servers as upstreams, instead of the model.")
 @site.of_site
 @options.format_of(list(FORMATS), "text")
 @options.OUTPUT
@@ -84,8 +84,8 @@ def command(
     """Test that requests get the answers that a table expects.
 
     TABLE is CSV with the columns from, to and status (a header is optional), or JSON lines with these keys; - is
-    standard input. from is a URL or a path, to the Location, status a code, or proxy, static and the like. With
-    --record, TABLE may also be a list of URLs or an access log. CONFIG is as that of nginxopt trace.
+    standard input. from is a URL or a path, to the Location, and status a code or a word such as proxy or static. With
+    --record, TABLE may also be a list of URLs or an access log. CONFIG is the same as for nginxopt trace.
     """
     from nginxopt.request.batch import Batch
 

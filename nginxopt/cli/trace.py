@@ -50,8 +50,8 @@ Exit status: 0 success, also if the outcome is unknown, 1 nginx answers otherwis
     help="Trace the requests in FILE: URLs, vegeta targets or an access log.",
 )
 @click.option("--input-format", metavar="NAME", help="Format of FILE: urls, vegeta, or that of a log_format.")
-@options.check_with_nginx("Also ask nginx, on 127.0.0.1 with echoes for upstreams, and compare its answer.")
-@click.option("-v", "--verbose", is_flag=True, help="List all servers and locations that were passed over.")
+@options.check_with_nginx("Also send the request to nginx, on 127.0.0.1 with echo servers as upstreams, and compare.")
+@click.option("-v", "--verbose", is_flag=True, help="List all servers and locations that were not chosen.")
 def command(
     config: str,
     request: tuple[str, ...],
@@ -65,7 +65,7 @@ def command(
     verbose: bool,
     **of_site: Any,
 ) -> int:
-    """Show what becomes of a request, and why.
+    """Show what nginx does with a request, and why.
 
     CONFIG is a main configuration, a file that one includes, or - for standard input, such as the output of nginx -T.
     Shows the response, or where the request is passed on to, then the server, rules and location that decide it, and

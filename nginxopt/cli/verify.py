@@ -39,7 +39,7 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 ngi
 @click.option("--new-version", metavar="VERSION", callback=options.version, help="nginx version of NEW.")
 @click.option("--only", metavar="URL", help="Compare only requests to this host and port whose path starts alike.")
 @options.CONTEXT
-@options.check_with_nginx("Also ask nginx about the request, on 127.0.0.1 with echoes for upstreams.")
+@options.check_with_nginx("Also send the request to nginx, on 127.0.0.1 with echo servers as upstreams.")
 @options.format_of(["text", "json"], "text")
 def command(
     old: str,
@@ -52,11 +52,11 @@ def command(
     nginx: str | None,
     format_: str,
 ) -> int:
-    """Tell whether two configurations answer every request alike.
+    """Check whether two configurations answer requests alike.
 
     OLD and NEW are main configurations, or parts of one. The result is "equivalent", "different" with a request that
-    shows it, or "unknown" with what may change an answer. Compared are the responses of http and what upstreams get,
-    not speed, logs, time-outs and TLS. Without --nginx, nothing is sent.
+    shows it, or "unknown" with what may change an answer. Compares the responses
+    of http and the requests to upstreams, not speed, logs, time-outs and TLS. Without --nginx, nothing is sent.
     """
     from nginxopt.request.verify import confirm, report, verify
 

@@ -59,9 +59,9 @@ CATEGORIES = {
     "client": "client connections and compression",
     "tls": "TLS and HTTP/2",
     "config": "errors, ignored directives and suppressions",
-    "security": "what a client can reach, read or inject, and protections that do not hold",
-    "correctness": "directives, locations and servers that do not do what they say",
-    "hardening": "measures in depth, by taste; off by default",
+    "security": "what clients can reach, read or inject, and protections without effect",
+    "correctness": "directives, locations and servers that do not do what they seem to",
+    "hardening": "defense in depth, off by default",
 }
 """The categories of rules, each with its subject."""
 

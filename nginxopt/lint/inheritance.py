@@ -55,7 +55,7 @@ def finding(level: Level, name: str, lost: Mapping[str, Directive], witness: Wit
     return Finding(
         own[0].source,
         own[0].args[0].span,
-        f"this drops the inherited {listed(lost)}",
+        f"this {name} drops the inherited {listed(lost)}",
         fix,
         "" if fix else "repeat the headers here",
         related=(Related(first.source, first.name.span, f"{first.args[0]} is set here"),),

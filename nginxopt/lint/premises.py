@@ -131,7 +131,8 @@ SEVERAL_WORKERS = Premise(
     "the machine and the upstream servers can handle one worker per processor, and nothing relies on a single worker",
     """\
 Each worker has its own memory, idle upstream connections (`keepalive`), Lua and njs variables and, in an upstream
-without `zone`, its own failure counts, turns and `max_conns`. In a container, compare `nproc` with its CPU quota.""",
+without `zone`, its own failure counts, round-robin state and `max_conns`. In a container, compare `nproc` with its CPU
+quota.""",
 )
 
 PREMISES = {

@@ -171,7 +171,7 @@ def _faults(suppression: Suppression, known: Collection[str]) -> Iterator[Findin
         yield Finding(source, word.span, f'invalid suppression: "{word}" needs rule ids', help=_form(suppression.kind))
     elif suppression.scope is None:
         place = _PLACES[suppression.kind]
-        yield Finding(source, word.span, f'invalid suppression: "{word}" must stand {place}', help="move it there")
+        yield Finding(source, word.span, f'invalid suppression: "{word}" must be {place}', help="move it there")
     for name in suppression.names:
         if name not in known:
             hint = "categories cannot be suppressed: name the rules" if name in CATEGORIES else suggestion(name, known)

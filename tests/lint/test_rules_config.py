@@ -98,8 +98,11 @@ def test_a_misplaced_directive_names_both_places(text: str, place: str, places: 
 @pytest.mark.parametrize(
     ("content", "advice"),
     [
-        ("set $a 1;", "set the variable by a map, or let the if return or rewrite"),
-        ("expires 1d; set $a 1;", "give expires a variable of a map in the location, or let the if return or rewrite"),
+        ("set $a 1;", "set the variable with a map, or let the if return or rewrite"),
+        (
+            "expires 1d; set $a 1;",
+            "use expires with the variable of a map in the location, or let the if return or rewrite",
+        ),
         ("root /b;", "let the if rewrite to a location of its own that has root"),
     ],
 )

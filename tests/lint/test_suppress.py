@@ -159,7 +159,7 @@ FAULTS = [
     (
         "a;# nginxopt: ignore-file[slow]",
         "ignore-file",
-        "must stand before the first directive of a file",
+        "must be before the first directive of a file",
         "move it there",
     ),
     ("# nginxopt: ignore-block[slow]", "ignore-block", "first in a block, or on the line of its {", "move"),

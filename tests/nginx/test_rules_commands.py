@@ -103,6 +103,15 @@ def test_releases_differ(each_binary: nginx.Binary, http: str, message: str, rel
     assert bool(_found(http, each_binary)) == (not is_taken)
 
 
+def test_a_version_before_the_removal_warns(binary: nginx.Binary) -> None:
+    """The nginx that still has a directive which `removed-directive` flags later only warns of it."""
+    if Version.of(binary.version) >= Version.parse("1.25.1"):
+        pytest.skip("this nginx has no ssl directive")
+    verdict = binary.test(wrapped("ssl off;", "http"))
+    assert verdict.ok
+    assert 'the "ssl" directive is deprecated' in str(verdict)
+
+
 def test_nginx_warns_of_what_does_nothing(each_binary: nginx.Binary) -> None:
     """nginx warns of an obsolete directive and starts."""
     verdict = each_binary.test(wrapped("http2_max_field_size 8k;", "http"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,8 @@ from nginxopt.lint import Severity
 from nginxopt.lint.examples import wrapped
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
-from tests.lintcheck import diagnose, fixed, judge
-from tests.nginx.example import certificate, verdict_on, warnings
+from tests.lintcheck import diagnose, judge
+from tests.nginx.example import verdict_on, warnings
 from tests.nginx.test_rules_security import answered, request_of, witness_of
 
 PAIR = "server {{ listen 80; server_name a.test; }}\nserver {{ listen 80; server_name {names}; }}\n"
@@ -151,17 +150,6 @@ def test_the_path_is_lost(each_binary: nginx.Binary, server: str) -> None:
     witness = witness_of("proxy-pass-uri-lost", server)
     got = witness.shows.removeprefix("the upstream gets ")
     assert answered(each_binary, server, witness).endswith(f"[GET {got}]".encode())
-
-
-def test_nothing_is_stapled_without_a_resolver(each_binary: nginx.Binary) -> None:
-    """nginx starts with what `stapling-dead` flags, and sends no OCSP response."""
-    server = "server { listen unix:tls ssl; ssl_certificate cert.pem; ssl_certificate_key key.pem; ssl_stapling on; }\n"
-    assert len(diagnose("stapling-dead", server, context="http")) == 1
-    assert "ssl_stapling" not in fixed("stapling-dead", server, context="http").decode()
-    with nginx.Instance(each_binary, servers=[b""], http=server.encode(), files=certificate()) as instance:
-        command = ["openssl", "s_client", "-status", "-unix", str(instance.prefix / "tls")]
-        said = subprocess.run(command, input=b"", capture_output=True, timeout=60, check=False)
-        assert b"OCSP response: no response sent" in said.stdout
 
 
 def test_a_witness_is_one_request() -> None:

@@ -236,3 +236,24 @@ def test_above_the_hard_limit_nothing_is_set(each_binary: nginx.Binary) -> None:
         with running(each_binary, config, wrapper=wrapper) as server:
             limits.append(open_files(server))
     assert limits == [1000, 64]
+
+
+@pytest.mark.parametrize(
+    ("main", "rules"),
+    [
+        ("", "\n".join(f"location = /p{number} {{ return 301 /q{number}; }}" for number in range(3000))),
+        ("pcre_jit on;\n", "\n".join(f"rewrite ^/p{number}/(.*)$ /q{number}/$1 last;" for number in range(3000))),
+    ],
+    ids=["exact locations", "compiled patterns"],
+)
+def test_workers_share_the_memory_of_the_configuration(binary: nginx.Binary, main: str, rules: str) -> None:
+    """A worker shares locations and compiled patterns with the master: less than a tenth of it is its own."""
+    http = HTTP.replace("server {", f"server {{\n{rules}\n", 1)
+    with running(binary, f"{main}worker_processes 2;\nerror_log error.log;\nevents {{ }}\n{http}") as server:
+        server.until_workers(2)
+        with connect(server) as client:
+            assert asked(client).startswith(b"HTTP/1.1 200")
+        for worker in server.workers:
+            sizes = dict(line.split()[:2] for line in Path(f"/proc/{worker}/smaps_rollup").read_text().splitlines()[1:])
+            assert int(sizes["Rss:"]) > 20_000
+            assert int(sizes["Private_Dirty:"]) < int(sizes["Rss:"]) / 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ from nginxopt.semantics import PIVOT
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from nginxopt.version import Version
-from tests.lintcheck import fixed, read
+from tests.lintcheck import diagnose, fixed, read
 
 REQUESTS = 20
 OLD = Version(1, 22, 1)
@@ -335,8 +335,8 @@ def test_chunked_bodies_are_buffered_over_http10(binary: nginx.Binary) -> None:
 
 
 @contextmanager
-def fastcgi() -> Iterator[tuple[int, list[int]]]:
-    """A FastCGI server of one request at a time on 127.0.0.1: its port, and what becomes the count of connections."""
+def counted(answer: Callable[[socket.socket], None]) -> Iterator[tuple[int, list[int]]]:
+    """A server on 127.0.0.1 that answers each connection: its port, and what becomes the count of connections."""
     count = [0]
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -347,15 +347,15 @@ def fastcgi() -> Iterator[tuple[int, list[int]]]:
                 except OSError:
                     return
                 count[0] += 1
-                threading.Thread(target=_answer, args=(connection,), daemon=True).start()
+                threading.Thread(target=answer, args=(connection,), daemon=True).start()
 
         threading.Thread(target=serve, daemon=True).start()
         yield listener.getsockname()[1], count
         listener.shutdown(socket.SHUT_RDWR)
 
 
-def _answer(connection: socket.socket) -> None:
-    """Answer the requests of a connection until it is to be closed (FCGI_KEEP_CONN)."""
+def _fastcgi(connection: socket.socket) -> None:
+    """Answer the FastCGI requests of a connection until it is to be closed (FCGI_KEEP_CONN)."""
     with connection, connection.makefile("rwb") as stream:
         keep = True
         while keep and (header := stream.read(8)):
@@ -374,13 +374,34 @@ def _answer(connection: socket.socket) -> None:
 def test_fastcgi_connections_are_kept(binary: nginx.Binary) -> None:
     """20 requests to a FastCGI pool open 20 connections, and 1 after the fix."""
     counts = []
-    with fastcgi() as (port, count):
+    with counted(_fastcgi) as (port, count):
         http = f"upstream app {{ server 127.0.0.1:{port}; keepalive 8; }}"
         setup = Setup(http, "location / {\nfastcgi_pass app;\n}")
         for current in (setup, setup.fixed_by("fastcgi-keep-conn", target=target(binary), unsafe=True)):
             assert all(b"ok" in answer for answer in asked(binary, current))
             counts.append(count[0])
     assert counts == [REQUESTS, REQUESTS + 1]
+
+
+@pytest.mark.parametrize(("version", "opened"), [("1.1", 1), ("1.0", REQUESTS)])
+def test_only_answers_in_http11_keep_a_connection(each_binary: nginx.Binary, version: str, opened: int) -> None:
+    """Over HTTP/1.0, nginx keeps the connection of a `Connection: keep-alive` if the answer is in HTTP/1.1."""
+    written = location("proxy_http_version 1.0; proxy_set_header Connection keep-alive;")
+
+    def answer(connection: socket.socket) -> None:
+        """Answer the requests of a connection until nginx closes it."""
+        with connection, connection.makefile("rwb") as stream:
+            while stream.readline():
+                while stream.readline().strip():
+                    pass
+                stream.write(f"HTTP/{version} 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok".encode())
+                stream.flush()
+
+    with counted(answer) as (port, count):
+        http = f"upstream app {{ server 127.0.0.1:{port}; keepalive 8; }}"
+        assert not diagnose("proxy-http-version", Setup(http, written).text, target=target(each_binary))
+        assert all(reply.endswith(b"ok") for reply in asked(each_binary, Setup(http, written)))
+    assert count == [opened]
 
 
 @pytest.mark.parametrize("servers", [2, 16, 17, 80, 81, 320, 321, 1280])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import subprocess
 import warnings
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -312,6 +313,19 @@ def test_old_protocols_are_spoken(each_binary: nginx.Binary, version: str) -> No
     assert spoken == [True, False]
 
 
+@pytest.mark.parametrize("version", ["TLSv1", "TLSv1.1"])
+def test_openssl_3_speaks_old_protocols_at_level_0_only(each_binary: nginx.Binary, version: str) -> None:
+    """At its default security level, OpenSSL 3.0 and later refuses what `ssl_protocols` enables."""
+    built = subprocess.run([each_binary.path, "-V"], capture_output=True, check=True, timeout=60).stderr
+    if b"OpenSSL 3." not in built:
+        pytest.skip("this nginx has another TLS library")
+    spoken = [_speaks(each_binary, f"ssl_protocols {version} TLSv1.2;\n", version, ciphers) for ciphers in _LEVELS]
+    assert spoken == [False, True]
+
+
+_LEVELS = ("DEFAULT", "DEFAULT@SECLEVEL=0")
+
+
 @pytest.mark.parametrize(
     ("settings", "taken", "severity"),
     [
@@ -350,13 +364,13 @@ def test_anonymous_clients_need_level_0(each_binary: nginx.Binary, ciphers: str,
         assert _shakes_hands(instance, context) == is_taken
 
 
-def _speaks(binary: nginx.Binary, http: str, version: str) -> bool:
+def _speaks(binary: nginx.Binary, http: str, version: str, ciphers: str = "DEFAULT@SECLEVEL=0") -> bool:
     """Whether a server with TLS takes a client that speaks one version only."""
     context = _client("DEFAULT@SECLEVEL=0")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # that is what the test is about
         context.minimum_version = context.maximum_version = ssl.TLSVersion[version.replace(".", "_")]
-    with _tls_server(binary, f"{http}ssl_ciphers DEFAULT@SECLEVEL=0;") as instance:
+    with _tls_server(binary, f"{http}ssl_ciphers {ciphers};") as instance:
         return _shakes_hands(instance, context)
 
 
@@ -397,9 +411,14 @@ def test_a_response_names_the_version(each_binary: nginx.Binary) -> None:
 
 
 def test_everybody_sees_the_names_of_files(each_binary: nginx.Binary) -> None:
-    """A listing names a file that no page links to, and is status 403 once the fix of `autoindex-on` is made."""
+    """A listing names a file that no page links to, none with a dot, and is a 403 with the fix of `autoindex-on`."""
     before = "location /files/ {\n    root html;\n    autoindex on;\n}\n"
-    witness, files = Witness("http://localhost/files/", "a listing"), {"html/files/backup.sql": b"data"}
-    assert b"backup.sql" in answered(each_binary, before, witness, files=files)
+    witness, files = (
+        Witness("http://localhost/files/", "a listing"),
+        {"html/files/backup.sql": b"data", "html/files/.env": b"data"},
+    )
+    listing = answered(each_binary, before, witness, files=files)
+    assert b"backup.sql" in listing
+    assert b".env" not in listing
     after = fixed("autoindex-on", before, context="server").decode()
     assert b" 403 " in answered(each_binary, after, witness, files=files)

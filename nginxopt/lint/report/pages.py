@@ -107,7 +107,7 @@ def _properties(rule: Rule) -> list[str]:
     lines = [
         f"Severity: {_severity(rule)}",
         f"Category: {rule.category} ({CATEGORIES[rule.category]})",
-        f"Fix: {'; or '.join(map(_means, rule.fixes)) or 'none, by hand'}",
+        f"Fix: {'; or '.join(map(_means, rule.fixes)) or 'none; correct it by hand'}",
         f"nginx: {versions(rule)}",
         f"On by default: {'yes' if rule.default else 'no, only if selected'}",
     ]

@@ -124,7 +124,7 @@ def test_a_page_has_its_properties() -> None:
     assert f"{safe}- nginx: all\n" in pages.page(rule())
     assert "- Fix: safe under premises (`--assume`): [`http11-backends`]" in pages.page(POOL)
     assert "; or unsafe (`--unsafe-fixes`): may change more than speed\n" in pages.page(POOL)
-    assert "- Fix: none, by hand\n" in pages.page(HAND)
+    assert "- Fix: none; correct it by hand\n" in pages.page(HAND)
     assert "- On by default: yes\n" in pages.page(HAND)
 
 
