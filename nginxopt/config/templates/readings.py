@@ -3,7 +3,7 @@
 All combinations of options would be too many. The readings are:
 
 - the n-th option of every block;
-- each option of each block, beside the first and beside the last options of all other blocks, with the options of the
+- each option of each block, combined with the first or the last options of all others, and with the options of the
   blocks around it that make it visible;
 - a few with random options.
 
