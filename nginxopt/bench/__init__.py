@@ -3,6 +3,7 @@
     scenario (what) -> run_folder -> runner (local | compose) -> load (vegeta | wrk) -> rounds (samples)
         -> measure (statistics) -> compare, gate -> result (JSON) -> table, HTML
 
-`scenario` and `result` are the data that all other modules exchange. `site` has the protocols for side effects: a
-runner starts the nginx of every variant, and a load generator is a command and a parser of its results.
+`scenario` defines the input and `result` the output; all other modules exchange these data. `site` has the protocols
+for side effects: a runner starts the nginx processes of all variants, and a load generator is a command with a parser
+for its results.
 """

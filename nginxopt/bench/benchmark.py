@@ -18,9 +18,9 @@ from nginxopt.bench.site import LoadSource, Runner, Site
 
 @dataclass(slots=True)
 class Benchmark:
-    """A running benchmark. `result` can be called at any time, for the measurements so far.
+    """A running benchmark. `result` may be called at any time, and returns the measurements so far.
 
-    `folder` exists; it keeps configurations, targets and the files of the load generator.
+    `folder` must exist. It keeps the configurations, the targets and the files of the load generator.
     """
 
     experiment: Experiment
@@ -35,9 +35,9 @@ class Benchmark:
     _about: dict[str, Any] = field(default_factory=dict)
 
     def run(self, progress: Progress, started: Callable[[float], None]) -> None:
-        """Run it. `started` gets the approximate duration in seconds; `progress` gets each step.
+        """Run the benchmark. `started` gets the approximate duration in seconds; `progress` gets each step.
 
-        `MissingError`, `InputError` and `RunError` as from the runner, the probes and the rounds.
+        Raises `MissingError`, `InputError` and `RunError` like the runner, the probes and the rounds.
         """
         self._about = {**provenance.machine(), "folder": self.folder.name}
         with self.runner.deploy(self.experiment, self.folder) as site:
@@ -45,7 +45,7 @@ class Benchmark:
             statuses = probe.probe(site, self.experiment)
             self._test(site)
             if self.experiment.metric == "instructions":
-                self.rounds = 1  # the same number each time
+                self.rounds = 1  # counts are the same in every round
                 started(rounds.COUNT_SECONDS * len(self.experiment.attacks))
                 rounds.count(site, self.experiment, progress, self.samples.append)
                 return
@@ -91,7 +91,7 @@ class Benchmark:
             self._tests[variant.name] = sum(site.test_seconds(variant, node.role) for node in variant.nodes)
 
     def _commands(self, site: Site) -> dict[str, str]:
-        """The command of each attack, to be run in the folder."""
+        """Return the command of each attack, to be run in the folder."""
         commands: dict[str, str] = {}
         for attack in self.experiment.attacks:
             name = run_folder.attack_name(attack)

@@ -1,4 +1,4 @@
-"""Counts the user-space instructions of a request with callgrind: the same number on any machine, busy or not.
+"""Counts the user-space instructions of a request with callgrind, which do not depend on the load of the machine.
 
 The count is the difference between two runs with different numbers of requests, so it excludes the start of nginx.
 """
@@ -19,14 +19,14 @@ START_SECONDS = 120.0
 ANSWER_SECONDS = 120.0
 
 Ask = Callable[[Sequence[str], int], None]
-"""Starts a single-process nginx under a wrapper, makes the given number of requests and stops it."""
+"""A function that runs a single-process nginx under a wrapper command, and sends a number of requests to it."""
 
 
 def per_request(ask: Ask, *, turn: int = 1) -> float:
     """Return the mean number of instructions of a request.
 
-    `turn` is the number of requests after which they repeat: the counts are multiples of it. `MissingError` without
-    valgrind, Raises `RunError` if it writes no count.
+    `turn` is the number of requests after which they repeat; the numbers of requests are multiples of it. Raises
+    `MissingError` without valgrind, and `RunError` if valgrind writes no count.
     """
     few = math.ceil(FEW / turn) * turn
     more = math.ceil((MANY - FEW) / turn) * turn

@@ -1,4 +1,4 @@
-"""The cases of a benchmark of patterns: values that none of them matches, and values that the first and last match."""
+"""Chooses the cases of a benchmark of patterns: values that no pattern matches, and that early and late ones match."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _JUNK = b"zqvx7"
 
 
 def cases(patterns: Sequence[bytes], matched: Sequence[bytes], far: bytes) -> dict[str, bytes]:
-    """Return values by their case: `far` and a near miss, and those of `matched` that come first, middle and last.
+    """Return values by case: the misses `far` and a near one, and the first, middle and last hit of `matched`.
 
-    `matched` are values that the patterns probably match, in their order. A miss that a pattern matches is left out,
-    and so is a hit that none does.
+    `matched` are values that the patterns probably match, in the order of the patterns. Misses that a pattern matches
+    and hits that no pattern matches are left out.
     """
     known = _native.Patterns(patterns)
     hits = [value for value in matched if _first(known, value) is not None]
@@ -25,14 +25,14 @@ def cases(patterns: Sequence[bytes], matched: Sequence[bytes], far: bytes) -> di
 
 
 def _beside(hit: bytes) -> Iterator[bytes]:
-    """Yield values that begin like a hit, the longest first."""
+    """Yield values that begin like a hit, those with the longest common beginning first."""
     yield hit + _JUNK
     yield hit[:-1] + _JUNK
     yield hit[: 2 * len(hit) // 3] + _JUNK
 
 
 def _first(patterns: _native.Patterns, value: bytes) -> int | None:
-    """Return the first pattern that matches; None if there is none, or PCRE2 gives up on one."""
+    """Return the index of the first pattern that matches; None if none does, or if PCRE2 gives up on one."""
     try:
         return patterns.first(value)
     except ValueError:

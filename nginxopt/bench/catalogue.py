@@ -12,7 +12,7 @@ from nginxopt.bench.scenario import Scenario
 
 @cache
 def catalogue() -> dict[str, Scenario]:
-    """Return every scenario by its name, in alphabetical order. Raises `TypeError` for a module that has none."""
+    """Return all scenarios by name, in alphabetical order. Raises `TypeError` for a module without a scenario."""
     return {name: _scenario(name) for name in names()}
 
 

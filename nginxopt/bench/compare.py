@@ -1,4 +1,4 @@
-"""Compares two configurations of the user, before and after."""
+"""Builds the experiment that compares two configurations of the user, before and after a change."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 
 
 def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experiment:
-    """Return the experiment. Both must answer each target with the same status and Location."""
+    """Return the experiment. Both configurations must answer each target with the same status and Location."""
     sides = {"before": isolate(before), "after": isolate(after)}
     notes = [
         f"{name}: {what} ({count})." for name, side in sides.items() for what, count in sorted(side.changes.items())
@@ -60,7 +60,7 @@ def targets(source: Source) -> tuple[Target, ...]:
 
 
 def _target(line: str, targets: list[Target]) -> Target | None:
-    """Return the request of a line, or the previous request with another header; None for neither."""
+    """Return the request of a line, or the previous request with the header of the line; None if it is neither."""
     method, _, path = line.partition(" ")
     if line.startswith("/") and " " not in line:
         return Target(line, None)

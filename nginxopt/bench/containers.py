@@ -1,6 +1,6 @@
-"""The files of an experiment in containers: compose.yaml, the Dockerfiles, and the scripts inside.
+"""Writes the files of an experiment in containers: compose.yaml, the Dockerfiles, and the scripts in them.
 
-Pure: `nginxopt.bench.runner.compose` runs these files, and `nginxopt.bench.emit` exports them.
+Without side effects: `nginxopt.bench.runner.compose` runs these files, and `nginxopt.bench.emit` exports them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LOAD = "load"
 
 FIRST_PORT = 8080
 LIMITS: Mapping[str, str | int] = {"nginx_memory": "1g", "load_memory": "2g", "pids": 512}
-"""The limits of each container: memory, and processes with threads."""
+"""The limits of containers: memory, and the number of processes and threads."""
 
 START_SECONDS = 60
 """The time limit for nginx to start listening."""
@@ -42,11 +42,11 @@ class Images:
     """The sources of the images.
 
     Attributes:
-        generator: What makes the load.
-        base: What images are built from; it has apt-get.
-        nginx: A ready image with nginx; None: built.
-        load: A ready image with the load generator; None: built.
-        vegeta: The binary of vegeta that is built in; None: its published release.
+        generator: The load generator.
+        base: The base image of images that are built; it must have apt-get.
+        nginx: An existing image with nginx; None to build one.
+        load: An existing image with the load generator; None to build one.
+        vegeta: The vegeta binary to build in; None for the published release.
     """
 
     generator: Literal["vegeta", "wrk"]
@@ -57,16 +57,16 @@ class Images:
 
     @property
     def nginx_name(self) -> str:
-        """The image of nginx; the name of a built one is made of what goes into it."""
+        """The name of the nginx image; for one that is built, it contains a checksum of its files."""
         return self.nginx or _name("nginx", self._nginx_dockerfile(), self.base.encode())
 
     @property
     def load_name(self) -> str:
-        """The image of the load generator, as `nginx_name`."""
+        """The name of the image of the load generator, like `nginx_name`."""
         return self.load or _name(self.generator, self._load_dockerfile(), self.base.encode(), self.vegeta or b"")
 
     def files(self) -> dict[str, bytes]:
-        """Return the files from which images are built, by path in the folder."""
+        """Return the files from which the images are built, by path in the folder."""
         files = {}
         if self.nginx is None:
             files["images/nginx/Dockerfile"] = self._nginx_dockerfile()
@@ -85,12 +85,12 @@ class Images:
 
 
 def service(variant: Variant, role: str) -> str:
-    """Return the service of a node, which is also its host name: `819-rewrites-edge`."""
+    """Return the name of the service of a node, which is also its host name: `819-rewrites-edge`."""
     return f"{run_folder.slug(variant.name)}-{role}"
 
 
 def addresses(experiment: Experiment) -> dict[tuple[str, str], str]:
-    """Return host:port of all places (`run_folder.places`), as they are in the network of the containers."""
+    """Return host:port of all places (`run_folder.places`) in the network of the containers."""
     return {
         (variant.name, place): f"{service(variant, node.role)}:{port}"
         for variant in experiment.variants
@@ -100,15 +100,15 @@ def addresses(experiment: Experiment) -> dict[tuple[str, str], str]:
 
 
 def ports(node: Node) -> dict[str, int]:
-    """Return the ports of a node by place; the role's own comes first."""
+    """Return the ports of a node by place; that of its role comes first."""
     places = [node.role, *([f"{node.role}/status"] if node.status else []), *node.ports]
     return {place: FIRST_PORT + number for number, place in enumerate(places)}
 
 
 def cpu_sets(cpus: Sequence[int]) -> dict[str, str]:
-    """Return the CPUs of LOAD, EDGE and APP, which share none; empty where there are fewer than four.
+    """Return disjoint sets of CPUs for LOAD, EDGE and APP; empty if there are fewer than four CPUs.
 
-    The load generator gets half of them: it does as much for a request as nginx.
+    The load generator gets half of them, because a request costs it as much time as nginx.
     """
     if len(cpus) < _FEWEST_CPUS:
         return {}
@@ -118,9 +118,9 @@ def cpu_sets(cpus: Sequence[int]) -> dict[str, str]:
 
 
 def files(experiment: Experiment, images: Images, *, published: bool) -> dict[str, bytes]:
-    """Return all files of the containers, by path in the folder; `published`: with ports on 127.0.0.1.
+    """Return all files of the containers, by path in the folder; `published`: whether ports are on 127.0.0.1.
 
-    Beside them the folder needs `targets` and `results`, and each prefix `html` and `temp`.
+    The folder also needs the directories `targets` and `results`, and each prefix `html` and `temp`.
     """
     return {
         "compose.yaml": _compose(experiment, images, published=published),
@@ -151,7 +151,7 @@ def _compose(experiment: Experiment, images: Images, *, published: bool) -> byte
 
 
 def _service(variant: Variant, node: Node) -> dict[str, Any]:
-    """The values of a node for the template."""
+    """Return the values of a node for the template."""
     says = node.says or variant.says
     return {
         "name": service(variant, node.role),
@@ -165,7 +165,7 @@ def _service(variant: Variant, node: Node) -> dict[str, Any]:
 
 
 def _behind(variant: Variant, node: Node) -> list[str]:
-    """The roles whose addresses a node has, which it resolves when it starts."""
+    """Return the roles whose addresses occur in the configuration of a node: it resolves them when it starts."""
     texts = b"\n".join([node.config, *node.files.values()])
     others = (other.role for other in variant.nodes if other.role != node.role)
     return [role for role in others if b"@%s@" % role.encode() in texts]

@@ -1,4 +1,4 @@
-"""The folder of a benchmark that runs anywhere with Docker, without nginxopt: the output of `--emit`."""
+"""Writes a benchmark as a folder that runs anywhere with Docker and without nginxopt: the output of `--emit`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from nginxopt.bench.rendering import template
 from nginxopt.bench.scenario import Asks, Attack, Expected, Experiment, Node, OpenFiles, Target, Variant
 from nginxopt.bench.site import Generator
 
-_MOST_TARGETS = 10  # of an attack that are asked before it
+_MOST_TARGETS = 10  # the number of targets of an attack that are checked before it
 _MILLION = 1_000_000
 _ROUND = "@ROUND@"
-_PER_MICROSECOND = {"vegeta": 1000, "wrk": 1}  # what their latencies are counted in
+_PER_MICROSECOND = {"vegeta": 1000, "wrk": 1}  # the unit of their latencies
 
 
 def files(experiment: Experiment, generator: Generator, images: Images, rounds: int) -> dict[str, bytes]:
-    """Return the files of the folder, by path. Open loops have their rates, as `Generator.command` needs them."""
+    """Return the files of the folder, by path. Open loops must have a rate, which `Generator.command` needs."""
     addresses = containers.addresses(experiment)
     files = containers.files(experiment, images, published=False)
     for attack in experiment.attacks:
@@ -65,7 +65,7 @@ def _render(name: str, **values: Any) -> bytes:
 
 
 def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dict[str, Any]:
-    """The values of an attack for the script."""
+    """Return the values of an attack for the script."""
     variant = experiment.variant(attack.variant)
     addresses = containers.addresses(experiment)
     name = run_folder.attack_name(attack)
@@ -89,7 +89,7 @@ def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dic
 
 
 def _counters(variant: Variant, node: Node, addresses: run_folder.Addresses) -> str:
-    """The address of the counters of a node; empty if it has none."""
+    """Return the address of the counters of a node; empty if it has none."""
     return f"http://{addresses[variant.name, f'{node.role}/status']}/" if node.status else ""
 
 
@@ -115,7 +115,7 @@ def _probes(experiment: Experiment) -> Iterator[str]:
 
 
 def _probe(attack: str, variant: Variant, asks: Asks, addresses: run_folder.Addresses, number: int) -> str:
-    """Return a line that sends a request; `number` stands for its number if the response depends on it."""
+    """Return a line that sends a request. `number` is its number, if the response depends on that."""
     target, address = _first(asks.target), addresses[variant.name, asks.role]
     expected = target.expected
     what = f"{variant.name}: {asks.role}: {target.method} {target.path}"
@@ -127,12 +127,12 @@ def _probe(attack: str, variant: Variant, asks: Asks, addresses: run_folder.Addr
 
 
 def _first(target: Target) -> Target:
-    """The target as requested before the first round."""
+    """Return a target in the form that is requested before the first round."""
     return in_round([target], "probe")[0]
 
 
 def _headers(expected: Expected, variant: Variant, addresses: run_folder.Addresses) -> Iterator[str]:
-    """The header lines of a response that are compared."""
+    """Yield the header lines of a response that are compared."""
     if expected.location is not None:
         entry = f"@{variant.entry}@"
         yield f"Location: {expected.location.replace(entry, addresses[variant.name, variant.entry])}"

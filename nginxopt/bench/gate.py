@@ -5,8 +5,8 @@
     OP     = <= | < | >= | > | ==
     UNIT   = ns us ms s | B KB MB | k M | req/s
 
-`x` is after over before, in every comparison and case; `x none` is after over the variant without rules. A value
-without `x` is held against what comes after, in every case.
+With `x`, the gate applies to the ratio of after to before, in every comparison and case; with `x none`, to the ratio of
+after to the variant without rules. Without `x`, it applies to the value of the variant after, in every case.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Gate:
     of: str | None = None
 
     def holds(self, value: float) -> bool:
-        """Return whether a value meets it."""
+        """Return whether a value meets the condition."""
         return _OPERATORS[self.operator](value, self.value)
 
     def margin(self, value: float) -> float:
@@ -86,7 +86,7 @@ def parse(text: str) -> Gate:
 def check(
     gates: Sequence[Gate], experiment: Experiment, summaries: Sequence[Summary], ratios: Sequence[Ratio]
 ) -> tuple[GateResult, ...]:
-    """Return the outcome of each gate: the value with the least margin, and its place.
+    """Return the outcome of each gate for the value with the least margin.
 
     Raises `UsageError` for a gate on a figure that was not measured.
     """

@@ -1,8 +1,8 @@
-"""A user's configuration as a node: whatever reaches outside its prefix is changed, and nothing else.
+"""Turns a user's configuration into a node of a benchmark that does not interfere with the real nginx.
 
-Changed are byte spans: listen addresses become private ones, logs and caches go into the prefix, includes name the
-copies, and what is set on the command line (`daemon`, `pid`, `user` ...) goes. `Isolated.changes` tells all of it.
-Upstreams, certificates and static files stay where they are.
+Edits change only what reaches outside the private prefix: `listen` gets private addresses, logs and caches go into the
+prefix, includes lead to copies, and directives that the command line sets (`daemon`, `pid`, `user` ...) are removed.
+`Isolated.changes` lists all changes. Upstreams, certificates and static files are used in place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nginxopt.text import Edit, Span, apply, encode
 _GONE = frozenset({"daemon", "master_process", "pid", "user", "lock_file"})
 _CACHES = frozenset(f"{module}_cache_path" for module in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _TEMPORARY = frozenset(f"{module}_temp_path" for module in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-# Relative ones start from the directory of nginx.conf (ngx_conf_full_name with conf_prefix).
+# Directives whose relative paths start from the directory of nginx.conf (ngx_conf_full_name with conf_prefix).
 _BESIDE = frozenset(
     [
         *(f"{part}ssl_{name}" for part in ("", "proxy_") for name in ("certificate", "certificate_key")),
@@ -41,13 +41,13 @@ _ROLE = "edge"
 
 @dataclass(frozen=True, slots=True)
 class Isolated:
-    """A configuration that runs beside the real one.
+    """A configuration that can run beside the real one.
 
     Attributes:
-        path: Of the configuration it was made of.
-        files: Its texts by path in the prefix.
-        ports: The names of its addresses; the entry, which speaks plain HTTP, comes first.
-        changes: What was changed, and how often.
+        path: The path of the original configuration.
+        files: Its texts, by path in the prefix.
+        ports: The names of its addresses. The first one takes the load, and uses plain HTTP.
+        changes: The changes, and how often each was made.
     """
 
     path: str
@@ -56,7 +56,7 @@ class Isolated:
     changes: Counter[str]
 
     def node(self) -> Node:
-        """Return it as a node."""
+        """Return the configuration as a node."""
         others = {path: text for path, text in self.files.items() if path != "nginx.conf"}
         says = f"{self.path}, with private addresses and files"
         return Node(
@@ -65,9 +65,9 @@ class Isolated:
 
 
 def isolate(config: Config) -> Isolated:
-    """Return a whole configuration isolated.
+    """Isolate a whole configuration.
 
-    Raises `InputError` if it is no whole configuration, or if no server of it listens for plain HTTP.
+    Raises `InputError` for a fragment, or if none of its servers listens for plain HTTP.
     """
     isolation = _Isolation(config)
     edits = isolation.edits()
@@ -112,7 +112,7 @@ class _Isolation:
         return {address: f"{_ROLE}/p{number}" if number else _ROLE for number, address in enumerate(addresses)}
 
     def edits(self) -> dict[File, list[Edit]]:
-        """Return the edits of each file; one that is included twice is one text."""
+        """Return the edits of each file. A file that is included twice gets its edits once."""
         owner = {id(file.source): file for file in self.config.files}
         first_read: dict[Directive, Scope] = {}
         for directive, scope in self.config.walk():
@@ -125,7 +125,7 @@ class _Isolation:
         return edits
 
     def _edit(self, directive: Directive, scope: Scope) -> Edit | None:
-        """The replacement of a directive; None if it stays."""
+        """Return the edit that replaces a directive; None if it stays."""
         name, args = str(directive.name), directive.args
         if not scope.context and name in _GONE:
             return self._changed(f"{name} is set on the command line", directive.span, "")
@@ -163,7 +163,7 @@ class _Isolation:
         return self._changed("servers without listen have a private address", Span(inside, inside), text)
 
     def _defaults(self, block: Block) -> Edit | None:
-        """Without these directives nginx writes to the log and the directories of the installed one."""
+        """Return the edit that adds directives to a block without which nginx would write to its installed paths."""
         own = {str(directive.name) for directive, scope in self.config.walk() if scope.context[-1:] == ("http",)}
         statements = {
             "access_log": f"access_log {_LOG_TO};",

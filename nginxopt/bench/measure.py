@@ -21,10 +21,10 @@ _SHORTEST, _LONGEST = -6, 2  # decades of seconds: from a microsecond to 100 sec
 BOUNDS = tuple(
     10 ** (_SHORTEST + number / _BOUNDS_A_DECADE) for number in range((_LONGEST - _SHORTEST) * _BOUNDS_A_DECADE + 1)
 )
-"""The upper bounds of the classes of a histogram, in seconds: 20 a decade, so each is 12 % wide."""
+"""The upper bounds of the classes of a histogram, in seconds. There are 20 per decade, so each class is 12 % wide."""
 
 FEWEST_ROUNDS = 5
-"""With fewer rounds, all agree by chance too often (1 in 8 for 4 rounds) to report a difference."""
+"""With fewer rounds, no difference is reported: all would agree by chance too often (1 in 8 for 4 rounds)."""
 
 _RESAMPLES = 4_000
 _CONFIDENCE = 0.95
@@ -43,9 +43,9 @@ FIGURES: dict[str, str] = {
 }
 """The figures of a sample and their units.
 
-`throughput` are the answers a second that did not fail; `errors` counts those that did: no answer, or a status from
-500. `cpu` is CPU time of all nodes for each request, `cpu.ROLE` that of one; `accepts.ROLE` and `requests.ROLE` are
-connections and requests a node took for each request of the load.
+`throughput` is the number of successful responses a second. `errors` is the number of failures: no response, or a
+status of 500 or more. `cpu` is the CPU time of all nodes per request, `cpu.ROLE` that of one node. `accepts.ROLE` and
+`requests.ROLE` are the connections and requests that a node received per request of the load.
 """
 
 
@@ -61,7 +61,7 @@ def percentiles(latencies: Sequence[float]) -> dict[str, float]:
 
 
 def histogram(latencies: Sequence[float]) -> tuple[tuple[float, int], ...]:
-    """Return the classes of sorted latencies that are not empty: the bound, and the number that do not exceed it."""
+    """Return the histogram of sorted latencies: the upper bound and the count of each class that is not empty."""
     counts, at = [], 0
     for bound in (*BOUNDS[:-1], math.inf):
         end = bisect_right(latencies, bound, lo=at)
@@ -84,7 +84,7 @@ def figures(sample: Sample) -> dict[str, float]:
 
 
 def has_failed(status: str) -> bool:
-    """Return whether a status is 0, for no response, or from 500."""
+    """Return whether a status is 0 (no response) or at least 500."""
     return status == "0" or status >= "500"
 
 
@@ -109,8 +109,9 @@ def summaries(samples: Sequence[Sample]) -> tuple[Summary, ...]:
 def ratios(experiment: Experiment, samples: Sequence[Sample]) -> tuple[Ratio, ...]:
     """Return the ratio of after to before for every comparison, case and figure.
 
-    Rounds are pairs: a round has before and after next to each other in time. The ratio is the median of theirs, and
-    the interval is that of the bootstrap (percentile method, 95 %, seeded: the same samples give the same interval).
+    Before and after are measured right after each other in every round, so each round gives a ratio. The result is the
+    median of these ratios, with a 95 % bootstrap interval (percentile method; seeded, so that the same samples give the
+    same interval).
     """
     attacks = _by_attack(samples)
     ratios: list[Ratio] = []
@@ -135,13 +136,13 @@ def interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 @lru_cache(maxsize=8)
 def _resamples(count: int) -> tuple[Callable[[Sequence[float]], tuple[float, ...]], ...]:
-    """Return what takes each of the resamples from `count` values, two or more."""
+    """Return functions that take the resamples of the bootstrap from `count` (at least 2) values."""
     draw = random.Random(count)
     return tuple(itemgetter(*draw.choices(range(count), k=count)) for _ in range(_RESAMPLES))
 
 
 def _pairs(before: Sequence[Sample], after: Sequence[Sample]) -> dict[str, list[tuple[float, float]]]:
-    """The figures that both variants have in every round with a defined ratio, by round."""
+    """Return the pairs of values, by round, of each figure that both variants have, if all its ratios are defined."""
     rounds = {sample.round: figures(sample) for sample in after}
     both = [(figures(sample), rounds[sample.round]) for sample in before if sample.round in rounds]
     names = [

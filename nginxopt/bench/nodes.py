@@ -1,4 +1,4 @@
-"""Nodes: the common frame of every nginx configuration of a benchmark."""
+"""Builds nodes: the common parts of all nginx configurations of a benchmark."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ def node(
     nofile: int | None = None,
     says: str = "",
 ) -> Node:
-    """Return a node whose one server has `server` inside, and whose counters are served.
+    """Return a node with one server with the content `server`, which also serves its counters.
 
-    `http` stands in the http block before it and `main` at the top; `listen` are parameters of its listen directive;
-    `connections` are the worker_connections. Access logs are off, so that a variant is seen and not the disk.
+    `http` is put before the server in the http block, and `main` at the top of the file; `listen` are parameters of its
+    `listen` directive; `connections` is the value of worker_connections. Access logs are off, so that the disk does not
+    affect the measurement.
     """
     config = template("nginx.conf.j2").render(
         role=role, server=server, http=http, main=main, listen=listen, workers=workers, connections=connections
@@ -45,9 +46,9 @@ def origin(
 ) -> Node:
     """Return an app: an nginx with one worker that serves a short file, with its role in `X-Node`.
 
-    With `per_second` it works on one request at a time and takes 1/`per_second` seconds for each; the others queue.
-    That is `limit_req` without `nodelay`, a leaky bucket, which delays a request until its turn
-    (ngx_http_limit_req_account); it sleeps meanwhile, so that origins do not take each other's CPU.
+    With `per_second`, it handles one request at a time, takes 1/`per_second` seconds for each, and queues the others.
+    This uses `limit_req` without `nodelay`, a leaky bucket that delays each request until its turn
+    (ngx_http_limit_req_account). nginx sleeps meanwhile, so origins do not compete for the CPU.
     """
     zone = f"limit_req_zone one zone=turn:32k rate={per_second}r/s;" if per_second else ""
     turn = f"limit_req zone=turn burst={_QUEUE};" if per_second else ""
@@ -69,5 +70,5 @@ _QUEUE = 1_000_000  # so long that no request is ever refused
 
 
 def answers_itself(role: str) -> Asks:
-    """Return the probe that an origin responds itself."""
+    """Return a probe which checks that an origin itself responds."""
     return Asks(role, Target("/", Expected(200, body=BODY.decode(), header=("X-Node", role))))

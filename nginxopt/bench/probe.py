@@ -1,4 +1,4 @@
-"""Verifies before the first attack that every variant works as described, and stops the benchmark otherwise."""
+"""Checks before the first attack that every variant works as described; otherwise stops the benchmark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nginxopt.bench.site import Site
 from nginxopt.errors import RunError
 
 ROUND = "@round@"
-_MOST_TARGETS = 50  # of an attack that are asked before it
+_MOST_TARGETS = 50  # the number of targets of an attack that are checked before it
 
 Statuses = Mapping[tuple[str, str], frozenset[str]]
 """The statuses of the responses to the targets of an attack, by variant and case."""
@@ -19,7 +19,7 @@ Statuses = Mapping[tuple[str, str], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """The inspected parts of a response."""
+    """The parts of a response that are checked."""
 
     status: int
     headers: dict[str, str]
@@ -41,11 +41,10 @@ class _Response:
 
 
 def probe(site: Site, experiment: Experiment) -> Statuses:
-    """Return the statuses of the responses to the targets of each attack. Raises `RunError` where a variant does not do
-    what it claims.
+    """Return the statuses of the responses to the targets of each attack.
 
-    Each probe of a variant is made, and up to 50 targets of each attack are asked. Targets without an answer of their
-    own must be answered alike by all variants of a case.
+    Makes all probes of each variant, and requests up to 50 targets of each attack. If a target does not define its
+    response, all variants of a case must answer it alike. Raises `RunError` if a variant does not work as described.
     """
     for variant in experiment.variants:
         for item in variant.probes:
@@ -55,7 +54,7 @@ def probe(site: Site, experiment: Experiment) -> Statuses:
 
 
 def in_round(targets: Iterable[Target], number: int | str) -> tuple[Target, ...]:
-    """Return the targets of a round."""
+    """Return the targets with the number of a round in place of `@round@`."""
     return tuple(replace(target, path=target.path.replace(ROUND, str(number))) for target in targets)
 
 
@@ -72,7 +71,7 @@ def _hold(site: Site, variant: Variant, item: Probe) -> None:
 
 
 def _ask(site: Site, variant: Variant, item: Asks) -> _Response:
-    """Send the requests of a probe, and return the last response, which has to be as expected."""
+    """Send the requests of a probe, and return the last response. Raises `RunError` if it is not as expected."""
     (target,) = in_round([item.target], "probe")
     response = [_Response.of(site.ask(variant, item.role, target)) for _ in range(item.times)][-1]
     wrong = _wrong(response, target.expected, site, variant)
@@ -96,7 +95,7 @@ def _statuses(
 
 
 def _portable(response: _Response, site: Site, variant: Variant) -> str | None:
-    """The Location with the address of the variant, or its host alone, as a placeholder: it is another in the next."""
+    """Return the Location with a placeholder for the address of the variant, or its host, which differs by variant."""
     location = response.headers.get("location")
     for place, address in _places(site, variant):
         location = location and location.replace(address, place)
@@ -104,7 +103,7 @@ def _portable(response: _Response, site: Site, variant: Variant) -> str | None:
 
 
 def _placed(location: str, site: Site, variant: Variant) -> str:
-    """A Location with the address of the variant in the place of its placeholder."""
+    """Return a Location with the address of the variant in place of the placeholder."""
     for place, address in _places(site, variant):
         location = location.replace(place, address)
     return location
@@ -116,7 +115,7 @@ def _places(site: Site, variant: Variant) -> tuple[tuple[str, str], ...]:
 
 
 def _wrong(response: _Response, expected: Expected | None, site: Site, variant: Variant) -> str:
-    """The fault of a response; empty if there is none."""
+    """Return what is wrong with a response; empty if nothing is."""
     if not response.status:
         return "no response"
     if expected is None:

@@ -1,4 +1,4 @@
-"""The provenance of a result: the machine and the versions."""
+"""Collects the provenance of a result: the machine, the date and the command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nginxopt import __version__
 def machine() -> dict[str, Any]:
     """Return the date (UTC), the machine and the command line.
 
-    `load` is the load average of the last 1, 5 and 15 minutes: what others did meanwhile.
+    `load` is the load average of the last 1, 5 and 15 minutes, which shows other activity.
     """
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -32,6 +32,6 @@ def machine() -> dict[str, Any]:
 
 
 def _cpu() -> str:
-    """The model of the first CPU according to the kernel; empty on some architectures."""
+    """Return the model of the first CPU according to the kernel; empty on some architectures."""
     model = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return model[1] if model else platform.processor() or "unknown"

@@ -1,4 +1,4 @@
-"""The maps with regular expressions of a configuration for a benchmark: each by itself, before and after."""
+"""Prepares maps with regular expressions for a benchmark: each map alone, before and after compilation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nginxopt.system.http import Request
 from nginxopt.text import encode
 
 NO_VALUE = "https://map.test/[]"
-"""Where a server without a map redirects to."""
+"""The redirect target of a server without a map."""
 
 _FAR = (FAR_MISS, b"zqvx7 kwj9")
 _PATH = re.compile(r"/(?:[\w./?=&~-]|%[0-9A-F]{2})*", re.ASCII)
@@ -32,7 +32,7 @@ _HOST = ("Host", HOST.decode())
 
 @dataclass(frozen=True, slots=True)
 class MeasuredMap:
-    """A map by itself: its text in the http block before and after, and a request by its case."""
+    """A map alone: its text for the http block before and after compilation, and the request of each case."""
 
     variable: str
     rows: int
@@ -47,7 +47,7 @@ def server(variable: str) -> str:
 
 
 def measured(config: Config) -> list[MeasuredMap]:
-    """Return the maps of a configuration that become look-ups, proved; `InputError` if all of them stay."""
+    """Return the maps of a configuration that become trees and are proved. Raises `InputError` if all of them stay."""
     planned = plan(config, Options(groups=True))
     maps = [measured for compiled in planned.maps.compiled for measured in _measured(compiled.map)]
     if not maps:
@@ -60,7 +60,7 @@ def measured(config: Config) -> list[MeasuredMap]:
 
 
 def _measured(regex_map: RegexMap) -> Iterator[MeasuredMap]:
-    """Yield a map by itself, unless it moves only in its configuration."""
+    """Yield a map alone, unless it can be compiled only as part of its configuration."""
     send, source = sender(regex_map.source)
     text = with_source(regex_map.text(), encode(regex_map.source), source)
     alone = load_text(text, regex_map.directive.source.path, context="http", includes=False)
@@ -74,7 +74,7 @@ def _measured(regex_map: RegexMap) -> Iterator[MeasuredMap]:
 
 
 def _undefined(around: Config, alone: Config) -> list[str]:
-    """Return the variables that a configuration defines, and one of its maps by itself does not."""
+    """Return the variables that a configuration defines, but that are undefined for one of its maps alone."""
     every, own = definitions(around), definitions(alone)
     names = {*every.maps, *every.cached, *every.in_rows, *every.in_patterns, *every.by_others}
     return sorted(names - {*own.maps, *own.in_rows})
@@ -91,7 +91,7 @@ def _targets(regex_map: RegexMap, send: Sender) -> dict[str, Target]:
 
 
 def _target(request: Request | None) -> Target | None:
-    """Return a request as load generators send it; None for one that they may send in another form."""
+    """Return a request as a target; None if load generators may send it in another form."""
     if request is None:
         return None
     head, *lines = request.data.decode("latin-1").rstrip().split("\r\n")

@@ -1,4 +1,4 @@
-"""The Jinja environment of `nginxopt/bench/templates`: the files of a benchmark and its page."""
+"""Loads the Jinja templates of `nginxopt/bench/templates`: those of benchmark files and of the HTML report."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 def template(name: str) -> Template:
-    """Return the template in that file; HTML templates escape their values.
+    """Return the template in a file. HTML templates escape their values.
 
-    Its `render` raises `jinja2.UndefinedError` if a value is missing.
+    The method `render` of the result raises `jinja2.UndefinedError` if a value is missing.
     """
     return _environment().get_template(name)
 

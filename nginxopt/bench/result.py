@@ -13,14 +13,14 @@ from typing import Any
 from nginxopt.bench.scenario import Experiment, OpenLoop
 
 FORMAT = 1
-"""The version of the JSON; it changes when a field changes its meaning or goes away."""
+"""The version of the JSON. It changes if a field is removed or changes its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
     """The activity and resources of one nginx during one attack.
 
-    `accepts` and `requests` are without those of the measurement itself, and None where it serves no status.
+    `accepts` and `requests` exclude those of the measurement itself, and are None if the node serves no status.
     """
 
     cpu: float
@@ -32,21 +32,21 @@ class NodeUse:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one attack, from the load generator; empty where it was not used.
+    """The outcome of one attack, from the load generator; empty if none was used.
 
     Attributes:
-        requests: How many were answered or failed.
-        seconds: From the first request to the last answer.
-        percentiles: The latency of the answers, in seconds: `p50`, `p66`, `p75`, `p80`, `p90`, `p95`, `p98`, `p99`,
-            `p100`, `mean`, `min`. Failures, which can be much faster, are left out where the generator tells them
-            apart (vegeta).
-        histogram: Pairs of a bound in seconds and how many of them lie below it and not below the bound before; empty
-            where the generator keeps no single latency (wrk).
-        statuses: How often each status came; `0` where there was no answer.
-        errors: How often each kind of error came: `connection refused`, `timeout`, `connection reset` ...
-        raw: The file it wrote, relative to the folder of the run; None if it keeps none.
-        unfinished: How many requests it may have begun beside those, and given up when its time was over.
-        busiest_second: The most requests that began within any second; 0 where the generator keeps no times (wrk).
+        requests: The number of requests that were answered or failed.
+        seconds: The time from the first request to the last response.
+        percentiles: The latency of responses in seconds: `p50`, `p66`, `p75`, `p80`, `p90`, `p95`, `p98`, `p99`,
+            `p100`, `mean`, `min`. Failures can be much faster; they are left out if the generator distinguishes them
+            (vegeta).
+        histogram: Pairs of an upper bound in seconds, and the number of latencies between the previous bound and this
+            one; empty if the generator keeps no single latencies (wrk).
+        statuses: The number of responses by status; `0` for requests without a response.
+        errors: The number of errors by kind: `connection refused`, `timeout`, `connection reset` ...
+        raw: The result file of the generator, relative to the folder of the run; None if it keeps none.
+        unfinished: The most requests that the generator may have begun in addition, and given up at the end.
+        busiest_second: The most requests that began within any second; 0 if the generator keeps no times (wrk).
     """
 
     requests: int = 0
@@ -61,7 +61,7 @@ class Outcome:
 
 
 OUTCOME_FIELDS = ("requests", "seconds", "percentiles", "histogram", "statuses", "errors", "raw")
-"""The fields of an outcome that are in the JSON, there as fields of its sample."""
+"""The fields of an outcome in the JSON, where they are fields of the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,13 @@ class Sample:
     """One attack in one round.
 
     Attributes:
-        variant, case: Of which attack.
-        round: From 1.
-        outcome: What the load generator saw.
-        nodes: What each node did and took, by role.
-        time_wait: Sockets of the variant's nodes in TIME_WAIT after it, where they stay for a minute.
-        instructions: Of the entry node, a request, where they were counted (and then the outcome is empty).
+        variant: The variant that was attacked.
+        case: The case of the attack.
+        round: The number of the round, from 1.
+        outcome: The measurements of the load generator.
+        nodes: The activity and resources of each node, by role.
+        time_wait: The number of sockets of the nodes in TIME_WAIT after the attack, where they stay for a minute.
+        instructions: The instructions of the entry node per request, if they were counted; then the outcome is empty.
     """
 
     variant: str
@@ -99,7 +100,7 @@ class Summary:
 class Ratio:
     """The ratio of after to before: the median of the rounds, and its confidence interval.
 
-    `difference` is False if the interval contains 1 (no difference was seen), or if the rounds are too few to tell.
+    `difference` is False if the interval contains 1, or if there are too few rounds to detect a difference.
     """
 
     before: str
@@ -114,8 +115,16 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """A gate as it was written, whether it holds, and the value furthest off: where it was seen, and by how much of
-    the limit it stays below (or, negative, exceeds) it."""
+    """The outcome of a gate.
+
+    Attributes:
+        gate: The gate as written.
+        holds: Whether all values meet it.
+        value: The value that is closest to the limit, or furthest beyond it.
+        limit: The limit.
+        margin: How far inside the limit the value is, as a share of the limit; negative if it is beyond.
+        where: Where the value was measured.
+    """
 
     gate: str
     holds: bool
@@ -137,8 +146,15 @@ class LoadWorker:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStart:
-    """How one worker started, in seconds: its clock is ahead by `clock_offset`, known to `clock_error`, and its first
-    request was `late`, on the clock of the command. `share` is its part of the load."""
+    """How one worker started an attack.
+
+    Attributes:
+        address: The worker.
+        share: Its share of the load.
+        clock_offset: How far its clock is ahead, in seconds.
+        clock_error: The largest error of the offset, in seconds.
+        late: The delay of its first request by the clock of the command, in seconds.
+    """
 
     address: str
     share: str
@@ -149,7 +165,7 @@ class WorkerStart:
 
 @dataclass(frozen=True, slots=True)
 class LoadStart:
-    """How the workers started one attack: `skew` is between the one least and the one most late, in seconds."""
+    """How the workers started one attack; `skew` is the time between the first and the last start, in seconds."""
 
     variant: str
     case: str
@@ -160,8 +176,21 @@ class LoadStart:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """All of a run. `test_seconds` is how long `nginx -t` takes, by variant; `rates` the requests a second of the open
-    loops, by case, and `capacities` what they are a share of, where that was found first."""
+    """The result of a run.
+
+    Attributes:
+        experiment: The experiment.
+        rounds: The number of rounds.
+        samples: The measurements of all attacks.
+        summaries: The medians over the rounds.
+        ratios: The ratios of after to before.
+        gates: The outcome of the gates.
+        rates: The requests a second of open loops, by case.
+        capacities: The measured capacities of which these rates are a share, by case.
+        test_seconds: The duration of `nginx -t`, by variant.
+        provenance: The machine, the versions and so on.
+        complete: Whether the run was not interrupted.
+    """
 
     experiment: Experiment
     rounds: int
@@ -182,7 +211,7 @@ def to_json(result: Result) -> str:
 
 
 def to_dict(result: Result) -> dict[str, Any]:
-    """Return the result as the JSON has it: the scenario's words and loads, and not the texts of configurations."""
+    """Return the content of the JSON, which includes the loads of the scenario, but not texts of configurations."""
     experiment = result.experiment
     return {
         "format": FORMAT,

@@ -1,4 +1,4 @@
-"""Rewrites for benchmarks: generated files of any size, and their compilation."""
+"""Generates rewrites for benchmarks, in files of any size, and compiles them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WHOLE = b"events {}\nhttp {\n    server {\n%s    }\n}\n"
 
 
 def uri(number: int) -> bytes:
-    """Return the URI of a generated rule: 34 bytes, the average of real ones."""
+    """Return the URI of a generated rule. It has 34 bytes, the average of real URIs."""
     return b"/section/archive/article-%05d.html" % number
 
 
@@ -26,7 +26,7 @@ def location(number: int) -> bytes:
 
 
 def literal(count: int) -> Iterator[bytes]:
-    """Yield `count` rules of the plainest kind, each for one URI: all of them move."""
+    """Yield `count` rules of the simplest kind, for one URI each, which maps replace completely."""
     for number in range(count):
         pattern = uri(number).replace(b".", rb"\.")
         yield b"rewrite ^%s$ https://$http_host%s permanent;\n" % (pattern, location(number))
@@ -34,19 +34,19 @@ def literal(count: int) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts for the http block and for the server."""
+    """Compiled rules: the text for the http block, and the text for the server."""
 
     http: bytes
     server: bytes
 
 
 def fragment(rules: Iterable[bytes]) -> Parts:
-    """Return rules compiled as a file of their own: `$1` to `$9`, which may be read after it, are kept as they were."""
+    """Compile rules as a separate file. It preserves `$1` to `$9`, which may be read after it."""
     return parts(_emission(b"".join(rules), "rules.conf", "server"))
 
 
 def whole(rules: Iterable[bytes]) -> Parts:
-    """Return rules compiled as part of a whole configuration, in which nobody reads `$1` to `$9` after them."""
+    """Compile rules as part of a whole configuration in which nothing reads `$1` to `$9` after them."""
     emission = _emission(_WHOLE % b"".join(rules), "nginx.conf", None)
     after = load_text(emission.after(emission.plan.config.main), "nginx.conf", includes=False)
     server = next(directive for directive, _ in after.walk() if directive.name == "server")
@@ -56,15 +56,15 @@ def whole(rules: Iterable[bytes]) -> Parts:
 
 
 def parts(emission: Emission) -> Parts:
-    """Return the parts of a compiled file of rules."""
+    """Return the texts of an emission."""
     return Parts(emission.http, emission.after(emission.plan.config.main))
 
 
 def proved(config: Config) -> Emission:
-    """Return a file of rules compiled and proved.
+    """Compile and prove a file of rules.
 
-    Raises `InputError` if it is no single file of rules of a server, or if none of them moves: before and after are the
-    same.
+    Raises `InputError` if it is not a single file of rules for a server, or if no rule moves, so that before and after
+    would be the same.
     """
     if len(config.files) > 1 or any(item.block and item.name != "if" for item, _ in config.walk()):
         raise InputError(

@@ -15,10 +15,10 @@ from nginxopt.errors import RunError
 CAPACITY_SECONDS = 1.0
 COUNT_SECONDS = 4.0
 MOST_COUNTED = 32
-"""The number of targets per attack that are counted: callgrind makes nginx about fifty times slower."""
+"""The most targets of an attack whose instructions are counted, as callgrind makes nginx about fifty times slower."""
 
 Progress = Callable[[float, str], None]
-"""Called after each attack with its approximate duration in seconds, and the next attack."""
+"""A function that is called after each attack with its approximate duration in seconds, and the next attack."""
 
 
 def seconds(experiment: Experiment, rounds: int) -> float:
@@ -28,9 +28,9 @@ def seconds(experiment: Experiment, rounds: int) -> float:
 
 
 def find_capacities(site: Site, experiment: Experiment, source: LoadSource, progress: Progress) -> Mapping[str, float]:
-    """Return the requests a second that the slowest variant of a case answers, for cases whose rate is a share of it.
+    """Measure the capacity of each case whose rate is a share of it: the requests a second of its slowest variant.
 
-    It is measured with a few connections, each of which sends its next request after a response.
+    Uses a few connections, each of which sends its next request after a response.
     """
     capacities: dict[str, float] = {}
     for attack, open_loop in _without_rate(experiment):
@@ -43,7 +43,7 @@ def find_capacities(site: Site, experiment: Experiment, source: LoadSource, prog
 
 
 def at_rates(experiment: Experiment, capacities: Mapping[str, float]) -> Experiment:
-    """Return the experiment with the rates of its open loops."""
+    """Return the experiment with a rate for each open loop."""
 
     def rated(attack: Attack) -> Load:
         load = attack.load
@@ -63,10 +63,10 @@ def run(
     progress: Progress,
     keep: Callable[[Sample], None],
 ) -> None:
-    """Attack every variant in each of `rounds`, and hand each sample to `keep` as it comes.
+    """Attack every variant in each of `rounds`, and pass each sample to `keep`.
 
-    `statuses` are those of the probes. Raises `RunError` if an attack is answered otherwise, or if a counter is not
-    what it must be.
+    `statuses` are the results of the probes. Raises `RunError` if an attack gets other statuses, or if a counter is out
+    of its bounds.
     """
     for number in range(1, rounds + 1):
         for attack in experiment.attacks:
@@ -75,7 +75,7 @@ def run(
 
 
 def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable[[Sample], None]) -> None:
-    """Count the instructions of a request of each attack, and hand a sample of each to `keep`."""
+    """Count the instructions per request of each attack, and pass a sample for each to `keep`."""
     for attack in experiment.attacks:
         targets = in_round(attack.targets[:MOST_COUNTED], "count")
         instructions = site.instructions(experiment.variant(attack.variant), targets)
@@ -103,7 +103,7 @@ def _attack(site: Site, experiment: Experiment, attack: Attack, source: LoadSour
 
 
 def load_run(site: Site, experiment: Experiment, attack: Attack, number: int | str) -> LoadRun:
-    """Return an attack with its addresses and names, in a round or for the `capacity`."""
+    """Return an attack with its addresses and file names. `number` is that of the round, or `capacity`."""
     variant = experiment.variant(attack.variant)
     name = run_folder.attack_name(attack)
     changes = any(ROUND in target.path for target in attack.targets)
@@ -135,7 +135,7 @@ def _uses(site: Site, variant: Variant, before: Counters) -> dict[str, NodeUse]:
         memory = site.memory(variant, role)
         accepts = requests = None
         if status is not None and old_status is not None:
-            # The second look at the counters is one connection and one request itself.
+            # The second query of the counters is itself one connection and one request.
             accepts, requests = status.accepts - old_status.accepts - 1, status.requests - old_status.requests - 1
         uses[role] = NodeUse(clock - old_clock, memory.rss, memory.pss, accepts, requests)
     return uses
@@ -164,7 +164,7 @@ def _status(status: str) -> str:
 def _check_count(attack: Attack, count: Count, nodes: Mapping[str, NodeUse], outcome: Outcome) -> None:
     counted, requests = getattr(nodes[count.role], count.figure), outcome.requests
     attacked = f"{attack.variant}, {attack.case}"
-    # What the generator had begun when its time was over, a node has counted, and the generator has not.
+    # Nodes count requests that the generator began and gave up at the end of its time; the generator does not.
     if not count.least * requests <= counted <= count.most * requests + outcome.unfinished:
         raise RunError(
             f"{attacked}: {count.role} counted {counted:,} {count.figure} for {requests:,} requests"

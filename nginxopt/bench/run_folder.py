@@ -1,9 +1,9 @@
-"""The files of an experiment, by path: the configurations of all nodes with addresses, and the scripts.
+"""Writes the files of an experiment: the configurations of all nodes, with addresses, and scripts.
 
-nginx/VARIANT/ROLE/   the prefix of a node: nginx.conf and what lies beside it
-targets/              what the load generator asks
-run  README.md        for a folder that is given away (`files`)
-results/ROUND/        what the load generator kept
+nginx/VARIANT/ROLE/   the prefix of a node: nginx.conf and its other files
+targets/              the requests of the load generator
+run  README.md        only in a folder that runs elsewhere (`files`)
+results/ROUND/        the results of the load generator
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PARTS = ("nginx", "targets", "results")
 """The directories that a run creates in the folder."""
 
 Addresses = Mapping[tuple[str, str], str]
-"""host:port by variant and what needs an address: see `places`."""
+"""host:port by variant and place: see `places`."""
 
 _PLACE = re.compile(rb"@([a-z][a-z0-9]*(?:/[a-z0-9]+)?)@")
 
@@ -36,8 +36,8 @@ def slug(name: str) -> str:
 
 
 def places(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    """Yield what needs an address: the variant, and the role of each node, its counters (`/status`) and what else it
-    listens at."""
+    """Yield everything that needs an address, as a variant and a place: the role of each node, its counters
+    (`ROLE/status`) and its further addresses."""
     for variant in experiment.variants:
         for node in variant.nodes:
             yield variant.name, node.role
@@ -52,7 +52,7 @@ def prefix(variant: Variant, role: str) -> str:
 
 
 def put(text: bytes, variant: Variant, addresses: Addresses) -> bytes:
-    """Return a text of a variant with its addresses; what looks like a placeholder and is none stays."""
+    """Return a text of a variant with addresses in place of placeholders. Unknown placeholders stay."""
 
     def address(match: re.Match[bytes]) -> bytes:
         host_port = addresses.get((variant.name, match[1].decode()))
@@ -78,17 +78,17 @@ def nginx_files(experiment: Experiment, addresses: Addresses) -> dict[str, bytes
 
 
 def fixed_addresses(experiment: Experiment) -> dict[tuple[str, str], str]:
-    """Return addresses for a folder that is given away: ports from 18080 on, below those of outgoing connections.
+    """Return addresses for a folder that runs elsewhere: ports from 18080 on, below those of outgoing connections.
 
-    They are the same on a machine and for containers that share one network namespace, as those of a pod do.
+    They work on a machine, and for containers that share a network namespace, such as those of a pod.
     """
     return {place: f"127.0.0.1:{FIRST_PORT + number}" for number, place in enumerate(places(experiment))}
 
 
 def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str, bytes]:
-    """Return the folder that runs without nginxopt, with its `run` (a shell script) and its README.
+    """Return the files of a folder that runs without nginxopt, including `run` (a shell script) and a README.
 
-    Raises `ValueError` if a rate is still to be found: the folder states it.
+    Raises `ValueError` if an open loop has no rate, which the folder must state.
     """
     addresses = fixed_addresses(experiment)
     targets: dict[str, bytes] = {}
@@ -119,7 +119,7 @@ def attack_name(attack: Attack) -> str:
 
 
 def _about(experiment: Experiment, addresses: Addresses) -> dict[str, Any]:
-    """The values of an experiment for the templates."""
+    """Return the values of an experiment for the templates."""
     nodes = [
         {"prefix": prefix(variant, node.role), "nofile": node.nofile}
         for variant in experiment.variants
@@ -147,7 +147,7 @@ def _about(experiment: Experiment, addresses: Addresses) -> dict[str, Any]:
 
 
 def _shell(word: str) -> str:
-    """A word of a command in the script: quoted if necessary, with `$round` as a variable."""
+    """Return a word of a command for the script: quoted if necessary, with `$round` as a variable."""
     return word if re.fullmatch(r"[\w@%+=:,./$-]+", word) else shlex.quote(word)
 
 

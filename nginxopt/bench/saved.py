@@ -1,7 +1,8 @@
 """Reads a result from its JSON (`nginxopt.bench.result.to_json`).
 
-What the JSON leaves out is not there: the texts of configurations, probes, counts, and all targets but the first ten.
-Types are checked here: msgspec refuses a field that may be one of two dataclasses, as `Load` and `Probe` are.
+The result lacks what the JSON leaves out: texts of configurations, probes, counts, and all targets after the first ten.
+This module checks types itself, because msgspec does not support fields that may be one of two dataclasses, such as
+`Load` and `Probe`.
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ _PROVENANCE: dict[str, type] = {
     "max_rate": int,
     "busiest_second": int,
 }
-"""What of it is no text; whatever else it holds may be anything."""
+"""The types of known entries of the provenance that are not text. Other entries are not checked."""
 
 
 def from_json(data: bytes, path: str) -> Result:
-    """Return the result that `data` holds. Raises `InputError` if it holds none, or one of another format."""
+    """Return the result in a JSON text. Raises `InputError` if it is not a result, or has another format version."""
     try:
         saved = json.loads(data, parse_constant=_refuse)
         if saved["format"] == FORMAT:
@@ -108,7 +109,7 @@ def _provenance(data: _Json) -> _Json:
 
 
 def _refuse_strangers(result: Result) -> None:
-    """Raise `ValueError` if something was measured that is no attack of the experiment."""
+    """Raise `ValueError` if a measurement does not belong to an attack of the experiment."""
     attacks = {(attack.variant, attack.case) for attack in result.experiment.attacks}
     measured = {(sample.variant, sample.case) for sample in result.samples}
     measured |= {(summary.variant, summary.case) for summary in result.summaries}
@@ -171,7 +172,7 @@ def _sample(data: _Json) -> Sample:
 
 
 def _checked(kind: type[_Kind], fields: _Json) -> _Kind:
-    """Return a `kind` of these fields. Raises `TypeError` if one is not of the type it is declared with."""
+    """Return an instance of `kind` with these fields. Raises `TypeError` if a field does not have its declared type."""
     record = kind(**fields)
     for name, hint in _types_of(kind).items():  # type: ignore[arg-type]  # mypy: a type variable is not hashable
         if not _fits(getattr(record, name), hint):
@@ -186,7 +187,7 @@ def _types_of(kind: type) -> Mapping[str, Any]:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Whether a value with all its content has a declared type; an int is also a float."""
+    """Return whether a value, including its content, has a declared type. An int is also a float."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in parts

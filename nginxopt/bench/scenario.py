@@ -1,8 +1,8 @@
 """The data of a benchmark: variants of a configuration, their load, and conditions on the responses.
 
-A scenario makes an `Experiment`. All its variants run at the same time, each of one or several nginx (`Node`), idle but
-for the one that is attacked. An `Attack` is one load on one variant; attacks of the same `case` on different variants
-are compared. Nothing here has an effect.
+A scenario builds an `Experiment`. All its variants run at the same time, each as one or several nginx (`Node`), but
+only one of them is attacked at a time. An `Attack` is one load on one variant; attacks of the same `case` on different
+variants are compared. Nothing here has side effects.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ class Node:
     """One nginx of a variant.
 
     Attributes:
-        role: What it is in the variant: `edge` (takes the load, as a rule), `app`, `app2` ...
+        role: Its name in the variant: `edge` (which usually takes the load), `app`, `app2` ...
         config: The complete text of its nginx.conf, without `daemon`, `master_process`, `pid` and `user`, which are
-            given on the command line. `@ROLE@` stands for the address (host:port) of a node of the same variant, in
-            `listen` and in upstreams alike, and `@ROLE/status@` for the address where it serves `stub_status`. Paths
-            are relative to its prefix, where `html` and `temp` are directories.
-        files: What lies in its prefix beside nginx.conf; the same placeholders stand for the same addresses.
-        nofile: The soft limit of open files with which it is started; None: as the runner finds it.
+            set on the command line. In `listen` and in upstreams, the placeholder `@ROLE@` stands for the address
+            (host:port) of a node of the same variant, and `@ROLE/status@` for the address where it serves
+            `stub_status`. Paths are relative to its prefix, which has the directories `html` and `temp`.
+        files: The other files in its prefix, which may have the same placeholders.
+        nofile: Its soft limit of open files; None to leave the limit unchanged.
         status: Whether the configuration serves `stub_status` at `@ROLE/status@` (see `nginxopt.bench.nodes`).
-        says: What it is, in a sentence, such as the service time of an origin.
-        ports: Further addresses it listens at, each with its placeholder: `edge/p1` for `@edge/p1@`.
+        says: A sentence that describes it, for example the service time of an origin.
+        ports: Further places that it listens on, without the `@` of their placeholders: `edge/p1` for `@edge/p1@`.
     """
 
     role: str
@@ -47,10 +47,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a response must be: its status, the exact `Location` (None: not looked at), a part of its body, and a header
-    with its exact value.
+    """The expected response: its status, its exact `Location`, a part of its body, and a header with its exact value.
 
-    `@ROLE@` in `location` stands for the address of that node.
+    None means that the part is not checked. `@ROLE@` in `location` stands for the address of that node.
     """
 
     status: int = 200
@@ -61,11 +60,13 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A request and the answer to it.
+    """A request and its expected response.
 
-    `path` is a request target as sent, in which `@round@` stands for the number of the round: a page nobody has asked
-    for before. `expected` None: whatever it is, but the same status and Location in all variants of the case. `headers`
-    are sent beside `Host`, which is the address asked unless it is given.
+    Attributes:
+        path: The request target as sent. `@round@` stands for the number of the round, which makes the page a new one.
+        expected: The expected response; None for any with the same status and Location in all variants of the case.
+        method: The method.
+        headers: Additional headers. `Host` is the address of the node unless it is one of them.
     """
 
     path: str
@@ -76,13 +77,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class OpenLoop:
-    """Requests at a constant rate, whatever the answers take.
+    """Requests at a constant rate, independent of response times.
 
     Attributes:
-        rate: Requests a second; None: `share` of the capacity that is found first, of the slowest variant of the case.
-        keepalive: Whether the connections of clients are used again.
-        fixed: Whether the rate is what the case is about, so that nobody may ask for another.
-        connections: What stands in for the rate where a generator knows none: a closed loop on so many.
+        rate: Requests a second; None for a `share` of the capacity of the slowest variant of the case, which is
+            measured first.
+        seconds: The duration.
+        share: The share of the capacity.
+        keepalive: Whether connections are reused.
+        fixed: Whether the case depends on this rate, so that the user cannot change it.
+        connections: The connections of the closed loop that replaces this load if the generator has no constant rate.
     """
 
     rate: float | None
@@ -93,15 +97,15 @@ class OpenLoop:
     connections: int = 10
 
     def closed(self) -> ClosedLoop:
-        """Return the closed loop that stands in for it."""
+        """Return the closed loop that replaces this load."""
         return ClosedLoop(self.connections, self.seconds, keepalive=self.keepalive)
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
-    """As fast as it goes on so many connections: each asks again when it has its answer.
+    """Requests as fast as possible on a number of connections: each sends its next request after a response.
 
-    It ends after `seconds`, or after `requests` in all, where the load generator can (vegeta; wrk only knows seconds).
+    The load ends after `seconds`, or after a total of `requests` (vegeta only; wrk ignores this).
     """
 
     connections: int
@@ -115,10 +119,9 @@ Load = OpenLoop | ClosedLoop
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What must be true of a counter of a node after an attack: `figure` for each request of the load lies between
-    `least` and `most`.
+    """A condition on a counter of a node after an attack: `figure` per request of the load is from `least` to `most`.
 
-    `accepts` are the connections the node accepted, `requests` those it received (stub_status).
+    The figure is `accepts`, the connections that the node accepted, or `requests`, those it received (stub_status).
     """
 
     figure: Figure
@@ -129,7 +132,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """A probe: `role` gives the target's answer, when it is asked `times` times in a row, as the last of them."""
+    """A probe: of `times` consecutive requests to `role`, the last one gets the expected response of the target."""
 
     role: str
     target: Target
@@ -138,7 +141,7 @@ class Asks:
 
 @dataclass(frozen=True, slots=True)
 class OpenFiles:
-    """A probe: the workers of `role` may open so many files (the soft limit in /proc/PID/limits)."""
+    """A probe: the workers of `role` may open `limit` files (the soft limit in /proc/PID/limits)."""
 
     role: str
     limit: int
@@ -152,12 +155,13 @@ class Variant:
     """A variant of the configuration.
 
     Attributes:
-        name: Short and unique in the experiment: `819 rewrites`.
-        says: What it is, in a sentence.
-        nodes: Its nginx, in the order in which they must start: what is behind comes first.
+        name: A short name, unique in the experiment: `819 rewrites`.
+        says: A sentence that describes it.
+        nodes: Its nodes in the order in which they must start: upstreams first.
         entry: The role that takes the load.
-        probes: What must hold before the first attack, beside the answers to the targets of its attacks.
-        series: Of a growth curve, the line it belongs to, and `size` its place on the x axis (the number of rules).
+        probes: The conditions that are checked before the first attack, in addition to the responses to targets.
+        series: The line of a growth curve that it belongs to.
+        size: Its place on the x axis of the growth curve (the number of rules).
     """
 
     name: str
@@ -179,11 +183,12 @@ class Attack:
 
     Attributes:
         variant: The name of the variant.
-        case: What is asked or how, the same for all variants that are compared: `far miss`, `keep-alive clients`.
-        targets: What is asked, in turn.
-        load: How.
-        counts: What must be true of the counters of the nodes afterwards.
-        may_fail: Whether errors and other answers than the targets' are what is to be seen; else they end the run.
+        case: A name for the kind of requests or clients: `far miss`, `keep-alive clients`. Attacks of a case are
+            compared.
+        targets: The requests, which are sent in turn.
+        load: The load.
+        counts: Conditions on the counters of nodes after the attack.
+        may_fail: Whether errors and unexpected responses are part of the result; otherwise they end the run.
     """
 
     variant: str
@@ -196,9 +201,10 @@ class Attack:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A figure of a published report, as text with its unit, and the ratio of after to before if it has both.
+    """A figure of a published report: its values as text with a unit, and the ratio of after to before if it has both.
 
-    `figure` and `compares`, variants before and after, are what it is here; empty where nothing here is the same.
+    `figure` and `compares` (the variants before and after) are the corresponding measurement here; empty if there is
+    none.
     """
 
     what: str
@@ -211,7 +217,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two variants, by name, that are compared in every case both are attacked in."""
+    """The names of two variants that are compared in every case in which both are attacked."""
 
     before: str
     after: str
@@ -219,20 +225,20 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A concrete scenario. Raises `ValueError` for names that lead nowhere.
+    """A scenario with concrete values. Raises `ValueError` for duplicate names of variants, and for unknown ones.
 
     Attributes:
         scenario: The name of the scenario.
-        title: A line: `Rewrites and what they compile to`.
-        expects: What it expects to see, in a sentence.
-        variants: All of them, in the order they are shown.
-        attacks: All of them; a round makes each once, in this order.
-        comparisons: What is compared with what.
-        metric: What the table shows first.
-        published: The figures of the report behind it.
-        baseline: The variant that gates mean by `x none`, if there is one.
-        figures: What else the table shows, by the names of `nginxopt.bench.measure.FIGURES`.
-        notes: What whoever reads the result must know: how the origin works, what was changed in a configuration.
+        title: A title: `Rewrites and what they compile to`.
+        expects: A sentence that describes the expected result.
+        variants: The variants in the order of reports.
+        attacks: The attacks. Each round makes each of them once, in this order.
+        comparisons: The comparisons.
+        metric: The figure that the table shows first.
+        published: The figures of the published report that it reproduces.
+        baseline: The variant for gates with `x none`, if there is one.
+        figures: Further figures for the table, as named in `nginxopt.bench.measure.FIGURES`.
+        notes: Information for readers of the result: how the origin works, what was changed in a configuration.
     """
 
     scenario: str
@@ -272,9 +278,10 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioSettings:
-    """The settings of all scenarios; each uses those that concern it.
+    """The settings of scenarios, of which each uses those that concern it.
 
-    `rules`: a file of rewrites as included in a server; `counts`: numbers of made rules, where there is no file.
+    `rules` is a file of rewrites to be included in a server. `counts` are the numbers of rules to generate without a
+    file.
     """
 
     rules: Config | None = None

@@ -1,4 +1,4 @@
-"""Protocols for side effects: the site where the nginx of an experiment run, the load generator, and where it runs."""
+"""Protocols for the side effects of a benchmark: the site where the nodes run, runners, and load generators."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from nginxopt.errors import RunError
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The counters of one nginx since its start (stub_status): accepted connections, and requests.
+    """The counters of one nginx since its start (stub_status): accepted connections and requests.
 
-    They include those of this query.
+    The connection and the request of the query itself are included.
     """
 
     accepts: int
@@ -26,32 +26,35 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory of the processes of one nginx, in bytes: resident, and with shared pages divided among their users."""
+    """The memory of the processes of one nginx in bytes: resident (`rss`), and proportional (`pss`), in which shared
+    pages are divided among their processes."""
 
     rss: int
     pss: int
 
 
 class Site(Protocol):
-    """The site of a running experiment: every variant is up and responds.
+    """The site of a running experiment, where all variants run and respond.
 
-    `folder` is where results lie; paths in commands are relative to it, so that it may be mounted elsewhere.
+    `folder` is for results. Paths in commands are relative to it, so that it may be mounted elsewhere.
     """
 
     folder: Path
 
     def address(self, variant: Variant, role: str) -> str:
-        """Return host:port at which the load and other nodes reach a node."""
+        """Return host:port of a node for the load generator and for other nodes."""
 
     def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
         """Run a command of the load generator in `folder` to its end and return its standard output.
 
-        Raises `MissingError` if it cannot be run, `RunError` with its last words if it fails or does not end in time.
+        Raises `MissingError` if it cannot be run, `RunError` with its last line if it fails or does not end in time.
         """
 
     def ask(self, variant: Variant, role: str, target: Target) -> bytes:
-        """Return the raw answer of a node, redirects not followed; empty if there is none. `@round@` is put in by the
-        caller."""
+        """Return the raw response of a node, without following redirects; empty if there is none.
+
+        The caller must replace `@round@` in the target.
+        """
 
     def status(self, variant: Variant, role: str) -> Status:
         """Return the counters of a node that has `status`."""
@@ -66,15 +69,16 @@ class Site(Protocol):
         """Return the soft limit of open files of the workers of a node (/proc/PID/limits)."""
 
     def time_wait(self, variant: Variant) -> int | None:
-        """Return how many sockets to or from the nodes of a variant are in TIME_WAIT, where they stay for a minute
+        """Return the number of sockets of the nodes of a variant in TIME_WAIT, where they stay for a minute
         (/proc/net/tcp); None if not known."""
 
     def test_seconds(self, variant: Variant, role: str) -> float:
-        """Return how long `nginx -t` takes on the configuration of a node."""
+        """Return the duration of `nginx -t` on the configuration of a node, in seconds."""
 
     def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
-        """Return the instructions of a request at the entry of a variant, the mean over the targets, counted in user
-        space by callgrind (`nginxopt.bench.callgrind`). Raises `MissingError` where that cannot be.
+        """Return the instructions per request of the entry node of a variant, as the mean over the targets.
+
+        callgrind counts them in user space (`nginxopt.bench.callgrind`). Raises `MissingError` if it is not available.
         """
 
 
@@ -84,10 +88,10 @@ class Runner(Protocol):
     name: str
 
     def deploy(self, experiment: Experiment, folder: Path) -> AbstractContextManager[Site]:
-        """Start every variant and wait until it is ready; leave nothing running, whatever happens inside.
+        """Start all variants and wait until they are ready. Always stop them when the block ends.
 
-        `folder` exists and is for what the run keeps. Raises `MissingError` if something outside is needed and not
-        there, `InputError` in nginx's words if a configuration is refused.
+        `folder` must exist, and keeps the files of the run. Raises `MissingError` if a program or image is missing, and
+        `InputError` with nginx's message if it refuses a configuration.
         """
 
     def provenance(self) -> Mapping[str, str]:
@@ -103,14 +107,17 @@ class Generator(Protocol):
         """Return the files that the command needs in its folder, by paths that begin with `name`."""
 
     def command(self, name: str, address: str, load: Load, output: str) -> list[str]:
-        """Return the command of an attack, whose `files` have `name`, and whose results go to names that begin with
-        `output`. Paths are relative to the folder it runs in; an `OpenLoop` has its rate by now."""
+        """Return the command of an attack, relative to the folder in which it runs.
+
+        `name` is that of its `files`, and its results go to files whose names begin with `output`. An `OpenLoop` must
+        have a rate.
+        """
 
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:
         """Return the outcome of the attack with that `output`, whose command wrote `printed` to standard output."""
 
     def version(self, site: Site) -> str:
-        """Return its version."""
+        """Return the version of the generator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +125,12 @@ class LoadRun:
     """One attack to be made.
 
     Attributes:
-        attack: Its case and load; an `OpenLoop` has its rate by now.
-        targets: Those of this round.
-        round: From 1, or `capacity`.
-        address: host:port of the entry.
-        name: How the names of its files begin, and `output` those of its results. Both are relative to the folder.
+        attack: The attack. An `OpenLoop` has a rate.
+        targets: The targets of this round.
+        round: The number of the round, from 1, or `capacity`.
+        address: host:port of the entry node.
+        name: The beginning of the names of its files, relative to the folder.
+        output: The beginning of the names of its result files, relative to the folder.
     """
 
     attack: Attack
@@ -134,14 +142,14 @@ class LoadRun:
 
 
 class LostWorkerError(RunError):
-    """A load worker is gone or its generator has failed, and its share is missing."""
+    """A load worker is gone, or its generator has failed, so that its share of the load is missing."""
 
 
 class LoadSource(Protocol):
-    """Where load comes from: one generator at the site, or several workers."""
+    """A source of load: one generator at the site, or several workers."""
 
     def start(self, site: Site) -> None:
-        """Find the versions, before the first attack. Raises `MissingError` if there is no generator."""
+        """Determine versions before the first attack. Raises `MissingError` if there is no generator."""
 
     def attack(self, site: Site, run: LoadRun) -> Outcome:
         """Make an attack and return its outcome. Raises `RunError` if it fails, or `LostWorkerError`."""
@@ -150,4 +158,4 @@ class LoadSource(Protocol):
         """Return the commands of an attack by the name of the attack, to be run in the folder."""
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return what is known of it by now: `generator`, its name and version, and what else was measured of it."""
+        """Return the provenance so far: `generator` (name and version), and further facts about the source."""

@@ -1,4 +1,4 @@
-"""A host of the user's that is given by its URL: what is requested of it, as an experiment of one variant."""
+"""Builds the experiment, with a single variant, for an existing host that the user names by its URL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CASE = "load"
 _PORTS = {"http": 80, "https": 443}
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _PATH = re.compile(r"/[!-~]*")
-_TEXT = re.compile(r"[!-~]+")  # urlsplit leaves out line breaks
+_TEXT = re.compile(r"[!-~]+")  # urlsplit would silently remove line breaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Url:
 
     @property
     def address(self) -> str:
-        """The host, and the port if it is not the usual one, as in a URL."""
+        """The host, with the port if it is not the default, as in a URL."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -39,7 +39,7 @@ class Url:
 
 
 def url(text: str) -> Url:
-    """Return the URL of a text. Raises `UsageError` if it is not one, or has a user or a fragment."""
+    """Parse a URL. Raises `UsageError` if it is invalid, or has a user or a fragment."""
     if not _TEXT.fullmatch(text):
         raise _invalid(text)
     try:
@@ -56,7 +56,7 @@ def url(text: str) -> Url:
 
 
 def build(at: Url, targets: tuple[Target, ...], cap: int) -> Experiment:
-    """Return the experiment: the targets, or the path of the URL, at the rate `cap`."""
+    """Return the experiment, which requests the targets, or the path of the URL, at the rate `cap`."""
     attack = Attack(VARIANT, CASE, targets or (Target(at.path, None),), OpenLoop(cap, SECONDS), may_fail=True)
     notes = (f"The rate may not exceed {cap:,} req/s.", "Redirects are not followed.")
     return Experiment(

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _PREFIX = "nginxopt-bench-"
-_YOUNG_SECONDS = 60.0  # one so young may not be locked yet
+_YOUNG_SECONDS = 60.0  # a younger folder may not be locked yet
 
 
 @contextlib.contextmanager
 def private_folder() -> Iterator[Path]:
-    """Yield a new folder (mode 0700) and remove it in the end; also remove those of runs that were killed.
+    """Yield a new folder (mode 0700) and remove it at the end; also remove folders of runs that were killed.
 
-    A run holds a lock on its folder (flock(2)), which the kernel takes from it when it ends, however it does.
+    A run holds a lock on its folder (flock(2)), which the kernel releases when the run ends, even if it is killed.
     """
     _sweep()
     with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
@@ -30,7 +30,7 @@ def private_folder() -> Iterator[Path]:
 
 def _sweep() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):  # it is another user's, or in use, or gone
+        with contextlib.suppress(OSError):  # the folder belongs to another user, is in use, or is gone
             if time.time() - folder.stat().st_mtime > _YOUNG_SECONDS:
                 with _locked(folder):
                     shutil.rmtree(folder, ignore_errors=True)
@@ -38,7 +38,7 @@ def _sweep() -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold a folder. Raises `BlockingIOError` if another process does."""
+    """Lock a folder. Raises `BlockingIOError` if another process has locked it."""
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

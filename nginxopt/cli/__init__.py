@@ -1,6 +1,7 @@
-"""The command line: options, one call, its result, an exit status. Errors are printed here and nowhere else.
+"""The command line. A command parses its options, calls another package, prints the result, and sets the exit status.
 
-Exit statuses: 0 done and clean, 1 findings (or: would change), and those of `nginxopt.errors`.
+Errors are printed here and nowhere else. Exit statuses are 0 for success, 1 for findings (or files that would change),
+and those of `nginxopt.errors`.
 """
 
 from __future__ import annotations

@@ -2,9 +2,11 @@
 
 Input is paths, text or the output of `nginx -T`; output is a `Config`: the main file, the files it includes, and each
 directive with its words and their byte spans. `Config.walk` yields each directive with its `Scope`, the block that
-contains it as nginx reads it. `layout` makes edits in the style of the file, and `declarations` says what each release
-of nginx declares of its directives. It also
-exports the parts of a `Config` and of its edits that `nginxopt.text` defines: `Source`, `Span`, `Edit`, `Change`, ...
+contains it as nginx reads it. `layout` makes edits in the style of the file, and `declarations` has the contexts and
+arguments of each directive in each release of nginx.
+
+The package also exports the types of `nginxopt.text` that a `Config` and its edits consist of: `Source`, `Span`,
+`Edit`, `Change`, ...
 """
 
 from typing import TYPE_CHECKING

@@ -1,11 +1,11 @@
 """Reads a configuration like nginx: the main file, the files it includes, and their contexts.
 
-`load` reads a file and what it includes into a `Config`. A file is parsed once, wherever and however often it
-is included; `Config.contexts` gives every place it stands in. Long runs of rewrites stay folded: see
+`load` reads a file and the files it includes into a `Config`. Each file is parsed once, even if several includes name
+it; `Config.contexts` returns the context of each of them. Long runs of rewrites stay folded: see
 `nginxopt.config.tree`.
 
-nginx stops at the first error; here, a file is read to its end before its includes, so of several errors another may
-be reported.
+nginx stops at the first error. `load` reads a file to its end before its includes, so if there are several errors, it
+may report another one than nginx.
 """
 
 from __future__ import annotations
@@ -32,12 +32,16 @@ if TYPE_CHECKING:
 class Config:
     """A configuration or fragment with all its includes.
 
-    `files` are in the order in which nginx first reads them; relative includes start from `prefix`.
-    `candidates` are the contexts `main` may stand in: one if stated or clear, several if its directives fit
-    several, none if they do not show it. `unread` are the files that could not be read, if that was allowed.
-    `origin` is where the files were read from. `templates` reads it again if some of the files are templates; then the
-    blocks are those of their first reading.
-    """
+    Attributes:
+        main: The main file.
+        files: All files, in the order in which nginx first reads them.
+        candidates: The contexts in which `main` may be included: one if it is stated or clear, several if its
+            directives are allowed in several, none if its directives are not known.
+        prefix: The folder from which relative includes start.
+        unread: The included files that could not be read (only with `missing_ok`).
+        origin: The storage from which the files were read.
+        templates: The other readings of the configuration, if some of its files are templates. Blocks are those of the
+            first reading."""
 
     main: File
     files: tuple[File, ...]
@@ -57,15 +61,15 @@ class Config:
 
     @cached_property
     def scope(self) -> Scope:
-        """The main file with all it includes. A file that is read several times has the same directives in
-        each place.
+        """The main file with everything it includes. A file that is included several times has the same `Directive`
+        objects in each place.
         """
         return read_scope(self.main.block, lambda include: (file.block for file in self.included(include)))
 
     @cached_property
     def readings(self) -> Scope:
-        """As `scope`, but a file that is read several times has directives of its own for each reading, whose
-        `Source.original` is the source of the file.
+        """Like `scope`, but a file that is included several times has separate `Directive` objects in each place, whose
+        source has the source of the file as its `Source.original`.
         """
         if all(self.times(file) == 1 for file in self.files):
             return self.scope
@@ -77,7 +81,7 @@ class Config:
 
     @cached_property
     def _walked(self) -> tuple[tuple[Directive, Scope], ...]:
-        """What `walk` yields, as many rules ask for it."""
+        """The result of `walk`, cached because many rules use it."""
         return tuple(self.scope.walk())
 
     @cached_property
@@ -92,7 +96,7 @@ class Config:
         return next((scope.opener for scope in self.scope.scopes if scope.context == ("http",)), None)
 
     def file(self, path: str | os.PathLike[str]) -> File:
-        """Return the file at `path`, by whatever name. Raises `KeyError` if it is not part of the configuration."""
+        """Return the file at `path`, or at a link to it. Raises `KeyError` if it is not part of the configuration."""
         identity = self.origin.identity(os.fspath(path))
         for file in self.files:
             if self.origin.identity(file.path) == identity:
@@ -108,15 +112,15 @@ class Config:
         return include.origin in self._missing
 
     def contexts(self, file: File | str | os.PathLike[str]) -> tuple[Context, ...]:
-        """Return the context of each place the file stands in: for each candidate of `main`, in the order of
-        reading.
+        """Return the contexts in which a file is included: for each of `candidates`, those of all its includes in the
+        order in which nginx reads them.
         """
         file = file if isinstance(file, File) else self.file(file)
         inner = [tuple(str(parent.name) for parent in parents) for parents in self._parents[file]]
         return tuple(outer + names for outer in self.candidates for names in inner)
 
     def times(self, file: File) -> int:
-        """Return how often nginx reads the file: once for each include, each time the including file is read."""
+        """Return how many times nginx reads the file: as often as it reads an include of the file."""
         return len(self._parents[file])
 
     def _reading(self, file: File) -> Block:
@@ -135,12 +139,20 @@ def load(
 ) -> Config:
     """Read the configuration at `path` (`-`: standard input) and, if `includes`, the files it includes.
 
-    `prefix` is what relative includes are relative to: by default the directory of `path`, as nginx's
-    `conf_prefix` is that of its main file. `context` states where a fragment stands (`server`,
-    `http,server`); without it, it is inferred. `missing_ok` reads on where an included file cannot be read
-    (see `Config.unread`); one that does not parse is an error all the same. `files` is where files are read
-    from, and `parse` parses them. Raises `InputError` for a file that cannot be read or parsed, `UsageError` for an
-    unknown context.
+    Args:
+        path: The main file, or a fragment.
+        prefix: The folder from which relative includes start; by default the folder of `path`, like nginx's
+            `conf_prefix`.
+        context: Where a fragment is included (`server`, `http,server`); by default inferred from its directives.
+        includes: Whether to read included files.
+        missing_ok: Whether to continue if an included file cannot be read (see `Config.unread`). A file that does not
+            parse is an error in any case.
+        files: The storage from which files are read.
+        parse: The function that parses them.
+
+    Raises:
+        InputError: If a file cannot be read or parsed.
+        UsageError: If the context is unknown.
     """
     name = os.fspath(path)
     return load_text(
@@ -166,7 +178,7 @@ def load_text(
     files: Files = DISK,
     parse: Parse = parsed,
 ) -> Config:
-    """Read a configuration from memory: as `load`, `name` being its path."""
+    """Read a configuration whose main file has the text `data` and the path `name`. For other arguments see `load`."""
     stated = None if context is None else parse_context(context)
     main = parse(name, data)
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)

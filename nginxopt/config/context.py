@@ -1,8 +1,8 @@
-"""Contexts: where directives are allowed, and where a file may be included, inferred from its directives.
+"""Infers the contexts in which a file may be included from the directives in it.
 
-A context is the tuple of the names of the enclosing blocks: `()` is the main one, `("http", "server")` a
-server's. The contexts in which a directive is allowed are those of any release; for the directives of NGINX Plus, whose
-sources are not public, those of crossplane.
+A context is a tuple of the names of the enclosing blocks: `()` is the main context, `("http", "server")` that of a
+server. A directive counts as allowed where any release of nginx allows it. crossplane lists the contexts of the
+directives of NGINX Plus, whose source is not public.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LOCATION = ("http", "server", "location")
 
 
 def _full(context: Context) -> Context:
-    """Return the full context: crossplane has `("http", "location")` for a location at any depth."""
+    """Return the context with the server around a location, which crossplane's `("http", "location")` leaves out."""
     return _LOCATION + context[2:] if context[:2] == ("http", "location") else context
 
 
@@ -45,14 +45,14 @@ _SHORT: dict[str, Context] = {
 
 
 def known() -> tuple[Context, ...]:
-    """Return every context of the table, outer ones first."""
+    """Return all contexts that nginx knows, outer ones first."""
     return tuple(sorted(_MASKS, key=lambda context: (len(context), context)))
 
 
 def parse_context(context: str | Sequence[str]) -> Context:
-    """Return the context that a user names: `server`, `http,server`, `("http", "server")`. Raises `UsageError` if none.
+    """Return the context that a user names: `server`, `http,server`, `("http", "server")`.
 
-    A name by itself is short for the usual place of that block in http.
+    A single name stands for the usual place of that block in http. Raises `UsageError` for an unknown context.
     """
     names = tuple(name.strip() for name in context.split(",")) if isinstance(context, str) else tuple(context)
     full = _full(_SHORT.get(names[0], names) if len(names) == 1 else names)
@@ -65,7 +65,7 @@ def parse_context(context: str | Sequence[str]) -> Context:
 
 
 def _flat(context: Context) -> Context:
-    """Return the context with nested locations as one, as they have the same directives."""
+    """Return the context with nested locations reduced to one: all of them allow the same directives."""
     names = [name for name, before in zip(context, (None, *context), strict=False) if name != before]
     return tuple(names)
 
@@ -73,10 +73,10 @@ def _flat(context: Context) -> Context:
 def possible(block: Block) -> tuple[Context, ...]:
     """Return the contexts in which every known directive of `block` is allowed, outer ones first.
 
-    Of these, the ones stay that the directives in the blocks within contradict least: none at all, unless the
-    text is wrong everywhere. Empty if no directive is known, as in a file of map rows, or if they contradict
-    each other; but a file with an `http` or `events` block is a main one, whatever else is in it. `include` says
-    nothing, and neither does what stands in a block of rows such as `map`.
+    If several fit, only those remain in which the fewest directives of inner blocks are misplaced. Empty if no
+    directive is known, as in a file of map rows, or if no context allows all of them. Exception: a file with an `http`
+    or `events` block is a main configuration, whatever else is in it. `include` and the rows of blocks such as `map`
+    are ignored.
     """
     used: set[_Use] = set()
     _collect(block, (), used)
@@ -112,7 +112,7 @@ def _collect(block: Block, inner: Context, used: set[_Use]) -> None:
 
 
 def _contradicts(context: Context, mask: int) -> bool:
-    """Return whether a directive is not allowed in a context; False for a block that is not an nginx context."""
+    """Return whether a context forbids a directive with the places `mask`; False for a block that is not a context."""
     return not mask & _MASKS.get(_flat(context), mask)
 
 

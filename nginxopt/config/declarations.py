@@ -1,7 +1,7 @@
-"""What nginx declares of its directives, release by release: where they may stand, with what arguments, how often.
+"""The contexts, arguments and defaults of nginx's directives, release by release.
 
-The table, directives.tsv, is derived from the `ngx_command_t` of nginx's sources by docs/directives.py: releases 1.10.0
-to 1.31.5, all modules of its source tree. Directives of NGINX Plus and of other modules are not in it.
+docs/directives.py derives the table, directives.tsv, from the `ngx_command_t` declarations in nginx's source: all
+modules of its tree, releases 1.10.0 to 1.31.5. The directives of NGINX Plus and of third-party modules are missing.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _PLACES = (
     *("mail", "mail/server", "stream", "stream/server", "stream/upstream"),
 )
 PLACES: Mapping[str, int] = {place: 1 << number for number, place in enumerate(_PLACES)}
-"""The bit of each place. A location is one place, whatever is around it."""
+"""The bit of each place. Locations at any depth are one place."""
 _ANYWHERE = (1 << len(_PLACES)) - 1
 
 
 @record(eq=True)
 class Declaration:
-    """What releases declare of a directive in one of its modules.
+    """The declaration of a directive by one module, which is the same in a range of releases.
 
     Attributes:
         name: The directive.
-        module: The module that has it, such as `ngx_http_gzip_filter_module`.
-        places: The bits of `PLACES` where it may stand.
-        arguments: How many arguments it takes: `1,2`, `2+`, or `flag` for one that is `on` or `off`.
-        has_block: Whether a block follows.
-        values: What they are: `size`, `time`, `number`, or all names in one word, `on|off`; `obsolete` for a directive
-            of which nginx says that it does nothing. Empty if not known.
-        default: The default as it would be written, `4k|8k` for one that depends on the machine. Empty if not known.
-        is_once: Whether nginx refuses a second one in the block, whatever it says.
+        module: The module that declares it, such as `ngx_http_gzip_filter_module`.
+        places: The places where it is allowed, as bits of `PLACES`.
+        arguments: The number of arguments: `1,2`, `2+`, or `flag` for a single `on` or `off`.
+        has_block: Whether it has a block.
+        values: The kind of its arguments: `size`, `time`, `number`, or a list of all values such as `on|off`;
+            `obsolete` if nginx reports that the directive has no effect. Empty if unknown.
+        default: The default as written in a configuration; `4k|8k` if it depends on the machine. Empty if unknown.
+        is_once: Whether nginx refuses it twice in one block, whatever its arguments.
         since: The first release with this declaration; None if the oldest of the table has it.
         until: The first release without it; None if the newest has it.
     """
@@ -59,7 +59,7 @@ class Declaration:
         return not is_early and (self.until is None or release < self.until)
 
     def takes(self, count: int) -> bool:
-        """Return whether the directive takes so many arguments."""
+        """Return whether the directive accepts `count` arguments."""
         return _takes(self.arguments, count)
 
 
@@ -74,32 +74,32 @@ def _takes(arguments: str, count: int) -> bool:
 
 @lru_cache(maxsize=1 << 12)
 def declarations(name: str) -> tuple[Declaration, ...]:
-    """Return what nginx's releases declare of a directive, the oldest first; nothing if none knows it."""
+    """Return the declarations of a directive, those of the oldest release first; empty if no release has it."""
     every = map(_declaration, _rows().get(name, ()))
     return tuple(sorted(every, key=lambda row: (row.since is not None, row.since)))
 
 
 @cache
 def turning_points() -> frozenset[Version]:
-    """Return the releases that declare something in another way than the one before."""
+    """Return the releases that changed a declaration."""
     every = (declaration for name in names() for declaration in declarations(name))
     return frozenset(release for row in every for release in (row.since, row.until) if release)
 
 
 def names() -> frozenset[str]:
-    """Return the names of all directives of all releases."""
+    """Return the names of the directives of all releases."""
     return frozenset(_rows())
 
 
 @cache
 def obsolete_names() -> tuple[str, ...]:
-    """Return the names of the directives that do nothing in some release."""
+    """Return the names of the directives that have no effect in some release."""
     return tuple(name for name, rows in _rows().items() if any("\tobsolete\t" in row for row in rows))
 
 
 @cache
 def _rows() -> Mapping[str, list[str]]:
-    """Return the rows of the table by name, unread: a run needs few of them."""
+    """Return the lines of the table by directive. They are parsed on demand, as a run needs few of them."""
     rows: dict[str, list[str]] = defaultdict(list)
     table = pkgutil.get_data("nginxopt.config", "directives.tsv")  # importlib.resources would load zipfile
     assert table is not None, "directives.tsv belongs to the package"

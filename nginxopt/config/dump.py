@@ -1,8 +1,8 @@
 """Reads the output of `nginx -T`: all files of a configuration in sequence.
 
 For each file, in the order in which nginx first opens them, `main` (src/core/nginx.c) writes the line
-`# configuration file NAME:`, the bytes of the file, and a line feed. `ngx_conf_add_dump`
-(src/core/ngx_conf_file.c) takes every name once. With `2>&1` the messages of the test stand before.
+`# configuration file NAME:`, the bytes of the file, and a line feed. Each name occurs once (`ngx_conf_add_dump` in
+src/core/ngx_conf_file.c). With `2>&1`, the messages of the test come first.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ _MESSAGES = re.compile(rb"(?:nginx: .*\n)*")
 
 
 class Dump:
-    """The files in the output of `nginx -T`; no others are read.
+    """The storage of the files in the output of `nginx -T`; an implementation of `Files` that never reads the disk.
 
-    `main` is the path of the main file. Relative includes are relative to its folder, which is nginx's
-    `conf_prefix`.
+    `main` is the path of the main file. Relative includes start from its folder, nginx's `conf_prefix`.
     """
 
     def __init__(self, source: Source, spans: dict[str, Span]) -> None:
@@ -37,9 +36,9 @@ class Dump:
 
     @classmethod
     def of(cls, name: str, data: bytes) -> Self | None:
-        """Return the text `name` as a dump; None unless it begins with the header of a file.
+        """Return a text as a dump; None unless it begins with the header of a file.
 
-        A line in a file that looks like a header is taken for one if it names no file that came before.
+        A line inside a file that looks like a header counts as one, unless it repeats the name of an earlier header.
         """
         messages = _MESSAGES.match(data)
         start = messages.end() if messages else 0
@@ -74,9 +73,9 @@ class Dump:
         return _normal(path)
 
     def left_over(self, read: set[str]) -> list[InputError]:
-        """Return an error for each file of the dump that is not among those that were `read`, by path.
+        """Return an error for each file of the dump whose path is not in `read`, the files that includes lead to.
 
-        nginx printed it because something includes it, so the dump is not whole, or this is not a header.
+        nginx prints only files that are included. So the dump is incomplete, or the header is a line of a file.
         """
         return [
             InputError(f"no file in this dump includes {path}", source=self._source, span=self._header(span))
@@ -91,7 +90,7 @@ class Dump:
 
 
 def is_dump(files: Files) -> bool:
-    """Return whether files are those of a dump, be it with other texts in place of some: nothing is on the disk."""
+    """Return whether files come from a dump, perhaps with an `Overlay`, and not from the disk."""
     return isinstance(files.base if isinstance(files, Overlay) else files, Dump)
 
 
@@ -103,5 +102,5 @@ def _contents(header: re.Match[bytes], end: int) -> Span:
 
 
 def _normal(path: str) -> str:
-    """Return a path as `nginxopt.config.includes` writes it, without `./` and doubled slashes."""
+    """Return a path without `./` and doubled slashes, like those of `nginxopt.config.includes`."""
     return str(Path(path))

@@ -1,4 +1,4 @@
-"""The sources of the files of a configuration: the disk, or texts that replace some of its files."""
+"""The storage from which configurations are read: the disk, or the disk with some files replaced by texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STDIN = "-"
 
 
 class NotRegular(OSError):  # noqa: N818 - a kind of file, beside those of OSError
-    """A path is that of a pipe."""
+    """The file is a pipe."""
 
 
 class Files(Protocol):
@@ -31,16 +31,16 @@ class Files(Protocol):
         """Return whether `include name` would read a file at `path`: see `nginxopt.config.includes.reads`."""
 
     def identity(self, path: str) -> str:
-        """Return the identity of a file, which all its names share."""
+        """Return a string that is the same for all names of a file."""
 
 
 class Disk:
     """The files of this machine."""
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file, as nginx reads it: of a device none, its size being 0.
+        """Return the bytes of a file. A device is empty, as nginx reads as many bytes as its size, which is 0.
 
-        `NotRegular` for a pipe, at which nginx would wait for a writer and then read nothing of it.
+        Raises `NotRegular` for a pipe: nginx would wait for a writer and then read nothing.
         """
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # without waiting for a writer
         try:
@@ -76,9 +76,9 @@ def is_descriptor(path: str) -> bool:
 
 
 class Moved(Disk):
-    """The files of this machine, where those of `folder` are to be found in `installed` one day, such as `/etc/nginx`.
+    """The files of this machine, with `folder` in place of the folder `installed`, such as `/etc/nginx`.
 
-    So absolute paths work in a configuration that is kept elsewhere, in a repository or for an image.
+    This resolves absolute includes of a configuration that is not installed yet: in a repository, or for an image.
     """
 
     def __init__(self, folder: str, installed: str) -> None:
@@ -86,11 +86,11 @@ class Moved(Disk):
         self._installed = Path(installed)
 
     def matches(self, prefix: str, name: str) -> list[str]:
-        """Return the paths of `include name`, as they are here."""
+        """Return the paths of `include name`, with `folder` in place of `installed`."""
         return includes.matches(*self._here(prefix, name))
 
     def reads(self, prefix: str, name: str, path: str) -> bool:
-        """Return whether `include name` would read a file at `path`, as it is here."""
+        """Return whether `include name` would read a file at `path`, with `folder` in place of `installed`."""
         prefix, name = self._here(prefix, name)
         return includes.reads(prefix, name, path)
 
@@ -102,10 +102,10 @@ class Moved(Disk):
 
 
 class Overlay:
-    """The files of `base` with other texts in place of some, under any of their names.
+    """The files of `base`, some of them with other texts, whichever of its names a file is read by.
 
-    So a changed text is read before it is written. A text at a path where `base` has no file is found by that
-    path, and by no wildcard.
+    This checks a changed text before it is written. If `base` has no file at the path of a text, an include with that
+    path finds the text; wildcards do not.
     """
 
     def __init__(self, texts: Mapping[str, bytes], base: Files = DISK) -> None:
@@ -113,7 +113,7 @@ class Overlay:
         self.base = base
 
     def read(self, path: str) -> bytes:
-        """Return the text that replaces a file, or else its bytes in `base`."""
+        """Return the text that replaces a file, otherwise its bytes in `base`."""
         text = self._texts.get(self.identity(path))
         return self.base.read(path) if text is None else text
 
@@ -126,5 +126,5 @@ class Overlay:
         return self.base.reads(prefix, name, path)
 
     def identity(self, path: str) -> str:
-        """Return the identity of a file in `base`, which all its names share."""
+        """Return the identity of a file in `base`."""
         return self.base.identity(path)

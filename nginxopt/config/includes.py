@@ -1,4 +1,4 @@
-"""The files an `include` names: `ngx_conf_include` and `ngx_conf_full_name` (src/core/ngx_conf_file.c)."""
+"""Finds the files that an `include` names, like `ngx_conf_include` and `ngx_conf_full_name` (ngx_conf_file.c)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MAGIC = re.compile(r"[*?[]")
 def matches(prefix: str, name: str) -> list[str]:
     """Return the paths of `include name`, in the order in which nginx reads them.
 
-    A relative name is relative to `prefix`. A name without `*`, `?` and `[` is one path, existing or not. Any
-    other is a pattern as of glob(3) in the C locale, which nginx never leaves: bytes are matched and sorted,
-    a wildcard does not match a leading dot, and nothing found is no error. One difference: a backslash in a
-    pattern is a plain character here.
+    A relative name starts from `prefix`. A name without `*`, `?` and `[` is one path, existing or not. Any other name
+    is a pattern for glob(3) in the C locale, the only one that nginx uses: it matches and sorts bytes, no wildcard
+    matches a leading dot, and a pattern may match nothing. One difference: here, a backslash in a pattern is a plain
+    character.
     """
     if not is_pattern(name):
         return [_join(prefix, name)]
@@ -28,7 +28,7 @@ def matches(prefix: str, name: str) -> list[str]:
 
 
 def has_folder(prefix: str, name: str) -> bool:
-    """Return whether the folder of a name with wildcards exists."""
+    """Return whether the folder before the first wildcard of a name exists."""
     fixed = _MAGIC.split(name, maxsplit=1)[0]
     return os.path.isdir(_join(prefix, os.path.dirname(fixed)))  # noqa: PTH112, PTH120 - no folder for any error
 
@@ -63,7 +63,7 @@ def is_pattern(name: str) -> bool:
 
 
 def _below(root: Path, path: str) -> Path:
-    """Return a path relative to `root`; one that matches nothing if it is outside."""
+    """Return a path relative to `root`; for a path outside `root`, one that matches no pattern."""
     return Path(path).relative_to(root) if Path(path).is_relative_to(root) else Path()
 
 
@@ -78,7 +78,7 @@ def _part_fits(part: str, pattern: str) -> bool:
 
 
 def _pattern(name: str) -> bytes:
-    """Return a pattern as Python reads it: glob(3) accepts [^a] for [!a], Python's glob does not."""
+    """Return a pattern in Python's syntax: glob(3) accepts `[^a]` for `[!a]`, Python's glob does not."""
     return os.fsencode(name.replace("[^", "[!"))
 
 

@@ -1,6 +1,6 @@
 """Reads the configurations named on the command line, with their includes."""
 
-# ruff: noqa: PTH110 - those of os.path take what cannot be asked for as absent, those of Path raise
+# ruff: noqa: PTH110 - for a path that cannot be checked, os.path returns False and Path raises
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MAIN = "nginx.conf"
 
 @record(eq=True)
 class Inputs:
-    """The configurations read, and an error for each file that could not be read; both in the order of the names.
+    """The configurations, and an error for each file that could not be read; both in the order of the names.
 
-    A file that another of the files includes is read there and is no configuration of its own. Included
-    files that do not exist are in `Config.unread`.
+    A named file that another one includes is part of that configuration and not a separate one. Included files that do
+    not exist are in `Config.unread`.
     """
 
     configs: tuple[Config, ...]
@@ -38,10 +38,13 @@ class Inputs:
 
 @record(eq=True)
 class InputOptions:
-    """How files are read: as `nginxopt.config.load`, and standard input under the name `stdin_name`.
+    """Options for reading files.
 
-    `context` is where a file stands by its path, None to infer it. With `templates`, templates are read in all their
-    readings.
+    Attributes:
+        prefix: The folder from which relative includes start, as in `nginxopt.config.load`.
+        context: Returns the context of the file at a path; None to infer it.
+        stdin_name: The name of standard input in messages.
+        templates: Whether to read templates, in all their readings, instead of refusing them.
     """
 
     prefix: str | None = None
@@ -53,11 +56,11 @@ class InputOptions:
 def read(
     names: Sequence[str], options: InputOptions | None = None, *, excludes: paths.Excludes = paths.nothing
 ) -> Inputs:
-    """Read the configurations of `names`, which `nginxopt.config.paths.named` explains.
+    """Read the configurations of `names`, which may be anything that `nginxopt.config.paths.named` accepts.
 
-    Each is read by itself, with relative includes from `InputOptions.prefix` on, or else from its own folder, or, where
-    that finds less, from the nearest folder above with a `nginx.conf`. The output of `nginx -T` is read as the
-    files in it. Raises `UsageError` for an unknown context.
+    Relative includes start from `InputOptions.prefix`. Without it they start from the folder of the file, or from the
+    nearest folder above it with an `nginx.conf` if more of them exist there. A file with the output of `nginx -T` is
+    read as the configuration in it. Raises `UsageError` for an unknown context.
     """
     files, errors = paths.named(names, excludes)
     reading = _Reading(options or InputOptions())
@@ -70,12 +73,12 @@ def read(
 
 
 def _outer_first(path: str) -> tuple[bool, int]:
-    """Sort files that probably include others to the front, so that the others are not read separately."""
+    """Return a sort key that puts files that probably include others first, so that these are not read separately."""
     return Path(path).name != _MAIN, len(Path(path).parts)
 
 
 class _Reading:
-    """Reads files in sequence; `errors` are by path."""
+    """Reads files one after the other, and collects the errors of each path in `errors`."""
 
     def __init__(self, options: InputOptions) -> None:
         self._options = options
@@ -84,12 +87,12 @@ class _Reading:
         self.errors: dict[str, list[InputError]] = {}
 
     def roots(self, path: str) -> Iterator[Config]:
-        """Yield the configuration at `path`, if there is one and no other includes it."""
+        """Yield the configuration at `path`, unless it could not be read or another one includes it."""
         if path in self._configs and DISK.identity(path) not in self._included:
             yield self._configs[path]
 
     def read(self, path: str) -> None:
-        """Read the file at `path`, unless a file read before includes it."""
+        """Read the file at `path`, unless an earlier configuration includes it."""
         if DISK.identity(path) in self._included:
             return
         try:
@@ -102,7 +105,7 @@ class _Reading:
             self._included |= {DISK.identity(file.path) for file in config.files[1:]}
 
     def _config(self, path: str) -> Config:
-        """Return the configuration at `path`, with its templates if these are to be read."""
+        """Return the configuration at `path`, including templates if the options allow them."""
         name = self._options.stdin_name if path == STDIN else path
         data = source(path).data
         dump = Dump.of(name, data)
@@ -143,7 +146,7 @@ def alone(data: bytes, name: str, options: InputOptions, *, files: Files = DISK,
 
 
 def _above(name: str) -> str | None:
-    """Return the nearest parent folder with a `nginx.conf`; None if there is none, or if the file's own has one."""
+    """Return the nearest folder above that of a file with an `nginx.conf`; None if the file's own folder has one."""
     folder = Path(name).absolute().parent
     if exists(folder / _MAIN):
         return None
@@ -159,7 +162,7 @@ def _is_open(config: Config, include: Directive) -> bool:
 
 
 def _once(errors: Sequence[InputError]) -> list[InputError]:
-    """Return the errors without duplicates: each file that includes a broken file reports it."""
+    """Return the errors without duplicates, which occur if several configurations include a broken file."""
     first: dict[tuple[str, Span | None, str], InputError] = {}
     for error in errors:
         first.setdefault((DISK.identity(error.path or ""), error.span, error.message), error)

@@ -1,6 +1,6 @@
 """Finds the files named on the command line: files, folders, wildcards, and standard input."""
 
-# ruff: noqa: PTH112, PTH113 - those of os.path take what cannot be asked for as absent, those of Path raise
+# ruff: noqa: PTH112, PTH113 - for a path that cannot be checked, os.path returns False and Path raises
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SITES = ("sites-available", "sites-enabled")
 """Folders in which almost any name is a configuration: sites are often named by domain, `example.com`."""
 
 LEFT_BEHIND = (".bak", ".backup", ".disabled", ".md", ".old", ".orig", ".save", ".swp", ".tmp", ".txt")
-"""Suffixes of other files in `SITES`."""
+"""Suffixes of files in `SITES` that are not configurations: backups, notes and the like."""
 
 
 Excludes = Callable[[str], bool]
-"""Returns whether to skip the file at a path."""
+"""A function that returns whether to skip the file at a path."""
 
 
 def nothing(_: str) -> bool:
@@ -38,9 +38,9 @@ def nothing(_: str) -> bool:
 def named(names: Sequence[str], excludes: Excludes = nothing) -> tuple[list[str], list[InputError]]:
     """Return the files that `names` match, each once and in order, and an error for each name that matches none.
 
-    Includes files of any name, also those that do not exist: reading them gives the reason. Walks directories, see
-    `_walk`. A name with wildcards (`**`: directories at any depth) is a pattern unless a file has that name.
-    `excludes` applies to directories and patterns.
+    A name may be that of a file (returned even if it does not exist, as reading it produces the error), a directory
+    (see `_walk`), or a pattern with wildcards (`**`: directories at any depth) unless a file has that name. `excludes`
+    applies to files found in directories and by patterns.
     """
     files: dict[str, str] = {}
     errors: list[InputError] = []
@@ -83,9 +83,9 @@ def _wildcard(name: str, excludes: Excludes, errors: list[InputError]) -> Iterat
 
 
 def _walk(folder: str, errors: list[InputError]) -> Iterator[str]:
-    """Yield the configurations in a folder and below it, sorted; nothing hidden, and no folder behind a link.
+    """Yield the configurations in a folder and below it, sorted; skips hidden files and does not follow links.
 
-    nginxopt's copies of old texts are hidden files (`nginxopt.system.files.BACKUP`).
+    nginxopt's backups are hidden files (`nginxopt.system.files.BACKUP`).
     """
 
     def note(error: OSError) -> None:

@@ -25,15 +25,18 @@ class File:
 
     @property
     def path(self) -> str:
-        """The name of the file in messages: as given, or built from the prefix and the `include`."""
+        """The name of the file in messages: as the user gave it, or built from the prefix and the `include`."""
         return self.source.path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unread:
-    """A file that an include names, or matches with wildcards, and that could not be read.
+    """An included file that could not be read.
 
-    `why` completes a sentence: "is not a regular file".
+    Attributes:
+        include: The include that names the file, or matches it with wildcards.
+        path: The file.
+        why: The reason, as the predicate of a sentence: "is not a regular file".
     """
 
     include: Directive
@@ -42,13 +45,13 @@ class Unread:
 
 
 Parse = Callable[[str, bytes], File]
-"""Returns a text as the file at a path. Raises `InputError` if it cannot be parsed."""
+"""A function that parses the text of the file at a path. Raises `InputError` if it cannot be parsed."""
 
 
 class Reader:
-    """Follows the includes of `main` through `files`, from `prefix`.
+    """Follows the includes of the file `main`, in the storage `files`, relative to `prefix`.
 
-    With `missing_ok` a file that cannot be read is kept in `unread`; otherwise it is an `InputError`.
+    A file that cannot be read raises `InputError`; with `missing_ok`, it is added to `unread` instead.
     """
 
     def __init__(self, main: File, prefix: str, files: Files, *, missing_ok: bool, parse: Parse) -> None:
@@ -62,7 +65,7 @@ class Reader:
         self.parents: dict[File, list[tuple[Directive, ...]]] = {main: [()]}
 
     def follow(self, file: File, parents: tuple[Directive, ...] = (), chain: tuple[File, ...] = ()) -> None:
-        """Read the includes of `file`, which is in the blocks `parents` and was included by the files of `chain`."""
+        """Read the includes of `file`, which is included in the blocks `parents` by the last of the files `chain`."""
         chain = (*chain, file)
         for include, inner in _includes(file.block, parents):
             if include not in self.included:
@@ -84,7 +87,7 @@ class Reader:
             yield self.files[identity]
 
     def _read(self, include: Directive, path: str) -> bytes | None:
-        """Return the bytes of a file, or None if it is missing and may be."""
+        """Return the bytes of a file; None if it cannot be read and `missing_ok` is set."""
         try:
             return self._disk.read(path)
         except OSError as error:
@@ -95,7 +98,7 @@ class Reader:
 
 
 def parsed(path: str, data: bytes) -> File:
-    """Return a text as the file at `path`. Raises `InputError` if it cannot be parsed."""
+    """Parse the text of the file at `path`. Raises `InputError` if it cannot be parsed."""
     source = Source(path, data)
     return File(source, parse(source))
 
@@ -117,7 +120,7 @@ def contents(path: str, files: Files) -> bytes:
 
 
 def _piped(path: str) -> bytes:
-    """Return what a command writes. Raises `InputError` if that is nothing: then it failed."""
+    """Return the bytes that a command writes to a pipe. Raises `InputError` if there are none: the command failed."""
     data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
     if not data.strip():
         hint = "the command that writes to it may have failed: nginx -T prints nothing if the configuration is invalid"
@@ -126,7 +129,7 @@ def _piped(path: str) -> bytes:
 
 
 def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-    """Yield the includes of a file with their parents; folded rewrites have none."""
+    """Yield the includes of a file with the blocks around them; there are none in folded rewrites."""
     for node in block.unfolded():
         if node.block:
             yield from _includes(node.block, (*parents, node))
@@ -146,14 +149,14 @@ def _unread(include: Directive, path: str, error: OSError) -> InputError:
     if isinstance(error, NotRegular):
         nginx = None  # a pipe, which waits for a writer
     elif isinstance(error, IsADirectoryError):
-        nginx = message  # without a place
+        nginx = message  # nginx does not print the place
     else:
         nginx = include.located(message)
     return include.error(f"{path} cannot be read: {_reason(error)}", at=include.args[0], nginx=nginx)
 
 
 def _why(include: Directive, error: OSError) -> str:
-    """Return why a file of an include was not read."""
+    """Return why a file of an include was not read, as `Unread.why`."""
     if isinstance(error, NotRegular | IsADirectoryError):
         return "is not a regular file"
     if not isinstance(error, FileNotFoundError):

@@ -1,6 +1,6 @@
 """Blocks as nginx reads them, with included files in the place of each `include`.
 
-This is the only walk through a configuration. It crosses files, and leaves runs of rewrites folded: see
+All other code walks a configuration through scopes. They cross files, and leave runs of rewrites folded: see
 `nginxopt.config.tree`.
 """
 
@@ -14,7 +14,7 @@ from nginxopt.config.tokens import Comment
 from nginxopt.config.tree import Block, Bulk, Directive
 
 IncludedBlocks = Callable[[Directive], Iterable[Block]]
-"""Returns the top-level blocks of the files that an `include` names, in nginx's order."""
+"""A function that returns the top-level blocks of the files that an `include` names, in nginx's order."""
 
 
 @dataclass(eq=False, slots=True)
@@ -26,9 +26,9 @@ class Scope:
         parents: The directives of the enclosing blocks, outermost first, across files; the last one opens the scope.
             Empty for the outermost scope.
         context: The names of `parents`.
-        nodes: The nodes directly in it, in nginx's order of reading, without comments. An `include` is followed by
-            the nodes of its files.
-        scopes: The scopes directly in it, one for each directive of `nodes` with a block, in the same order.
+        nodes: The nodes directly in the scope, in the order in which nginx reads them, without comments. An `include`
+            is followed by the nodes of its files.
+        scopes: The scopes directly in this one, one for each directive of `nodes` with a block, in the same order.
     """
 
     block: Block
@@ -39,16 +39,16 @@ class Scope:
 
     @property
     def opener(self) -> Directive | None:
-        """The directive whose block it is; None for the outermost scope."""
+        """The directive whose block this is; None for the outermost scope."""
         return self.parents[-1] if self.parents else None
 
     @property
     def directives(self) -> Iterator[Directive]:
-        """The directives directly in it, without folded runs."""
+        """The directives directly in the scope, without folded runs."""
         return (node for node in self.nodes if isinstance(node, Directive))
 
     def tree(self) -> Iterator[Scope]:
-        """Yield the scope and all inner scopes, in nginx's order of reading."""
+        """Yield this scope and all inner scopes, in the order in which nginx reads them."""
         waiting = [self]
         while waiting:
             scope = waiting.pop()
@@ -56,9 +56,8 @@ class Scope:
             waiting += reversed(scope.scopes)
 
     def walk(self) -> Iterator[tuple[Directive, Scope]]:
-        """Yield every directive in it and its inner scopes, with its scope, in nginx's order of reading.
-
-        Skips folded runs.
+        """Yield every directive of this scope and its inner scopes, with its scope, in the order in which nginx reads
+        them. Skips folded runs.
         """
         open_scopes = [(self, self.directives, iter(self.scopes))]
         while open_scopes:
@@ -74,7 +73,7 @@ class Scope:
 
 
 def read_scope(block: Block, included: IncludedBlocks) -> Scope:
-    """Return the outermost scope, that of the main file. Linear in the text, without folded runs."""
+    """Return the outermost scope, that of the main file. Linear in the size of the text outside folded runs."""
     scope = Scope(block)
     _read(scope, block, included)
     return scope

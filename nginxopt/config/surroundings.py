@@ -1,7 +1,7 @@
 """Finds the configuration that a file belongs to: the main file whose includes reach it.
 
-A file in `sites-enabled`, `conf.d` or `snippets` does not show its context. Its main file does, and is in a parent
-folder or at the usual place of an nginx installation.
+The text of a file in `sites-enabled`, `conf.d` or `snippets` does not show the blocks around it; the main file does.
+This is an `nginx.conf` in a parent folder, or at the usual place of an nginx installation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.records import record
 
 _NAMES = ("nginx.conf", "conf/nginx.conf")
-"""The name of a main file in its folder, and in nginx's prefix."""
+"""The paths of a main file in a folder: in its own folder, and in nginx's prefix."""
 
 INSTALLED = (
     "/etc/nginx",
@@ -31,7 +31,7 @@ INSTALLED = (
 
 
 Load = Callable[[str, Files], Config]
-"""Reads the main file at a path with what it includes. Raises `InputError` if it cannot be read."""
+"""A function that reads the main file at a path and its includes. Raises `InputError` if it cannot be read."""
 
 
 @record(eq=True)
@@ -39,9 +39,10 @@ class Surroundings:
     """The configuration around a file.
 
     Attributes:
-        config: All of it. Includes of files that are not there are in its `missing`.
-        file: The file, as it is known there.
-        installed: The folder that its absolute includes name for the main file's own, if that is another one.
+        config: The whole configuration. Includes of files that do not exist are in its `missing`.
+        file: The file in that configuration.
+        installed: The folder that stands for the main file's folder in absolute includes (such as `/etc/nginx`); None
+            if absolute includes were read as written.
     """
 
     config: Config
@@ -51,7 +52,7 @@ class Surroundings:
 
 @record(eq=True)
 class Alone:
-    """No configuration includes the file; `because` is the reason, as a clause."""
+    """The result of `find` if no configuration includes the file; `because` is the reason, as a clause."""
 
     because: str
 
@@ -59,9 +60,9 @@ class Alone:
 def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Surroundings | Alone:
     """Return the configuration that includes the file at `path`.
 
-    `main` is its main file, if that is known: `UsageError` if it does not include the file, `InputError` if it cannot
-    be read. Else the nearest `nginx.conf` is taken that does, in `prefix`, in the folders above the file (and above
-    what it is a link to), or where packages install it.
+    `main` is the main file, if known: raises `UsageError` if it does not include the file, `InputError` if it cannot be
+    read. Otherwise this is the nearest `nginx.conf` that includes the file: in `prefix`, in the folders above the file
+    (and above the target if it is a link), or where packages install it.
     """
     if main is not None:
         surroundings = around(path, main)
@@ -82,7 +83,7 @@ def find(path: str, *, prefix: str | None = None, main: str | None = None) -> Su
 
 
 def candidates(path: str, prefix: str | None) -> Iterator[str]:
-    """Yield the main files that may include a file by their places, the nearest first, each once."""
+    """Yield the main files in places where they may include a file, the nearest first, each once."""
     folders = [] if prefix is None else [Path(prefix)]
     for name in (os.path.abspath(path), os.path.realpath(path)):  # noqa: PTH100 - links of the folders stay
         folders += Path(name).parents
@@ -101,9 +102,10 @@ def _load(main: str, files: Files) -> Config:
 
 
 def around(path: str, main: str, load: Load = _load) -> Surroundings | None:
-    """Return the configuration of a main file if it includes the file at `path`, where it lies or where it will.
+    """Return the configuration of a main file if it includes the file at `path`; otherwise None.
 
-    Raises `InputError` if it cannot be read.
+    The file may be included at its own path, or at the path that it will have once it is installed (`Moved`). Raises
+    `InputError` if the main file cannot be read.
     """
     config = load(main, DISK)
     surroundings = _in(config, path)
@@ -126,6 +128,6 @@ def _in(config: Config, path: str, installed: str | None = None) -> Surroundings
 
 
 def _named_folders(config: Config, folder: str) -> list[str]:
-    """Return the folders of main files, other than this one's, that absolute includes name."""
+    """Return the folders in `INSTALLED`, other than `folder`, to which absolute includes lead."""
     names = [str(include.args[0]) for include in config.includes]
     return [other for other in INSTALLED if other != folder and any(Path(name).is_relative_to(other) for name in names)]

@@ -1,14 +1,14 @@
-"""Detects templates, from which another program generates a configuration; `templates` reads them for `lint`.
+"""Detects and refuses templates, from which another program generates a configuration.
 
-A template that does not parse is rejected as a template, at its first tag, instead of at the brace that confuses the
-parser. A template that parses is read, with these exceptions, because a finding in an unfinished configuration may be
-wrong, which is worse than an error:
+Only `lint` reads templates (`nginxopt.config.templates`). Other commands refuse them, because a conclusion from an
+unfinished configuration may be wrong, which is worse than an error:
 
-- a tag in a word of a directive (`listen <%= port %>;`, `root "{{ root }}";`, `worker_processes @N@;`): the
-  value is not known, and a tag without quotes may have swallowed a directive;
-- but not in text that nginx hands on in quotes (`return`, `sub_filter` ...) or to Lua: a page may well have
-  tags that nginx, or the browser, fills in;
-- nor in comments, and not what envsubst puts in place of `${NAME}`: nginx reads it as a variable.
+- A template that does not parse is refused at its first tag, instead of at the brace that confuses the parser.
+- A template that parses is refused if a word of a directive contains a tag (`listen <%= port %>;`,
+  `root "{{ root }}";`, `worker_processes @N@;`): the value is unknown, and a tag without quotes may hide directives.
+
+Tags are allowed in comments, in Lua, and in quoted text that nginx passes on (`return`, `sub_filter` ...): a page may
+have tags for the browser. So is `${NAME}` in a word: envsubst replaces it, but nginx may have that variable.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _PERCENT = rb"%%[A-Za-z][A-Za-z0-9_]*%%"
 _PHP = rb"<\?(?:php\b|=)"
 _ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*\r?$"
 
-# In a text that does not parse: a tag, or before it what is passed over, comments and quoted words of nginx's length.
+# In a text that does not parse: a tag, or comments and quoted words (of at most nginx's length), which are skipped.
 _PASSED_OVER = rb"""(?<![^\s;{}])(?:\#.*|"(?:\\[\s\S]|[^"\\]){0,4096}"|'(?:\\[\s\S]|[^'\\]){0,4096}')"""
 _ENVSUBST = re.compile(_ENVSUBST_LINE, re.MULTILINE)
 _OPENING = b"|".join([rb"\{\{", rb"\{%", rb"\{\#", rb"\{!!", rb"<%", _PHP, _AT, _PERCENT])
 _BARE = re.compile(rb"%s|(?P<tag>%s|%s)" % (_PASSED_OVER, _OPENING, _ENVSUBST_LINE), re.MULTILINE)
 _ANYWHERE = re.compile(_OPENING)
 
-# In a word of a text that parses: the whole tag, so that a pattern which only looks for an opening is none.
+# In a word of a text that parses: a whole tag. A regular expression may contain the opening of a tag alone.
 _WHOLE = [rb"\{\{.*?\}\}", rb"\{%.*?%\}", rb"\{!!.*?!!\}", rb"<%.*?%>", rb"<\?(?:php\b|=).*?\?>", _AT, _PERCENT]
 _IN_QUOTES = re.compile(b"|".join(_WHOLE), re.DOTALL)
 _IN_WORD = re.compile(b"|".join([*_WHOLE, rb"<%", _PHP]), re.DOTALL)  # without quotes, a blank ends the word
 
-# The first that is found anywhere in a text is its kind. Jinja, Mustache and others share `{{ name }}`.
+# The first pattern that matches anywhere in a text gives its kind. Jinja, Mustache and others share `{{ name }}`.
 _KINDS = tuple(
     (kind, re.compile(pattern, re.MULTILINE))
     for kind, pattern in {
@@ -60,13 +60,14 @@ _TEXT = {"return", "sub_filter", "add_header", "add_trailer", "log_format", "set
 
 
 class TemplateError(InputError):
-    """A file that is a template."""
+    """The error for a file that is a template."""
 
 
 def refused(error: InputError) -> InputError:
     """Return an error that names the kind of template if the file is one, otherwise the parse error `error`.
 
-    A text is one if a tag stands outside of comments and quotes: what is in them is no reason not to parse.
+    A file that does not parse is a template if it has a tag outside comments and quotes; tags in them do not prevent
+    parsing.
     """
     if isinstance(error, TemplateError) or error.source is None or error.span is None:
         return error
@@ -75,7 +76,7 @@ def refused(error: InputError) -> InputError:
 
 
 def is_template(source: Source) -> bool:
-    """Return whether a text is a template, as `refused` and `refuse_tags` say."""
+    """Return whether a text is a template, by the criteria of `refused` and `refuse_tags`."""
     if not _ANYWHERE.search(source.data) and not _ENVSUBST.search(source.data):
         return False
     try:
@@ -86,9 +87,9 @@ def is_template(source: Source) -> bool:
 
 
 def refuse_tags(block: Block) -> None:
-    """Raise `InputError` at the first tag in a word of a file that parses, so that a value in it cannot be known.
+    """Raise `InputError` at the first tag in a word of a file that parses: the value of the word is unknown.
 
-    Linear in the size of the text; the directives are looked at only where the text has a tag.
+    Linear in the size of the text; the directives are searched only if the text contains a tag.
     """
     tag = _tag_in_word(block)
     if tag is not None:
@@ -115,13 +116,13 @@ def _tag_in_word(block: Block) -> Span | None:
 
 
 def refuse_template(source: Source) -> None:
-    """Raise `InputError` at the first tag of a text that can be parsed, as `refuse_tags`."""
+    """Parse a text and raise `InputError` at its first tag, like `refuse_tags`."""
     if _ANYWHERE.search(source.data):
         refuse_tags(parse(source))
 
 
 def _known(directive: Directive) -> Iterator[Token]:
-    """Yield the words of a directive whose value nginx works with."""
+    """Yield the words of a directive that nginx interprets, without text that it passes on."""
     yield directive.name
     is_text = directive.name in _TEXT or "_by_lua" in directive.name
     yield from (word for word in directive.args if not (is_text and word.quoted))

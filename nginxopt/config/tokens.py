@@ -1,6 +1,6 @@
-"""Splits a file into statements: the events of the native lexer as `Statement`s of `Token`s.
+"""Splits a file into statements (`Statement`) of words (`Token`), with the native lexer.
 
-The rules of nginx (`ngx_conf_read_token`) are in the crate, `rust/src/lexer.rs`.
+`rust/src/lexer.rs` implements the syntax of nginx (`ngx_conf_read_token`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from nginxopt.text import Source, Span
 
 
 class Token(str):
-    """A word: the value that nginx uses, with its position.
+    """A word: a string with the value that nginx uses, and its position.
 
-    `start` and `end` are byte offsets as written, quotes included; `quoted`: whether it is in quotes.
+    `start` and `end` are the byte offsets of the word as written, with its quotes; `quoted`: whether it has quotes.
     """
 
     __slots__ = ("end", "quoted", "start")
@@ -53,9 +53,15 @@ class Comment:
 class Statement(NamedTuple):
     """A statement, comment, or end of a block.
 
-    `kind` is `;` for `words ;`, `{` for `words {`, `}`, `#` for a comment outside all statements, and `*` for
-    a folded run; `rewrites` is its length. `start` and `end` are byte offsets, the `;`, `{` or `}` included;
-    `line` is that of `start`. `comments` are those between the words, or the comment itself.
+    Attributes:
+        kind: `;` for `words ;`, `{` for `words {`, `}` for the end of a block, `#` for a comment outside statements,
+            `*` for a folded run of rewrites.
+        start: The offset of its first byte.
+        end: The offset after its last byte, which is the `;`, `{` or `}`.
+        line: The line of `start`.
+        rewrites: The number of rewrites in a folded run.
+        words: The words; empty for other kinds than `;` and `{`.
+        comments: The comments between the words, or the comment itself.
     """
 
     kind: str
@@ -72,8 +78,8 @@ def statements(
 ) -> Iterator[Statement]:
     """Yield the statements of `source`, or of its part from `start` (in `line`) to `end`.
 
-    Runs of at least `fold` rewrites are folded into one statement (0: none). Raises `InputError` at the first place
-    where nginx would refuse to read on.
+    Runs of at least `fold` rewrites are folded into one statement (0: none). Raises `InputError` at the first syntax
+    error, where nginx stops.
     """
     comments: list[Comment] = []
     try:
@@ -99,7 +105,7 @@ def _alone(comment: Comment) -> Statement:
 
 
 class _Refusal(NamedTuple):
-    """The message for a kind of `LexError`, at `offset` (the byte refused) or `opened` (what is unfinished)."""
+    """The message for a kind of `LexError`, shown at `offset` (the refused byte) or `opened` (the unfinished part)."""
 
     message: str
     expected: str
@@ -139,7 +145,7 @@ _QUOTE = 'quote words that contain "{", such as regular expressions'
 
 def _input_error(source: Source, kind: str, message: str, offset: int, line: int, opened: int | None) -> InputError:
     brace = _QUANTIFIER.search(source.data, 0, offset)
-    if brace is not None:  # nginx refuses what it reads behind it, in words that differ by directive
+    if brace is not None:  # nginx refuses the text after it, with a message that depends on the directive
         return InputError(
             "this { ends the pattern and opens a block",
             source=source,

@@ -1,17 +1,16 @@
 """Parses a file into a tree of directives: crossplane's parser on top of the native lexer.
 
-`crossplane.parse` asks the global `crossplane.parser.lex` for `(token, line, quoted)`. `parse` puts the
-native lexer there for the time of the call. crossplane passes tokens and lines through unchanged, so a
-`Statement` travels in place of the line, and every directive of the tree knows its words as written and its
-span.
+`crossplane.parse` calls the global `crossplane.parser.lex` for tuples `(token, line, quoted)`. `parse` replaces that
+function by the native lexer during the call. crossplane passes tokens and lines through unchanged, so the lexer puts a
+`Statement` in place of the line: it gives every directive of the tree its words as written and its span.
 
-A run of at least `FOLD` consecutive `rewrite` statements is one `Bulk` node: a file of a million rules is
-read in about a second because no object is made for a rule until somebody asks. `Block.directives`,
-`Block.walk` and iteration over a `Bulk` make its directives on the way, by reading its span again;
-`Block.nodes` holds it as it is.
+A run of at least `FOLD` consecutive `rewrite` statements becomes one `Bulk` node, and no objects are created for its
+rules until they are needed: a file of a million rules is read in about a second. `Block.directives`, `Block.walk` and
+iteration over a `Bulk` create its directives one by one, by reading its span again; `Block.nodes` contains the `Bulk`
+itself.
 
-Deliberate differences from nginx: a NUL byte is refused even in a comment, blocks nest at most `DEPTH` deep,
-and `*_by_lua_block` is read as OpenResty reads it.
+Deliberate differences from nginx: a NUL byte is refused even in a comment, blocks nest at most `DEPTH` deep, and
+`*_by_lua_block` is read as OpenResty reads it.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _SWAP = Lock()
 class Directive:
     """One directive. `span` ends with its `;` or, if it has a block, with the block's `}`.
 
-    `args` of an `if` are without the parentheses around them. `comments` are those between its words.
+    `args` of an `if` exclude the parentheses of the condition. `comments` are the comments between its words.
     """
 
     name: Token
@@ -58,16 +57,16 @@ class Directive:
 
     @property
     def origin(self) -> tuple[Source, int]:
-        """The file and the place in it, the same for every reading of the file."""
+        """The file and the offset in it. Equal for all copies of a directive whose file is included several times."""
         return self.source.original or self.source, self.span.start
 
     def error(self, message: str, *, at: Token | None = None, nginx: str | None = None) -> InputError:
-        """Return an error at this directive, or at one of its words; `nginx` is nginx's own message."""
+        """Return an error at this directive, or at one of its words (`at`); `nginx` is nginx's own message."""
         word = at if at is not None else self.name
         return InputError(message, source=self.source, span=word.span, nginx=nginx)
 
     def located(self, message: str) -> str:
-        """Return a message of nginx about this directive with its place: the line nginx has read so far."""
+        """Return a message of nginx about this directive with the place that nginx adds: the last line it has read."""
         end = self.block.span.start if self.block else self.span.end - 1
         return f"{message} in {self.source.path}:{self.source.position(end).line}"
 
@@ -76,7 +75,7 @@ class Directive:
 class Bulk:
     """A run of `count` rewrites with only blanks and comments between them.
 
-    Iteration makes its directives, in order, and keeps none.
+    Iteration creates its directives, in order, without keeping them.
     """
 
     name: str
@@ -92,8 +91,8 @@ class Bulk:
         return (node for node in self.nodes() if isinstance(node, Directive))
 
     def nodes(self, start: int | None = None, line: int | None = None) -> Iterator[Directive | Comment]:
-        """Yield the directives and the comments between them, in order: all, or those from the place between two
-        of them that `start` and its `line` say.
+        """Yield the directives and the comments between them, in order. `start` and its `line`, a place between two
+        directives, leave out those before it.
         """
         at = (self.span.start, self.line) if start is None or line is None else (start, line)
         part = statements(self.source, start=at[0], end=self.span.end, line=at[1])
@@ -103,7 +102,7 @@ class Bulk:
 
 
 def directive_at(source: Source, span: Span) -> Directive:
-    """Return the directive at `span`, for example one of a `Bulk` without making the others."""
+    """Return the directive at `span`: for example one of a `Bulk`, without creating the others."""
     line = source.position(span.start).line
     part = statements(source, start=span.start, end=span.end, line=line)
     return _directive(source, next(statement for statement in part if statement.kind == ";"))
@@ -114,7 +113,7 @@ Node = Directive | Bulk | Comment
 
 @record()
 class Block:
-    """The content between `{` and `}`, which are in `span`, or a whole file."""
+    """A block or a whole file. The `span` of a block includes its `{` and `}`."""
 
     nodes: tuple[Node, ...]
     span: Span
@@ -153,10 +152,10 @@ def _reading(node: Node, source: Source) -> Node:
 
 
 def parse(source: Source) -> Block:
-    """Return the tree of one file; includes are directives like any other.
+    """Return the tree of one file, in which includes are plain directives.
 
-    Raises `InputError` where nginx would refuse to read on, for a binary file, and for a byte order mark that makes
-    the first directive unknown to nginx.
+    Raises `InputError` at a syntax error, for a binary file, and for a byte order mark that makes the first directive
+    unknown to nginx.
     """
     _refuse_binary(source)
     _refuse_byte_order_mark(source)
@@ -173,7 +172,7 @@ def parse(source: Source) -> Block:
 
 @contextmanager
 def _lexer(lexer: Callable[[str], Iterator[tuple[str, Statement, bool]]]) -> Iterator[None]:
-    """Replace crossplane's lexer by `lexer`."""
+    """Replace crossplane's lexer by `lexer` within the block."""
     theirs = crossplane.parser.lex
     crossplane.parser.lex = lexer
     try:
@@ -184,8 +183,8 @@ def _lexer(lexer: Callable[[str], Iterator[tuple[str, Statement, bool]]]) -> Ite
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the garbage collector: everything that is built is kept, and repeated searches for garbage take more than
-    half of the time for a large file.
+    """Pause the garbage collector: parsing creates no garbage, and searching for it would take more than half of the
+    time for a large file.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -201,9 +200,9 @@ def _raise(error: Exception) -> None:
 
 
 def _tokens(source: Source, ends: dict[int, int]) -> Iterator[tuple[str, Statement, bool]]:
-    """Yield what crossplane expects of its lexer, the statement in place of the line.
+    """Yield tokens as crossplane expects them from its lexer, with the statement in place of the line.
 
-    `ends` receives the end of every block by the start of its statement.
+    `ends` receives the end of every block, by the start of its statement.
     """
     opened: list[Statement] = []
     for statement in statements(source, fold=FOLD):
@@ -253,7 +252,7 @@ def _directive(source: Source, statement: Statement, block: Block | None = None)
 def _without_parentheses(args: list[Token]) -> list[Token]:
     """Return the words of a condition as `ngx_http_rewrite_if_condition` sees them.
 
-    It takes one `(` from the first word and one `)` from the last, and drops a word of which nothing is left.
+    nginx removes one `(` from the first word and one `)` from the last, and drops a word that becomes empty.
     """
     if not (args and args[0].startswith("(") and args[-1].endswith(")")):
         return args
@@ -264,9 +263,9 @@ def _without_parentheses(args: list[Token]) -> list[Token]:
 
 
 def _part(token: Token, first: int, last: int) -> Token:
-    """Return a token without the ASCII characters outside `first` to `last`.
+    """Return the part of a token from `first` to `last`; the characters removed are ASCII.
 
-    The span of a quoted one stays, for that is what is written.
+    A quoted token keeps its span, which covers the word as written.
     """
     if token.quoted:
         return Token(token[first:last], token.start, token.end, True)
@@ -291,7 +290,10 @@ def _refuse_binary(source: Source) -> None:
 
 
 def _refuse_byte_order_mark(source: Source) -> None:
-    """To nginx the mark is a part of the first word: harmless in a map, but it makes a directive unknown."""
+    """Raise `InputError` for a byte order mark before a directive.
+
+    nginx takes it for a part of the first word, which is harmless in a map, but makes a directive unknown.
+    """
     if not source.data.startswith(_MARK.encode()):
         return
     first = next(statements(source))  # there is one, or an error: the mark begins a word

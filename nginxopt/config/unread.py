@@ -1,4 +1,7 @@
-"""Includes that stand for directives of a template that are not known."""
+"""Placeholders for unknown directives of a template: includes of a path that does not exist.
+
+The rules treat them like any other include whose file cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,17 @@ _ANYTHING = "anything"
 
 
 def unread(name: str | None = None) -> bytes:
-    """Return an include of what was not read: a directive `name`, or any number of any directives."""
+    """Return a placeholder for an unknown directive `name`, or without a name for any number of any directives."""
     return f'include "{_FOLDER}{name or _ANYTHING}";'.encode()
 
 
 def is_unread(path: str) -> bool:
-    """Return whether a path belongs to such an include, which has no file."""
+    """Return whether a path is that of a placeholder."""
     return path.startswith(_FOLDER)
 
 
 def unread_names(include: Directive) -> tuple[str, ...]:
-    """Return the directives that such an include may have; none if it may have any, or is another."""
+    """Return the directives that a placeholder may stand for; empty if these may be any, or for any other include."""
     path = str(include.args[0])
     name = path.removeprefix(_FOLDER)
     return (name,) if is_unread(path) and name != _ANYTHING else ()

@@ -1,5 +1,6 @@
-"""Many configurations: each host's is read and checked once, by workers, and the result is a database.
+"""Checks the configurations of many hosts in parallel, and stores the results in a database.
 
-Input is names of folders, archives and URLs, which `sources` turns into hosts; `content` is what a host has, `judging`
-what is found in it, `running` asks workers, and `result` keeps what they say. `report/` is made of a result alone.
+Input is the names of folders, archives and URLs, in which `sources` finds hosts. `content` has the files of a host,
+`judging` checks it in a worker process, `running` distributes hosts to workers, and `result` stores their findings in a
+DuckDB file. The formats in `report/` need nothing but that file.
 """

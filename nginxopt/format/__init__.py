@@ -1,7 +1,7 @@
 """Formats a configuration: indentation, line breaks and blank lines, and nothing else.
 
-Input is a text and a `Style`; output is the formatted text. Words, quoted text, Lua and comments keep their bytes,
-which `proof` verifies with a second reading of the result.
+Input is a text and a `Style`; output is the formatted text. Words, quoted text, Lua and comments do not change; `proof`
+verifies this by parsing the result again.
 """
 
 from typing import TYPE_CHECKING

@@ -25,9 +25,10 @@ KINDS: list[types.CodeActionKind | str] = [types.CodeActionKind.QuickFix, FIX_AL
 
 
 def actions(workspace: Workspace, judges: Judges, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """Return the actions for a range of a document; none while it does not parse.
+    """Return the actions for a range of a document; none while the document does not parse.
 
-    All fixes at once are offered only if they are asked for, as they take a check for each round of fixes.
+    The action for all safe fixes is offered only if the editor requests its kind, as it needs a check for each round of
+    fixes.
     """
     document = workspace.documents.get(params.text_document.uri)
     judgement = judges.judgement(document) if document and document.error is None else None
@@ -43,7 +44,7 @@ def actions(workspace: Workspace, judges: Judges, params: types.CodeActionParams
 
 
 def _is_wanted(kind: str, only: Iterable[types.CodeActionKind | str]) -> bool:
-    """Return whether a kind is one of the wanted ones, or below one: `source` has `source.fixAll` in it."""
+    """Return whether a kind is one of the requested kinds or a sub-kind of one: `source` includes `source.fixAll`."""
     wanted = [str(getattr(one, "value", one)) for one in only]
     return any(kind == one or kind.startswith(f"{one}.") for one in wanted)
 
@@ -80,7 +81,7 @@ def _fixing(
 
 
 def _title(offered: Fix) -> str:
-    """Return the title of a fix, with what must be known or looked at before it is applied."""
+    """Return the title of a fix, with its premises, or with `(unsafe)`."""
     title = offered.title[:1].upper() + offered.title[1:]
     if offered.safety.grade is Grade.CONDITIONAL:
         names = ", ".join(premise.name for premise in sorted(offered.safety.premises or ()))
@@ -114,8 +115,8 @@ def _meant(document: Document, finding: Diagnostic, params: types.CodeActionPara
 
 
 def _fix_all(workspace: Workspace, document: Document, judgement: Judgement, kind: str) -> Iterator[types.CodeAction]:
-    """Yield the action that applies every safe fix that changes only this file, as `lint --fix` does."""
-    if len(judgement.reading.configs) > 1:  # no fix changes a file that several configurations read
+    """Yield the action that applies every safe fix that changes only this file, like `lint --fix`."""
+    if len(judgement.reading.configs) > 1:  # fixes do not change files that several configurations include
         return
     config, path = judgement.reading.config, judgement.reading.file.path
     judge = workspace.preferences.judge(document.path)
@@ -127,7 +128,7 @@ def _fix_all(workspace: Workspace, document: Document, judgement: Judgement, kin
 
 
 def _of_file(wanted: Wanted, path: str) -> Wanted:
-    """Return the filter that keeps the wanted findings whose fixes change this file and no other."""
+    """Return a filter for those `wanted` findings whose fixes change only the file at `path`."""
     return lambda diagnostics, drafts: (
         one for one in wanted(diagnostics, drafts) if one.fix and _changes_only(one.fix, path)
     )

@@ -33,7 +33,7 @@ _Kind = types.CompletionItemKind
 
 
 def complete(workspace: Workspace, params: types.CompletionParams) -> types.CompletionList:
-    """Return what may stand at a position."""
+    """Return the completions at a position."""
     document = workspace.documents.get(params.text_document.uri)
     items = [] if document is None else list(_items(workspace, document, document.lines.offset(params.position)))
     return types.CompletionList(is_incomplete=False, items=items)
@@ -58,7 +58,7 @@ def _items(workspace: Workspace, document: Document, offset: int) -> Iterator[ty
 def _offers(
     workspace: Workspace, reading: Reading | None, document: Document, place: Cursor
 ) -> Iterator[tuple[str, types.CompletionItem]]:
-    """Yield what may be in place of the word at the cursor."""
+    """Yield completions for the word at the cursor, each with its text."""
     target = workspace.preferences.target(document.path)
     contexts = _contexts(reading, place)
     if not place.words:
@@ -79,7 +79,7 @@ def _offers(
 
 
 def _contexts(reading: Reading | None, place: Cursor) -> list[Context]:
-    """Return the contexts of a place: none if the file does not show it."""
+    """Return the possible contexts of a place; empty if they are not known."""
     if reading is None:
         return []
     outer = {context for config in reading.configs for context in config.contexts(reading.document.path)}
@@ -87,7 +87,7 @@ def _contexts(reading: Reading | None, place: Cursor) -> list[Context]:
 
 
 def _places(contexts: Iterable[Context]) -> int:
-    """Return the places of directives that contexts are; all if there is no context."""
+    """Return the places of `declarations.PLACES` for contexts, as bits; all places if no context is known."""
     bits = [PLACES.get(commands.place_of(context) or "", 0) for context in contexts]
     return sum(set(bits)) if bits else sum(PLACES.values())
 
@@ -121,7 +121,7 @@ def _variables(found: Iterable[Occurrence], contexts: list[Context]) -> Iterator
 
 
 def _names(found: Iterable[Occurrence], place: Cursor, reading: Reading | None) -> Iterator[types.CompletionItem]:
-    """Yield the names that the configuration defines and the directive takes."""
+    """Yield the names that the configuration defines and that the directive at the cursor accepts."""
     directive = place.words[0]
     definitions = {one.symbol: one for one in found if one.definition}
     for symbol, one in definitions.items():
@@ -139,7 +139,7 @@ def _names(found: Iterable[Occurrence], place: Cursor, reading: Reading | None) 
 
 
 def _takes(directive: str, definer: str) -> bool:
-    """Return whether a directive takes a zone that another one defines."""
+    """Return whether a directive accepts a zone that the directive `definer` defines."""
     if directive in ("limit_req", "limit_conn"):
         return definer == f"{directive}_zone"
     return _CACHES.get(directive) == definer

@@ -1,4 +1,4 @@
-"""Where a cursor is in a text: in which blocks, and behind which words of a statement. What follows does not count."""
+"""Finds the blocks and the words before a cursor, from the text before it, which need not be a complete statement."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from nginxopt.config import Source, statements
 from nginxopt.errors import InputError
 
 _ENDS = (b";", b'";', b"';")
-"""What ends a statement in the making: nothing, or a quote, is open."""
+"""Texts that complete an unfinished statement: without an open quote, or with one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A place in a text.
+    """The position of a cursor in a text.
 
     Attributes:
         blocks: The names of the blocks around it, the outermost first.
-        server: The offset at which the innermost server begins, None outside of one.
-        words: The words of the statement before the one at the cursor.
-        word: The part of that word before the cursor, without its quote.
+        server: The offset at which the innermost server begins; None outside of a server.
+        words: The words of the statement before the word at the cursor.
+        word: The part of the word at the cursor that is before the cursor, without its quote.
         start: The offset of that part.
     """
 
@@ -31,7 +31,7 @@ class Cursor:
 
 
 def cursor(data: bytes, offset: int) -> Cursor | None:
-    """Return the place at an offset; None in comments, escapes, behind a quoted word, or if it is not readable."""
+    """Return the cursor at an offset; None in comments and escapes, after a quoted word, or in unreadable text."""
     end = 0
     opened: list[tuple[str, int]] = []
     try:
@@ -55,7 +55,7 @@ def cursor(data: bytes, offset: int) -> Cursor | None:
 
 
 def _words(rest: bytes) -> list[str] | None:
-    """Return the words of a statement in the making, the last one up to the end; None if they cannot be read."""
+    """Return the words of an unfinished statement, the last of which may be incomplete; None if they are unreadable."""
     if not rest.strip():
         return [""]
     if (len(rest) - len(rest.rstrip(b"\\"))) % 2:

@@ -1,6 +1,6 @@
-"""The diagnostics of open files: the findings of `lint`, and the error of a text that does not parse.
+"""The diagnostics of open files: the findings of `lint`, or the error of a text that does not parse.
 
-While a text does not parse, the findings of the last one that did stay, where the lines around them have not changed.
+While a text does not parse, findings of the last text that did are kept if the lines around them have not changed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from nginxopt.text import Span
 SOURCE = "nginxopt"
 
 SYNTAX = "syntax-error"
-"""The code of the diagnostic of a text that does not parse."""
+"""The code of the diagnostic for a text that does not parse."""
 
 _SEVERITIES = {
     Severity.ERROR: DiagnosticSeverity.Error,
@@ -40,11 +40,11 @@ _SEVERITIES = {
 }
 
 _WITHOUT_EFFECT = {"dead-directive", "unused-suppression", "rewrite-never-matches", "location-never-chosen"}
-"""The rules about text that could be deleted, which editors fade out."""
+"""Rules whose findings are text without effect, which editors show faded."""
 
 
 class SupersededError(Exception):
-    """A newer text came while an older one was being checked."""
+    """A newer text arrived while an older one was being checked."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,10 @@ class Judgement:
     """The findings in a document.
 
     Attributes:
-        document: The version that the findings are in.
-        checked: What was checked; None if nothing was.
-        catalogue: All rules, whether they were run or not.
+        document: The version of the document that was checked.
+        reading: That version in its configurations.
+        checked: The result of the check.
+        catalogue: All rules, including those that were not run.
     """
 
     document: Document
@@ -70,7 +71,7 @@ class Judgement:
 
 
 class Judges:
-    """Judges documents; configurations that are the same as before are not checked again.
+    """Checks documents, and caches the results for configurations that do not change.
 
     Attributes:
         latest: The last judgement of each document, by URI.
@@ -83,7 +84,7 @@ class Judges:
         self.latest: dict[str, Judgement] = {}
 
     def diagnostics(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> list[Diagnostic]:
-        """Return the diagnostics of a version of an open file; none for a file that is not nginx's.
+        """Return the diagnostics of a version of an open file; none for a file that is not an nginx configuration.
 
         Raises `SupersededError` once `is_current` returns False, and `NginxoptError` for unusable settings.
         """
@@ -97,12 +98,12 @@ class Judges:
         return [*_errors(document), *_broken_settings(document, preferences.error(path)), *failed, *findings]
 
     def judgement(self, document: Document, is_current: Callable[[], bool] = lambda: True) -> Judgement | None:
-        """Return the findings in the last version of a document that parses; None if none did."""
+        """Return the findings in the last version of a document that parses; None if no version did."""
         reading = self._workspace.judged(document)
         if reading is None:
             return None
         judge = self._workspace.preferences.judge(document.path)
-        with self._lock:  # the second of two threads finds the answer
+        with self._lock:  # the second of two threads uses the result of the first
             checked = self._check(reading.configs, judge, is_current)
         self.latest[document.uri] = judgement = Judgement(reading.document, reading, checked, judge.catalogue)
         return judgement
@@ -124,7 +125,7 @@ class Judges:
 
 
 def _beside_baseline(checked: Checked, judge: Judge) -> Checked:
-    """Return what was checked without the findings that the baseline records."""
+    """Return a result without the findings that are in the baseline."""
     if judge.known is None:
         return checked
     compared = baseline.compare(judge.known, checked.diagnostics, files=(), rules=())
@@ -156,7 +157,7 @@ def _errors(document: Document) -> Iterator[Diagnostic]:
 
 
 def _broken_settings(document: Document, error: InputError | None) -> Iterator[Diagnostic]:
-    """Yield why a document is not checked: the settings for it cannot be read."""
+    """Yield a diagnostic for settings that cannot be read, for which the document is not checked."""
     if error is not None:
         message = f"not checked: {error.render().splitlines()[0]}"
         range_ = document.lines.range(Span(document.hidden, document.hidden))
@@ -164,7 +165,7 @@ def _broken_settings(document: Document, error: InputError | None) -> Iterator[D
 
 
 def _failed_rules(document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
-    """Yield the rules from outside of nginxopt that cannot be loaded or that raised."""
+    """Yield a diagnostic for each third-party rule that cannot be loaded or that raised an exception."""
     raised = (error for error in judgement.checked.errors if isinstance(error, RuleError))
     range_ = document.lines.range(Span(document.hidden, document.hidden))
     for error in (*judgement.catalogue.errors.values(), *raised):

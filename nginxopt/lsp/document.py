@@ -23,14 +23,17 @@ _MARK = "\ufeff".encode()
 
 @dataclass(frozen=True)
 class Document:
-    """One version of an open file; versions are values, and none is changed.
+    """One version of an open file. Instances are immutable.
 
     Attributes:
-        path: The file; of a text that is in none, a name in messages.
-        is_file: Whether it is in a file of this machine.
-        data: The text in UTF-8, with the byte order mark that the editor hides.
-        hidden: The number of bytes of that mark.
-        before: The last version that parses, if this one does not, or None.
+        uri: The URI in the protocol.
+        path: The path of the file; for a text without a file, a name for messages.
+        is_file: Whether the text belongs to a file of this machine.
+        version: The version number of the editor.
+        data: The text in UTF-8, including a byte order mark that the editor hides.
+        encoding: The encoding of positions in the protocol.
+        hidden: The number of bytes of the hidden mark.
+        before: The last version that parses, if this one does not; None if there is none.
     """
 
     uri: str
@@ -45,7 +48,7 @@ class Document:
 
     @cached_property
     def lines(self) -> Lines:
-        """Its lines."""
+        """The lines of the text."""
         return Lines(self.data, self.encoding, hidden=self.hidden)
 
     @cached_property
@@ -57,7 +60,7 @@ class Document:
 
     @cached_property
     def shape(self) -> File | None:
-        """The text as a file, without what cannot be read; places in it are places in the text."""
+        """The text as a file, with unreadable parts blanked out, so that offsets are the same as in the text."""
         return recovered(self.path, self.data) if isinstance(self._parsed, InputError) else self._parsed
 
     @property
@@ -67,7 +70,7 @@ class Document:
 
     @property
     def error(self) -> InputError | None:
-        """Why it does not parse."""
+        """The error for which the text does not parse; None if it does."""
         return self._parsed if isinstance(self._parsed, InputError) else None
 
     @property
@@ -82,7 +85,7 @@ class Document:
         return replace(self, version=version, data=data, before=good and replace(good, before=None))
 
     def span_of(self, span: Span, old: Document) -> Span | None:
-        """Return the span that a span of another version has here; None if a line of it, or next to it, changed."""
+        """Return the span in this version for a span of an `old` one; None if its lines or adjacent ones changed."""
         if old.data == self.data:
             return span
         start, end = _difference(old.data, self.data)
@@ -98,7 +101,7 @@ class Document:
 def opened(
     uri: str, path: str, text: str, version: int | None, parser: Parser, encoding: str, *, is_file: bool
 ) -> Document:
-    """Return a file that an editor opened. An editor hides the byte order mark that the file has on the disk."""
+    """Return a file that an editor opened, with the byte order mark of the file on disk, which editors hide."""
     mark = b"" if text.startswith("\ufeff") or not is_file else _mark_of(path)
     return Document(uri, path, is_file, version, mark + _bytes(text), parser, encoding, len(mark))
 
@@ -112,17 +115,17 @@ def _mark_of(path: str) -> bytes:
 
 
 def _bytes(text: str) -> bytes:
-    """Return a text of the protocol, which is UTF-16, as UTF-8; halves of surrogate pairs become U+FFFD."""
+    """Return a text of the protocol as UTF-8. It may contain halves of surrogate pairs, which become U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
 
 
 def _difference(old: bytes, new: bytes) -> tuple[int, int]:
-    """Return the span of `old` that is something else in `new`."""
+    """Return the span of `old` that differs from `new`."""
     start = _common(lambda count: old.startswith(new[:count]), min(len(old), len(new)))
     most = min(len(old), len(new)) - start
     return start, len(old) - _common(lambda count: old.endswith(new[len(new) - count :]), most)
 
 
 def _common(is_same: Callable[[int], bool], most: int) -> int:
-    """Return the largest number up to `most` for which texts are the same."""
+    """Return the largest number up to `most` for which `is_same` is true, by bisection."""
     return bisect_left(range(1, most + 1), True, key=lambda count: not is_same(count))

@@ -1,4 +1,4 @@
-"""Edits of the editor's texts."""
+"""Converts edits to those of the protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nginxopt.text import Change, Edit, Source
 
 
 def workspace_edit(workspace: Workspace, changes: Iterable[Change]) -> types.WorkspaceEdit | None:
-    """Return the changes of files as an edit; None if the editor has another text of one of them."""
+    """Return changes as a workspace edit; None if the text of a file in the editor is not the one that was checked."""
     by_source: dict[Source, list[Edit]] = {}
     for change in changes:
         by_source.setdefault(change.source.original or change.source, []).append(change.edit)

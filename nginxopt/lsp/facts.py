@@ -1,4 +1,4 @@
-"""What is known of a directive: its purpose, places, arguments, default and releases."""
+"""Describes directives: purpose, contexts, arguments, default value and releases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GATEWAY = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached|tunnel)_")
 
 @cache
 def descriptions() -> Mapping[str, str]:
-    """Return a sentence for each directive that has one; `@_` stands for `proxy_`, `fastcgi_` and the like."""
+    """Return the descriptions by directive; `@_` in a name stands for `proxy_`, `fastcgi_` and the like."""
     table = pkgutil.get_data("nginxopt.lsp", "descriptions.tsv")
     assert table is not None, "descriptions.tsv belongs to the package"
     rows = (line.partition("\t") for line in table.decode().splitlines())
@@ -26,20 +26,20 @@ def descriptions() -> Mapping[str, str]:
 
 
 def description(name: str) -> str:
-    """Return what a directive does, in a sentence; empty if there is none."""
+    """Return a sentence that describes a directive; empty if there is none."""
     known = descriptions()
     return known.get(name) or known.get(_GATEWAY.sub("@_", name, count=1), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a release declares of a directive in a place.
+    """The facts about a directive in one place and release of nginx.
 
     Attributes:
-        declaration: What it declares there, or else in any place, or in any release.
-        places: The places where the release allows it.
+        declaration: The declaration for that place; without one, that for another place or another release.
+        places: The places where the release allows the directive.
         target: The release.
-        is_known: Whether the release has it.
+        is_known: Whether the release has the directive.
     """
 
     declaration: Declaration
@@ -92,7 +92,7 @@ def arguments(declaration: Declaration) -> str:
 
 
 def _releases(name: str) -> str:
-    """Return the releases that have a directive, `1.9.5 and later`; empty if all of the table do."""
+    """Return the releases that have a directive, such as `1.9.5 and later`; empty if all releases of the table do."""
     rows = declarations(name)
     sinces, untils = [row.since for row in rows], [row.until for row in rows]
     since = None if None in sinces else min(filter(None, sinces))

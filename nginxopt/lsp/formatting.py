@@ -1,4 +1,4 @@
-"""Formatting of a document, as `nginxopt format` does it."""
+"""Formats a document like `nginxopt format`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from nginxopt.text import Source
 
 
 def format_document(workspace: Workspace, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
-    """Return the edits of white space that format a document; None for one that does not parse or is not nginx's.
+    """Return the edits that format a document; None if it does not parse or is not an nginx configuration.
 
-    Indentation is that of the settings file, or of the editor if there is none.
+    The indentation is that of the settings file, or that of the editor if there is none.
     """
     document = workspace.documents.get(params.text_document.uri)
     if document is None or not workspace.is_of_nginx(document):

@@ -1,4 +1,4 @@
-"""Hovers: what a directive does, and what is in force where it stands; the page of a rule on its finding."""
+"""Hovers: the description of a directive and the settings in force there, and for a finding the page of its rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nginxopt.lsp.workspace import Reading, Workspace
 from nginxopt.semantics import Level, Setting, levels
 
 _MOST_LINES = 12
-"""The number of lines of a definition that are shown."""
+"""The maximum number of lines of a definition that are shown."""
 
 _MOST_SETTINGS = 30
 
@@ -25,7 +25,7 @@ _MERGED = frozenset(["server", "location", "if", "limit_except"])
 
 
 def hover(workspace: Workspace, judges: Judges, params: types.HoverParams) -> types.Hover | None:
-    """Return what is known of the word at a position; None for nothing."""
+    """Return the hover for the word at a position; None if there is nothing to show."""
     reading, offset = placed(workspace, params)
     if reading is None:
         return None
@@ -61,7 +61,7 @@ def _about(workspace: Workspace, reading: Reading, directive: Directive, word: T
 
 
 def _level_of(directive: Directive, root: Level) -> Level | None:
-    """Return the first level in which a directive stands."""
+    """Return the first level that contains a directive."""
     for level in root.walk():
         if any(own.origin == directive.origin for own in level.own(directive.name)):
             return level
@@ -69,7 +69,7 @@ def _level_of(directive: Directive, root: Level) -> Level | None:
 
 
 def _in_force(workspace: Workspace, directive: Directive, level: Level) -> Iterator[str]:
-    """Yield what a directive replaces, or for a block what it inherits."""
+    """Yield the setting that a directive replaces, or the settings that a block inherits."""
     if directive.block is not None and directive.name in _MERGED:
         inner = next((one for one in level.levels if one.opener is directive or _is_of(one, directive)), None)
         inherited = list(_inherited(inner)) if inner else []
@@ -93,7 +93,7 @@ def _is_of(level: Level, directive: Directive) -> bool:
 
 
 def _inherited(level: Level) -> Iterator[Setting]:
-    """Yield the settings that a level takes from those around it, the innermost first."""
+    """Yield the settings that a level inherits from those around it, the innermost first."""
     names: dict[str, None] = {}
     outer = level.parent
     while outer is not None:
@@ -106,7 +106,7 @@ def _inherited(level: Level) -> Iterator[Setting]:
 
 
 def _stated(workspace: Workspace, setting: Setting) -> str:
-    """Return a setting as it is written, with its block, file and line."""
+    """Return a setting as written, with its block, file and line."""
     texts = [f"`{' '.join([directive.name, *directive.args])}`" for directive in setting.directives]
     level, last = setting.level, setting.directives[-1]
     source = last.source.original or last.source
@@ -115,7 +115,7 @@ def _stated(workspace: Workspace, setting: Setting) -> str:
 
 
 def _definitions(workspace: Workspace, reading: Reading, offset: int) -> Iterator[str]:
-    """Yield the definitions of the name at an offset, as they are written."""
+    """Yield the definitions of the name at an offset, as written."""
     definitions = {one.definition.origin: one.definition for one in same(reading, offset) if one.definition}
     for directive in definitions.values():
         source = directive.source.original or directive.source
@@ -132,7 +132,7 @@ def _excerpt(source: Source, span: Span) -> str:
 
 
 def _findings(judges: Judges, reading: Reading, offset: int) -> Iterator[str]:
-    """Yield the pages of the rules that have findings at an offset, once the text has been checked."""
+    """Yield the pages of the rules that have findings at an offset, if the text has been checked."""
     judgement = judges.latest.get(reading.document.uri)
     if judgement is None or judgement.document is not reading.document:
         return

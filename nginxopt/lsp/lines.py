@@ -1,4 +1,4 @@
-"""Positions of the protocol in a text: lines from 0, and columns in the code units of the negotiated encoding."""
+"""Converts offsets to positions of the protocol: lines from 0, and columns in code units of the negotiated encoding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nginxopt.text import Span, decode
 class Lines:
     """The lines of a text in UTF-8, which end in LF, CRLF or CR (Language Server Protocol, `EOL`).
 
-    `hidden` is the number of bytes at the start that the editor does not show: of a byte order mark.
+    `hidden` is the length in bytes of a byte order mark, which the editor does not show.
     """
 
     def __init__(self, data: bytes, encoding: str = PositionEncodingKind.Utf16, *, hidden: int = 0) -> None:
@@ -27,7 +27,7 @@ class Lines:
         self._starts = [hidden, *starts[1:]]
 
     def position(self, offset: int) -> Position:
-        """Return the position of the byte at `offset`; one inside a line end is that of the line's end."""
+        """Return the position of the byte at `offset`. Offsets inside a line end count as the end of the line."""
         number = max(bisect_right(self._starts, offset) - 1, 0)
         start, end = self._starts[number], self._ends[number]
         return Position(number, self._units(self._data[start : min(max(offset, start), end)]))
@@ -37,7 +37,7 @@ class Lines:
         return Range(self.position(span.start), self.position(span.end))
 
     def offset(self, position: Position) -> int:
-        """Return the offset of a position; one behind the end of its line or of the text is the end of that."""
+        """Return the offset of a position. Positions after the end of a line or of the text count as that end."""
         if position.line >= len(self._starts):
             return len(self._data)
         start, end = self._starts[position.line], self._ends[position.line]
@@ -58,5 +58,5 @@ class Lines:
         return sum(map(self._width, decode(line)))
 
     def _width(self, character: str) -> int:
-        """Return the code units of a character; a byte that is not UTF-8 counts as one."""
+        """Return the number of code units of a character; a byte that is not UTF-8 counts as one."""
         return 2 if self._encoding == "utf-16" and ord(character) > 0xFFFF else 1

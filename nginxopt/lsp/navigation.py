@@ -1,4 +1,4 @@
-"""Definitions and references of names, and the files of includes."""
+"""Finds definitions and references of names, and the files of includes."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ def highlights(workspace: Workspace, params: types.DocumentHighlightParams) -> l
 
 
 class Placed(Protocol):
-    """A request about a position."""
+    """The parameters of a request about a position."""
 
     text_document: types.TextDocumentIdentifier
     position: types.Position
 
 
 def placed(workspace: Workspace, params: Placed) -> tuple[Reading | None, int]:
-    """Return the document of a request as it is, with the byte offset of the position in it."""
+    """Return the current document of a request in its configurations, and the byte offset of the position."""
     document = workspace.documents.get(params.text_document.uri)
     reading = workspace.shown(document) if document else None
     return reading, document.lines.offset(params.position) if document else 0
 
 
 def symbol_at(reading: Reading, offset: int) -> Occurrence | None:
-    """Return the occurrence of a name at an offset of a document; its end belongs to it."""
+    """Return the name at an offset of a document, which may be the end of the name; None if there is none."""
     source = reading.file.source
     here = (one for one in occurrences(reading.config) if one.source is source)
     return next((one for one in here if one.span.start <= offset <= one.span.end), None)
@@ -77,7 +77,7 @@ def same(reading: Reading, offset: int) -> list[Occurrence]:
 
 
 def location(workspace: Workspace, source: Source, span: Span) -> types.Location:
-    """Return a place in a file."""
+    """Return a span of a file as a location of the protocol."""
     return types.Location(workspace.uri(source.path), workspace.lines(source.path, source.data).range(span))
 
 

@@ -24,7 +24,7 @@ _KINDS = {
 }
 
 _LEAVES = frozenset(["include", "log_format", "limit_req_zone", "limit_conn_zone", "proxy_cache_path", "set"])
-"""Directives without a block that are worth a place in the outline."""
+"""Directives without a block that are shown in the outline."""
 
 
 def document_symbols(workspace: Workspace, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
@@ -35,7 +35,7 @@ def document_symbols(workspace: Workspace, params: types.DocumentSymbolParams) -
 
 
 def folding_ranges(workspace: Workspace, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
-    """Return the blocks and the runs of comments of a document that take several lines."""
+    """Return the blocks and the runs of comments of a document that span several lines."""
     document = workspace.documents.get(params.text_document.uri)
     file = _file(workspace, document)
     return [] if document is None or file is None else list(_folds(document, file.block))
@@ -66,7 +66,7 @@ def _range(document: Document, span: Span) -> types.Range:
 
 
 def _title(directive: Directive) -> str:
-    """Return the name of a directive with its words; a server has its names."""
+    """Return the name of a directive with its arguments; for a server, with its names."""
     if directive.name == "server" and directive.block:
         names = [str(word) for own in directive.block.unfolded() if own.name == "server_name" for word in own.args]
         return " ".join(["server", *names])
@@ -86,7 +86,7 @@ def _folds(document: Document, block: Block) -> Iterator[types.FoldingRange]:
 
 
 def _comments(document: Document, block: Block) -> Iterator[types.FoldingRange]:
-    """Yield the runs of comments on lines of their own, one below the other."""
+    """Yield the runs of comments on consecutive lines without other text."""
     first = last = -2
     for node in (*block.nodes, None):
         if not isinstance(node, Comment):

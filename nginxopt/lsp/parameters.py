@@ -1,4 +1,4 @@
-"""The words that nginx accepts as arguments of directives, besides the values of the table of declarations."""
+"""The words that nginx accepts as arguments of directives, in addition to the values in the table of declarations."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Parses files once for each text, however many configurations have them."""
+"""Caches parsed files, so that a text is parsed once even if several configurations include it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _MOST = 1_000
 
 
 class Parser:
-    """Returns the same `File` for the same text of a path, and the same error; keeps the files used last."""
+    """Parses files, and caches the `File` or the error of recently used texts, by path and text."""
 
     def __init__(self) -> None:
         self._files: OrderedDict[tuple[str, bytes], File | InputError] = OrderedDict()
         self._lock = Lock()
 
     def __call__(self, path: str, data: bytes) -> File:
-        """Return a text as the file at `path`. Raises `InputError` if it cannot be parsed, or is a template."""
+        """Parse the text of the file at `path`. Raises `InputError` if it cannot be parsed, or is a template."""
         key = path, data
         with self._lock:
             file = self._files.get(key)
@@ -47,14 +47,14 @@ def _parsed(path: str, data: bytes) -> File | InputError:
 
 
 class Nothing:
-    """The files of a configuration none of whose includes can be read."""
+    """A storage without files: no include can be read."""
 
     def read(self, path: str) -> bytes:
         """Raise `FileNotFoundError`."""
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
 
     def matches(self, prefix: str, name: str) -> list[str]:  # noqa: ARG002 - the protocol's signature
-        """Return the name of an include, which is then missing."""
+        """Return the name of an include, whose file is then missing."""
         return [name]
 
     def reads(self, prefix: str, name: str, path: str) -> bool:

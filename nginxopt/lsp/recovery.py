@@ -1,7 +1,7 @@
-"""Makes a text that does not parse, as while typing, one that does, with all else in its place.
+"""Makes a text parse that does not, because it is being typed, without moving its directives.
 
-What cannot be read is blanked out, and missing `}` are added at the end. So the directives of the rest keep their
-offsets. The result serves to find places; nothing is judged by it.
+Unreadable text is replaced by blanks, and missing `}` are added at the end, so that all other directives keep their
+offsets. The result is used for navigation and completion, and never checked by rules.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from nginxopt.config.reader import File, parsed
 from nginxopt.errors import InputError
 
 _MOST = 50
-"""The number of unreadable statements after which a text is given up."""
+"""The number of unreadable statements after which recovery gives up."""
 
 _VISIBLE = re.compile(rb"\S")
 _MARK = "\ufeff".encode()
 
 
 def recovered(path: str, data: bytes) -> File | None:
-    """Return a text as a file, without the statements that cannot be read; None if there are too many."""
+    """Return a text as a file without its unreadable statements; None if there are too many of them."""
     data = data.replace(b"\0", b" ")
     if data.startswith(_MARK):
         data = b" " * len(_MARK) + data[len(_MARK) :]
@@ -40,7 +40,7 @@ def recovered(path: str, data: bytes) -> File | None:
 
 
 def _read(data: bytes) -> tuple[int, int, InputError | None]:
-    """Return the end of the last statement that can be read, the number of open blocks there, and the error."""
+    """Return the end of the last readable statement, the number of open blocks there, and the error, if any."""
     end = blocks = 0
     try:
         for statement in statements(Source("", data)):
@@ -53,7 +53,7 @@ def _read(data: bytes) -> tuple[int, int, InputError | None]:
 
 
 def _blanked(data: bytes, start: int) -> bytes:
-    """Return a text without the rest of the line at `start`; of a brace that closes no block, only that."""
+    """Replace the rest of the line at `start` by blanks; if it is a brace that closes no block, only the brace."""
     if data[start : start + 1] in b"{};":
         end = start + 1
     else:

@@ -1,4 +1,4 @@
-"""Renames upstreams and variables in all files of their configurations; refuses what might miss one of their places."""
+"""Renames upstreams and variables in all files of their configurations; refuses if it might miss an occurrence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PASSES = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_pass")
 
 
 def prepare(workspace: Workspace, params: types.PrepareRenameParams) -> types.Range | None:
-    """Return the range of the name at a position that can be renamed; None if there is none."""
+    """Return the range of the name at a position; None if there is no name that can be renamed."""
     reading, offset = placed(workspace, params)
     found = symbol_at(reading, offset) if reading else None
     if reading is None or found is None or found.symbol.kind not in _VALID or not _is_defined(reading, found.symbol):
@@ -37,9 +37,9 @@ def prepare(workspace: Workspace, params: types.PrepareRenameParams) -> types.Ra
 
 
 def rename(workspace: Workspace, params: types.RenameParams) -> types.WorkspaceEdit | None:
-    """Return the edit that gives a name to the upstream or variable at a position.
+    """Return the edit that renames the upstream or variable at a position.
 
-    Raises `UsageError` for an invalid name, one that is taken, and where not every place of the old name is known.
+    Raises `UsageError` if the new name is invalid or taken, or if not all occurrences of the old name may be known.
     """
     reading, offset = placed(workspace, params)
     found = symbol_at(reading, offset) if reading else None
@@ -81,7 +81,7 @@ def _article(kind: Kind) -> str:
 
 
 def _doubts(config: Config, symbol: Symbol) -> Iterator[str]:
-    """Yield why places of a name may not be known."""
+    """Yield the reasons why not all occurrences of a name may be known."""
     for include in config.missing:
         if inherit.origin(include) is None:
             yield f"{include.args[0]} cannot be read, and may use {symbol.name}"
@@ -101,7 +101,7 @@ def _code(directives: list[Directive], symbol: Symbol) -> Iterator[str]:
 
 
 def _groups(config: Config, symbol: Symbol) -> Iterator[str]:
-    """Yield the patterns with a group of the name that refer to a group."""
+    """Yield a reason for each pattern that defines the name as a group and contains a reference to a group."""
     for one in occurrences(config):
         if one.symbol == symbol and one.definition and _refers_back(one):
             yield f"a pattern refers to its group {symbol.name}: {_place(one.definition)}"
@@ -117,7 +117,7 @@ def _refers_back(occurrence: Occurrence) -> bool:
 
 
 def _computed(config: Config, directives: list[Directive], symbol: Symbol) -> Iterator[str]:
-    """Yield the words equal to the name of an upstream that may reach a pass whose target is computed."""
+    """Yield a reason for each word equal to the name of an upstream, if a `*_pass` gets its target from a variable."""
     upstreams = [one for one in occurrences(config) if one.symbol.kind is Kind.UPSTREAM]
     places = {(one.source, one.span.start) for one in upstreams}
     computed = [one for one in directives if _PASSES.fullmatch(one.name) and _is_computed(one, places)]
@@ -129,7 +129,7 @@ def _computed(config: Config, directives: list[Directive], symbol: Symbol) -> It
 
 
 def _is_computed(directive: Directive, places: set[tuple[Source, int]]) -> bool:
-    """Return whether the target of a pass has variables and none of the upstreams at `places`."""
+    """Return whether the target of a `*_pass` has variables, and does not name an upstream at one of `places`."""
     source = directive.source.original or directive.source
     return any(
         "$" in word and not any((source, start) in places for start in range(word.start, word.end))

@@ -1,6 +1,6 @@
-"""Finds the main configurations that include a file: in the folders above it, in the workspace, where packages install.
+"""Finds the main configurations that include a file: in the folders above it, in the workspace, and installed ones.
 
-What includes what is read, unsaved texts in place of those on the disk; a name shows nothing.
+To find out whether a configuration includes the file, it is read, with unsaved texts in place of those on the disk.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from nginxopt.config.surroundings import Load
 from nginxopt.errors import InputError
 
 _MOST_PATHS = 20_000
-"""The number of files and folders of a workspace that are looked at."""
+"""The maximum number of files and folders of a workspace that are searched."""
 
 MOST_ROOTS = 4
-"""The number of configurations that a file is judged in."""
+"""The maximum number of configurations in which a file is checked."""
 
 _MAIN_BLOCK = re.compile(rb"^[ \t]*(?:http|stream|events|mail)\s*\{", re.MULTILINE)
 
@@ -40,9 +40,9 @@ def _is_main(path: str) -> bool:
 
 
 def roots(path: str, mains: Sequence[str], load: Load) -> Iterator[Config]:
-    """Yield the configurations that include a file, those with nearest main files first.
+    """Yield the configurations that include a file, those with the nearest main files first.
 
-    `mains` are the main files of the workspace. One that cannot be read is passed over.
+    `mains` are the main files of the workspace. Those that cannot be read are skipped.
     """
     near = sorted(mains, key=lambda main: _distance(path, main))
     identities = {DISK.identity(path)}
@@ -60,7 +60,7 @@ def roots(path: str, mains: Sequence[str], load: Load) -> Iterator[Config]:
 
 
 def _distance(path: str, main: str) -> int:
-    """Return the number of steps from folder to folder between two files."""
+    """Return the number of folders on the path between two files."""
     folders = [Path(path).parent, Path(main).parent]
     common = os.path.commonpath(folders)
     return sum(len(folder.relative_to(common).parts) for folder in folders)

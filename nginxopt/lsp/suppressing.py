@@ -1,4 +1,4 @@
-"""Comments that suppress a finding, for the reason that is then to be filled in."""
+"""Inserts comments that suppress findings, with a placeholder for the reason."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _INDENT = re.compile(rb"[ \t]*")
 
 
 def line_edit(source: Source, span: Span, rule: str) -> Edit | None:
-    """Return the edit that suppresses a finding where it begins; None if no comment can.
+    """Return the edit that suppresses a finding in its line; None if no comment can.
 
-    The comment stands above the line, or at its end. Each is tried, as a line may be inside quotes or Lua.
+    Tries a comment above the line, and one at its end, because the line may be inside quotes or Lua.
     """
     comment = f"# nginxopt: {Kind.LINE.value}[{rule}] {REASON}".encode()
     return next(

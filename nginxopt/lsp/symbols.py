@@ -1,6 +1,6 @@
-"""The names of a configuration, and where they are: upstreams, variables, zones, log formats and named locations.
+"""Finds the names of a configuration: upstreams, variables, zones, log formats and named locations.
 
-Words are searched as they are written, so that an occurrence is the place of the name alone.
+Words are searched in the source text, so that an occurrence is the exact place of a name in a word.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nginxopt.text import decode
 
 
 class Kind(Enum):
-    """What a name names."""
+    """The kind of thing that a name refers to."""
 
     UPSTREAM = "upstream"
     VARIABLE = "variable"
@@ -27,9 +27,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name. Upstreams and log formats are those of http or of stream, named locations those of a server.
+    """A name in its namespace.
 
-    `owner` is that protocol, or where the server begins.
+    Upstreams and log formats belong to http or stream, and named locations to a server. `owner` is that protocol, or
+    the place of the server.
     """
 
     kind: Kind
@@ -39,7 +40,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """A place where a name is written, `definition` being the directive that defines it there."""
+    """A place where a name occurs. `definition` is the directive, if it defines the name there."""
 
     symbol: Symbol
     source: Source
@@ -68,7 +69,7 @@ _SETTERS = frozenset(["set", "auth_request_set", "perl_set", "js_set", "js_var"]
 
 
 def occurrences(config: Config) -> Iterator[Occurrence]:
-    """Yield the occurrences of names in a configuration, each place once. Those in code, such as Lua, are not known."""
+    """Yield the occurrences of names in a configuration, without duplicates. Code, such as Lua, is not searched."""
     seen: set[tuple[Source, int]] = set()
     for scope in config.scope.tree():
         for node in scope.nodes:
@@ -146,7 +147,7 @@ def _locations(directive: Directive, scope: Scope) -> Iterator[Occurrence]:
 
 
 def _variables(directive: Directive, context: tuple[str, ...]) -> Iterator[Occurrence]:
-    """Yield the variables in the words of a directive, and the named groups of its patterns, which define some."""
+    """Yield the variables in the words of a directive, including named groups of its patterns."""
     defined = _defined(directive, context)
     for word in (directive.name, *directive.args):
         written = _written(directive, word)
@@ -164,7 +165,7 @@ def _variables(directive: Directive, context: tuple[str, ...]) -> Iterator[Occur
 
 
 def _defined(directive: Directive, context: tuple[str, ...]) -> Token | None:
-    """Return the word of a directive that is the variable it defines."""
+    """Return the word of a directive that is the variable which it defines; None if it defines none."""
     args = directive.args
     if directive.name in TABLES and directive.block and args:
         return args[-1]
@@ -176,7 +177,7 @@ def _defined(directive: Directive, context: tuple[str, ...]) -> Token | None:
 
 
 def _is_pattern(directive: Directive, word: Token, context: tuple[str, ...]) -> bool:
-    """Return whether a word is a regular expression, in which a `$` is the end."""
+    """Return whether a word is a regular expression, in which `$` matches the end."""
     args = directive.args
     if context and context[-1] in TABLES:
         return word is directive.name

@@ -1,4 +1,4 @@
-"""The open files, and the configurations that they are part of."""
+"""The open files, and the configurations that include them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from nginxopt.lsp.reading import Nothing, Parser
 from nginxopt.semantics.recognition import looks_like_nginx
 
 _NOWHERE = "/nonexistent"
-"""The folder of relative includes of a text that is in no file."""
+"""The folder for relative includes of a text without a file."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A document in the configurations that include it, the nearest first; or by itself, as `is_alone` says."""
+    """A document and the configurations that include it, the nearest first.
+
+    `is_alone`: no configuration includes it, so `configs` is the document as a configuration of its own.
+    """
 
     document: Document
     configs: tuple[Config, ...]
@@ -44,7 +47,7 @@ class Reading:
 
 
 class Workspace:
-    """The open files by URI, and the texts that configurations are read from: unsaved ones, then those on the disk."""
+    """The open files by URI. Configurations are read with their unsaved texts, and other files from the disk."""
 
     def __init__(self, preferences: Preferences, folders: Iterable[str] = (), encoding: str = "utf-16") -> None:
         self.preferences = preferences
@@ -64,12 +67,12 @@ class Workspace:
         return document
 
     def change(self, uri: str, text: str, version: int | None) -> None:
-        """Put another text in place of that of an open file."""
+        """Replace the text of an open file."""
         if uri in self.documents:
             self.documents[uri] = self.documents[uri].changed(text, version)
 
     def close(self, uri: str) -> None:
-        """Remove a file; from now on, its text is that on the disk."""
+        """Remove a file that the editor closed. From then on, its text is that on the disk."""
         self.documents.pop(uri, None)
         self.forget()
 
@@ -79,7 +82,7 @@ class Workspace:
         self.forget()
 
     def forget(self) -> None:
-        """Forget which main files there are, as files may have been saved, created or deleted."""
+        """Forget the known main files, because files may have been saved, created or deleted."""
         self._mains = None
         self.preferences.forget()
 
@@ -95,24 +98,24 @@ class Workspace:
         return document.lines if document else Lines(data, self._encoding)
 
     def uri(self, path: str) -> str:
-        """Return the URI of a file of a configuration, that of the editor if it is open."""
+        """Return the URI of a file of a configuration: the one that the editor uses if the file is open."""
         document = self.document(path)
         return document.uri if document else Path(path).absolute().as_uri()
 
     def is_of_nginx(self, document: Document) -> bool:
-        """Return whether a document is nginx's: by its content, or because a main file includes it."""
+        """Return whether a document is an nginx configuration, by its content or because a main file includes it."""
         return looks_like_nginx(document.data) or self.shown(document) is not None
 
     def judged(self, document: Document) -> Reading | None:
-        """Return the last version of a document that parses in its configurations, with such versions of the others.
+        """Return the last version of a document that parses, in configurations with such versions of all open files.
 
-        None if no version did, or if it is not nginx's.
+        None if no version parsed, or if it is not an nginx configuration.
         """
         good = document.good
         return self._reading(good, _good_text) if good else None
 
     def shown(self, document: Document) -> Reading | None:
-        """Return a document as it is in its configurations, without what cannot be read; None if it is not nginx's."""
+        """Return the current document in its configurations, without unreadable parts; None if it is not nginx's."""
         return self._reading(document, _shape)
 
     def _reading(self, document: Document, text: _Text) -> Reading | None:
@@ -131,13 +134,13 @@ class Workspace:
 
     def _main_files(self, settings: Settings) -> list[str]:
         mains = self._mains
-        if mains is None:  # another thread may forget them
+        if mains is None:  # a local name, because another thread may reset the attribute
             mains = self._mains = roots.mains(self.folders, settings.excludes)
         return mains
 
 
 _Text = Callable[[Document], File | None]
-"""Returns the text of a document that configurations are read with; None for that on the disk."""
+"""A function that returns the text of a document to read configurations with; None to read it from the disk."""
 
 
 def _good_text(document: Document) -> File | None:
@@ -164,7 +167,7 @@ class _Read:
         return load(path, prefix=prefix, missing_ok=True, files=Overlay(self._texts, files), parse=self._parse)
 
     def alone(self, document: Document, file: File) -> Config:
-        """Return the configuration of a document by itself; without its includes if one of them does not parse."""
+        """Return a document as a configuration of its own; without its includes if one of them does not parse."""
         prefix = self._settings.prefix if document.is_file else _NOWHERE
         options = InputOptions(prefix, self._settings.context_of)
         data = file.source.data
@@ -182,6 +185,6 @@ class _Read:
 
 
 def path_of(uri: str) -> str | None:
-    """Return the path of a URI of a file; None for another one, such as that of a new text."""
+    """Return the path of a file URI; None for any other URI, such as that of an unsaved new text."""
     parts = urlsplit(uri)
     return unquote(parts.path) if parts.scheme == "file" and parts.path else None

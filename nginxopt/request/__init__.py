@@ -1,7 +1,8 @@
-"""Asks the model of requests what becomes of one request, of many, and of tables of expectations.
+"""Simulates requests: finds out how nginx answers a URL, a list of requests, or an access log.
 
-Input is a `LoweredSite` of `nginxopt.semantics` and requests: URLs, lists, access logs, tables. Output is what the
-model says of each: an outcome with its steps, rules and locations by use, or rows that are not answered as expected.
+Input is a `LoweredSite` of `nginxopt.semantics` and requests: URLs, lists, access logs, or tables of expectations. The
+native request model (`rust/src/request`) simulates nginx. Output is an outcome with its steps for each request, the
+rules and locations by use, or the rows of a table that are not answered as expected.
 """
 
 from typing import TYPE_CHECKING

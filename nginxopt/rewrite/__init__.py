@@ -1,11 +1,13 @@
-"""From thousands of rewrites to maps that nginx looks up, with the proof that no response changes.
+"""Compiles rewrites to maps, which nginx looks up instead of trying rules in sequence, and proves the result.
 
     config = nginxopt.load("rules.conf")
-    compiled = plan(config)          which rules a map can answer, and why the others stay
-    emission = emit(compiled)        the maps, and the files with the rules gone
-    proof = prove(emission)
+    compiled = plan(config)          which rules a map can replace, and why the others stay
+    emission = emit(compiled)        the text of the maps, and the files without the replaced rules
+    proof = prove(emission)          whether every request is answered as before
 
-`plan` and `emit` write nothing; `prove` reads the emitted text again, from nothing.
+Nothing here writes a file. `prove` does not trust `plan` and `emit`: it parses the emitted text again. `chains`, `maps`
+and `locations` do the same for `if`s, maps with regular expressions and regex locations; `tables` compiles tables of
+redirects.
 """
 
 from typing import TYPE_CHECKING

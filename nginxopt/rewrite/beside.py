@@ -1,6 +1,7 @@
-"""Names of the files beside a fragment that is changed in place: its maps, and the sizes that fragments share.
+"""Names the files next to a fragment that is changed in place: its maps, and the hash table sizes of all fragments.
 
-Neither `*.conf` matches them, nor `*` in folders that nginx includes whole.
+No include reads these files by accident: `*.conf` does not match their names, and in folders of which nginx may include
+all files (`*`), the names begin with a dot.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from nginxopt.config.paths import FOLDERS, SITES
 from nginxopt.rewrite.maps.reading import MADE_BY
 
 _SIZES = "nginxopt-hash.http"
-"""The sizes of hash tables next to fragments, which share them."""
+"""The name of the file with the hash table sizes, which all fragments of a folder share."""
 
 _ORIGIN = re.compile(rb"# .* of (.*) as maps, " + MADE_BY)
 """The first line of a file of maps, with the path of its fragment."""
@@ -26,10 +27,10 @@ _READ = re.compile(rb"\$\{?(\w+)", re.ASCII)
 
 
 def maps_name(config: Config) -> str:
-    """Return the name of the file of maps of a fragment.
+    """Return the name of the file for the maps of a fragment. Uses the disk.
 
-    It is that of an existing file only if that has maps of the same fragment, which reads none of them any more, as
-    after it was restored from its copy. Uses the disk.
+    An existing file is reused only if it has maps of the same fragment that the fragment no longer uses, for example
+    because its original text was restored.
     """
     main = Path(config.main.path)
     texts = [file.source.data for file in config.files]
@@ -39,24 +40,24 @@ def maps_name(config: Config) -> str:
 
 
 def sizes_path(config: Config) -> Path:
-    """Return the path of the sizes that the fragments of a folder share."""
+    """Return the path of the file with the hash table sizes for the folder of a fragment."""
     main = Path(config.main.path)
     return main.with_name(_hidden(main, _SIZES))
 
 
 def used(maps: bytes, texts: Iterable[bytes]) -> set[bytes]:
-    """Return the names of the variables that a file of maps defines and some texts read."""
+    """Return the names of the variables that a file of maps defines and that some of the texts use."""
     defined = {name.lower() for pair in _DEFINED.findall(maps) for name in pair if name}
     return defined & {name.lower() for text in texts for name in _READ.findall(text)}
 
 
 def _hidden(main: Path, name: str) -> str:
-    """Return a name that no wildcard in the folder of a fragment matches."""
+    """Return a name, if necessary with a leading dot, that no wildcard in the folder of a fragment matches."""
     return f".{name}" if main.absolute().parent.name in (*SITES, *FOLDERS) else name
 
 
 def _is_free(path: Path, fragment: str, texts: Iterable[bytes]) -> bool:
-    """Return whether the maps of a fragment with some texts may be written to a path."""
+    """Return whether the maps of a fragment may be written to a path; `texts` may use the maps that are there."""
     if not os.path.lexists(path):
         return True
     try:

@@ -1,7 +1,7 @@
-"""Determines whether anything may read `$1` to `$9` after the rules, so that they have to be preserved.
+"""Determines whether anything may read `$1` to `$9` after the rules, so that the result must preserve them.
 
-The text shows some readers; others look variables up by name at run time: Lua, njs, Perl and SSI, and possibly any
-module. So captures count as read unless it is certain that nothing reads them.
+Some readers are visible in the text. Others look up variables by name at run time: Lua, njs, Perl, SSI, and possibly
+any module. So captures count as read unless it is certain that nothing reads them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nginxopt.semantics.directives import NGINX
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 
 _READERS = re.compile(r"load_module|ssi|perl.*|js_.*|.*_by_lua.*|lua_.*")
-"""Directives of nginx that run code, or load modules that may."""
+"""Directives of nginx that run code, or that load modules that may run code."""
 
 ROWS = frozenset(["map", "geo", "split_clients", "types", "charset_map", "match"])
 """Blocks whose statements are not directives."""
@@ -27,12 +27,12 @@ _FOLLOWS_AT_ONCE = frozenset(["set", "return", "break"])
 
 @cache
 def harmless() -> frozenset[str]:
-    """Return the directives that read only captures in their own parameters."""
+    """Return the directives that read no captures except those in their own parameters."""
     return frozenset(name for name in NGINX if not _READERS.fullmatch(name))
 
 
 def may_be_read(config: Config) -> bool:
-    """Return whether a configuration may read `$1` to `$9`; False is certain."""
+    """Return whether a configuration may read `$1` to `$9`. False is certain, True is not."""
     return not is_known(config) or any(_may_read(directive, scope) for directive, scope in config.walk())
 
 

@@ -20,9 +20,9 @@ _PORT = b"<port>"
 
 @record(eq=True)
 class Mismatch:
-    """A difference in the `response` to a request, or a compiled configuration that does not `start`.
+    """A difference: another `response` to a request, or a compiled configuration with which nginx does not `start`.
 
-    `request`, `before` and `after` are raw bytes; for a `start`, `after` is nginx's message and the others are empty.
+    `request`, `before` and `after` are raw bytes. For `start`, `after` is nginx's message, and the others are empty.
     """
 
     kind: Literal["response", "start"]
@@ -45,8 +45,9 @@ class Differential:
         mismatches: The first differences.
         mismatched: The number of requests with different responses.
         skipped: The number of combinations left out because of `limit` or `seconds`.
-        unstable: The number of requests that one side answers differently each time (`$request_id`), which say nothing.
-        variables: The variables that the rules use but do not define, which got a value here.
+        unstable: The number of requests whose response is different each time (`$request_id`), so that it proves
+            nothing.
+        variables: The variables that the rules use but do not define; the test defines them.
         warnings: Warnings of nginx about the compiled configuration only.
     """
 
@@ -123,7 +124,7 @@ def _both(sides: tuple[_Answers, _Answers], batch: Sequence[Request]) -> Iterato
 
 
 def _judge(tally: Tally, sides: tuple[_Answers, _Answers], request: Request, before: bytes, after: bytes) -> None:
-    """Count a difference, unless a side also differs from itself."""
+    """Count a difference, unless one side answers the same request differently each time."""
     if sides[0].again(request) != before or sides[1].again(request) != after:
         tally.unstable += 1
         return

@@ -1,7 +1,7 @@
-"""Writes a plan as text: the maps for the http block, and the changed files without the moved rules.
+"""Writes a plan as text: the maps for the http block, and the changed files without the replaced rules.
 
-The native core writes the maps and the statements; this module adds headers and finds their places. It does not use the
-disk: the plan names the file of maps.
+The native core writes the maps and statements; this module adds headers and puts them into place. It does not use the
+disk, and the name of the file of maps is part of the plan.
 """
 
 from __future__ import annotations
@@ -32,10 +32,13 @@ class FileChange:
     """The changes of one file.
 
     Attributes:
-        adds: The words of a new statement in its http block.
-        of_maps: Those of the edits that are in maps with regular expressions.
-        of_chains: Those that replace chains of `if`s.
-        of_locations: Those that put regex locations into groups.
+        file: The file.
+        edits: All its edits.
+        after: Its new text.
+        adds: The words of a new statement in its http block, if there is one.
+        of_maps: The edits of maps with regular expressions.
+        of_chains: The edits that replace chains of `if`s.
+        of_locations: The edits that put regex locations into groups.
     """
 
     file: File
@@ -48,11 +51,11 @@ class FileChange:
 
     @property
     def before(self) -> bytes:
-        """The text without the changes of rewrites."""
+        """The text with all edits except those of rewrites."""
         return self.with_edits(*self.of_maps, *self.of_chains, *self.of_locations)
 
     def with_edits(self, *edits: Edit) -> bytes:
-        """Return the text as it was, with some edits only."""
+        """Return the original text with only these edits."""
         return apply(self.file.source.data, edits)
 
 
@@ -70,14 +73,16 @@ class Emission:
     """The text of a plan.
 
     Attributes:
-        maps: The text of the file of maps; empty if nothing needs one. For a fragment, it begins with `sizes`.
-        maps_path: The path from which a whole configuration includes it; None for a fragment, whose user includes it.
+        plan: The plan.
+        maps: The text of the file of maps; empty if none is needed. For a fragment, it begins with `sizes`.
+        maps_path: The path from which a whole configuration includes that file; None for a fragment, as its user adds
+            the include.
         changes: The files that change.
-        compiled: The runs that change, in text order.
-        groups: Of the file of maps, the trees before `trees`, which tell the group of rules that a URI belongs to.
-        trees: The rest of the file of maps: the trees of maps with regular expressions, and the maps of chains.
-        sizes: The hash table sizes that the maps need, by directive, without nginx's defaults. A http block sets them
-            once, before all maps: in a whole configuration, they are among the changes.
+        compiled: The runs of rules that change, in text order.
+        sizes: The hash table sizes that the maps need, by directive, without those that equal nginx's default. They
+            must be set once in the http block, before all maps. In a whole configuration, `changes` include them.
+        trees: The last part of `maps`: the trees for maps with regular expressions, and the maps of chains.
+        groups: The part of `maps` before `trees`: the trees that select the group of rules of a URI.
     """
 
     plan: Plan
@@ -91,12 +96,12 @@ class Emission:
 
     @property
     def maps_of_rewrites(self) -> bytes:
-        """The text of the file of maps up to the trees of groups and of maps."""
+        """The part of the file of maps before `groups` and `trees`."""
         return self.maps.removesuffix(self.groups + self.trees)
 
     @property
     def http(self) -> bytes:
-        """The maps and the sizes they need, for a http block that has neither."""
+        """The sizes and the maps, for an http block that has neither."""
         return self.maps if self.maps_path is None else sizes.text(self.sizes) + self.maps
 
     def after(self, file: File) -> bytes:
@@ -105,7 +110,7 @@ class Emission:
 
 
 def emit(plan: Plan) -> Emission:
-    """Return the text of a plan, without using the disk. Linear in the text."""
+    """Return the text of a plan, without using the disk. Linear in the size of the text."""
     if not plan.changes:
         return Emission(plan, b"", None, ())
     runs = [(part, run) for part in plan.parts for run in part.compiled]
@@ -159,7 +164,7 @@ def _place(plan: Plan, variables: set[bytes]) -> mapfile.Place:
 
 
 def _headed(run: PlannedRun, maps: str) -> bytes:
-    """Return the compiled run's comment."""
+    """Return the comment above the compiled form of a run."""
     moved, rewrites = run.native.moved + run.native.grouped, count(len(run.native), "rewrite")
     filtered = run.native.filtered
     tried = f"{filtered:,} {be(filtered)} tried only behind a pattern for all of them"
@@ -185,7 +190,7 @@ _TREES = """\
 
 
 def _moved(plan: Plan) -> str:
-    """Return the content of the maps, in words."""
+    """Return a phrase that describes the content of the maps."""
     moved = [count(plan.moved, "rewrite")] if plan.moved or not (plan.maps.moved or plan.chains.moved) else []
     moved += [f"{count(plan.maps.moved, 'pattern')} of maps"] if plan.maps.moved else []
     moved += [f"{count(plan.chains.moved, 'condition')} of chains"] if plan.chains.moved else []

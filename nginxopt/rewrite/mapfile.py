@@ -1,8 +1,8 @@
-"""Places the maps: their file, its include, and the directives for hash table sizes.
+"""Decides where the maps go: their file, its include, and the directives for hash table sizes.
 
-Map hash sizes have to precede the first map (see `nginxopt.rewrite.sizes`). So maps and sizes come first in the http
-block, or right after the sizes that the configuration sets; maps that need no sizes come after missing files that may
-set them.
+The sizes for maps must precede the first map (see `nginxopt.rewrite.sizes`). So sizes and maps are put at the start of
+the http block, or right after the sizes that the configuration already sets. If missing files may set the sizes, maps
+that need no other sizes are put after their includes.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Place:
     Attributes:
         name: The name of the file in comments and in the include.
         path: The path of the file; None for a fragment.
-        sizes: The sizes for the maps that differ from nginx's defaults: set, raised or new. The user of a fragment has
-            to set them before its maps.
+        sizes: The sizes that the maps need and that differ from nginx's defaults. The user of a fragment must set them
+            before its maps.
         edits: The edits for the include and the sizes, by file.
         adds: The words of the include, by file.
     """
@@ -43,7 +43,7 @@ class Place:
 
 
 def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing]) -> Place:
-    """Return the place of maps that need the `wanted` sizes, in a file of that name; `now` are the sizes now set."""
+    """Return the place of maps in a file `name` that need the sizes `wanted`; `now` are the sizes already set."""
     edits: dict[File, list[Edit]] = {}
     for file, edit in sizes.raised(wanted, now):
         edits.setdefault(file, []).append(edit)
@@ -62,10 +62,10 @@ def place(config: Config, name: str, wanted: Sizes, now: Mapping[str, Standing])
 
 
 def name(config: Config, stem: str, *, in_place: bool) -> str:
-    """Return the name of the maps file: for a fragment `http.conf`, or one beside it if that changes in place.
+    """Return the name of the file of maps. Uses the disk.
 
-    For a whole configuration, the name is free in its folder, and no include reads it, even through wildcards and
-    links. Uses the disk.
+    For a fragment, this is `http.conf`, or the name from `beside` if the fragment is changed in place. For a whole
+    configuration, it is a new name in its folder that no include reads, even through wildcards and links.
     """
     if config.http is None:
         return beside.maps_name(config) if in_place else FRAGMENT_NAME
@@ -77,7 +77,7 @@ def name(config: Config, stem: str, *, in_place: bool) -> str:
             is_read = any(config.origin.reads(config.prefix, pattern, path) for pattern in included)
             if not os.path.lexists(path) and not is_read:
                 return free
-    return f".{stem}.conf"  # nginx's wildcards match no name that starts with a dot
+    return f".{stem}.conf"  # nginx's wildcards do not match a leading dot
 
 
 def _after(config: Config, block: Directive, standing: list[Standing]) -> tuple[File, int]:
@@ -92,9 +92,9 @@ def _after(config: Config, block: Directive, standing: list[Standing]) -> tuple[
 
 
 def _after_unread(config: Config, block: Directive) -> tuple[File, int]:
-    """Return the place of the include in an http block with unknown parts.
+    """Return the place of the include in an http block with unread parts.
 
-    It is after everything that may set the sizes of maps. Nothing after a map does, as nginx would refuse that.
+    This is after everything that may set the sizes of maps. Nothing after a map can set them, as nginx refuses that.
     """
     assert block.block is not None
     at = block.block.span.start + 1
@@ -107,7 +107,7 @@ def _after_unread(config: Config, block: Directive) -> tuple[File, int]:
 
 
 def _may_set_sizes(config: Config, directive: Directive) -> bool:
-    """Return whether a directive of the http block is a size of maps, or an include that may lead to one."""
+    """Return whether a directive of the http block sets a size of maps, or is an include whose files may."""
     if directive.name != "include":
         return directive.name in sizes.MAPS
     children = (child for file in config.included(directive) for child in file.block.unfolded())

@@ -1,7 +1,8 @@
 """Chooses names for emitted variables that the configuration does not use and nginx accepts.
 
-nginx ignores the case of names, and silently accepts two maps of one variable (`ngx_http_add_variable`). Names derived
-from the text of the rules avoid collisions with definitions that a fragment cannot see.
+nginx ignores the case of names, and silently accepts two maps that define the same variable (`ngx_http_add_variable`).
+By default, names are derived from the text of the rules, so that they do not collide with definitions outside a
+fragment.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ LONGEST_GROUP = 32
 
 
 _ROOM = 12
-"""What the names of a map add to their stem, where they are groups: `number`, `key`, `text`."""
+"""The longest suffix that names of groups add to the stem of a map: `number`, `key`, `text`."""
 
 
 @record(eq=True)
@@ -30,25 +31,25 @@ class Names:
 
     @property
     def group(self) -> str:
-        """The group with the URI before its final newline, which is also a variable; its name is not too long."""
+        """The name of the group with the URI before its final newline. It is also a variable, and not too long."""
         name = f"{self.stem}_rest"
         return name if len(name) <= LONGEST_GROUP else f"nxo_{zlib.crc32(self.stem.encode()):08x}_rest"
 
     @property
     def tree(self) -> str:
-        """The prefix of the maps that tell the group of rules of a URI, and of the groups in their patterns."""
+        """The prefix of the maps that select the group of rules of a URI, and of the groups in their patterns."""
         return f"{short(self.stem)}_p"
 
 
 def short(stem: str) -> str:
-    """Return the stem of a map's variables, of which some are groups: as it is, or a checksum of it if it is long."""
+    """Return the stem for the variables of a map, some of which are groups: a checksum if `stem` is too long."""
     return stem if len(stem) <= LONGEST_GROUP - _ROOM else f"nxo_{zlib.crc32(stem.encode()):08x}_"
 
 
 def stem(requested: str | None, compiled: Iterable[File], config: Config, as_what: str) -> str:
     """Return the prefix of all names: the requested one, or one derived from the compiled files and `as_what`.
 
-    The same rules compiled with other options have other maps.
+    `as_what` is part of it because the same rules have other maps if they are compiled with other options.
     """
     if requested is None:
         checksum = 0
@@ -59,7 +60,7 @@ def stem(requested: str | None, compiled: Iterable[File], config: Config, as_wha
 
 
 def _unused(start: str, config: Config) -> str:
-    """Return `start`, with a number if names in the configuration begin with it: variables, groups, names in Lua."""
+    """Return `start`, with a number if the configuration has names that begin with it (variables, groups, Lua)."""
     taken = set(_numbers(start, config))
     return start if not taken else next(f"{start}{number}" for number in count(2) if number not in taken)
 

@@ -1,7 +1,7 @@
-"""Compares the compiled rules with the original ones on a real nginx.
+"""Compares compiled rules with the original ones on a real nginx.
 
-Two instances run that differ only in the rules (see `nginxopt.rewrite.scene`). The responses to the requests of
-`nginxopt.rewrite.requests` are compared byte for byte, after replacing dates and ports.
+The configurations of two nginx instances differ only in the rules (see `nginxopt.rewrite.scene`). Their responses to
+the requests of `nginxopt.rewrite.requests` are compared byte for byte, after replacing dates and ports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The directives of two texts, as proofs compare them."""
+"""Compares the directives of two texts, for proofs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def block_of(node: Node) -> Block | None:
 
 
 def words_of(node: Node) -> tuple[str, ...]:
-    """Return the words of a directive, as nginx reads them, and whether it has a block."""
+    """Return the words of a directive without quotes, and a last one that tells whether it has a block."""
     if isinstance(node, Bulk):
         return (node.source.data[node.span.start : node.span.end].decode("latin-1"),)
     return (str(node.name), *map(str, node.args), *([] if node.block is None else ["{"]))
 
 
 def is_same(node: Node, other: Node) -> bool:
-    """Return whether two directives are the same, with all that is in them."""
+    """Return whether two directives are the same, including their blocks."""
     if words_of(node) != words_of(other):
         return False
     block, other_block = block_of(node), block_of(other)

@@ -18,8 +18,8 @@ BOUND = 64
 MOST_BOUND = 1024
 """The largest bound: the proof lists the strings of a rule independently, and at most four times as many."""
 
-# What nginx computes by itself (ngx_http_core_prefix_variables; $is_args, $memcached_key), and what makes a redirect of
-# a target that starts with it (ngx_http_rewrite).
+# Prefixes of nginx's own variables (ngx_http_core_prefix_variables; $is_args, $memcached_key), and prefixes that turn a
+# target into a redirect (ngx_http_rewrite).
 _TAKEN = re.compile(
     r"(http|sent_http|sent_trailer|upstream_http|upstream_trailer|upstream_cookie|cookie|arg)(_|$)"
     r"|(is|memcached|upstream_cache)$|scheme"
@@ -28,7 +28,7 @@ _TAKEN = re.compile(
 
 @record(eq=True)
 class Readings:
-    """The differences that may be declared: each reads patterns as their authors probably intended.
+    """The differences that a user may declare. Each interprets patterns as their authors probably intended.
 
     Attributes:
         ignore_case: A pattern matches in any case of its letters.
@@ -46,7 +46,7 @@ class Readings:
 
     @classmethod
     def sentences(cls) -> dict[str, str]:
-        """Return the difference that each reading declares, by name."""
+        """Return a sentence for the difference that each reading declares, by name."""
         return {reading.name: reading.metadata["says"] for reading in fields(cls)}
 
     @classmethod
@@ -65,7 +65,7 @@ class Options:
         bound: The number of strings that a moved rule may match.
         around: The head of the map that is put around a file of rows, such as `map $uri $new`.
         target: The target nginx version, if known.
-        groups: Whether rules that match endlessly many URIs are looked up in groups, and chains of `if`s at once.
+        groups: Whether to put rules that match infinitely many URIs into groups, and to compile chains of `if`s.
         in_place: Whether a fragment is changed where it is, with its maps in a file beside it.
     """
 

@@ -9,12 +9,12 @@ from nginxopt.errors import InputError
 
 
 def check_compiles(pattern: bytes, directive: Directive, word: Token) -> None:
-    """Raise `InputError` for a pattern with which nginx does not start; `word` has it in the file of `directive`."""
+    """Raise `InputError` for a pattern that PCRE does not compile; `word` is its place in the file of `directive`."""
     message = pattern_error(pattern)
     if message is not None:
         raise InputError(f"PCRE2 does not compile the pattern: {message}", source=directive.source, span=word.span)
 
 
 def pattern_error(pattern: bytes) -> str | None:
-    """Return why no version of PCRE compiles a pattern, with the place in bytes; None if one may."""
+    """Return the error for a pattern that no version of PCRE compiles, with a byte offset; None if one may."""
     return _native.pattern_error(pattern)

@@ -25,9 +25,9 @@ from nginxopt.semantics import BulkRegexMap, regex_maps
 from nginxopt.text import Edit, Source, Span
 
 LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
-"""Maps the reason for which a rule stays to the reading of `Readings` that may move it."""
+"""The field of `Readings` that may move a rule, by the reason why the rule stays."""
 _TRY_UP_TO = 20_000
-"""The largest number of rules that are planned again, to count those that declared differences would move."""
+"""The largest number of rules that are planned a second time, to count those that declared differences would move."""
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
 
 
@@ -73,7 +73,7 @@ class PlannedRun:
 
     @property
     def phase(self) -> Phase:
-        """Whether a server or a location runs it."""
+        """Whether the rules run in the phase of a server or of a location."""
         return self.place.phase
 
     @property
@@ -88,7 +88,7 @@ class PlannedRun:
 
     @property
     def declared(self) -> list[Edit]:
-        """The rules as the declared readings have them: the differences that were asked for are none to be found."""
+        """The edits that apply the declared readings to the original rules, so that checks ignore these differences."""
         return [Edit(Span(start, end), text) for start, end, text in self.native.declared]
 
     @property
@@ -103,9 +103,9 @@ class PlannedRun:
 
     @property
     def cost(self) -> Cost:
-        """The number of patterns that it tries for a request that matches none of its rules.
+        """The number of patterns that the run tries for a request that matches none of its rules.
 
-        Patterns that list keys count. The test for a final newline does not, as it costs next to nothing.
+        Patterns that list keys count. The test for a final newline costs almost nothing and does not count.
         """
         if not self.is_compiled:
             return Cost.of(len(self.native))
@@ -145,12 +145,19 @@ class Part:
 class Plan:
     """The plan for all rewrites of a configuration; counts are numbers of rules unless stated otherwise.
 
-    `subject` is the file to compile: the main file, or an included file, of which only the rules are planned.
-    `assumed` is the context in which the plan assumes that a fragment is included. All variable names for rewrites
-    start with `stem`, and the file of maps is called `maps_name`; both are empty if nothing moves. `maps` are the maps
-    with regular expressions, `chains` those of `if`s, and `locations` the runs of regex locations. `unproved` says why
-    no rule is in a group, where the proof refused that.
-    """
+    Attributes:
+        config: The configuration.
+        options: The options.
+        parts: The plan for the rewrites of each file.
+        subject: The file to compile: the main file, or an included file if only its rules (and those of the files that
+            it includes) are compiled.
+        assumed: The context in which the plan assumes that a fragment is included.
+        stem: The prefix of all variables for rewrites; empty if nothing moves.
+        maps_name: The name of the file of maps; empty if nothing moves.
+        maps: The plan for maps with regular expressions.
+        unproved: Why no rule is in a group, if the proof of the groups failed.
+        chains: The plan for chains of `if`s.
+        locations: The plan for regex locations."""
 
     config: Config
     options: Options
@@ -181,12 +188,12 @@ class Plan:
 
     @property
     def filtered(self) -> int:
-        """The number of rules that stay, but behind a pattern for several of them."""
+        """The number of rules that stay, but are tried only if a common pattern for several rules matches."""
         return sum(run.native.filtered for run in self._runs())
 
     @property
     def moving(self) -> int:
-        """The number of rules, conditions, locations and patterns of maps that are no longer tried one by one."""
+        """The number of rules, conditions, locations and map patterns that are no longer tried one by one."""
         return self.moved + self.filtered + self.maps.moved + self.chains.moved + self.locations.moved
 
     @property
@@ -196,7 +203,7 @@ class Plan:
 
     @property
     def regex_maps(self) -> list[BulkRegexMap]:
-        """The maps with many regular expressions that are in `subject`, or have rows in it."""
+        """The maps with many regular expressions that are in `subject` or have rows there."""
         sources = {file.source for file in below(self.config, self.subject)}
         maps = regex_maps(self.config)
         return [
@@ -223,7 +230,7 @@ class Plan:
 
     @property
     def cost(self) -> tuple[Cost, Cost]:
-        """The number of patterns tried for a request that matches none, before and after, in all scripts and maps."""
+        """The number of patterns tried before and after for a request that matches none, in all scripts and maps."""
         lists = self.maps, self.chains, self.locations
         before = [Cost.of(self.rules), *(each.before for each in lists)]
         after = [Cost.of(self._outside), *(run.cost for run in self._runs()), *(each.after for each in lists)]
@@ -272,7 +279,7 @@ class Plan:
 
     @property
     def _outside(self) -> int:
-        """The rewrites that belong to no run."""
+        """The number of rewrites that belong to no run."""
         return sum(
             len(part.rewrites.inside_if) + len(part.rewrites.misplaced) + len(part.barriers) for part in self.parts
         )
@@ -301,14 +308,14 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
 
 
 def _with_locations(planned: Plan) -> Plan:
-    """Add the runs of regex locations, of those in which nothing else changes."""
+    """Add the plan for regex locations, except for runs in which something else changes."""
     files = below(planned.config, planned.subject)
     found = list(read_locations(planned.config, files))
     return replace(planned, locations=locations.plan(found, _changing(planned))) if found else planned
 
 
 def _changing(planned: Plan) -> dict[File, list[int]]:
-    """Return the places of rewrites and conditions that change, in ascending order."""
+    """Return the offsets of rewrites and conditions that change, in ascending order, by file."""
     changing: dict[File, list[int]] = {}
     for part in planned.parts:
         for run in part.compiled:
@@ -324,7 +331,7 @@ def _parts(config: Config, options: Options, planned: Collection[File]) -> tuple
 
 
 def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
-    """Return the prefix of all variable names, which differs for the same rules compiled with other options."""
+    """Return the prefix of all variable names. Other options for the same rules give another prefix."""
     compiled = [part for part in parts if part.compiled]
     phases = [run.phase for part in compiled for run in part.compiled]
     usual = Options()
@@ -334,16 +341,16 @@ def _stem(config: Config, options: Options, parts: Sequence[Part]) -> str:
 
 
 def without_groups(planned: Plan, why: str | None) -> Plan:
-    """Return the plan in which no rule is in a group, as that is not proved: `why`."""
+    """Return the plan without groups, because they could not be proved; `why` is the reason."""
     without = plan(planned.config, replace(planned.options, groups=False), planned.subject)
     without = replace(without, maps=planned.maps, assumed=planned.assumed, unproved=why, chains=planned.chains)
     return _with_locations(without)
 
 
 def moved_by_literals(planned: Plan) -> int:
-    """Return how many more rules would move if literals were read as probably intended (`LITERAL_READINGS`).
+    """Return how many more rules would move with the readings of `LITERAL_READINGS`.
 
-    Returns 0 without planning again if none or too many rules stay.
+    Returns 0, without planning, if no rule or too many rules stay.
     """
     counts = planned.reasons()
     declared = planned.options.readings
@@ -388,7 +395,7 @@ def _part(rewrites: Rewrites, options: Options) -> Part:
         runs += [PlannedRun(place, run) for run in compilation.runs]
         barriers += compilation.barriers
     if rewrites.inside_if:
-        _native_runs(rewrites, Place("location", "nothing"), (rewrites.inside_if,), options)  # only for its errors
+        _native_runs(rewrites, Place("location", "nothing"), (rewrites.inside_if,), options)  # only raises its errors
     runs.sort(key=lambda run: run.first)
     return Part(rewrites, tuple(runs), tuple(sorted(barriers)))
 
@@ -398,7 +405,7 @@ def _compile(rewrites: Rewrites, place: Place, options: Options) -> _native.Comp
 
 
 def _native_runs(rewrites: Rewrites, place: Place, parts: Sequence[Section], options: Options) -> _native.Compilation:
-    """Compile sections; raise `InputError` for what nginx refuses."""
+    """Compile sections. Raises `InputError` for a rule that nginx refuses."""
     source = rewrites.file.source
     try:
         return _native.compile_rewrites(

@@ -1,7 +1,7 @@
-"""The premises of a compilation: conditions outside the text, which the text does not show.
+"""The premises of a compilation: assumptions about nginx that the text of the configuration cannot confirm.
 
 A premise has a name, for reports and tests, and a sentence. The summary, the header of the maps, the report and
-`docs/rewrite-to-map.md` state the premises of a plan, and the proof refuses a text that does not.
+`docs/rewrite-to-map.md` state the premises of a plan, and the proof refuses maps that do not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LONGEST_SUBJECT = 65_536
 
 @record(eq=True)
 class Premise:
-    """A condition that no configuration shows; `sentence` states it, without a full stop."""
+    """An assumption that no configuration can confirm; `sentence` states it, without a full stop."""
 
     name: str
     sentence: str
@@ -80,7 +80,7 @@ def _may_have_jit(plan: Plan) -> bool:
 
 
 def _may_have_long_subjects(plan: Plan) -> bool:
-    """Whether the configuration permits request lines beyond the length for which the effort of PCRE is known."""
+    """Whether the configuration allows request lines longer than `LONGEST_SUBJECT`."""
     return any(
         directive.name in ("client_header_buffer_size", "large_client_header_buffers")
         and (size(directive.args[-1]) or 0) > LONGEST_SUBJECT
@@ -124,7 +124,7 @@ _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     PCRE_JIT: _has_jit,
     LONG_SUBJECTS: _may_have_long_subjects,
 }
-"""Each premise, and whether a plan that moves rules depends on it, in the order of the summary."""
+"""Each premise, with a function that returns whether a plan that moves rules depends on it, in summary order."""
 
 PREMISES = tuple(_APPLIES)
 """All premises."""

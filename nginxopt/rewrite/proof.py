@@ -1,7 +1,7 @@
-"""Proves that an emission answers every request as its configuration did.
+"""Proves that the emitted text answers every request like the original configuration.
 
-The native prover reads the emitted text from scratch; `rust/src/prove` documents the theorem, and the code that it
-shares with the planner (the lexer, the PCRE translator, the model of nginx's hash tables).
+The native prover parses the emitted text from scratch. `rust/src/prove` documents the theorem, and lists the code that
+prover and planner share (the lexer, the PCRE translator, the model of nginx's hash tables).
 """
 
 from __future__ import annotations
@@ -32,13 +32,12 @@ class Proof:
         rules: The number of rules compared.
         gone: The number of rules removed, because a map replaces them or because they never fired.
         strings: The number of URIs on which both texts were run.
-        any_case: The number of URIs that each represented all spellings of their letters.
-        rows: The number of patterns of maps whose trees were compared with them.
-        refutation: The obligation that does not hold.
+        any_case: The number of these URIs that stand for all spellings in upper and lower case.
+        rows: The number of map patterns that were compared with their trees.
+        refutation: The part of the proof that does not hold.
         counterexample: A URI on which the two texts differ, if one is known.
-        of: The map whose tree does not hold, the chain of `if`s whose lookup does not, or the run of locations whose
-            groups do not, if it is that.
-        conditions: The number of conditions of chains that were compared with their look-ups.
+        of: The map, chain of `if`s or run of locations whose new form is refuted, if it is one of these.
+        conditions: The number of conditions of chains that were compared with their lookups.
         locations: The number of regex locations that were compared with their groups.
         premises: The assumptions of the proof.
     """
@@ -63,7 +62,7 @@ class Proof:
 
 
 def prove(emission: Emission) -> Proof:
-    """Prove that `emission` answers every request as the configuration of its plan. Linear in both texts."""
+    """Prove that an emission answers every request like the configuration of its plan. Linear in both texts."""
     plan = emission.plan
     refutation = _refutation_of_maps(emission) or _refutation_of_chains(emission) or _refutation_of_locations(emission)
     if refutation is not None:
@@ -85,8 +84,8 @@ def prove(emission: Emission) -> Proof:
 def proved(plan: Plan) -> tuple[Emission, Proof]:
     """Return the emission of a plan and its proof.
 
-    A map whose tree is not proved stays, with the reason `unproved`, and so do a chain whose lookup is not and a run of
-    locations whose groups are not. Rules whose groups are not proved stay as well.
+    Maps, chains of `if`s and runs of locations whose new form cannot be proved stay, with the reason `unproved`, and so
+    do rules whose groups cannot be proved.
     """
     while True:
         emission = emit(plan)
@@ -104,7 +103,7 @@ def proved(plan: Plan) -> tuple[Emission, Proof]:
 
 
 def _refutation_of_maps(emission: Emission) -> PartRefutation[CompiledMap] | None:
-    """Return what does not hold of the maps with regular expressions, and of what stands around them."""
+    """Return the refutation of a map with regular expressions, or of the text around maps; None if all is proved."""
     plan = emission.plan
     if not plan.maps.compiled:
         return None
@@ -124,18 +123,18 @@ def _refutation_of_maps(emission: Emission) -> PartRefutation[CompiledMap] | Non
 
 
 def _is_of_maps_alone(emission: Emission) -> bool:
-    """Return whether nothing changes but maps with regular expressions."""
+    """Return whether only maps with regular expressions change."""
     plan = emission.plan
     return not (emission.compiled or plan.chains.compiled or plan.locations.compiled)
 
 
 def _trees(emission: Emission) -> bytes:
-    """Return the last part of the file of maps, as it is written."""
+    """Return the last part of the emitted file of maps: `Emission.trees`."""
     return emission.maps[len(emission.maps_of_rewrites + emission.groups) :]
 
 
 def _refutation_of_chains(emission: Emission) -> PartRefutation[CompiledChain] | None:
-    """Return what does not hold of the chains of `if`s, with nothing else changed."""
+    """Return the refutation of a chain of `if`s, in the text in which only chains change; None if all is proved."""
     if not emission.plan.chains.compiled:
         return None
     from nginxopt.rewrite.chains import proof as chains
@@ -145,7 +144,7 @@ def _refutation_of_chains(emission: Emission) -> PartRefutation[CompiledChain] |
 
 
 def _refutation_of_locations(emission: Emission) -> PartRefutation[CompiledRun] | None:
-    """Return what does not hold of the runs of regex locations, with nothing else changed."""
+    """Return the refutation of a run of locations, in the text in which only these change; None if all is proved."""
     if not emission.plan.locations.compiled:
         return None
     from nginxopt.rewrite.locations import proof as locations
@@ -156,7 +155,7 @@ def _refutation_of_locations(emission: Emission) -> PartRefutation[CompiledRun] 
 
 
 def _rewrites(emission: Emission) -> tuple[int, int, int, int]:
-    """Return the counts of the native proof; raise `Refuted`."""
+    """Return the counts of the native proof of rewrites. Raises `Refuted`."""
     plan = emission.plan
     texts = {change.file: change.before for change in emission.changes}
     pairs = [change for change in emission.changes if change.before != change.after]
@@ -212,9 +211,9 @@ def _pair(plan: Plan, change: FileChange) -> _Pair:
 
 
 def _takes_rules(plan: Plan, change: FileChange, kinds: set[tuple[str, ...]]) -> bool:
-    """Return whether the top level of a file accepts rules, and an `if` in their place.
+    """Return whether the top level of a file may contain rules, and an `if` in their place.
 
-    The main file may belong into several contexts: into an `if` only if no other is possible.
+    If the main file fits several contexts, it is assumed to be in an `if` only if no other context is possible.
     """
     if change.file is plan.config.main and kinds != {("if",)}:
         kinds = kinds - {("if",)}
@@ -222,9 +221,9 @@ def _takes_rules(plan: Plan, change: FileChange, kinds: set[tuple[str, ...]]) ->
 
 
 def _include(emission: Emission) -> list[bytes] | None:
-    """Return the words of the include of the maps; None without maps.
+    """Return the words of the include of the maps.
 
-    None also for a fragment, whose user adds it outside of the proof.
+    None without maps, and for a fragment, whose user adds the include.
     """
     if emission.maps_path is None:
         return None
@@ -232,7 +231,7 @@ def _include(emission: Emission) -> list[bytes] | None:
 
 
 def _may_set_sizes(config: Config) -> set[bytes] | None:
-    """Return the arguments of includes that may set map hash sizes in a http block with missing files.
+    """Return the arguments of the includes that may set map hash sizes in an http block with missing files.
 
     None if no file is missing, or if there is no http block.
     """

@@ -1,4 +1,4 @@
-"""Asks a real nginx the question of the proof about an emission: run by run, or as a whole fragment."""
+"""Compares an emission with its configuration on a real nginx: run by run, or as a whole fragment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WITNESSES = 500
 
 @record(eq=True)
 class _Question:
-    """Two texts for a server or a location, and the URIs that matter to either."""
+    """Two texts for a server or a location that are to be compared, and the runs from which their URIs come."""
 
     before: bytes
     after: bytes
@@ -41,10 +41,10 @@ class _Question:
 def ask(
     emission: Emission, binary: Binary, *, progress: Callable[[int, int], None] | None = None
 ) -> list[Differential]:
-    """Return the result of a differential run for each question, within `REQUESTS` and `SECONDS` in all.
+    """Return the results of the comparisons, with at most `REQUESTS` and `SECONDS` in total.
 
-    A fragment is asked as it is. Of a whole configuration, whose ports and certificates are not here, each run is
-    asked by itself, in its phase, and so is each map, each chain of `if`s and each run of regex locations.
+    A fragment is compared as a whole. A whole configuration needs ports and certificates that may not exist here, so
+    its runs, maps, chains of `if`s and runs of regex locations are compared one by one.
     """
     questions, maps, chains = list(_questions(emission)), _maps(emission), emission.plan.chains.compiled
     locations = emission.plan.locations.compiled
@@ -94,24 +94,24 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         before, after = _alone(compiled)
         captures = compiled.part.rewrites.captures_matter
         run = compiled.run
-        # In a location with `try_files`, no group has a rule with `break`, and filters let pass only what fires.
+        # In a location with `try_files`, groups have no rules with `break`, and filters match only if a rule does.
         is_in_if = run.native.grouped or run.native.filtered
         tries_files = not (is_in_if and run.phase == "location" and run.place.entering == "all")
         yield _Question(before, after, run.phase, captures, (run,), tries_files)
 
 
 def _has_blocks(emission: Emission) -> bool:
-    """Return whether the file has locations or servers of its own, like the scene of the run."""
+    """Return whether the file contains locations or servers, which the scene of the comparison also has."""
     return any(directive.block and directive.name != "if" for directive, _ in emission.plan.config.walk())
 
 
 def _alone(compiled: Compiled) -> tuple[bytes, bytes]:
-    """Return the rules of a run by themselves, and what they become."""
+    """Return the text of the rules of a run, and the text that replaces them."""
     data = compiled.part.file.source.data
     read = {edit.span: edit.text for edit in compiled.run.declared}
     spans = [Span(start, end) for start, end in compiled.run.native.spans()]
     rules = [read.get(span, data[span.start : span.end]) for span in spans]
-    # Where some rules are in groups or behind filters, the text has the others, too.
+    # If some rules are in groups or behind filters, the new text also contains the others.
     has_all = compiled.run.native.grouped or compiled.run.native.filtered
     stay = [] if has_all else compiled.run.native.kept()
     kept = [data[start:end] for start, end, _ in stay]

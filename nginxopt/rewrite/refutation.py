@@ -1,4 +1,4 @@
-"""What the proof of a part of the result finds that does not hold."""
+"""The refutation of a part of the result by its proof."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ Part = TypeVar("Part", covariant=True)
 
 @record(eq=True)
 class PartRefutation(Generic[Part]):
-    """What does not hold, and of which map or chain, if it is of one.
+    """The part of a proof that does not hold.
 
-    `counterexample` is a value that the two texts answer differently, if one is known.
+    Attributes:
+        what: A description.
+        counterexample: A value for which the two texts differ, if one is known.
+        of: The map, chain or run of locations that it is about, if it is about one.
     """
 
     what: str

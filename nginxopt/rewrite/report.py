@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.comparison import Differential
 
 VERSION = 2
-"""Incremented by changes that readers of reports have to follow."""
+"""The version of the format, incremented by incompatible changes."""
 
 
 def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | None = None) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _maps(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _chains(plan: Plan) -> list[dict[str, Any]]:
-    """Return the chains of `if`s that become look-ups, and the conditions that stay."""
+    """Return the chains of `if`s that become lookups, and the conditions that stay."""
     compiled = [
         (each.chain.file, each.chain.conditions, None, each.before, each.after) for each in plan.chains.compiled
     ]
@@ -121,7 +121,7 @@ def _chains(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _locations(plan: Plan) -> list[dict[str, Any]]:
-    """Return the runs of regex locations that come behind patterns, and the locations that stay."""
+    """Return the runs of regex locations that are divided into groups, and the locations that stay."""
     compiled = [(each.run.file, each.run.locations, None, each.before, each.after) for each in plan.locations.compiled]
     one = Cost.of(1)
     kept = [(each.file, (each.location,), each.reason, one, one) for each in plan.locations.kept]

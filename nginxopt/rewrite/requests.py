@@ -1,8 +1,7 @@
-"""The requests that tell two sets of rewrite rules apart: pure, deterministic, bounded.
+"""Generates the requests that compare two sets of rewrite rules; deterministic, limited in number, no side effects.
 
-For each known URI its look-alikes (case, final newline, one byte more or less, other spellings of the same
-bytes) are asked in several forms (arguments, HEAD, odd Host, bodies that nginx reads only in some code
-paths).
+Each URI and its close variants (other case, final newline, a byte more or less, other encodings of the same bytes) are
+combined with several forms of requests (arguments, HEAD, unusual Host, bodies that only some code paths of nginx read).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Form: TypeAlias = Callable[[bytes], Request]
 
 
 def spell_least(uri: bytes) -> bytes:
-    """Return a target for `uri` that encodes only what must be: `+` and bytes from 0x80 stay.
+    """Return a request target for `uri` that encodes only what must be encoded: `+` and bytes from 0x80 are not.
 
     nginx escapes captures in a redirect only if the target had a `%` or a `+`, so the spelling can matter.
     """
@@ -35,12 +34,12 @@ def spell_least(uri: bytes) -> bytes:
 
 
 def spell_most(uri: bytes) -> bytes:
-    """Return a target for `uri` with its last byte needlessly encoded."""
+    """Return a request target for `uri` whose last byte is encoded unnecessarily."""
     return percent_encode(uri[:-1]) + b"%%%02X" % uri[-1] if len(uri) > 1 else uri
 
 
-# Each makes a request target from a decoded URI. Near misses are made from the URI, so that they are
-# encoded as it is.
+# Functions that make a request target from a decoded URI. They change the URI before encoding it, so that a variant
+# is encoded like the URI.
 VARIANTS: tuple[Variant, ...] = (
     percent_encode,
     lambda uri: percent_encode(uri.swapcase()),
@@ -73,32 +72,31 @@ FORMS: tuple[Form, ...] = (
     _get,
     lambda target: _get(target + b"?v=Z%41%20&w=1"),
     lambda target: _get(target + b"?"),
-    # Sends the harness around once more after the rules, with a URI that belongs to no rule.
+    # Makes the scene send an internal request after the rules, with a URI that matches no rule.
     lambda target: _get(target + b"?harness=again"),
     lambda target: _get(target, method=b"HEAD"),
     lambda target: _get(target, b"H%41x.test"),
     lambda target: _post(target + b"?0", b"Content-Length: 2\r\nExpect: 100-continue", b"ab"),
     lambda target: _post(target, b"Transfer-Encoding: chunked", b"zz\r\n"),
 )
-# The host whose name is matched by a regular expression: `$1` is set before any rule runs.
+# A host that a `server_name` with a regular expression matches: `$1` is set before any rule runs.
 CAPTURING_FORM: Form = lambda target: _get(target, CAPTURING_HOST)  # noqa: E731 - one of a table of forms
 
 
 @record(eq=True)
 class RequestSample:
-    """The requests to ask, each once, and how many of all combinations of URI, variant and form are left
-    out."""
+    """The requests to send, without duplicates, and the number of combinations of URI, variant and form left out."""
 
     requests: tuple[Request, ...]
     skipped: int
 
 
 def sample(uris: Iterable[bytes], fixed: Sequence[bytes], *, limit: int, capturing: bool) -> RequestSample:
-    """Return the requests for every receivable one of `uris`, and for the `fixed` targets in every form.
+    """Return at most `limit` requests: for each of `uris` that nginx can receive, and for `fixed` targets in all forms.
 
-    At most `limit` requests: when there are more combinations, every variant and every form stays in,
-    spread over as many URIs as possible, and each URI that is asked at all is first asked plainly. The same
-    input gives the same sample. O(limit) requests are made, whatever the number of URIs.
+    If there are more combinations than `limit`, the sample still contains every variant and every form, spread over as
+    many URIs as possible, and each of these URIs also without changes. The same input gives the same sample. Takes time
+    O(limit), whatever the number of URIs.
     """
     forms = (*FORMS, CAPTURING_FORM) if capturing else FORMS
     known = [uri for uri in dict.fromkeys(uris) if receivable(uri)]
@@ -113,7 +111,7 @@ def sample(uris: Iterable[bytes], fixed: Sequence[bytes], *, limit: int, capturi
 def _combined(uris: Sequence[bytes], forms: Sequence[Form], budget: int) -> Iterator[Request]:
     combinations = [(variant, form) for form in forms for variant in VARIANTS]
     rounds = min(len(combinations), budget // max(len(uris), 1))
-    if rounds < 2:  # not even one variant of each: fewer URIs, evenly spread
+    if rounds < 2:  # no room for a variant of each URI: use fewer URIs, evenly spread
         rounds = 2
         uris = _spread(uris, budget // rounds)
     for turn in range(rounds):
@@ -123,10 +121,11 @@ def _combined(uris: Sequence[bytes], forms: Sequence[Form], budget: int) -> Iter
 
 
 def _combination(turn: int, index: int, count: int) -> int:
-    """The plain one (0) in the first turn; then each URI goes through all others, from a start of its own.
+    """Return the number of the combination of variant and form for the URI at `index` in a turn.
 
-    The stride is coprime to their number, so that none comes twice, and far from its divisors, so that a few
-    turns already touch every variant and every form.
+    This is 0, the unchanged one, in the first turn. In the following turns each URI goes through all others, starting
+    at a different one. The stride is coprime to their number, so that none occurs twice, and far from its divisors, so
+    that a few turns are enough for every variant and form to occur.
     """
     if not turn:
         return 0
@@ -144,6 +143,6 @@ def _spread(uris: Sequence[bytes], count: int) -> list[bytes]:
 
 
 def _in_runs(requests: Sequence[Request]) -> Iterator[Request]:
-    """The requests in nearly the same order, with those that share a connection next to each other."""
+    """Yield the requests in nearly the same order, with those that can share a connection next to each other."""
     for start in range(0, len(requests), _SHUFFLE):
         yield from sorted(requests[start : start + _SHUFFLE], key=lambda request: request.alone)

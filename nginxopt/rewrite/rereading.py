@@ -1,4 +1,4 @@
-"""Checks the result before it is written: reads the whole configuration, and tries it with nginx."""
+"""Checks the result before it is written: parses the whole new configuration, and tests it with `nginx -t`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nginxopt.system.nginx import Binary, trial
 
 
 def read(emission: Emission, *, rows: bool = True) -> Config:
-    """Return the whole new configuration. Raises `DefectError` unless it reads the maps once, in its http block.
+    """Parse the whole new configuration. Raises `DefectError` unless it includes the maps exactly once, in http.
 
-    Without `rows` the blocks of the maps are read by the native core, which is faster, and are not in the result.
+    Without `rows`, the native core parses the blocks of the maps, which is faster, and the result lacks them.
     """
     texts = {change.file.path: change.after for change in emission.changes}
     path = emission.maps_path or ""
@@ -31,7 +31,10 @@ def read(emission: Emission, *, rows: bool = True) -> Config:
 
 
 def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
-    """Yield what cannot be checked here; `installed` is the folder of the installed configuration, if it is another."""
+    """Yield reasons why the result cannot be fully checked here.
+
+    `installed` is the folder where the configuration will be installed, if that is not its own folder.
+    """
     config = emission.plan.config
     if installed is not None:
         yield f"not checked with nginx -t: includes refer to {installed}, which is another directory"
@@ -41,7 +44,7 @@ def unchecked(emission: Emission, installed: str | None) -> Iterator[str]:
 
 
 def tried(emission: Emission, config: Config, binary: Binary) -> Iterator[str]:
-    """Yield new messages of `nginx -t`. Raises `DefectError` if it refuses what it accepted."""
+    """Yield new warnings of `nginx -t`. Raises `DefectError` if it refuses the result but not the original."""
     before = trial.test(emission.plan.config, binary)
     if not before.ok:
         yield f"not checked with nginx -t, which refuses the original configuration ({'; '.join(before.reasons)})"

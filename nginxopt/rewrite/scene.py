@@ -1,6 +1,6 @@
-"""The two configurations of a differential run: the same server, locations and files around different rules.
+"""Builds the two configurations of a comparison on nginx: the same server, locations and files around different rules.
 
-The locations show the state that the rules leave (`$uri`, `$args`, captures) and send internal requests (error_page,
+Responses show the state after the rules (`$uri`, `$args`, captures). Some locations send internal requests (error_page,
 try_files, index, auth_request) through the rules again.
 """
 
@@ -26,8 +26,12 @@ _CAPTURES = b" 1=[$1] 2=[$2]"
 class Scene:
     """The surroundings of the rules, the same on both sides.
 
-    `targets` are the URIs of internal requests; `auth` is whether to use auth_request, which not every build has;
-    `tries_files` is whether a location with rules has `try_files`.
+    Attributes:
+        phase: Where the rules are included: in the server, or in a location.
+        captures: Whether responses show `$1` and `$2`.
+        targets: The URIs of internal requests.
+        auth: Whether to use auth_request, which not every build has.
+        tries_files: Whether the location with the rules has `try_files`.
     """
 
     phase: Phase
@@ -44,42 +48,42 @@ class Scene:
         at_server, at_location = (rules, b"") if self.phase == "server" else (b"", rules)
         lines = [
             names + b";",
-            # Also visible in redirects and on static files; without captures, which nobody reads after a redirect.
+            # Also sent with redirects and static files; without captures, which nothing reads after a redirect.
             b'add_header X-State "%s" always;' % _STATE,
             b"large_client_header_buffers 4 64k; client_header_timeout 5s; client_body_timeout 5s;",
             at_server,
             b"location / {",
             at_location,
-            # Internal requests that start after the rules have run once, to a URI of a rule and to one of
-            # none: what is cached or set by then is stale.
+            # Internal requests after the first run of the rules, with a URI that matches a rule and one that does
+            # not: variables may have cached or set values that are out of date.
             b"error_page 418 $harness_target; error_page 419 /-nxo/none;",
             b"if ($harness_target) { return 418; }",
             b"if ($arg_harness) { return 419; }",
             b'return 200 "%s";' % state,
-            # Reached after a `break` in the location: does the request still have this location's
-            # configuration?
+            # Reached after a `break` in the location; shows whether the request still has the configuration of the
+            # location.
             b"try_files $uri @state;" if self.tries_files else b"",
             b"}",
             b'location @state { return 200 "%s"; }' % state,
-            # The empty URI goes through the rules of the server, and then to the location of "/".
+            # An internal request with an empty URI runs the rules of the server, and then gets the location "/".
             b"location = /-nxo/empty { try_files /-nxo/none $arg_nothing; }",
             *(self._internal(index, target) for index, target in enumerate(self.targets)),
         ]
         return b"\n".join(lines)
 
     def fixed(self) -> list[bytes]:
-        """Return the targets whose locations make internal requests, and some that belong to no rule."""
+        """Return the targets of locations that make internal requests, and some targets that match no rule."""
         kinds = (b"through", b"error", b"try", b"try-args", b"auth", b"index/")
         numbered = [b"/-nxo/%d/%s" % (index, kind) for index in range(len(self.targets)) for kind in kinds]
         return [b"/", b"/-nxo/none", b"/-nxo/empty", *numbered]
 
     def maps(self) -> bytes:
-        """Return the maps of the server for http. They follow all others, as map_hash_max_size precedes every map."""
+        """Return the maps of the server. They must follow all other maps, whose map_hash_max_size must come first."""
         targets = (b"/-nxo/%d/through %s;" % pair for pair in enumerate(self.targets))
         return b"map $uri $harness_target { volatile; %s }" % b" ".join(targets)
 
     def files(self) -> dict[str, bytes]:
-        """Return the files below `html`, for allowed auth_request subrequests."""
+        """Return the files below `html` that make auth_request subrequests succeed."""
         return {f"html/-nxo/{index}/auth": b"allowed" for index in range(len(self.targets))}
 
     def _internal(self, index: int, target: bytes) -> bytes:
@@ -133,7 +137,7 @@ def has_auth_request(binary: Binary) -> bool:
 
 
 def unknown_variables(test: Callable[[tuple[str, ...]], Verdict], path: str) -> tuple[tuple[str, ...], Verdict]:
-    """Return the variables that a text uses undefined, according to nginx, and its verdict with them defined.
+    """Return the variables that a text uses without defining them, and nginx's verdict if they are defined.
 
     `test` returns the verdict with some variables defined. Raises `InputError` if nginx refuses the text at `path`.
     """
@@ -149,7 +153,7 @@ def unknown_variables(test: Callable[[tuple[str, ...]], Verdict], path: str) -> 
 
 
 def definitions(variables: Iterable[str]) -> Iterator[bytes]:
-    """Yield a map that defines each of some variables."""
+    """Yield a map that defines each of the variables."""
     return (f'map $host ${name} {{ default "nxo-{name}"; }}'.encode() for name in variables)
 
 

@@ -30,7 +30,7 @@ Section = tuple[Span, ...]
 
 @record(eq=True)
 class Place:
-    """Where rules stand: their phase, and which of them may stand in an `if` there."""
+    """The place of rules: their phase, and which of them may be put into an `if` there."""
 
     phase: Phase
     entering: Entering
@@ -58,8 +58,8 @@ class Rewrites:
 
     Attributes:
         sections: The sections of its servers and of its locations, by their place.
-        behind_if: Those directly behind an `if` or a rule that an earlier compilation may have written, as what it left
-            is.
+        behind_if: The sections directly after an `if` or rule that an earlier compilation may have written. The rules
+            that it left are such sections.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
         inside_if: The rewrites inside an `if`.
         misplaced: The rewrites in contexts where nginx does not allow them.
@@ -84,7 +84,7 @@ def read(config: Config) -> tuple[Rewrites, ...]:
 def placed(config: Config) -> tuple[Config, Context | None]:
     """Return `config` with the context for which its main file is compiled, and that context if it is assumed.
 
-    A fragment that fits several contexts is compiled for a server, where almost all of them belong, or else for http.
+    A fragment that fits several contexts is compiled for a server, the most common context, or otherwise for http.
     """
     usual: tuple[Context, ...] = (("http", "server"), ("http",))
     assumed = next((context for context in usual if context in config.candidates), None)
@@ -154,7 +154,7 @@ def _gather(
 
 
 def _entering(block: Block, phase: Phase, gathered: _Gathered, *, is_location: bool) -> Entering:
-    """Return which rules may stand in an `if` of a block; of a location that is not all here, nothing is known."""
+    """Return which rules may be put into an `if` in a block; none in a location that is only partly known."""
     if phase == "server":
         return "all"
     headers_inherited = gathered.headers_inherited
@@ -162,14 +162,14 @@ def _entering(block: Block, phase: Phase, gathered: _Gathered, *, is_location: b
 
 
 def _stems(block: Block) -> set[str]:
-    """Return the prefixes of guards in a block that an earlier compilation emitted."""
+    """Return the variable prefixes of guards that an earlier compilation wrote into a block."""
     conditions = (node.args for node in block.unfolded() if node.name == "if" and len(node.args) == 3)
     guards = ((_GUARD.fullmatch(left), right) for left, operator, right in conditions if operator == "=")
     return {guard[1] for guard, right in guards if guard and right in ("$uri", f"${guard[1]}_line")}
 
 
 def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
-    """Return whether an earlier compilation emitted a statement, whose rewrites are then not compiled again."""
+    """Return whether an earlier compilation wrote a statement. Its rewrites are not compiled again."""
     if node.name not in ("rewrite", "if") or isinstance(node, Bulk):
         return False
     if node.name == "rewrite":
@@ -182,8 +182,9 @@ def _is_ours(node: Directive | Bulk, stems: set[str]) -> bool:
 
 
 def _may_be_ours(node: Directive | Bulk) -> bool:
-    """Return whether a statement is an `if` that a compilation may write last: a filter of the URI, or a comparison
-    with a number, with nothing but rewrites in it.
+    """Return whether a statement is an `if` that may be the end of an earlier result.
+
+    It is a condition on the URI or a comparison with a number, and contains nothing but rewrites.
     """
     if node.name != "if" or not isinstance(node, Directive) or node.block is None or len(node.args) != 3:
         return False
@@ -203,7 +204,7 @@ def _refuse_block(node: Directive | Bulk) -> None:
 def _put(
     node: Directive | Bulk, phase: Phase | None, kinds: set[str], section: list[Span], gathered: _Gathered
 ) -> None:
-    """Add a rewrite, or a run of them, where it belongs."""
+    """Add a rewrite, or a run of them, to the section or the list it belongs to."""
     if phase is not None:
         section.append(node.span)
         return
@@ -212,10 +213,10 @@ def _put(
 
 
 def _phase(kinds: set[str], *, main: bool) -> Phase | None:
-    """Return the phase of a block that is any of `kinds`; None if no rewrite can be moved.
+    """Return the phase of rules in a block that may be any of `kinds`; None if none of them can be moved.
 
-    For a server and a location it is the location, whose form is right in both. The main file may fit several
-    contexts; it counts as the content of an `if` only if nothing else is possible.
+    If it may be a server and a location, this is the location, as the form for a location is correct in both. A main
+    file that fits several contexts counts as the content of an `if` only if no other context is possible.
     """
     allowed = kinds - {"if"} if main and kinds - {"if"} else kinds
     if allowed == {"server"}:

@@ -1,7 +1,7 @@
-"""The sizes of nginx's hash tables: those that a configuration sets, those that the maps need, and their directives.
+"""Computes the hash table sizes that the emitted maps and variables need.
 
-Each of the four is set once in the http block, and those of maps before the first map, which fixes them
-(`ngx_http_map_block`); set once more they are "duplicate". So an existing size is raised in its place.
+nginx accepts each of the four directives once in the http block, and those for maps only before the first map
+(`ngx_http_map_block`). So a size that the configuration already sets is raised in its place.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ MAPS = ("map_hash_max_size", "map_hash_bucket_size")
 VARIABLES = ("variables_hash_max_size", "variables_hash_bucket_size")
 
 DEFAULTS = dict(zip((*MAPS, *VARIABLES), (2048, 64, 1024, 64), strict=True))
-"""Of ngx_http_map_module, where the cache line has 64 bytes, and of ngx_http_core_module."""
+"""The defaults of ngx_http_map_module (for cache lines of 64 bytes) and ngx_http_core_module."""
 
 _LARGEST = {"max": 1 << 28, "bucket": 65_536 - 64}
-"""nginx takes two bytes for each bucket of the largest table, and refuses larger buckets (`ngx_hash_init`)."""
+"""The largest sizes. nginx uses two bytes per bucket of a table, and refuses larger buckets (`ngx_hash_init`)."""
 
 _VARIABLE = re.compile(rb"""\$(?<![^\s{};"'].)\{?([A-Za-z0-9_]+)\}?(?![^\s{};"'])""")
-"""A variable as a word of its own, as in every directive that defines one. What begins with a byte is found soonest."""
+"""A variable that is a whole word, as in all directives that define one. Begins with a literal byte to be fast."""
 _GROUP = re.compile(rb"\(\?P?[<']([A-Za-z0-9_]+)[>']")
-"""A group with a name, which defines a variable (`ngx_http_regex_compile`)."""
+"""A named group, which defines a variable (`ngx_http_regex_compile`)."""
 
 _UNSEEN = 2
-"""For each variable in sight, so many are allowed for that are not: of modules that are compiled in or loaded, and of
-releases to come. Up to some 25 variables more than its own, nginx's default sizes do. None is allowed for around a
-fragment, whose surroundings may set the sizes: that is the premise `table-sizes`."""
+"""The table of variables gets room for this number of unknown variables per known one: those of modules that are
+compiled in or loaded, and of future releases. nginx's default sizes suffice for about 25 variables beyond its own. No
+room is added for a fragment, because the configuration around it may set the sizes (the premise `table-sizes`)."""
 
 Sizes = Mapping[str, int]
 """A size by the name of its directive."""
@@ -51,9 +51,9 @@ class Standing:
 
 
 def standing(config: Config) -> dict[str, Standing]:
-    """Return the sizes that the http block of a configuration sets; those of `stream` are that module's.
+    """Return the sizes that the http block of a configuration sets, without those of `stream`.
 
-    Raises `InputError` for one that nginx refuses, and for one under which it could not build any map.
+    Raises `InputError` for a size that nginx refuses, or with which it cannot build any map.
     """
     by_name: dict[str, Standing] = {}
     for directive in chain.from_iterable(scope.directives for scope in _http_scopes(config)):
@@ -73,12 +73,12 @@ def needed(
     now: Mapping[str, Standing],
     tables: list[list[bytes]],
 ) -> Sizes:
-    """Return the sizes under which nginx builds all maps of ours, and the table of all variables, without a warning.
+    """Return the sizes with which nginx builds all emitted maps, and the table of all variables, without a warning.
 
-    Those are the maps of `runs`, and maps with the keys of `tables`. `names` are their variables. A size that is set is
-    in the result only if it has to grow, and one that is not set only if nginx's own does not do. What surrounds a
-    fragment, or stands in a missing file of the http block, may set sizes: there nginx's own do wherever they can. A
-    http block that is known has those of maps set, as they depend on the processor.
+    The emitted maps are those of `runs` and those with the keys `tables`; `names` are their variables. The result
+    contains a size that is already set (`now`) only if it must grow, and any other size only if nginx's default is too
+    small. Unread text of the http block, or around a fragment, may set sizes; defaults are then kept if they suffice.
+    If the http block is known, the sizes for maps are always set, as their defaults depend on the processor.
     """
     least = [now[name].size if name in now else DEFAULTS[name] for name in MAPS]
     is_known = is_http_known(config)
@@ -101,14 +101,14 @@ def variables(text: bytes) -> set[bytes]:
 
 
 def raised(sizes: Sizes, now: Mapping[str, Standing]) -> Iterator[tuple[File, Edit]]:
-    """Yield the edits that make the sizes grow which are set."""
+    """Yield the edits that raise the sizes that are already set."""
     for name, size in sizes.items():
         if name in now:
             yield now[name].file, Edit(now[name].directive.args[0].span, encode(str(size)))
 
 
 def statements(sizes: Sizes, now: Mapping[str, Standing]) -> list[str]:
-    """Return the directives for the sizes that are not set."""
+    """Return the directives for the sizes that are not set yet."""
     return [f"{name} {size};" for name, size in sizes.items() if name not in now]
 
 
@@ -124,7 +124,7 @@ def text(sizes: Sizes) -> bytes:
 
 
 def merged(sizes: Sizes, existing: File) -> Sizes:
-    """Return the larger ones of the `wanted` sizes and those in a file of sizes."""
+    """Return the larger of each of `sizes` and the size in an existing file of sizes."""
     both = dict(sizes)
     for directive in existing.block.directives():
         if directive.name in DEFAULTS:
@@ -152,7 +152,7 @@ def _size(directive: Directive) -> int:
 
 
 def _keys(config: Config) -> list[list[bytes]]:
-    """Return the plain keys of the maps that the configuration has already; a larger table has to suit them, too."""
+    """Return the plain keys of the existing maps of a configuration, which must fit into a larger table, too."""
     return [
         [encode(row.name.removeprefix("\\")) for row in table.directives if _is_plain(row)]
         for scope in _http_scopes(config)
@@ -169,9 +169,9 @@ def _is_plain(row: Directive) -> bool:
 def _of_variables(
     config: Config, names: Iterable[bytes], now: Mapping[str, Standing], *, unseen: int
 ) -> dict[str, int]:
-    """Return sizes for the table of nginx's variables, those that the configuration may define, and `names`.
+    """Return sizes for the table of variables: nginx's, those that the configuration may define, and `names`.
 
-    For each of these there is room for `unseen` others.
+    Each of them adds room for `unseen` unknown variables.
     """
     defined = {name.lower() for file in config.files for name in variables(file.source.data)}
     ours = set(names)

@@ -1,8 +1,8 @@
-"""Decides from the enclosing blocks which rules may stand in an `if`.
+"""Decides from the enclosing blocks which rules may be moved into an `if`.
 
-In a location, a true `if` replaces the request's configuration by its own (`ngx_http_script_if_code`). That has all
-that the location has, but for `try_files`, for headers where `add_header_inherit` is `off`, and for what an earlier
-`if` says.
+In a location, a true `if` replaces the configuration of the request by that of the `if` (`ngx_http_script_if_code`).
+This inherits everything from the location except `try_files`, headers if `add_header_inherit` is `off`, and the
+settings of an earlier `if`.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from nginxopt.semantics.directives import NGINX, PLUS
 from nginxopt.semantics.headers import INHERITANCE
 
 Entering = Literal["nothing", "all but break", "all"]
-"""The rules that may stand in an `if` which certainly ends the script."""
+"""The rules that may be moved into an `if` that certainly ends the script."""
 
 _SCRIPT = frozenset(["break", "if", "return", "rewrite", "set"])
-"""The directives of the rewrite module: an `if` that holds nothing else has the location's configuration."""
+"""The directives of the rewrite module. An `if` with no other directives has the configuration of the location."""
 
 _HEADERS = frozenset(INHERITANCE)
 
 _NOT_TRIED = re.compile(
     r"include|api|auth_jwt.*|f4f.*|health_check|hls.*|js_.*|perl.*|session_log|status.*|upstream_conf|.*_cache_purge|spdy_.*"
 )
-"""Directives for which it was not tried whether an `if` inherits them: those of NGINX Plus, and those that run code."""
+"""Directives that were not tested for inheritance by an `if`: those of NGINX Plus, and those that run code."""
 
 
 @cache
 def inherited() -> frozenset[str]:
-    """Return the directives that an `if` inherits, or that no longer matter once nginx has found the location.
+    """Return the directives that an `if` inherits, or that have no effect after nginx has chosen the location.
 
-    All modules of nginx merge the configuration of a location with what is around it, but that of `try_files`.
+    All modules of nginx except that of `try_files` merge the configuration of a location into that of its `if`s.
     """
     return frozenset(
         name for name in NGINX - PLUS - _SCRIPT - _HEADERS - {"try_files"} if not _NOT_TRIED.fullmatch(name)
@@ -42,12 +42,12 @@ def inherited() -> frozenset[str]:
 
 
 def inherits_headers(config: Config) -> bool:
-    """Return whether a block has the headers of the block around it if it adds none; True is certain."""
+    """Return whether every block without headers inherits those of the block around it. True is certain."""
     return is_known(config) and not any(directive.name in INHERITANCE.values() for directive, _ in config.walk())
 
 
 def of_location(block: Block, *, headers_inherited: bool) -> Entering:
-    """Return which rules may stand in an `if` of a location."""
+    """Return which rules may be moved into an `if` of a location."""
     nodes = [node for node in block.nodes if not isinstance(node, Comment)]
     if not all(_keeps(node, headers_inherited) for node in nodes):
         return "nothing"

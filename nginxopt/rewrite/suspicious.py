@@ -1,4 +1,4 @@
-"""The rewrites that are worth a closer look, out of any number."""
+"""Finds suspicious rewrites, quickly even among a great number."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from nginxopt.text import Span
 
 
 def suspicious_rewrites(levels: Iterable[Level]) -> Iterator[tuple[Directive, Level]]:
-    """Yield the rewrites of some levels; of a folded run only those that are suspicious (rewrite/suspicious.rs).
+    """Yield the rewrites of some levels; from folded runs, only suspicious ones (rewrite/suspicious.rs).
 
-    Raises `InputError` at a rewrite of such a run that nginx refuses.
+    Raises `InputError` for a rewrite of a folded run that nginx refuses.
     """
     for level in levels:
         for directive in level.own("rewrite"):
@@ -34,17 +34,20 @@ def _suspicious(bulk: Bulk) -> Iterator[Directive]:
 
 
 def why_never(pattern: bytes, *, merge_slashes: bool) -> str | None:
-    """Return why no ordinary request of a client matches a pattern; None if one may. Some 30 us.
+    """Return why no ordinary request matches a pattern; None if one may. Takes about 30 us.
 
-    `impossible`: no URI does. `percent`: only one that holds `%XX` when it is decoded. `query`: only one that holds an
-    encoded `?` and what looks like arguments behind it. nginx matches `$uri`: decoded, normalised, without arguments.
+    nginx matches `$uri`, which is decoded, normalised, and without arguments. The reasons are:
+
+    - `impossible`: no URI matches.
+    - `percent`: only a URI that contains `%XX` after decoding matches.
+    - `query`: only a URI with an encoded `?` and text after it that looks like arguments matches.
     """
     return _native.never(pattern, merge_slashes)
 
 
 def without_captures(pattern: bytes) -> bytes:
-    """Return a pattern with `(?:...)` for `(...)`; what it matches stays the same. Some microseconds.
+    """Return a pattern with `(?:...)` in place of `(...)`, which matches the same. Takes some microseconds.
 
-    `ValueError`, with what it has, for a pattern with a named group or one whose groups something may refer to.
+    Raises `ValueError`, with the reason, for a pattern with a named group, or with a part that may refer to a group.
     """
     return _native.without_captures(pattern)

@@ -1,8 +1,8 @@
-"""The unread parts of a configuration: its missing files, and what they may contain.
+"""Decides whether unread text, in missing files or around a fragment, may affect HTTP requests.
 
-A missing file is unknown text in the block its include stands in: script between the rules of a server or a location,
-directives, whole blocks, includes of files that are known. In `stream`, `mail` and `events` it says nothing of HTTP
-requests. Of a fragment, all that stands around it was not read.
+A missing file may contain anything that is allowed in the block of its include: rules, other directives, whole blocks,
+and includes of known files. In `stream`, `mail` and `events`, none of that affects HTTP requests. For a fragment, the
+text around it was not read.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def is_main_known(config: Config) -> bool:
 
 
 def is_http_known(config: Config) -> bool:
-    """Return whether all that stands directly in the http block was read: maps, and the sizes of hash tables."""
+    """Return whether all statements directly in the http block were read, such as maps and hash table sizes."""
     return config.http is not None and ("http",) not in _contexts(config)
 
 
 def _contexts(config: Config) -> Iterator[Context]:
-    """Yield the places of missing files that may affect HTTP requests."""
+    """Yield the contexts of missing files that may affect HTTP requests."""
     if config.missing:
         for directive, scope in config.walk():
             if config.is_missing(directive) and not set(scope.context[:1]) & set(_OTHERS):

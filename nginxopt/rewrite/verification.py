@@ -1,7 +1,7 @@
-"""Asks `verify` about a result: a second proof, which shares with the first nothing but the reading of patterns.
+"""Compares a result with its configuration by `verify`: a second proof, which shares only the parser of patterns.
 
-A whole configuration is compared as a whole, a fragment in a server that shows what becomes of a request. Differences
-that were declared are taken into the rules before.
+A whole configuration is compared as it is. A fragment is put into a server that shows the state after the rules.
+Declared differences are first applied to the original rules, so that they do not count as differences.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from nginxopt.version import Version
 _IN_SERVER = ("http", "server")
 _STATE = b'add_header X-State "$uri $args $nginxopt_chosen";'
 _CHOSEN = b'set $nginxopt_chosen "$nginxopt_chosen/";'
-"""What counts how often a location is chosen: in a site, another one may be."""
+"""Counts how often a location is chosen, because another choice would matter in the user's site."""
 
 _NAMED = b"alias /state/;"
-"""What shows whether the location still names the URI, as the one around a fragment may."""
+"""Makes the outcome depend on the prefix of the chosen location, as it may in the location around a fragment."""
 
 _WHOLE = b'events {}\nhttp {\n%s\nserver {\nlisten 80;\nset $nginxopt_chosen "";\n%s\n%s\n}\n}\n'
 
 
 class NotVerifiedError(Exception):
-    """Two configurations cannot be compared."""
+    """The two configurations cannot be compared; the message is the reason, as a phrase."""
 
 
 def verification(emission: Emission, version: Version) -> Verification:
-    """Compare a configuration with its result. Raises `NotVerifiedError` with the reason, a phrase.
+    """Compare a configuration with its result. Raises `NotVerifiedError` if that is not possible.
 
     `version` is that of the nginx that runs both.
     """
@@ -60,7 +60,7 @@ def _sides(emission: Emission) -> tuple[Config, Config]:
 
 
 def _declared(emission: Emission) -> dict[str, bytes]:
-    """Return the files with rules that a declared reading changes, with what it makes of them, by path."""
+    """Return the texts of files after applying declared readings to their rules, by path."""
     edits: dict[File, list[Edit]] = {}
     for compiled in emission.compiled:
         if compiled.run.declared:
@@ -69,7 +69,7 @@ def _declared(emission: Emission) -> dict[str, bytes]:
 
 
 def _context(emission: Emission) -> Context:
-    """Return where a fragment is included; in a server if that is left open, as the result takes it."""
+    """Return the context of a fragment. If a server is one of several possible contexts, the result assumes that."""
     places = set(emission.plan.config.contexts(emission.plan.config.main))
     if _IN_SERVER in places:
         return _IN_SERVER
@@ -79,7 +79,7 @@ def _context(emission: Emission) -> Context:
 
 
 def _around(context: Context, text: bytes, maps: bytes, variables: bytes) -> Config:
-    """Return a fragment in a server, which also shows the values of some variables."""
+    """Return a configuration around a fragment, whose responses show the state after the rules and some variables."""
     match context:
         case ("http", "server"):
             whole = _WHOLE % (maps, text, b"location / { %s %s }" % (_STATE, _NAMED))
@@ -97,6 +97,6 @@ def _around(context: Context, text: bytes, maps: bytes, variables: bytes) -> Con
 
 
 def _has_files(text: bytes) -> bool:
-    """Return whether a fragment of a location says itself where its files are."""
+    """Return whether a fragment of a location sets `root` or `alias`."""
     fragment = load_text(text, includes=False).main.block
     return any(directive.name in ("root", "alias") for directive in fragment.directives())

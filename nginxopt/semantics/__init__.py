@@ -1,7 +1,7 @@
-"""Interprets a configuration as nginx does.
+"""Interprets the directives of a configuration as nginx does.
 
-Input is a `Config`; output is levels with inheritance, listening addresses, locations, upstreams and the passes to
-them, values and hash table sizes.
+Input is a `Config`; output is what its directives mean: blocks with the settings that they inherit (`Level`), listening
+addresses, locations, upstreams and the `*_pass` directives that use them, parsed values, and hash table sizes.
 """
 
 from typing import TYPE_CHECKING

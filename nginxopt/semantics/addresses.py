@@ -1,4 +1,4 @@
-"""The address of a `listen`, as `ngx_parse_url` in ngx_inet.c reads it."""
+"""Parses the address of a `listen`, like `ngx_parse_url` in ngx_inet.c."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nginxopt.text import encode
 from nginxopt.version import Version
 
 PORT = 80
-"""The port of a `listen` that names none, and of a server without `listen` if root starts nginx (else 8000)."""
+"""The default port of a `listen`, and of a server without `listen` if root starts nginx (otherwise that is 8000)."""
 
 RANGES = Version(1, 15, 10)
 """The first version in which a `listen` may have a port range (CHANGES 1.15.10)."""
 
 _MOST_PORT = 65_535
 _MOST_PATH = 107
-"""The bytes of `sun_path` on Linux (unix(7)), without the NUL at its end."""
+"""The maximum length of the path of a UNIX socket on Linux (`sun_path` in unix(7)), without the final NUL."""
 
 _HEXTET = re.compile(r"[0-9a-fA-F]{1,4}")
 
@@ -28,11 +28,11 @@ class Address:
     """An address of a `listen`. Equal addresses are the same socket to nginx.
 
     Attributes:
-        family: `inet`, `inet6`, `unix`, or `name` for a host that nginx looks up when it starts: such a one is only
-            known to be the same as one with the same name.
-        host: The address in its usual form (`0.0.0.0` for all), the path of the socket, or the name in lower case.
-        port: 0 for a socket of a path.
-        datagram: Whether it is of UDP, as `quic` needs it.
+        family: `inet`, `inet6`, `unix`, or `name` for a host name, which nginx resolves when it starts. Two different
+            names may have the same address.
+        host: The address in canonical form (`0.0.0.0` for all), the path of a UNIX socket, or the name in lower case.
+        port: The port; 0 for a UNIX socket.
+        datagram: Whether it uses UDP, which `quic` needs.
     """
 
     family: str
@@ -54,7 +54,7 @@ class Address:
 
     @property
     def numeric(self) -> str:
-        """The address as nginx writes it in messages (`ngx_sock_ntop`): `0.0.0.0:80` for all of port 80."""
+        """The address as nginx writes it in messages (`ngx_sock_ntop`): `0.0.0.0:80` for port 80 of all addresses."""
         return str(self).replace("*", "0.0.0.0", 1)
 
     def __str__(self) -> str:
@@ -65,9 +65,9 @@ class Address:
 
 
 def read_addresses(text: str, *, datagram: bool = False, ranges: bool = True) -> tuple[Address, ...]:
-    """Return the addresses of the first word of a `listen`: one for each port; none if nginx refuses it.
+    """Parse the first argument of a `listen`. Return an address for each port; none if nginx refuses the argument.
 
-    `ranges` is whether nginx supports port ranges (`RANGES`).
+    `ranges`: whether the nginx version supports port ranges (`RANGES`).
     """
     if text[:5].lower() == "unix:":
         path = text[5:]
@@ -77,13 +77,13 @@ def read_addresses(text: str, *, datagram: bool = False, ranges: bool = True) ->
 
 
 _Reading = tuple[str, str, range]
-"""Family, host and ports."""
+"""A parsed address: family, host and ports."""
 
 _REFUSED: _Reading = ("name", "", range(0))
 
 
 def _inet(text: str, ranges: bool) -> _Reading:
-    """Read `port`, `host` or `host:port` (`ngx_parse_inet_url`)."""
+    """Parse `port`, `host` or `host:port` (`ngx_parse_inet_url`)."""
     host, colon, port = text.partition(":")
     ports = _ports(port if colon else host, ranges)
     if not text or "/" in text or "?" in text or (colon and (ports is None or not host)):
@@ -99,7 +99,7 @@ def _inet(text: str, ranges: bool) -> _Reading:
 
 
 def _inet6(text: str, ranges: bool) -> _Reading:
-    """Read `[address]` or `[address]:port` (`ngx_parse_inet6_url`)."""
+    """Parse `[address]` or `[address]:port` (`ngx_parse_inet6_url`)."""
     host, bracket, rest = text[1:].partition("]")
     ports = _ports(rest[1:], ranges) if rest else range(PORT, PORT + 1)
     packed = _packed(host)
@@ -109,7 +109,7 @@ def _inet6(text: str, ranges: bool) -> _Reading:
 
 
 def _ports(text: str, ranges: bool) -> range | None:
-    """Return the ports of `80` or `8000-8010`, empty if one is out of bounds; None for what is no number."""
+    """Parse `80` or `8000-8010`. Empty if a port is out of bounds; None if the text is not a number or range."""
     first, dash, last = text.partition("-") if ranges else (text, "", "")
     low, high = number(first), number(last if dash else first)
     if low is None or high is None:
@@ -118,8 +118,9 @@ def _ports(text: str, ranges: bool) -> range | None:
 
 
 def _quad(text: str) -> list[int] | None:
-    """Return the four numbers of an IPv4 address, None for anything else (`ngx_inet_addr`): an empty one is 0, and
-    255.255.255.255 is what stands for an error.
+    """Return the four numbers of an IPv4 address; None for anything else (`ngx_inet_addr`).
+
+    Like nginx, accepts an empty number as 0, and refuses 255.255.255.255, which is nginx's value for an error.
     """
     octets = [number(octet or "0") for octet in text.split(".")]
     quad = [octet for octet in octets if octet is not None and octet <= 255]
@@ -127,9 +128,9 @@ def _quad(text: str) -> list[int] | None:
 
 
 def _packed(text: str) -> bytes | None:
-    """Return the bytes of an IPv6 address, None if it is none (`ngx_inet6_addr`).
+    """Return the bytes of an IPv6 address; None for anything else (`ngx_inet6_addr`).
 
-    nginx reads some that others refuse: one colon too many before the first group or behind the last.
+    nginx accepts some invalid addresses: those with one colon too many before the first group or after the last.
     """
     *heads, tail = text.removeprefix(":").split(":")
     groups: list[int] = []
@@ -153,7 +154,7 @@ def _packed(text: str) -> bytes | None:
 
 
 def _last_groups(tail: str, *, is_only: bool, has_gap: bool) -> list[int] | None:
-    """Return the groups behind the last colon: one, or two that are written as an IPv4 address."""
+    """Return the groups after the last colon: one, or two that are written as an IPv4 address."""
     if not tail:
         return [0] if has_gap else None
     if _HEXTET.fullmatch(tail):

@@ -1,4 +1,4 @@
-"""nginx's defaults by version; only those that rules need."""
+"""The default values of directives by nginx version, as far as rules need them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _IN_TABLE = """
     tcp_nodelay tcp_nopush
 """
 _DECLARED = frozenset(_IN_TABLE.split())
-"""The directives whose default the table of declarations has."""
+"""The directives whose default is in the table of declarations."""
 
 _STATED = {
     "access_log": "logs/access.log",
@@ -32,13 +32,13 @@ _STATED = {
     "worker_connections": "512",
     "worker_processes": "1",
 }
-"""Other defaults, the same in all versions: the "Default:" of the directives at nginx.org/en/docs."""
+"""Other defaults, which are the same in all versions: those documented at nginx.org/en/docs ("Default:")."""
 
 
 def default(name: str, target: Version) -> str | None:
-    """Return the default of the directive `name` in that version; None if there is none, or if it is not listed.
+    """Return the default of the directive `name` in a version; None if it has none, or if it is not listed here.
 
-    A version that does not have the directive does what a later one does by default.
+    For a version that does not have the directive, this is the default of the first version that has it.
     """
     if name not in _DECLARED:
         return _STATED.get(name)

@@ -1,8 +1,8 @@
-"""The names of directives of nginx, NGINX Plus and common modules, and corrections of misspelt names.
+"""The names of the directives of nginx, NGINX Plus and common modules, and corrections of misspelt names.
 
-nginx's own are those of `nginxopt.config.declarations`. NGINX Plus has those of crossplane, up to 2019, and what came
-since, as at nginx.org/en/docs, as have the modules of the nginx project; the others are as in the tables of their
-sources. No list of modules is whole: a name that is not here is not wrong by that.
+The names come from `nginxopt.config.declarations` (nginx), crossplane (NGINX Plus up to 2019), nginx.org/en/docs (later
+directives of NGINX Plus, and other modules of the nginx project), and the source of third-party modules. The list of
+modules is incomplete, so a name that is missing here is not necessarily wrong.
 """
 
 from __future__ import annotations
@@ -68,29 +68,29 @@ _MODULES = """
     state_path trusted_certificate uri
 """
 
-# Modules' names, and one that is gone, that look like a misspelling of one of nginx's.
+# Directives of modules, and a removed one, whose names look like misspelt directives of nginx.
 _LOOKALIKES = """
     client limit_zone proxy_wasm subs_filter subs_filter_bypass subs_filter_types unzip
 """
 
 BLOCKS = frozenset(["events", "http", "stream", "mail", "server", "location", "if", "limit_except", "upstream"])
-"""Blocks in which names are directives of nginx; in others, such as `map` or those of modules, they may be values."""
+"""Blocks whose statements are directives of nginx. In others, such as `map` or those of modules, they may be values."""
 
 PLUS = frozenset(_PLUS.split())
-"""The directives of NGINX Plus that crossplane has not."""
+"""The directives of NGINX Plus that are missing in crossplane."""
 
 NGINX = names() | frozenset(DIRECTIVES) | PLUS
 """The directives of nginx from 1.10.0 to 1.31.5 and of NGINX Plus."""
 
 NAMES = NGINX | frozenset([*_MODULES.split(), *_LOOKALIKES.split()])
-"""The directives of nginx, of NGINX Plus, and of the modules that are most in use."""
+"""The directives of nginx, NGINX Plus, and the most common modules."""
 
 _SHORTEST = 4
 _LONG = 8
 
 
 def _letters(name: str) -> int:
-    """Return a bit for each letter that occurs, some letters sharing one: one mistake changes two bits at most."""
+    """Return the set of letters of a name as bits, which some letters share. One typo changes at most two bits."""
     bits = 0
     for letter in name:
         bits |= 1 << (ord(letter) & 63)
@@ -104,10 +104,10 @@ def _letters_of_names() -> dict[str, int]:
 
 @lru_cache(maxsize=1 << 10)
 def nearest(name: str) -> tuple[str, ...]:
-    """Return the directives of nginx of which an unknown name may be a misspelling, in alphabetical order.
+    """Return the directives of nginx that an unknown name may be a misspelling of, in alphabetical order.
 
-    Up to seven characters one letter may be wrong, missing, too many or swapped with the next; from eight on two. A
-    name of less than four characters is near to too many.
+    One letter may be wrong, missing, superfluous or swapped with the next; in names of eight or more characters, two.
+    Empty for a name of less than four characters, which would be similar to too many.
     """
     if len(name) < _SHORTEST:
         return ()

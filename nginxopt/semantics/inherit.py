@@ -1,14 +1,15 @@
-"""Inheritance: levels as nginx merges them, and the effective value of a directive at each of them.
+"""Inheritance: the blocks of a configuration as *levels*, and the effective setting of a directive at each level.
 
-nginx reads the configuration of a block, then merges into it what the block around it says (`ngx_http_merge_servers`,
-`ngx_http_merge_locations` in ngx_http.c): a directive that a level does not have comes from the nearest level around
-it that has it, all occurrences at once. So one `proxy_set_header` in a location drops every one of the server. An
-`if` or `limit_except` is a level of its own inside its location. Blocks such as `upstream` or `map` take nothing from
-outside, although they use names that mean something there (`keepalive_timeout`).
+After reading a block, nginx merges the settings of the block around it into it (`ngx_http_merge_servers`,
+`ngx_http_merge_locations` in ngx_http.c). A level without a directive inherits all occurrences of it from the nearest
+level around it that has the directive. So one `proxy_set_header` in a location replaces all of the server. An `if` or
+`limit_except` is a separate level inside its location. Blocks such as `upstream` or `map` inherit nothing, even if a
+directive has the same name inside and outside of them (`keepalive_timeout`).
 
-What was not read is not guessed: an `include` that cannot be read, or the unknown outside of a fragment, makes a level
-*open*, and what may be set there is unknown; so is what else a list may have. Only `mime.types` is taken for what it is
-everywhere: `types`. A block that nginx does not allow where it stands is open as well: nothing is merged into it.
+Text that was not read may set anything. So an `include` that cannot be read makes its level *open*, and so does a
+fragment the levels around it: settings that may be changed there are unknown, and lists may have further entries. An
+exception is `mime.types`, which is assumed to contain nothing but `types`. A misplaced block is open as well, as nginx
+merges nothing into it.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from nginxopt.text import Source, Span
 from nginxopt.version import Version
 
 FRAGMENT = "fragment"
-"""The kind of the outermost level of a file that may stand in several contexts."""
+"""The kind of the outermost level of a file that may be included in several contexts."""
 
 _MERGED = {"main", "http", "stream", "server", "location", "if", "limit_except", FRAGMENT}
-"""The kinds of levels that inherit values, or pass them on."""
+"""The kinds of levels that inherit settings, or pass them on."""
 
 _AROUND = {
     "http": {"main"},
@@ -39,25 +40,26 @@ _AROUND = {
 }
 """The contexts in which nginx allows the blocks that it merges (the masks of their `ngx_command_t`)."""
 
-# A handler belongs to its location. An `if` inherits it, another location does not; a `limit_except` inherits the
-# handlers of those modules that see to it (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
+# The directives that set the handler of a location. An `if` inherits it, an inner location does not; a `limit_except`
+# inherits it only from some modules (`lmt_excpt` in ngx_http_proxy_merge_loc_conf).
 _GATEWAYS = {"proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass"}
 _HANDLERS = _GATEWAYS | {"memcached_pass", "stub_status", "empty_gif", "flv", "mp4", "perl"}
 
-# The rewrite module keeps a script for each level, and hands none on (ngx_http_rewrite_merge_loc_conf); the others
-# belong to one block by their nature.
+# Directives that are not inherited: those of the rewrite module, which has a separate script for each level
+# (ngx_http_rewrite_merge_loc_conf), and those that concern only their block.
 _OWN = {
     "rewrite", "return", "set", "break", "if", "try_files", "listen", "server_name", "location",
     "limit_except", "include", "server", "upstream", "map", "geo", "types_hash",
 }  # fmt: skip
 
-# A level that has one of these has its own value for all of them: `root` and `alias` are one field, `allow` and `deny`
-# one list (ngx_http_core_merge_loc_conf, ngx_http_access_merge_loc_conf), and a request has one handler.
+# Groups of directives that set the same thing: a level that has one of them inherits none of the group. `root` and
+# `alias` are one field, `allow` and `deny` one list (ngx_http_core_merge_loc_conf, ngx_http_access_merge_loc_conf), and
+# a request has one handler.
 _TOGETHER = [{"root", "alias"}, {"allow", "deny"}, _HANDLERS]
 RIVALS = {name: names - {name} for names in _TOGETHER for name in names}
-"""The directives that a level does not inherit if it has the directive itself."""
+"""For each directive, the others that a level does not inherit if it has that directive."""
 
-# Directives that a level may have more than once, each adding to the others.
+# Directives that a level may have more than once, and that add up to a list.
 _LISTS = {
     "access_log", "add_header", "add_trailer", "allow", "auth_request_set", "deny", "error_log", "error_page",
     "fastcgi_param", "grpc_set_header", "index", "limit_conn", "limit_req", "proxy_cookie_domain", "proxy_cookie_flags",
@@ -68,7 +70,7 @@ _LISTS = {
 }  # fmt: skip
 
 _STOCK = {"mime.types": ("types",)}
-"""Files that come with nginx, and the one directive that is in them."""
+"""A file that comes with nginx, and the only directive in it."""
 
 _OF_CERTBOT = {
     "options-ssl-nginx.conf": (
@@ -76,7 +78,7 @@ _OF_CERTBOT = {
         "ssl_prefer_server_ciphers", "ssl_ciphers",
     ),
 }  # fmt: skip
-"""The file that Certbot writes and keeps (certbot-nginx, `tls_configs`), and the directives that are in it."""
+"""The file that Certbot writes and maintains (certbot-nginx, `tls_configs`), and the directives in it."""
 
 _PACKAGED = {
     **_STOCK,
@@ -87,14 +89,14 @@ _PACKAGED = {
     "scgi_params": ("scgi_param",),
     "uwsgi_params": ("uwsgi_param",),
 }
-"""Such files of nginx and its packages that people do change at times, and the directives that are in them."""
+"""All such files, including those of nginx's packages that people sometimes change, and the directives in them."""
 
 
 @dataclass(eq=False, slots=True)
 class _Stated:
-    """What all levels within one another state together, so that a name that none of them has needs no search.
+    """A summary that all levels of a configuration share, so that a directive that none of them has needs no search.
 
-    `names` are those of their directives, `is_whole` is whether all of the levels was read.
+    `names` are the names of all their directives; `is_whole` is whether all of their text was read.
     """
 
     target: Version
@@ -103,7 +105,7 @@ class _Stated:
     _missing: dict[str, Setting] = field(default_factory=dict)
 
     def missing(self, name: str) -> Setting | None:
-        """Return the setting of a directive that certainly no level has; None if one may have it."""
+        """Return the setting of a directive that certainly no level has; None if a level may have it."""
         if not self.is_whole or name in self.names or name in RIVALS:
             return None
         setting = self._missing.get(name)
@@ -117,19 +119,20 @@ class Level:
     """A block of the configuration, with the files that it includes.
 
     Attributes:
-        kind: The name of the block (`http`, `server`, `location`, `upstream` ...), `main` for the outermost one, or
+        kind: The name of the block (`http`, `server`, `location`, `upstream` ...), `main` for the outermost level, or
             `FRAGMENT`.
-        scope: What was read of it; None for the unknown levels around a fragment.
-        parent: The level around it.
-        is_open: Whether something of it was not read that may be anything.
-        unread: The directives that may stand in what was not read and cannot be anything.
-        directives: All that stands directly in it, in nginx's order of reading, without folded runs of rewrites.
-        bulks: Those folded runs.
+        scope: The content that was read; None for the unknown levels around a fragment.
+        parent: The level around this one.
+        target: The nginx version, which determines defaults.
+        is_open: Whether a part of it that was not read may contain any directive.
+        unread: The directives that unread files with a known content, such as `mime.types`, may contain.
+        directives: The directives directly in it, in the order in which nginx reads them, without folded rewrites.
+        bulks: The folded runs of rewrites directly in it.
         levels: The levels directly in it.
-        unknown: The names of settings that were asked for here and may be in what was not read.
-        opener: The directive whose block it is; None for `main`, for the outermost level of a fragment, and for the
-            unknown levels around it.
-        args: The words behind the name of the block.
+        unknown: The names of settings that were requested and turned out to be unknown, because of this level.
+        opener: The directive whose block this is; None for `main`, for the outermost level of a fragment, and for the
+            unknown levels around a fragment.
+        args: The arguments of `opener`.
     """
 
     kind: str
@@ -156,22 +159,22 @@ class Level:
         self.args = self.opener.args if self.opener else ()
 
     def own(self, name: str) -> tuple[Directive, ...]:
-        """Return the directives of that name that stand directly in this level."""
+        """Return the directives with a name directly in this level."""
         directives = self._own.get(name)
         return tuple(directives) if directives else ()
 
     @property
     def is_whole(self) -> bool:
-        """Whether all was read of it, of the levels around it and of all within them."""
+        """Whether the text of all levels of the configuration was read."""
         return self._stated.is_whole
 
     @property
     def names(self) -> KeysView[str]:
-        """The names of the directives that stand directly in this level."""
+        """The names of the directives directly in this level."""
         return self._own.keys()
 
     def setting(self, name: str) -> Setting:
-        """Return the effective setting of the directive `name`, own, inherited or by default."""
+        """Return the effective setting of the directive `name`: its own, an inherited one, or the default."""
         setting = self._settings.get(name) or self._stated.missing(name)
         if setting is None:
             may_be_own = name in self._own or self.is_open or name in self.unread or name in RIVALS
@@ -182,8 +185,8 @@ class Level:
         return setting
 
     def headers(self, name: str) -> Setting:
-        """Return the headers or trailers in force, of this level and of those around it, as `add_header_inherit` says
-        (`ngx_http_headers_merge`).
+        """Return the headers or trailers of this level, including inherited ones as controlled by `add_header_inherit`
+        (`ngx_http_headers_merge`). `name` is `add_header` or `add_trailer`.
         """
         stated, own, outer = self.setting(name), self.own(name), self._outer(name)
         inherit = self.setting(INHERITANCE[name]).value
@@ -195,7 +198,7 @@ class Level:
         return Setting(name, own + around.directives, self, stated.known and around.known, None) if own else around
 
     def _own_setting(self, name: str) -> Setting | None:
-        """Return the own setting of a directive at this level; None if it certainly has none."""
+        """Return the setting of a directive at this level itself; None if it certainly has none."""
         directives = self.own(name)
         is_open = self.is_open or name in self.unread
         if not directives:
@@ -211,18 +214,18 @@ class Level:
         return Setting(name, (), None, True, default(name, self.target)) if outer is None else outer.setting(name)
 
     def inherits(self, name: str) -> bool:
-        """Return whether the level takes a directive from the level around it if it does not have it itself."""
+        """Return whether a level without a directive inherits it from the level around it."""
         return self._outer(name) is not None
 
     def around(self, kind: str) -> Level | None:
-        """Return the nearest enclosing level of that kind, which may be this one; None if there is none."""
+        """Return the nearest level of a kind: this one or one around it; None if there is none."""
         level: Level | None = self
         while level is not None and level.kind != kind:
             level = level.parent
         return level
 
     def walk(self) -> Iterator[Level]:
-        """Yield this level and all inner levels, in the order of reading."""
+        """Yield this level and all inner levels, in the order in which nginx reads them."""
         waiting = [self]
         while waiting:
             level = waiting.pop()
@@ -231,12 +234,12 @@ class Level:
 
     @property
     def block(self) -> Block | None:
-        """The block for new text at this level; None for the unknown levels around a fragment."""
+        """The block that new directives of this level go to; None for the unknown levels around a fragment."""
         return self.scope.block if self.scope else None
 
     @property
     def span(self) -> Span:
-        """The place of a finding about the level: its name, or the first directive of its file."""
+        """The place of a finding about the level: the name of its block, or the first directive of its file."""
         first = self.opener or next(iter(self.directives), None)
         return first.name.span if first else Span(0, 0)
 
@@ -246,7 +249,7 @@ class Level:
         return self.block.source if self.block else None
 
     def _outer(self, name: str) -> Level | None:
-        """Return the level that `name` is inherited from, None if it is from none."""
+        """Return the level from which the directive `name` is inherited; None if it is not inherited."""
         if self.kind not in _MERGED or name in _OWN:
             return None
         if name in _HANDLERS and self.kind != "if" and not (name in _GATEWAYS and self.kind == "limit_except"):
@@ -269,10 +272,12 @@ class Setting:
     """The effective setting of a directive at a level.
 
     Attributes:
-        directives: Those that set it: one, or all of a list such as `proxy_set_header`; none if it is not set.
-        level: Where they stand, or where something may stand that was not read; None if nothing sets it.
-        known: Whether it is certain; of a list, that nothing of it stands in what was not read.
-        default: The value that nginx takes if nothing sets it, None if there is none or it is not in `defaults`.
+        name: The name of the directive.
+        directives: The directives that set it: one, or all of a list such as `proxy_set_header`; empty if it is not
+            set.
+        level: The level of these directives, or the level whose unread text may set it; None if nothing sets it.
+        known: Whether it is certain: for a list, whether it is complete.
+        default: nginx's default; None if there is none, or if it is not in `defaults`.
     """
 
     name: str
@@ -293,12 +298,12 @@ class Setting:
 
     @property
     def directive(self) -> Directive | None:
-        """The effective directive: the last one."""
+        """The last directive, which is the effective one; None if it is not set."""
         return self.directives[-1] if self.directives else None
 
     @property
     def value(self) -> str | None:
-        """The first argument, or the default; None if it is unknown or there is none."""
+        """The first argument, or the default; None if the setting is unknown or has no default."""
         if not self.known:
             return None
         if self.directives:
@@ -308,11 +313,11 @@ class Setting:
 
 
 def levels(config: Config, target: Version, *, as_given: bool = False, around: Level | None = None) -> Level:
-    """Return the outermost level of `config` with all within it. Linear in the text that is read.
+    """Return the outermost level of a configuration, with all inner levels. Linear in the size of the text.
 
-    What a file says that is read several times stands in each of those places, with a source of its own for each
-    reading (`Source.original`). With `as_given`, nothing is taken to be around a fragment, and missing files of
-    packages to be as they come. `around` is the level of an http block that includes a fragment of http.
+    The content of a file that is included several times appears in each place, with a separate source (see
+    `Source.original`). With `as_given`, the blocks around a fragment are assumed to be empty, and missing files of
+    packages to be unchanged. `around` is the level of an http block that includes a fragment of http.
     """
     root = _within(config, around) or _outermost(config, target, is_open=not as_given)
     _fill(config, root, _PACKAGED if as_given else _STOCK)
@@ -320,20 +325,20 @@ def levels(config: Config, target: Version, *, as_given: bool = False, around: L
 
 
 def origin(include: Directive) -> str | None:
-    """Return what the file of an include comes with, by its name: nginx with its packages, or Certbot."""
+    """Return what an included file belongs to by its name: `nginx` (including its packages) or `Certbot`, or None."""
     name = _name(include)
     return "Certbot" if name in _OF_CERTBOT else "nginx" if name in _PACKAGED else None
 
 
 def _within(config: Config, around: Level | None) -> Level | None:
-    """Return the level of a fragment of http in the http block that includes it; None for another file."""
+    """Return the level of a fragment of http, inside the level that includes it; None for any other file."""
     if around is None or ("http",) not in config.candidates or _is_main(config.readings):
         return None
     return Level("http", config.readings, around, around.target)
 
 
 def _outermost(config: Config, target: Version, *, is_open: bool) -> Level:
-    """Return the level of the main file, within open levels if it is a fragment."""
+    """Return the level of the main file; for a fragment, inside the unknown levels around it."""
     scope = config.readings
     if len(config.candidates) != 1:
         outer = None if config.candidates else Level("main", None, None, target, is_open)
@@ -354,7 +359,7 @@ def _is_main(scope: Scope) -> bool:
 
 
 def _fill(config: Config, level: Level, stock: Mapping[str, tuple[str, ...]]) -> None:
-    """Add the content of its scope to a level, and the levels inside."""
+    """Fill a level with the content of its scope, including inner levels."""
     if level.scope is None:
         return
     scopes = iter(level.scope.scopes)
@@ -382,7 +387,7 @@ def _name(include: Directive) -> str:
 
 
 def _open(level: Level, stock: tuple[str, ...]) -> None:
-    """Record that an include of a level was not read; `stock` are the directives that certainly are all in it."""
+    """Record that an include of a level was not read. `stock` are all directives in it, if these are known."""
     level._stated.is_whole = False
     if stock:
         level.unread.update(stock)

@@ -1,8 +1,8 @@
 """The `listen` directives of http as nginx reads them, and the addresses that servers share.
 
-The parameters of a `listen` hold for its address and port, not for its server: `ssl`, `http2`, `quic` and
-`proxy_protocol` of any of them hold for all of one address (`ngx_http_add_addresses` in ngx_http.c), and what belongs
-to a connection before a server name is known is that of the default server.
+The parameters of a `listen` apply to its address and port, not to its server: if one `listen` of an address has `ssl`,
+`http2`, `quic` or `proxy_protocol`, all have it (`ngx_http_add_addresses` in ngx_http.c). Settings that nginx needs
+before it knows the server name are those of the default server.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from nginxopt.text import Source, Span
 from nginxopt.version import Version
 
 BACKLOG = 511
-"""The `backlog` that nginx asks for on Linux (`NGX_LISTEN_BACKLOG`)."""
+"""The default `backlog` on Linux (`NGX_LISTEN_BACKLOG`)."""
 
 _SSL_GONE = Version(1, 25, 1)
 _BINDING = ("bind", "deferred", "reuseport", "multipath")
@@ -27,12 +27,12 @@ _BINDING_VALUES = ("setfib", "fastopen", "backlog", "rcvbuf", "sndbuf", "accept_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listen:
-    """A `listen` of a server, or the default of a server without one.
+    """A `listen` of a server, or the implied one of a server without `listen`.
 
     Attributes:
-        directive: None for a server without `listen`.
+        directive: The directive; None for a server without `listen`.
         level: The server.
-        addresses: One, or one for each port of a range; none if nginx refuses what is written.
+        addresses: One address, or one for each port of a range; empty if nginx refuses the directive.
     """
 
     directive: Directive | None
@@ -40,42 +40,42 @@ class Listen:
     addresses: tuple[Address, ...]
 
     def has(self, flag: str) -> bool:
-        """Return whether it has a parameter without a value: `ssl`, `http2`, `quic`, `reuseport` ..."""
+        """Return whether the `listen` has a flag: `ssl`, `http2`, `quic`, `reuseport` ..."""
         return flag in self._words
 
     def value(self, name: str) -> str | None:
-        """Return the value of a parameter such as `backlog`; None if it does not have it."""
+        """Return the value of a parameter such as `backlog`; None without it."""
         word = self.word(name)
         return None if word is None else word.partition("=")[2]
 
     def word(self, name: str) -> Token | None:
-        """Return the parameter `name=...` as it is written; None if it does not have it."""
+        """Return the parameter `name=...` as written; None without it."""
         return next((word for word in self._words if word.startswith(f"{name}=")), None)
 
     @property
     def backlog(self) -> int:
-        """How many connections may wait to be accepted, as nginx asks the system."""
+        """The length of the accept queue that nginx requests from the system."""
         value = self.value("backlog")
         return int(value) if value and value.isdecimal() else BACKLOG
 
     @property
     def is_default(self) -> bool:
-        """Whether it makes its server the default one of the address."""
+        """Whether it makes its server the default server of the address."""
         return self.has("default_server") or self.has("default")
 
     @property
     def binds(self) -> bool:
-        """Whether it makes a socket of its own, although another one listens at all addresses of the port."""
+        """Whether it gets a separate socket even if another socket listens on all addresses of its port."""
         return any(word in _BINDING or word.partition("=")[0] in _BINDING_VALUES for word in self._words)
 
     @property
     def source(self) -> Source | None:
-        """The file in which it stands."""
+        """The file of the `listen`, or of the server without one."""
         return self.directive.source if self.directive else self.level.source
 
     @property
     def span(self) -> Span:
-        """The place of a finding: the address, or the server without a `listen`."""
+        """The place of a finding: the address, or the server if it has no `listen`."""
         return self.directive.args[0].span if self.directive and self.directive.args else self.level.span
 
     @property
@@ -85,23 +85,23 @@ class Listen:
 
 @dataclass(frozen=True, eq=False)
 class Endpoint:
-    """An address with all its listens, in the order of reading."""
+    """An address with all its `listen` directives, in the order in which nginx reads them."""
 
     address: Address
     listens: tuple[Listen, ...]
 
     def has(self, flag: str) -> bool:
-        """Return whether a parameter without a value holds here: one `listen` that has it is enough."""
+        """Return whether the address has a flag, because at least one of its `listen` directives has it."""
         return any(listen.has(flag) for listen in self.listens)
 
     @cached_property
     def default(self) -> Level:
-        """The server that answers where no name fits, and whose TLS settings hold for the session cache."""
+        """The default server, which answers if no name matches, and whose TLS settings apply to the session cache."""
         return next((listen for listen in self.listens if listen.is_default), self.listens[0]).level
 
     @cached_property
     def servers(self) -> tuple[Level, ...]:
-        """The servers that listen here."""
+        """The servers that listen on the address."""
         return tuple(dict.fromkeys(listen.level for listen in self.listens))
 
     @property
@@ -115,15 +115,15 @@ class Endpoint:
 
     @property
     def backlog(self) -> int:
-        """The `backlog` that counts: that of the one `listen` that states it."""
+        """The effective `backlog`: that of the only `listen` that sets it, otherwise the default."""
         stated = [listen for listen in self.listens if listen.value("backlog")]
         return (stated or self.listens)[0].backlog
 
 
 def read_listens(servers: Iterable[Level]) -> Iterator[Listen]:
-    """Yield where these `server` levels of http listen; nothing for one without `listen` that was not wholly read.
+    """Yield the `listen`s of `server` levels of http, like `ngx_http_core_listen` and `ngx_http_core_server`.
 
-    As `ngx_http_core_listen` and `ngx_http_core_server` do.
+    A server without `listen` yields nothing if a part of it was not read, which may have one.
     """
     for level in servers:
         directives = level.own("listen")
@@ -141,7 +141,7 @@ def _addresses(directive: Directive, target: Version) -> tuple[Address, ...]:
 
 
 def endpoints(listens: Iterable[Listen]) -> dict[Address, Endpoint]:
-    """Return the addresses of `listens`, in the order of reading, with all that listen there."""
+    """Group `listens` by address, in the order in which nginx reads them."""
     listens_at: dict[Address, list[Listen]] = {}
     for listen in listens:
         for address in listen.addresses:
@@ -150,9 +150,9 @@ def endpoints(listens: Iterable[Listen]) -> dict[Address, Endpoint]:
 
 
 def sockets(endpoints: Iterable[Endpoint]) -> tuple[Endpoint, ...]:
-    """Return the endpoints that have a socket of their own, as `ngx_http_init_listening` opens them.
+    """Return the endpoints for which nginx opens a separate socket (`ngx_http_init_listening`).
 
-    An address is left out whose port is bound for all addresses, unless a parameter makes it bind by itself.
+    A single address shares the socket that listens on all addresses of its port, unless a parameter separates it.
     """
     candidates = tuple(endpoints)
     wildcards = {_port(endpoint.address) for endpoint in candidates if endpoint.address.is_wildcard}

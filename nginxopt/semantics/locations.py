@@ -1,4 +1,4 @@
-"""The names of locations: modifiers, paths and patterns (`ngx_http_core_location`)."""
+"""Parses the arguments of locations: modifiers, paths and patterns (`ngx_http_core_location`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MODIFIERS = ("=", "^~", "~", "~*")
 
 
 def modifier(location: Level) -> str:
-    """Return the modifier of a location, as `=`; empty for a prefix or a name."""
+    """Return the modifier of a location, such as `=`; empty for a prefix or a named location."""
     first = location.args[0] if location.args else ""
     if len(location.args) > 1 and first in MODIFIERS:
         return first
@@ -22,7 +22,7 @@ def modifier(location: Level) -> str:
 
 
 def path(location: Level) -> str:
-    """Return the URI, prefix or pattern of a location, without its modifier (which may be joined to it)."""
+    """Return the URI, prefix or pattern of a location, without its modifier (which need not be a separate word)."""
     if len(location.args) > 1:
         return location.args[1]
     return location.args[0].removeprefix(modifier(location)) if location.args else ""
@@ -34,7 +34,7 @@ def pattern(location: Level) -> bytes:
 
 
 def matches(text: bytes, uri: bytes) -> bool | None:
-    """Return whether a pattern matches `uri`; None if not every PCRE gives the same answer."""
+    """Return whether a pattern matches `uri`; None if that depends on the version of PCRE."""
     try:
         return _compiled(text).first(uri) is not None
     except ValueError:
@@ -43,5 +43,5 @@ def matches(text: bytes, uri: bytes) -> bool | None:
 
 @lru_cache(maxsize=1 << 10)
 def _compiled(text: bytes) -> Patterns:
-    """Return a pattern. Raises `ValueError` if not every PCRE reads it alike."""
+    """Return a compiled pattern. Raises `ValueError` if versions of PCRE interpret it differently."""
     return Patterns([text])

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from nginxopt import _native
 
 MOST_BUCKET = 65_536 - 64
-"""`ngx_hash_init` refuses larger buckets."""
+"""The largest bucket that `ngx_hash_init` accepts, in bytes."""
 _MOST_NUMBER = 2**63 - 1
-"""`ngx_atoi` reads no larger one."""
+"""The largest number that `ngx_atoi` accepts."""
 
 
 def verdict(keys: Sequence[bytes], max_size: int, bucket_size: int) -> str:
-    """Return `fits`, `warns` ("could not build optimal map_hash") or `refused`, for a map of these literal keys.
+    """Return what nginx does with a map of these literal keys.
 
-    The search of `ngx_hash_init` is simulated, up to about a second of nginx's start: beyond, it is `slow`.
+    `fits`; `warns` ("could not build optimal map_hash"); `refused`; or `slow`, if the search of `ngx_hash_init`, which
+    is simulated, takes more than about a second of nginx's start.
     """
     if max(max_size, bucket_size) > _MOST_NUMBER:
         return "refused"
@@ -23,10 +24,10 @@ def verdict(keys: Sequence[bytes], max_size: int, bucket_size: int) -> str:
 
 
 def suitable(maps: Sequence[Sequence[bytes]], max_size: int, bucket_size: int) -> tuple[int, int] | None:
-    """Return a `map_hash_max_size` and `map_hash_bucket_size` that fit all maps: powers of two, the given ones or more.
+    """Return a `map_hash_max_size` and `map_hash_bucket_size` that fit all maps; None if none do.
 
-    The bucket grows until the longest key has room, then the table until it has a bucket for each key, then the
-    bucket again. None if nothing fits.
+    They are at least the given sizes, and powers of two if they are larger. First the bucket grows until it has room
+    for the longest key, then the table until it has a bucket for each key, then the bucket again.
     """
     most = max((len(keys) for keys in maps), default=0)
     size = _power_of_two(most) if max_size < most else max_size

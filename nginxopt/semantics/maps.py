@@ -1,7 +1,7 @@
-"""Maps with regular expressions, which a lookup tries in sequence if no plain key matches.
+"""Finds maps with many regular expressions, which cost time at each lookup.
 
-nginx looks a value up among the plain keys, and then tries each row that is a regular expression, in the order of the
-text, until one matches (`ngx_http_map_find`).
+nginx first looks up a value among the plain keys. If none matches, it tries the rows with regular expressions in the
+order of the text (`ngx_http_map_find`).
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from nginxopt.config import Config, Directive
 
 MANY_REGEXES = 20
-"""At about 480 instructions each, this many cost more than a request without any."""
+"""At about 480 instructions each, this many expressions cost more than the rest of a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkRegexMap:
-    """A map, and its rows that are regular expressions, those of included files among them.
+    """A map and its rows with regular expressions, including those of included files.
 
-    `directive` is None for the rows of a file by itself, which some map includes.
+    `directive` is None for a file of rows that was read without the map that includes it.
     """
 
     directive: Directive | None
@@ -27,12 +27,12 @@ class BulkRegexMap:
 
     @property
     def variable(self) -> str | None:
-        """The variable that the map defines, with its `$`, if that is known."""
+        """The variable that the map defines, with its `$`; None if it is not known."""
         return None if self.directive is None or len(self.directive.args) < 2 else str(self.directive.args[-1])
 
     @property
     def place(self) -> Directive:
-        """The directive of a finding: the map, or else the first of its rows."""
+        """The directive to report: the map, or the first row if the map is not known."""
         return self.directive or self.rows[0]
 
 
@@ -41,6 +41,6 @@ def regex_maps(config: Config) -> Iterator[BulkRegexMap]:
     rows: dict[Directive | None, tuple[Directive, ...]] = {}
     for scope in config.scope.tree():
         if not scope.context or (scope.context[-1] == "map" and "stream" not in scope.context):
-            # Where the file of a map is read twice, it has its rows once.
+            # If nginx reads the file of a map twice, the map still has its rows once.
             rows[scope.opener] = tuple(row for row in scope.directives if row.name.startswith("~"))
     return (BulkRegexMap(opener, regexes) for opener, regexes in rows.items() if len(regexes) >= MANY_REGEXES)

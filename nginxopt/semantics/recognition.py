@@ -1,4 +1,4 @@
-"""Recognises nginx configurations by their content: a name such as `x.conf` is also that of other programs' files."""
+"""Recognises nginx configurations by their content, as other programs also use names such as `x.conf`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from nginxopt.errors import InputError
 from nginxopt.semantics import directives
 
 _MOST = 200
-"""The number of words to look at."""
+"""The maximum number of words that are checked."""
 
 _MARK = "\ufeff".encode()
 _COMMON = frozenset(["break", "if", "include", "return", "set", "user"])
-"""Directives whose names are words of other languages too; without a `;` they show nothing."""
+"""Directives whose names are also words of other languages; they count as evidence only before a `;`."""
 
 _WORD = re.compile(rb"[^\s;{}]+")
 
 
 def looks_like_nginx(data: bytes) -> bool:
-    """Return whether most of the words that could be directives are directives of nginx.
+    """Return whether most of the words in place of directives are directives of nginx.
 
-    Where the text parses, a misspelt one counts too. Where it does not, those are the words at the starts of its lines,
-    as other programs' files have neither `;` nor `{`.
+    While the text parses, these are the names of its statements, and misspelt directives count, too. The rest of the
+    text is judged by the first words of its lines, as the files of other programs have neither `;` nor `{`.
     """
     if data.startswith(b"#!"):
         return False
@@ -33,7 +33,7 @@ def looks_like_nginx(data: bytes) -> bool:
 
 
 def _evidence(source: Source) -> Iterator[bool]:
-    """Yield whether each name outside blocks of values is a directive, and then what may be one in the rest."""
+    """Yield for each name outside blocks of values whether it is a directive; then the same for unparsed lines."""
     end = 0
     blocks: list[str] = []
     try:
@@ -54,7 +54,10 @@ def _evidence(source: Source) -> Iterator[bool]:
 
 
 def _of_statement(data: bytes, words: Sequence[Token]) -> Iterator[bool]:
-    """Yield whether a statement has the name of a directive; if not, it may be a word before the next statement."""
+    """Yield whether the name of a statement is a directive.
+
+    If not, also yield True for each later word at the start of a line that is one: it may begin another statement.
+    """
     name = str(words[0])
     is_known = not _is_assignment(words) and (name in directives.NAMES or bool(directives.nearest(name)))
     yield is_known

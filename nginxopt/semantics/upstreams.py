@@ -1,4 +1,4 @@
-"""The `*_pass` directives and the upstreams that they name."""
+"""Parses `*_pass` directives and finds the upstreams that they name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from nginxopt.config import Directive
 from nginxopt.semantics.inherit import Level, Setting
 
 PROTOCOLS = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
-"""The modules that pass requests on; the directive of each is its name and `_pass`."""
+"""The modules that pass requests to upstreams; their directives are `proxy_pass` and so on."""
 
 METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time", "ntlm")
 """The directives that select a balancing method; the default is round robin."""
@@ -36,12 +36,12 @@ class Upstream:
 
     @property
     def method(self) -> Directive | None:
-        """The directive of its balancing method, the last if there are several; None for round robin."""
+        """The directive of its balancing method (the last if there are several); None for round robin."""
         return next((directive for directive in reversed(self.level.directives) if directive.name in METHODS), None)
 
     @property
     def keepalive(self) -> Setting:
-        """The size of its pool of idle connections, as it is stated; `keepalive 0` is none."""
+        """The setting `keepalive`: the size of its pool of idle connections. `keepalive 0` disables the pool."""
         return self.level.setting("keepalive")
 
 
@@ -51,11 +51,13 @@ class Pass:
 
     Attributes:
         protocol: One of `PROTOCOLS`.
-        scheme: What is written before `://`; empty where there is none.
-        host: The host, an upstream's name or `unix`, as it is written; with variables if there are any.
-        port: The port or socket path behind the host, None without one.
-        uri: What follows the host, None without it: only then is the request's own URI passed on. HTTP has it alone.
-        upstream: The `upstream` block that it names, None if none was read.
+        directive: The directive.
+        level: The level in which it stands.
+        scheme: The part before `://`; empty if there is none.
+        host: The host as written, which may contain variables: an address, the name of a host or upstream, or `unix`.
+        port: The port, or the path of a UNIX socket; None if there is none.
+        uri: The part after the host (`proxy_pass` only); None if there is none, and nginx passes on the request's URI.
+        upstream: The `upstream` block that it names; None if no such block was read.
     """
 
     directive: Directive
@@ -74,9 +76,8 @@ class Pass:
 
     @property
     def names_an_address(self) -> bool:
-        """Whether it names a server itself: an address, `localhost`, a socket or a host with a port.
-
-        Other names may be those of an upstream that stands in a file that was not read.
+        """Whether the target is certainly a server and not an upstream: an address, `localhost`, a socket, or a host
+        with a port. A name alone may be an upstream in a file that was not read.
         """
         return self.upstream is None and (self.port is not None or bool(_LITERAL_HOST.fullmatch(self.host)))
 
@@ -88,10 +89,10 @@ class Pass:
 def read_pass(
     directive: Directive, level: Level, upstreams: dict[str, Upstream], target: str | None = None
 ) -> Pass | None:
-    """Return a `*_pass` directive, parsed; None if it names no target. `target` replaces its argument.
+    """Parse a `*_pass` directive; None if it has no argument. `target` replaces its argument.
 
-    As `ngx_parse_url` splits it. Upstreams are found by their name, whatever its case, and only without a port
-    (`ngx_http_upstream_add`); where there are variables behind the name too (`ngx_http_upstream_init_request`).
+    It is split like in `ngx_parse_url`. Upstreams are found by name, ignoring case, if the target has no port
+    (`ngx_http_upstream_add`); also if variables follow the name (`ngx_http_upstream_init_request`).
     """
     protocol = directive.name.removesuffix("_pass")
     if not directive.args:

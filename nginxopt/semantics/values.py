@@ -13,7 +13,7 @@ _NUMBER = re.compile(r"[0-9]+")
 _SIZE = re.compile(r"([0-9]+)([kmg]?)", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
-# In this order only, each once at most. A number without a unit is seconds; after one and a blank another may follow.
+# Units occur in this order and at most once. A number without a unit is in seconds; another may follow after a blank.
 _TIME = re.compile(
     r"(?:([0-9]*)y *)?(?:([0-9]*)M *)?(?:([0-9]*)w *)?(?:([0-9]*)d *)?(?:([0-9]*)h *)?(?:([0-9]*)m(?!s) *)?"
     r"(?:(?:([0-9]*)s *)?(?:([0-9]*)ms *)?|([0-9]*) +)([0-9]*)"
@@ -28,12 +28,12 @@ def flag(text: str) -> bool | None:
 
 
 def number(text: str) -> int | None:
-    """Return a number of decimal digits."""
+    """Return the value of a decimal number."""
     return _bounded(int(text)) if _NUMBER.fullmatch(text) else None
 
 
 def size(text: str, *, giga: bool = False) -> int | None:
-    """Return the bytes of a size such as `64k`. `giga`: whether `g` is a unit too, as for offsets (`max_size=10g`)."""
+    """Return a size such as `64k` in bytes. `giga`: whether `g` is a unit, too, as in offsets (`max_size=10g`)."""
     match = _SIZE.fullmatch(text)
     if match is None or (match[2].lower() == "g" and not giga):
         return None
@@ -41,7 +41,7 @@ def size(text: str, *, giga: bool = False) -> int | None:
 
 
 def milliseconds(text: str) -> int | None:
-    """Return a time such as `1m 30s` or `500ms` where nginx counts milliseconds: time-outs, which know no years."""
+    """Return a time such as `1m 30s` or `500ms` in milliseconds, for time-outs, which have no years and months."""
     parts = _parts(text)
     if parts is None or parts[_YEAR] is not None or parts[_MONTH] is not None:
         return None
@@ -49,7 +49,7 @@ def milliseconds(text: str) -> int | None:
 
 
 def seconds(text: str) -> int | None:
-    """Return a time such as `1y` or `30d` where nginx counts seconds: `expires`, `valid=`, which know no `ms`."""
+    """Return a time such as `1y` or `30d` in seconds, for `expires`, `valid=` and the like, which have no `ms`."""
     parts = _parts(text)
     if parts is None or parts[_MS] is not None:
         return None
@@ -57,7 +57,7 @@ def seconds(text: str) -> int | None:
 
 
 def _parts(text: str) -> tuple[str | None, ...] | None:
-    """Return the numbers of the units, in the order of `_MILLISECONDS`; None if it is no time."""
+    """Return the number of each unit, in the order of `_MILLISECONDS`; None if the text is not a time."""
     match = _TIME.fullmatch(text)
     return match.groups() if match and any(char.isdigit() for char in text) else None
 

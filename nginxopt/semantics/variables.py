@@ -1,4 +1,4 @@
-"""The variables that nginx itself defines, in http and in stream: the `ngx_http_variable_t` of its modules."""
+"""The built-in variables of nginx in http and stream (the `ngx_http_variable_t` of its modules)."""
 
 _HTTP = """
     ancient_browser arg_ args binary_remote_addr body_bytes_sent bytes_sent connection connection_requests
@@ -36,7 +36,7 @@ _STREAM = """
 """
 
 HTTP = frozenset(_HTTP.split())
-"""The variables of http; a name that ends with `_` begins those of any name."""
+"""The variables of http; a name that ends with `_` is the prefix of variables such as `$arg_name`."""
 
 STREAM = frozenset(_STREAM.split())
 """The variables of stream, likewise."""

@@ -1,8 +1,8 @@
-"""Workers for many configurations and for load: processes of this machine, or those of a Dask cluster that runs.
+"""Dask workers for fleets and load tests: processes of this machine, or the workers of a running Dask cluster.
 
-The workers of this machine listen on the loopback device only. As whoever may talk to a worker may run programs there,
-they speak TLS with certificates that only this process and its workers have. They do not see Ctrl-C, so that this
-process can end them in order, and they end with this process, however it ends: Dask watches a pipe for that.
+Anyone who can connect to a worker can run programs there. So the workers of this machine listen on the loopback device
+only, and use TLS with certificates that only this process and its workers have. They ignore Ctrl-C, so that this
+process can end them in order. If this process dies, they end as well: Dask watches a pipe.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _SCHEMES = ("tcp://", "tls://", "ws://", "wss://")
 _CONFIGURATION: dict[str, list[str] | bool | str] = {
     "distributed.scheduler.http.routes": [],  # no pages
     "distributed.worker.http.routes": [],
-    "distributed.worker.profile.enabled": False,  # it keeps the stacks of an hour
-    "distributed.deploy.lost-worker-timeout": "1000 hours",  # else none replaces a worker that takes 15 s to start
+    "distributed.worker.profile.enabled": False,  # the profiler keeps an hour of stacks
+    "distributed.deploy.lost-worker-timeout": "1000 hours",  # after it (15 s), a worker slow to start is not replaced
 }
-"""What Dask is told of processes of this machine."""
-_SECONDS = 15  # until a scheduler answers and has a worker, and until the workers of this machine have ended
+"""Dask's settings for workers of this machine."""
+_SECONDS = 15  # the time limit for a scheduler to answer and have a worker, and for local workers to end
 
 
 def require(*packages: str) -> None:
@@ -49,11 +49,13 @@ def processors() -> int:
 
 @contextmanager
 def connected(*, workers: int | None = None, scheduler: str | None = None) -> Iterator[Client]:
-    """Yield a client of workers, which end with the block if they were started for it.
+    """Yield a Dask client; workers that were started for it end with the block.
 
-    They are the workers of the Dask scheduler at the address `scheduler`, such as `tcp://10.0.0.1:8786`, or else
-    `workers` processes of this machine with one thread each, by default one a processor. Raises `MissingError` without
-    the extra, `UsageError` for another kind of address, `RunError` if no worker answers or one runs another version.
+    With `scheduler`, an address such as `tcp://10.0.0.1:8786`, its workers are those of that Dask scheduler. Otherwise
+    they are `workers` processes of this machine with one thread each, by default one per processor.
+
+    Raises `MissingError` if the extra is not installed, `UsageError` for an invalid address, `RunError` if no worker
+    answers or one runs another version of nginxopt.
     """
     require()
     if scheduler is not None and not scheduler.startswith(_SCHEMES):
@@ -71,8 +73,8 @@ def connected(*, workers: int | None = None, scheduler: str | None = None) -> It
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the messages of Dask from standard error: what matters in them is an error of ours."""
-    import distributed  # noqa: F401 - it declares its handlers at import
+    """Suppress the messages of Dask on standard error: important ones are reported as errors of nginxopt."""
+    import distributed  # noqa: F401 - the import adds its log handlers
 
     handlers = logging.getLogger("distributed").handlers
     levels = [handler.level for handler in handlers]
@@ -113,7 +115,7 @@ def _local(workers: int) -> Iterator[LocalCluster]:
 
 
 def _close(cluster: LocalCluster) -> None:
-    """End the workers. What fails then is no reason to lose what they did: they end with this process."""
+    """End the workers. Errors are ignored, to keep the results: the workers end with this process in any case."""
     with suppress(Exception):
         cluster.sync(_kill_workers, cluster, callback_timeout=_SECONDS)
     with suppress(Exception):
@@ -121,9 +123,9 @@ def _close(cluster: LocalCluster) -> None:
 
 
 async def _kill_workers(cluster: LocalCluster) -> None:
-    """Kill the workers, which have nothing to keep, and have none started in their place.
+    """Kill the workers, which have no state to save, and prevent Dask from replacing them.
 
-    Dask's own way fails, and fills standard error, while a worker is being started in place of one that died.
+    While Dask replaces a worker that died, its own way to stop workers fails and fills standard error.
     """
     for nanny in cluster.workers.values():
         nanny.close_gracefully()
@@ -135,8 +137,8 @@ async def _kill_workers(cluster: LocalCluster) -> None:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Block Ctrl-C for the threads and processes that are started in the block, for as long as they live."""
-    resource_tracker.ensure_running()  # it would unblock the signal when the first process is started
+    """Make threads and processes that are started in the block ignore Ctrl-C for as long as they live."""
+    resource_tracker.ensure_running()  # started with the first process, it would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -145,7 +147,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def _client_at(scheduler: str) -> Client:
-    """Return a client of the scheduler at an address, which has a worker."""
+    """Return a client of the scheduler at an address. Raises `RunError` if it does not answer or has no worker."""
     try:
         identity = asyncio.run(_identity(scheduler))
     except TimeoutError:
@@ -164,7 +166,10 @@ def _client_at(scheduler: str) -> Client:
 
 
 async def _identity(address: str) -> str:
-    """Return what listens at an address; a client would wait for what does not speak Dask's protocol without end."""
+    """Return the kind of Dask process at an address.
+
+    Asked first, because a client would wait forever for a server that does not speak Dask's protocol.
+    """
     from distributed.core import rpc
     from distributed.security import Security
 
@@ -187,7 +192,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _refuse_other_versions(client: Client, where: str) -> None:
-    """Raise `RunError` unless all workers run this version of nginxopt, which decides what they find."""
+    """Raise `RunError` unless all workers run this version of nginxopt: other versions have other findings."""
     from nginxopt import __version__
 
     versions = client.run(_version, on_error="return")

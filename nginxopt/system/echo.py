@@ -1,7 +1,7 @@
-"""An upstream on 127.0.0.1 that answers every protocol of nginx, and keeps what it was asked.
+"""An upstream on 127.0.0.1 that records the requests of nginx in any of its upstream protocols, and answers them.
 
-The first byte of a connection tells the protocol: a letter HTTP or memcached, 1 FastCGI, 0 uwsgi, a digit SCGI; and
-the preface of HTTP/2 gRPC, which is not answered.
+The first bytes of a connection identify the protocol: a letter is HTTP or memcached, 1 is FastCGI, 0 is uwsgi, a digit
+is SCGI, and the preface of HTTP/2 is gRPC, which gets no answer.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n\r\necho"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the echo was asked.
+    """A request that the echo received.
 
-    `line` is method and target of HTTP, the key of memcached, else empty. `headers` are the lines of those of HTTP.
+    `line` is the method and target of an HTTP request or the key of a memcached one, otherwise empty. `headers` are the
+    header lines of an HTTP request.
     """
 
     protocol: str
@@ -32,13 +33,13 @@ class Asked:
     headers: tuple[bytes, ...] = ()
 
     def values(self, name: str) -> list[bytes]:
-        """Return the values of a header of HTTP."""
+        """Return the values of an HTTP header."""
         fields = (line.partition(b":") for line in self.headers)
         return [value.strip() for key, _, value in fields if key.lower() == name.lower().encode()]
 
 
 class Echo:
-    """The upstream, as a context manager; it answers one connection after the other."""
+    """The upstream, as a context manager. It handles one connection at a time, and adds each request to `asked`."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -82,7 +83,7 @@ class Echo:
 
 
 def _asked(data: bytes) -> Asked | None:
-    """Return what was asked; None if more has to come."""
+    """Return the request in the received bytes; None if it is incomplete."""
     if data.startswith(b"\x01"):
         return Asked("fastcgi") if data.endswith(struct.pack(">BBHHBx", 1, 5, 1, 0, 0)) else None
     if data.startswith(b"\x00"):

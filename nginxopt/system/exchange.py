@@ -17,7 +17,7 @@ _OPENSSL = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyou
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A response; text is bytes as Latin-1, and the body is without the coding of the transfer."""
+    """A response. Headers are decoded as Latin-1, and the body has no transfer coding."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -33,9 +33,10 @@ class Response:
 
 
 def exchange(request: bytes, port: int, *, tls: bool = False, sni: str | None = None) -> Response | None:
-    """Send a request, after which the server has to close the connection; None if it does so without a response.
+    """Send a request and return the response; None if the server closes the connection without one.
 
-    Raises `OSError` if the server does not answer within 20 seconds.
+    The request must make the server close the connection afterwards. Raises `OSError` if it does not answer within 20
+    seconds.
     """
     plain = socket.create_connection(("127.0.0.1", port), _SECONDS)
     with plain, _wrapped(plain, sni) if tls else plain as connection:
@@ -50,7 +51,7 @@ def exchange(request: bytes, port: int, *, tls: bool = False, sni: str | None = 
 
 
 def certificate(folder: Path) -> tuple[str, str]:
-    """Return the files of a new certificate and its key in a folder. Raises `MissingError` without openssl."""
+    """Make a certificate and its key in a folder, and return their paths. Raises `MissingError` without openssl."""
     if shutil.which("openssl") is None:
         raise MissingError("no openssl found, which makes a certificate for --nginx")
     subprocess.run(["openssl", *_OPENSSL.split()], cwd=folder, check=True, capture_output=True, timeout=60)
@@ -59,7 +60,7 @@ def certificate(folder: Path) -> tuple[str, str]:
 
 def _wrapped(plain: socket.socket, sni: str | None) -> ssl.SSLSocket:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is the certificate made here
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # `certificate` made it
     return context.wrap_socket(plain, server_hostname=sni)
 
 

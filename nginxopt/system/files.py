@@ -1,11 +1,12 @@
 """Writes files without losing data: all or none, each atomically, keeping links and attributes.
 
-Every new text is first written to a hidden file next to the old one, with its owner, mode and extended attributes. Then
-all texts that were read are compared with the current files, and only then the new files are renamed into place. A file
-that cannot be replaced is written in place, and a copy of its old text is kept. If a step fails, all are undone.
+First, each new text is written to a hidden file next to the old one, with the owner, mode and extended attributes of
+the old one. Then the current files are compared with the texts that were read. Only then are the new files renamed into
+place. A file that cannot be replaced is overwritten, and a copy of its old text is kept. If a step fails, all steps are
+undone.
 
-`targets` finds what the paths stand for and what must not be written; `steps` has the ways to write one file, each with
-its way back; `copies`, `attributes`, `scratch` and `interrupts` are what they are made of.
+In `nginxopt.system.writing`, `targets` resolves paths and refuses those that must not be written, and `steps` has the
+ways to write a file and to undo that. They use `copies`, `attributes` and `scratch`.
 """
 
 from __future__ import annotations
@@ -36,12 +37,19 @@ def write_all(
     keep_old: bool = False,
     so_far: str = "nothing was written",
 ) -> tuple[Written, ...]:
-    """Write each text to its path, in order, or none of them; return what was written.
+    """Write all texts to their paths, in order, or none of them; return the files that were written.
 
-    `read` has texts that must still stand in their files, whether these are written or not. `like` names for a new file
-    one whose owner and mode it gets. With `keep_old` a copy of each old text is kept. Links are followed. What is not a
-    regular file (a device, a pipe, /dev/stdout) is written to as it is. Raises `InputError` for a path that cannot be
-    written and for a file that was changed since it was read; it ends with `so_far`, or with what cannot be undone.
+    Links are followed. A path that is not a regular file (a device, a pipe, /dev/stdout) is written to directly.
+
+    Args:
+        texts: The new texts by path.
+        read: Texts that were read, by path. They must still be in their files, whether these are written or not.
+        like: For the path of a new file, the existing file whose owner and mode it gets.
+        keep_old: Whether to keep a copy of each old text.
+        so_far: The end of error messages if no file was changed; otherwise they list what could not be undone.
+
+    Raises:
+        InputError: If a path cannot be written, or a file was changed after it was read.
     """
     lost: list[str] = []
     try:
@@ -57,9 +65,9 @@ def write_all(
 def _written(
     files: Sequence[WriteTarget], read: Mapping[str, bytes], lost: list[str], *, keep_old: bool
 ) -> tuple[Written, ...]:
-    """Write regular files; what cannot be restored after a failure is added to `lost`."""
+    """Write regular files. If that fails, restore them; descriptions of what cannot be restored are added to `lost`."""
     steps: list[Step] = []
-    # The hidden names are gone before signals take effect; the wait for another run may be interrupted.
+    # Signals may interrupt the wait for another run, but take effect only after the hidden files have been removed.
     with _Scratches(files) as scratches, uninterrupted(), contextlib.closing(scratches):
         try:
             for target in files:
@@ -79,7 +87,7 @@ class _Scratches(contextlib.ExitStack):
     """The hidden names in the folders with files to write."""
 
     def __init__(self, files: Iterable[WriteTarget]) -> None:
-        """Open the folders of files, always in the same order, to avoid deadlocks between runs."""
+        """Lock the folders of files, always in the same order, to avoid deadlocks between runs."""
         super().__init__()
         self._opened: dict[Path, Scratch | OSError] = {}
         try:
@@ -101,7 +109,7 @@ class _Scratches(contextlib.ExitStack):
             self._opened[folder] = error
 
     def __call__(self, folder: Path) -> Scratch:
-        """Return the names in a folder. Raises `OSError` if it may not be read."""
+        """Return the hidden names in a folder. Raises `OSError` if the folder may not be read."""
         scratch = self._opened[folder]
         if isinstance(scratch, OSError):
             raise scratch
@@ -110,7 +118,7 @@ class _Scratches(contextlib.ExitStack):
 
 @contextlib.contextmanager
 def _naming(target: WriteTarget) -> Iterator[None]:
-    """Name the file of a failure."""
+    """Convert errors of the block to `InputError`s that name the file."""
     try:
         yield
     except ChangedError:
@@ -120,7 +128,7 @@ def _naming(target: WriteTarget) -> Iterator[None]:
 
 
 def folder(path: str, names: Sequence[str]) -> Path:
-    """Make the folder at `path` and the folders of `names` in it. Raises `InputError` if that fails."""
+    """Create the folder at `path`, and in it the folders for the files `names`. Raises `InputError` if that fails."""
     root = Path(path)
     try:
         for name in ("", *names):

@@ -1,7 +1,7 @@
-"""The limits of the machine for nginx, read from files of Linux and never changed.
+"""Reads the limits of the machine that concern nginx, from `/proc`, `/sys` and systemd.
 
-`Host` is a plain record, so that rules can check any machine; `read_host` reads this one. What cannot be read is None,
-and no rule checks it.
+`read_host` returns the limits of this machine as a `Host`, a plain record, so that rules can check any machine. A value
+that cannot be read is None, and rules ignore it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nginxopt.config import Config
 from nginxopt.errors import MissingError
 
 UNLIMITED = 2**63 - 1
-"""The value of an unlimited limit."""
+"""The value for "no limit"."""
 
 _PID_FILES = ("/run/nginx.pid", "/var/run/nginx.pid", "/usr/local/nginx/logs/nginx.pid")
 _SYSTEMCTL = ("systemctl", "show", "nginx", "-p", "LoadState,LimitNOFILE,LimitNOFILESoft")
@@ -29,7 +29,7 @@ _SYSTEMCTL_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Nofile:
-    """The open file limits (RLIMIT_NOFILE) of a process, and its name for messages."""
+    """The open file limits (RLIMIT_NOFILE) of a process, and a phrase (`owner`) that names it in messages."""
 
     soft: int
     hard: int
@@ -41,14 +41,16 @@ class Host:
     """The limits of a machine.
 
     Attributes:
-        file_max: Descriptors of all processes together (`fs.file-max`).
-        nr_open: The most that RLIMIT_NOFILE can be set to, by root too (`fs.nr_open`).
-        nofile: What the master of nginx starts with: that of the one that runs, else of its service, else of the shell.
-        is_root: Whether the master is root's, who may raise hard limits; None if none runs.
-        somaxconn: The longest queue of a listening socket (`net.core.somaxconn`); a longer `backlog` is cut.
-        ports: How many local ports connections to one address may have (`net.ipv4.ip_local_port_range`).
-        processors: How many are online: what `worker_processes auto` starts.
-        cpus: How many of them may be used: by affinity, and by the quota of the control group, which may be a part.
+        file_max: The number of file descriptors that all processes may have together (`fs.file-max`).
+        nr_open: The highest value of RLIMIT_NOFILE, even for root (`fs.nr_open`).
+        nofile: The limits of nginx's master process: of the running one, otherwise of nginx.service, otherwise of this
+            process.
+        is_root: Whether the master runs as root, which may raise hard limits; None if nginx does not run.
+        somaxconn: The longest accept queue of a socket (`net.core.somaxconn`), to which the kernel cuts `backlog`.
+        ports: The number of local ports for connections to one address (`net.ipv4.ip_local_port_range`).
+        processors: The number of processors online, which is the number of workers of `worker_processes auto`.
+        cpus: The number of processors that nginx may use, by affinity and by the quota of its control group, which may
+            be a fraction.
     """
 
     file_max: int | None = None
@@ -62,9 +64,9 @@ class Host:
 
 
 def pid_files(config: Config) -> tuple[str, ...]:
-    """Return the files that may hold the process id of nginx: that of `pid`, else the usual ones.
+    """Return the files that may contain the process id of nginx: that of the directive `pid`, otherwise the usual ones.
 
-    None for a relative path: it starts from the prefix that nginx was built with, which no file shows.
+    Empty if `pid` has a relative path, which starts from the unknown prefix that nginx was built with.
     """
     paths = [directive.args[0] for directive in config.scope.directives if directive.name == "pid"]
     if not paths:
@@ -82,9 +84,10 @@ def systemctl() -> str:
 
 
 def read_host(root: str = "/", pids: Sequence[str] = _PID_FILES, service: Callable[[], str] = systemctl) -> Host:
-    """Return the limits of the machine whose files are under `root`; `pids` are as `pid_files` returns them.
+    """Return the limits of the machine whose file system is at `root`.
 
-    `service` returns what `systemctl` does. `MissingError` on other systems than Linux.
+    `pids` are the results of `pid_files`, and `service` is `systemctl` or a substitute. Raises `MissingError` if the
+    system is not Linux.
     """
     if sys.platform != "linux":
         raise MissingError(f"--host works only on Linux, and this is {sys.platform}")
@@ -104,7 +107,7 @@ def read_host(root: str = "/", pids: Sequence[str] = _PID_FILES, service: Callab
 
 
 def _master(base: Path, pids: Sequence[str]) -> str | None:
-    """The process id of the nginx that runs, None if there is none or its limits may not be read."""
+    """Return the process id of the running nginx; None if nginx does not run or its limits may not be read."""
     for path in pids:
         pid = _text(base / path.lstrip("/")).strip()
         process = base / "proc" / pid
@@ -130,7 +133,7 @@ def _limit(word: str) -> int:
 
 
 def _is_root(process: Path) -> bool | None:
-    """Whether the effective user is root: the second number of `Uid` (proc(5))."""
+    """Return whether the effective user of a process is root: the second number of `Uid` (proc(5))."""
     match = re.search(r"^Uid:\s+\d+\s+(\d+)", _text(process / "status"), re.MULTILINE)
     return int(match[1]) == 0 if match else None
 
@@ -141,7 +144,7 @@ def _ports(path: Path) -> int | None:
 
 
 def _cpus(base: Path, process: Path) -> float | None:
-    """The least of what affinity and the quotas of the control groups allow."""
+    """Return the number of processors that a process may use: the minimum of its affinity and control group quotas."""
     allowed = re.search(r"^Cpus_allowed_list:\s+(\S+)", _text(process / "status"), re.MULTILINE)
     counts = [float(_count(allowed[1]) or math.inf)] if allowed else []
     least = min([*counts, *_quotas(base / "sys/fs/cgroup", _text(process / "cgroup"))], default=math.inf)
@@ -149,9 +152,9 @@ def _cpus(base: Path, process: Path) -> float | None:
 
 
 def _quotas(mount: Path, text: str) -> Iterator[float]:
-    """Yield the quotas, in processors, of the control groups that `/proc/PID/cgroup` names and of those around them.
+    """Yield the quotas, in processors, of the control groups in the text of `/proc/PID/cgroup`, and of their parents.
 
-    Version 2 has `cpu.max`, version 1 `cpu.cfs_quota_us` and `cpu.cfs_period_us` (cgroups(7)).
+    They are in `cpu.max` (version 2), or in `cpu.cfs_quota_us` and `cpu.cfs_period_us` (version 1, cgroups(7)).
     """
     for line in text.splitlines():
         _, _, rest = line.partition(":")
@@ -165,19 +168,19 @@ def _quotas(mount: Path, text: str) -> Iterator[float]:
 
 
 def _upward(mount: Path, path: str) -> Iterator[Path]:
-    """Yield a control group and those around it, up to the mount."""
+    """Yield the folders of a control group and its parents, up to the mount point."""
     parts = [part for part in path.split("/") if part not in ("", "..")]
     return (mount.joinpath(*parts[:length]) for length in range(len(parts), -1, -1))
 
 
 def _share(words: Sequence[str]) -> Iterator[float]:
-    """Yield quota divided by period, if there is a quota."""
+    """Yield the quota divided by its period, if there is a quota."""
     if len(words) == 2 and all(map(str.isdecimal, words)) and int(words[1]):
         yield int(words[0]) / int(words[1])
 
 
 def _count(ranges: str) -> int | None:
-    """The count of numbers in `0-3,8`; None if there are none."""
+    """Return how many numbers are in a list such as `0-3,8`; None if there are none."""
     pairs = re.findall(r"(\d+)(?:-(\d+))?", ranges)
     return sum(int(last or first) - int(first) + 1 for first, last in pairs) or None
 
@@ -188,7 +191,7 @@ def _number(path: Path) -> int | None:
 
 
 def _text(path: Path) -> str:
-    """The text of a file; empty if it cannot be read."""
+    """Return the text of a file; empty if it cannot be read."""
     try:
         return path.read_text(errors="replace")
     except OSError:

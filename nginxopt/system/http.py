@@ -1,6 +1,6 @@
-"""Raw HTTP/1.1 to 127.0.0.1: requests are the bytes sent, and responses the bytes received.
+"""A raw HTTP/1.1 client for a local nginx: requests and responses are bytes, so that responses can be compared.
 
-Tests compare bytes, so nothing is parsed except the end of a response.
+It parses nothing but the end of a response.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _LENGTH = re.compile(rb"\r\nContent-Length: (\d+)\r\n")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The bytes of one request. A HEAD has an answer without a body.
+    """The bytes of one request.
 
-    `alone`: sent on a connection of its own and answered until nginx closes it, so it must say `Connection:
-    close`.
+    `head`: a HEAD request, whose answer has no body. `alone`: it gets a separate connection, and its answer ends when
+    nginx closes that; so it must contain `Connection: close`.
     """
 
     data: bytes
@@ -35,8 +35,8 @@ class Request:
 class Client:
     """A raw HTTP/1.1 client of one port of 127.0.0.1, or of another `host`; usable as a context manager.
 
-    `ask` returns the answers as nginx sent them. An answer that is empty or ends early is returned as it
-    is: nginx closed the connection, or was silent for `timeout` seconds.
+    `ask` returns the answers as nginx sent them. An answer is empty or incomplete if nginx closed the connection, or
+    sent nothing for `timeout` seconds.
     """
 
     PIPELINE_REQUESTS = 64
@@ -70,7 +70,10 @@ class Client:
         return answers
 
     def send(self, batch: Sequence[Request]) -> list[_Connection]:
-        """Send one of the `batches`; what is returned goes to `receive`. Two servers can work meanwhile."""
+        """Send one of the `batches` and return its connections, for `receive`.
+
+        Two steps, so that a second server can work on the same batch at the same time.
+        """
         if batch[0].alone:
             return [self._connect(request.data) for request in batch]
         data = b"".join(request.data for request in batch)
@@ -85,16 +88,16 @@ class Client:
             return [_all_of(connection) for connection in sent]
         answers = self._pipelined(batch)
         while len(answers) < len(batch):
-            # nginx closed the connection. Ask for the next one with nothing behind it: a reset because of
-            # unread requests can take answers with it, and an answer that is really empty (`return 444`) is
-            # seen for sure.
+            # nginx closed the connection. Send the next request alone: if requests were unread, the reset of the
+            # connection may have discarded answers. The answer to a single request is certain, even an empty one
+            # (`return 444`).
             answers += self._pipelined(batch[len(answers) : len(answers) + 1], fresh=True) or [b""]
             if len(answers) < len(batch):
                 answers += self._pipelined(batch[len(answers) :], fresh=True)
         return answers
 
     def _pipelined(self, batch: Sequence[Request], *, fresh: bool = False) -> list[bytes]:
-        """Answers on the persistent connection, up to its end; `fresh` sends the batch on a new one first."""
+        """Return the answers on the persistent connection, up to its end. If `fresh`, send the batch on a new one."""
         if fresh:
             self.close()
             self._connection = self._connect(b"".join(request.data for request in batch))
@@ -103,7 +106,7 @@ class Client:
             assert self._connection is not None
             answer = self._connection.answer(head=request.head)
             ended = self._connection.ended
-            if not ended or (answer and len(batch) == 1):  # with more behind it, it may have been cut off
+            if not ended or (answer and len(batch) == 1):  # with requests after it, the answer may have been cut off
                 answers.append(answer)
             if ended or b"\r\nConnection: close\r\n" in answer:
                 self.close()
@@ -118,7 +121,7 @@ class Client:
     def _opened(self) -> socket.socket:
         if self._address[0] != _LOOPBACK:
             return socket.create_connection(self._address, self._timeout)
-        opened = socket.socket()  # nothing is looked up, which takes a tenth of what a request alone takes
+        opened = socket.socket()  # unlike create_connection without a name lookup, a tenth of the time of a request
         try:
             opened.settimeout(self._timeout)
             opened.connect(self._address)
@@ -129,7 +132,7 @@ class Client:
 
 
 def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    """Yield the requests in order, in batches that `Client.send` takes: all alone, or all for a pipeline."""
+    """Yield the requests in order, in batches for `Client.send`: either all are `alone`, or all can be pipelined."""
     batch: list[Request] = []
     size = 0
     for request in requests:
@@ -144,30 +147,30 @@ def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:
 
 
 class _Connection:
-    """A connection and the bytes received on it that no answer has taken yet."""
+    """A connection, and the received bytes that belong to no answer yet."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
-        self._received = bytearray()  # of bytes, each part would copy all before it
+        self._received = bytearray()  # appending to bytes would copy them each time
         self.ended = False
 
     def close(self) -> None:
         self._socket.close()
 
     def forget(self) -> None:
-        """Reset it: the kernel keeps track of a closed one for minutes, and there are thousands."""
+        """Reset the connection: the kernel keeps state of closed ones for minutes, and there are thousands."""
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         self._socket.close()
 
     def send(self, data: bytes) -> bool:
         try:
             self._socket.sendall(data)
-        except OSError:  # nginx closed it; what it said before that may still be there to read
+        except OSError:  # nginx closed the connection; what it sent before may still be readable
             return False
         return True
 
     def answer(self, *, head: bool) -> bytes:
-        """The next answer; what there is of it when the connection ends."""
+        """Return the next answer, or the part of it that arrives before the connection ends."""
         while (header := self._received.find(b"\r\n\r\n") + 4) < 4 and self._more():
             pass
         if header < 4:
@@ -181,13 +184,13 @@ class _Connection:
         return self._chunked(header) if b"\r\nTransfer-Encoding: chunked\r\n" in body else self.rest()
 
     def rest(self) -> bytes:
-        """All that comes until the connection ends."""
+        """Return everything that arrives until the connection ends."""
         while self._more():
             pass
         return self._take(len(self._received))
 
     def _chunked(self, end: int) -> bytes:
-        """The answer whose chunks start at `end`; nginx sends no trailers here (RFC 9112, 7.1)."""
+        """Return the answer whose chunks start at `end`; nginx sends no trailers here (RFC 9112, 7.1)."""
         while True:
             while (line := self._received.find(b"\r\n", end)) < 0 and self._more():
                 pass
@@ -213,7 +216,7 @@ class _Connection:
     def _more(self) -> bool:
         try:
             data = self._socket.recv(65536)
-        except OSError:  # a reset or a time-out ends the conversation as a close does
+        except OSError:  # a reset or a time-out counts as the end of the connection
             data = b""
         self._received += data
         self.ended = not data

@@ -1,4 +1,4 @@
-"""Writes new texts for files of configurations, if these have not changed since they were read."""
+"""Writes changed texts into the files of configurations, unless these have changed since they were read."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def change(
     like: Mapping[str, str] | None = None,
     keep_old: bool = False,
 ) -> tuple[Written, ...]:
-    """Write new texts into files of configurations, and new files beside them, as `system.files.write_all` does.
+    """Write new texts into files of configurations, and new files beside them, with `system.files.write_all`.
 
-    Removes leftovers of killed runs, even if there is nothing to write. `InputError`, and nothing
-    is written, if a file of the configurations was changed since it was read, or an include has other files now.
+    Also removes leftovers of killed runs, even if there is nothing to write. Raises `InputError`, without writing, if a
+    file of the configurations has changed since it was read, or an include leads to other files now.
     """
     read = _read(configs)
     sweep(os.path.dirname(os.path.realpath(path)) for path in read)  # noqa: PTH120
@@ -34,7 +34,7 @@ def change(
 
 
 def _read(configs: Iterable[Config]) -> dict[str, bytes]:
-    """Return the text of each file, as read."""
+    """Return the text that was read from each file."""
     read: dict[str, bytes] = {}
     for config in configs:
         for file in config.files:
@@ -44,7 +44,7 @@ def _read(configs: Iterable[Config]) -> dict[str, bytes]:
 
 
 def _refuse_other_files(config: Config) -> None:
-    """Raise `InputError` if an include leads to other files than those that were read."""
+    """Raise `InputError` if an include leads to other files than those that it led to when they were read."""
     for include in config.includes:
         known = [config.origin.identity(file.path) for file in config.included(include)]
         paths = config.origin.matches(config.prefix, str(include.args[0]))
@@ -56,7 +56,7 @@ def _refuse_other_files(config: Config) -> None:
 
 
 def _refuse_to_keep_where_it_is_read(config: Config, paths: Iterable[str]) -> None:
-    """Raise `InputError` if an include would read the kept copies, as a wildcard with a leading dot does."""
+    """Raise `InputError` if an include, such as a wildcard with a leading dot, would read the copies of old texts."""
     files = [os.path.split(os.path.realpath(path)) for path in paths]
     copies = [os.path.join(folder, f".{name}.{BACKUP}") for folder, name in files]  # noqa: PTH118
     for include in config.includes:

@@ -1,4 +1,4 @@
-"""Signals that end a process: deferred until a block of work is done, or kept from libraries that lose them."""
+"""Defers signals that end the process while a block of code runs, and saves them from libraries that drop them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 def uninterrupted() -> Iterator[None]:
     """Defer the signals that end a process until the block ends; then the first of them takes effect.
 
-    Python runs handlers only in the main thread, so there is nothing to defer in another thread.
+    Does nothing in other threads than the main one, as Python runs signal handlers only in that.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -26,7 +26,7 @@ def uninterrupted() -> Iterator[None]:
     def note(number: int, _: FrameType | None) -> None:
         arrived.append(number)
 
-    # None is a handler that a library in C has set; it runs in C, and so do those that are not Python's.
+    # None stands for the handler of a C library. It could not be restored, so it stays in place.
     handlers = {number: signal.getsignal(number) for number in _ENDING}
     handlers = {number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)}
     try:
@@ -42,10 +42,10 @@ def uninterrupted() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Callable[[], None]]:
-    """Raise what the handler of a signal raises, even where a library has turned that into an error of its own.
+    """Raise the exceptions of signal handlers again, even if a library has replaced or dropped them.
 
-    DuckDB ends a query when a handler has raised something, and then raises `RuntimeError`. What is raised in a
-    finalizer, Python drops: a loop calls what is yielded, which raises it again if a signal has arrived.
+    When a handler raises an exception, DuckDB ends its query with `RuntimeError`, and Python ignores exceptions in
+    finalizers. Loops in the block call the yielded function, which raises the exception if a signal has arrived.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None

@@ -1,4 +1,4 @@
-"""Processes that do not outlive this one: the kernel ends them if it dies; otherwise they are ended by pid."""
+"""Starts processes that do not outlive this one: the kernel ends them if this one dies."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a command in a separate session, so that Ctrl-C at the terminal reaches only this process.
 
-    It gets SIGTERM when the thread that starts it is gone, however that ended, `kill -9` included (PR_SET_PDEATHSIG
-    in prctl(2)). `source` is its standard input, and `open_files` its soft limit of open files, at most the hard one,
-    which RLIM_INFINITY means. Raises `OSError` if it cannot be run.
+    The command gets SIGTERM when the thread that started it ends, even by `kill -9` (PR_SET_PDEATHSIG in prctl(2)).
+    `source` is its standard input. `open_files` is its soft limit of open files, lowered to the hard limit;
+    RLIM_INFINITY stands for the hard limit. Raises `OSError` if the command cannot be run.
     """
     return subprocess.Popen(
         command,
@@ -55,7 +55,7 @@ class Completed:
     errors: bytes
 
     def last(self, lines: int = 1) -> str:
-        """Return its last lines, of standard error if there are any."""
+        """Return the last lines of its standard error, or of its output if that is empty."""
         text = (self.errors.strip() or self.output).decode(errors="replace")
         return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-lines:])
 
@@ -75,15 +75,15 @@ def run(command: Sequence[str], *, cwd: Path, seconds: float, open_files: int | 
 
 
 def how_it_ended(status: int) -> str:
-    """Return a status, negative for a signal, as the end of a sentence."""
+    """Return an exit status, negative for a signal, in words that end a sentence: `was ended by SIGTERM`."""
     return f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process by pid, first with SIGTERM.
+    """End a process with SIGTERM, and if it does not end, with SIGKILL.
 
-    More than once: a single-process nginx only notes a signal, and sleeps on if that happens between its look at the
-    note and its wait for events (ngx_single_process_cycle); the next signal wakes it.
+    SIGTERM is sent several times: a signal handler of a single-process nginx only sets a flag. If that happens between
+    its check of the flag and its wait for events (ngx_single_process_cycle), only the next signal wakes it.
     """
     for _ in range(_END_TRIES):
         process.send_signal(signal.SIGTERM)
@@ -97,14 +97,14 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _bound_to(parent: int, open_files: int | None) -> Callable[[], None]:
-    """Prepare the child before it becomes the command.
+    """Return the function that runs in the child process before the command.
 
-    It runs in a copy of this process with one thread, so it takes no lock and imports nothing.
+    The child is a copy of this process with a single thread, so the function must take no locks and import nothing.
     """
 
     def prepare() -> None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # it died before the call above
+        if os.getppid() != parent:  # the parent died before the call above
             os._exit(1)
         if open_files is not None:
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

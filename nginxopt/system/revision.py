@@ -1,4 +1,4 @@
-"""A revision of a git repository as files, beside the work tree."""
+"""Writes the files of a git revision to a temporary folder, without changing the work tree."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Revision:
     """The files of a revision.
 
     Attributes:
-        name: As the user named it: a branch, a tag, a commit.
-        root: The top folder of the work tree, absolute.
-        folder: The folder that holds the files of the revision, as `root` holds those of the work tree.
-        renamed: The new paths of files that the work tree has under another name, by the old ones, relative to `root`.
+        name: The name that the user gave: a branch, tag or commit.
+        root: The absolute path of the top folder of the work tree.
+        folder: The folder with the files of the revision, which corresponds to `root`.
+        renamed: The paths of files that were renamed since the revision: old path to new path, relative to `root`.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Revision:
     renamed: Mapping[str, str]
 
     def here(self) -> Path:
-        """Return the working directory as it is in the revision; the top folder where there is none."""
+        """Return the folder of the revision for the working directory, or its top folder if the revision lacks that."""
         cwd = Path.cwd().resolve()
         there = self.folder / cwd.relative_to(self.root) if cwd.is_relative_to(self.root) else self.folder
         return there if there.is_dir() else self.folder
@@ -41,10 +41,10 @@ class Revision:
 
 @contextmanager
 def revision(name: str, inside: Path) -> Iterator[Revision]:
-    """Write the files of a revision of the repository around a folder to a temporary folder.
+    """Write the files of a revision to a temporary folder; `inside` is a folder in the repository.
 
-    The repository is not changed, nor its index. Raises `UsageError` if there is no such revision or no repository,
-    and `MissingError` without git.
+    Changes neither the repository nor its index. Raises `UsageError` if there is no such revision or no repository, and
+    `MissingError` without git.
     """
     git = shutil.which("git")
     if git is None:
@@ -68,7 +68,7 @@ def _commit(git: str, root: Path, name: str) -> str:
 
 
 def _renamed(git: str, commit: str, root: Path) -> Iterator[tuple[str, str]]:
-    """Yield the old and the new path of each file that was renamed since a commit, as git sees it."""
+    """Yield the old and the new path of each file that was renamed since a commit, as git detects it."""
     words = _ask(git, root, "diff", "--name-status", "--find-renames", "--diff-filter=R", "-z", commit).split("\0")
     triples = iter(words)
     for _status, old, new in zip(triples, triples, triples, strict=False):

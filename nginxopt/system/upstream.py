@@ -1,6 +1,6 @@
-"""Raw connections to an upstream server, over TCP, a UNIX socket or TLS, and its complete responses.
+"""A client for upstream servers, over TCP, a UNIX socket or TLS, that parses complete responses.
 
-`nginxopt.system.http` compares the bytes of a local nginx; this client parses the responses of any server.
+Unlike this client for any server, `nginxopt.system.http` returns the bytes of a local nginx unparsed.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from nginxopt.errors import RunError, UsageError
 
-_MOST = 16 << 20  # bytes of a response that are read
-# Headers that differ between responses, or belong to the connection and not to the response (RFC 9110, 7.6.1).
+_MOST = 16 << 20  # the most bytes of a response that are read
+# Headers that differ between equal responses, or belong to the connection and not to the response (RFC 9110, 7.6.1).
 _OF_THE_MESSAGE = {
     "date", "age", "expires", "connection", "keep-alive", "transfer-encoding", "content-length", "set-cookie", "server",
 }  # fmt: skip
@@ -24,7 +24,7 @@ _OF_THE_MESSAGE = {
 
 @dataclass(frozen=True, slots=True)
 class UpstreamTarget:
-    """A server and path: `http://host:port/path`, or `http://unix:/socket:/path` in nginx's syntax."""
+    """A server and a path: `http://host:port/path`, or `http://unix:/socket:/path` in nginx's syntax."""
 
     address: tuple[str, int] | str
     host: str
@@ -53,7 +53,7 @@ class UpstreamTarget:
 
 @dataclass(slots=True)
 class Response:
-    """A complete response; `interim` are the statuses of the responses before it."""
+    """A complete response; `interim` are the statuses of interim responses (1xx) before it."""
 
     version: str
     status: int
@@ -66,12 +66,12 @@ class Response:
         return ", ".join(value for own, value in self.headers if own == name)
 
     def essence(self) -> dict[str, object]:
-        """The response without the parts that differ between responses."""
+        """Return the response without the parts that differ between equal responses, such as the date."""
         named = {name: self.header(name) for name, _ in self.headers if name not in _OF_THE_MESSAGE}
         return {"status": self.status, **named, "body": self.body}
 
     def differences(self, other: Response) -> set[str]:
-        """The names of the parts that differ from another response."""
+        """Return the names of the parts in which this response differs from another one."""
         mine, theirs = self.essence(), other.essence()
         return {name for name in {*mine, *theirs} if mine.get(name) != theirs.get(name)}
 
@@ -107,7 +107,7 @@ class UpstreamConnection:
         if not self._target.tls:
             return plain
         context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nginx does not verify, either
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # nginx does not verify it either
         return context.wrap_socket(plain, server_hostname=self._target.host.partition(":")[0])
 
     def __enter__(self) -> UpstreamConnection:
@@ -130,7 +130,7 @@ class UpstreamConnection:
             return None
 
     def ends(self, seconds: float) -> float:
-        """Wait for the given seconds; return when the server closed the connection, 0 if it did not."""
+        """Wait at most `seconds` until the server closes the connection. Return the time it took; 0 if it did not."""
         started = time.monotonic()
         self._socket.settimeout(seconds)
         try:

@@ -1,4 +1,4 @@
-"""Records of fields, RFC 4180: lines whose fields a character separates, and which may stand in quotes."""
+"""Reads delimited text such as CSV (RFC 4180), with the position of each field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIRST_QUOTED = re.compile(rb'[ \t]*"')
 
 
 class Field(NamedTuple):
-    """The value of a field without quotes and blanks around it, and its place."""
+    """A field: its value, without quotes and the blanks around it, and its byte offsets in the source."""
 
     value: bytes
     start: int
@@ -31,7 +31,7 @@ Record = list[Field]
 
 
 def records(source: Source, delimiter: bytes) -> Iterator[Record]:
-    """Yield the records that are not empty. `InputError` for a quote that is not closed."""
+    """Yield the records of a source, without empty lines. Raises `InputError` for a quote that is not closed."""
     data = source.data
     at = len(BOM) if data.startswith(BOM) else 0
     while at < len(data):
@@ -47,7 +47,7 @@ def records(source: Source, delimiter: bytes) -> Iterator[Record]:
 
 
 def _plain(data: bytes, at: int, end: int, delimiter: bytes) -> Record:
-    """Return the record of a line without quotes."""
+    """Return the record of the line from `at` to `end`, which has no quotes."""
     line = data[at:end].removesuffix(b"\r")
     record = []
     for cell in line.split(delimiter):
@@ -59,7 +59,7 @@ def _plain(data: bytes, at: int, end: int, delimiter: bytes) -> Record:
 
 
 def _quoted(source: Source, at: int, delimiter: bytes) -> tuple[Record, int]:
-    """Return a record with quotes, and where the next one begins."""
+    """Return the record at an offset, some of whose fields are in quotes, and the offset of the next record."""
     data, record = source.data, []
     ends = re.compile(b"[" + re.escape(delimiter) + rb"\n]|\Z")
     while True:
@@ -82,7 +82,7 @@ def _quoted(source: Source, at: int, delimiter: bytes) -> tuple[Record, int]:
 
 
 def _closing(source: Source, start: int) -> int:
-    """Return the offset of the quote that ends a field."""
+    """Return the offset of the quote that closes a field."""
     at = start
     while (at := source.data.find(b'"', at)) >= 0:
         if source.data[at + 1 : at + 2] != b'"':

@@ -1,4 +1,4 @@
-"""Unified diffs from edits. The changes are known, so no search is needed, even in long files."""
+"""Writes edits as a unified diff. The changes are known, so long files need not be compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEARCHED = 10_000
 """The maximum number of line pairs that are compared to find unchanged lines in a hunk."""
 
 _LETTERS = {'"': '"', "\\": "\\", "\a": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r"}
-"""What stands behind a backslash for a character in a quoted name; other characters are octal bytes."""
+"""The escapes of a quoted name, without their backslash; other special characters are written in octal."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class _Hunk:
 
 
 def unified(old: bytes, edits: Iterable[Edit], name: str) -> bytes:
-    """Return the effect of `edits` on `old` as a unified diff; empty if nothing changes. Linear in the text."""
+    """Return the unified diff of the edits of a text; empty if nothing changes. Linear in the size of the text."""
     lines = _lines(old)
     hunks = [part for hunk in _hunks(old, list(edits)) for part in _minimal(hunk, lines)]
     if not hunks:
@@ -51,10 +51,10 @@ def added(text: bytes, name: str) -> bytes:
 
 
 def _name(name: str) -> bytes:
-    """Return a name for the head of a diff, which `patch` and `git apply` read as GNU diff and git write it.
+    """Return a name for the head of a diff, in a form that `patch` and `git apply` read back.
 
-    A name with a space is followed by a tab: after a space alone they expect a date. One that is not a printable line,
-    or that they would strip, is a string of C.
+    GNU diff and git use the same form: a name with a space is followed by a tab, as a date may follow a space. A name
+    with special characters, or with white space at its start or end, is quoted like a C string.
     """
     if not name.isprintable() or not _LETTERS.keys().isdisjoint(name) or name != name.strip():
         return b'"%s"' % b"".join(map(_quoted, name))
@@ -68,24 +68,24 @@ def _quoted(char: str) -> bytes:
 
 
 def _hunks(old: bytes, edits: list[Edit]) -> Iterator[_Hunk]:
-    """Yield the whole lines that edits touch, with their replacement; adjacent edits form one hunk."""
+    """Yield the lines that edits touch, with their replacement; edits of the same or adjacent lines form one hunk."""
     starts = [0, *(match.end() for match in re.finditer(rb"\n", old))]
     if starts[-1] != len(old):
         starts.append(len(old))
     count = len(starts) - 1
     group: list[Edit] = []
     start = end = at = 0
-    fresh = True  # whether what becomes of the text up to `at` ends a line
+    fresh = True  # whether the new text up to `at` ends with a line end
     for edit in sorted(edits, key=lambda edit: (edit.span.start, len(edit.span) > 0)):
         first = min(bisect_right(starts, edit.span.start) - 1, count)
         last = max(bisect_left(starts, edit.span.end), first)
         if first == count and old and not old.endswith(b"\n"):
-            first -= 1  # what is put behind a last line without an end belongs to it
+            first -= 1  # text inserted after a last line without a line end extends that line
         if at < edit.span.start:
             fresh = old.endswith(b"\n", 0, edit.span.start)
         fresh, at = edit.text.endswith(b"\n") if edit.text else fresh, edit.span.end
         if not fresh and starts[last] == edit.span.end:
-            last = min(last + 1, count)  # the next line is joined to what is before it
+            last = min(last + 1, count)  # the edit joins the next line to the text before it
         if group and first > end:
             yield _hunk(old, starts, start, end, group)
             group = []
@@ -105,7 +105,7 @@ def _hunk(old: bytes, starts: list[int], start: int, end: int, edits: list[Edit]
 
 
 def _minimal(hunk: _Hunk, lines: list[bytes]) -> Iterator[_Hunk]:
-    """Yield the parts of a hunk that change, without unchanged lines, such as one after which text is inserted."""
+    """Yield the parts of a hunk that change. An insertion at the end of a line, for example, leaves the line as is."""
     from difflib import SequenceMatcher
 
     old = lines[hunk.start : hunk.end]
@@ -129,7 +129,7 @@ def _groups(hunks: list[_Hunk]) -> Iterator[list[_Hunk]]:
 
 
 def _write(group: list[_Hunk], lines: list[bytes], shift: int, out: list[bytes]) -> int:
-    """Append a group of hunks with its context; return how far later lines have moved."""
+    """Append a group of hunks with its context; return by how many lines the following ones have moved."""
     start = max(0, group[0].start - CONTEXT)
     end = min(len(lines), group[-1].end + CONTEXT)
     growth = sum(len(hunk.new) - (hunk.end - hunk.start) for hunk in group)
@@ -146,7 +146,7 @@ def _write(group: list[_Hunk], lines: list[bytes], shift: int, out: list[bytes])
 
 
 def _range(start: int, size: int) -> bytes:
-    """A line range in the format of `diff -u`: an empty one has the number of the line before it."""
+    """Return a line range in the format of `diff -u`: an empty range has the number of the line before it."""
     return b"%d,%d" % (start + 1 if size else start, size)
 
 

@@ -1,4 +1,4 @@
-"""Edits: a byte span and its replacement."""
+"""Edits of a text (a byte span and its replacement), and collections of edits that do not conflict."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from nginxopt.text.source import Source, Span
 
 @record(eq=True)
 class Edit:
-    """Puts `text` in place of `span`; an empty span inserts.
+    """Replaces `span` by `text`; an empty span is an insertion.
 
-    `in_any_order`: what it inserts may stand before or behind what others of the kind insert at the same place, as
-    blocks do that have names of their own.
+    `in_any_order`: an insertion that may come before or after other such insertions at the same place: for example a
+    block with a unique name.
     """
 
     span: Span
@@ -24,9 +24,10 @@ class Edit:
 
 
 def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
-    """Return `data` with the edits made. Raises `ValueError` if two of them overlap, or one is not within `data`.
+    """Return `data` with the edits applied.
 
-    Insertions at one place stay in the given order, before a replacement that begins there.
+    Insertions at the same place keep their order, and come before a replacement that begins there. Raises `ValueError`
+    if two edits overlap, or one ends outside `data`.
     """
     pieces = []
     at = 0
@@ -37,7 +38,7 @@ def apply(data: bytes, edits: Iterable[Edit]) -> bytes:
 
 
 def _in_order(edits: Iterable[Edit], size: int) -> list[Edit]:
-    """Return edits of a text of `size` bytes from left to right. Raises `ValueError` if they conflict."""
+    """Return the edits of a text of `size` bytes, sorted by place. Raises `ValueError` if they conflict."""
     ordered = sorted(edits, key=lambda edit: (edit.span.start, len(edit.span) > 0))
     at = 0
     for edit in ordered:
@@ -50,13 +51,13 @@ def _in_order(edits: Iterable[Edit], size: int) -> list[Edit]:
 
 
 class EditSet:
-    """Edits of one text, sorted, that do not conflict."""
+    """The edits of one text, sorted by place. The caller makes sure that they do not conflict (see `near`)."""
 
     def __init__(self) -> None:
         self.edits: list[Edit] = []
 
     def near(self, edit: Edit) -> list[Edit]:
-        """Return the edits that overlap the given one, or touch it so that their order matters; also an equal one."""
+        """Return the edits that conflict with `edit` (they overlap, or their order matters), or are equal to it."""
         near = []
         for number in range(bisect_right(self.edits, edit.span.end, key=_start) - 1, -1, -1):
             if self.edits[number].span.end < edit.span.start:
@@ -65,7 +66,7 @@ class EditSet:
         return [other for other in near if other == edit or _meet(edit, other)]
 
     def add(self, edit: Edit) -> None:
-        """Add an edit. Edits with the same start are sorted by their ends, so the ends are sorted too."""
+        """Add an edit that conflicts with no other. As edits with the same start are sorted by end, so are all ends."""
         insort(self.edits, edit, key=lambda other: (other.span.start, other.span.end))
 
 
@@ -74,7 +75,7 @@ def _start(edit: Edit) -> int:
 
 
 def _meet(edit: Edit, other: Edit) -> bool:
-    """Return whether two edits overlap, or touch at an insertion whose order matters."""
+    """Return whether two edits overlap, or are adjacent and one is an insertion, so that their order matters."""
     first, second = edit.span, other.span
     if len(first) and len(second):
         return first.start < second.end and second.start < first.end
@@ -83,12 +84,12 @@ def _meet(edit: Edit, other: Edit) -> bool:
     return first.start <= second.end and second.start <= first.end
 
 
-# What was put in is kept as a view, so that a long one is split without being copied.
+# Inserted text is a view, which can be split without copying the text.
 _Piece = Span | memoryview
 
 
 class Draft:
-    """A text that is edited in several rounds: spans of the original, and the insertions between them."""
+    """A text that is edited in several rounds, stored as spans of the original and insertions between them."""
 
     def __init__(self, data: bytes) -> None:
         self.original = data
@@ -116,7 +117,7 @@ class Draft:
         )
 
     def origin(self, offset: int) -> int:
-        """Return where a byte of the current text is in the original; of an inserted byte, where it was inserted."""
+        """Return the offset in the original of a byte of the current text; for inserted text, that of the insertion."""
         origin = 0
         for piece in self._pieces:
             if offset < len(piece):
@@ -142,7 +143,7 @@ class Draft:
 
 
 def _take(pieces: deque[_Piece], count: int) -> list[_Piece]:
-    """Remove the pieces of the next `count` bytes from the left end."""
+    """Remove and return the pieces of the first `count` bytes."""
     taken: list[_Piece] = []
     while count:
         piece = pieces.popleft()
@@ -162,22 +163,22 @@ def _split(piece: _Piece, at: int) -> tuple[_Piece, _Piece]:
 
 @record(eq=True)
 class Change:
-    """An edit of a source."""
+    """An edit and the source that it changes."""
 
     source: Source
     edit: Edit
 
 
 class ChangeSet:
-    """Changes of any sources that do not conflict."""
+    """A set of changes, of any number of sources, that do not conflict."""
 
     def __init__(self) -> None:
         self._edits: dict[Source, EditSet] = {}
 
     def take(self, changes: Iterable[Change]) -> bool:
-        """Add all of the changes or none; return whether they are compatible with those added before.
+        """Add the changes, unless one of them conflicts with the set; return whether the set contains them now.
 
-        Changes that were added before are not added again.
+        Changes that are already in the set are not added again.
         """
         new = [change for change in dict.fromkeys(changes) if change.edit not in self._near(change)]
         if any(self._near(change) for change in new):

@@ -1,4 +1,4 @@
-"""Reads JSON that anybody may have written: whatever is wrong with it is one error with a place."""
+"""Parses JSON from untrusted sources: every kind of invalid text raises an error with a position."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 def loads(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
-    Raises `json.JSONDecodeError` also where Python gives up: arrays nested more deeply than its stack, integers of
-    thousands of digits. Their place is the beginning, as Python names none. Raises `UnicodeDecodeError` for bytes.
+    Raises `json.JSONDecodeError` for invalid JSON, and for what Python refuses to parse: arrays nested more deeply than
+    its stack, and integers of thousands of digits. Python gives no position for these, so it is 0. Raises
+    `UnicodeDecodeError` for bytes that are not UTF-8.
     """
     try:
         return json.loads(text)

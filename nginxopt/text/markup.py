@@ -1,4 +1,4 @@
-"""XML documents."""
+"""Writes XML documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 
 def document(root: ElementTree.Element) -> str:
-    """Return a document, indented; text stays as it is."""
+    """Return the XML document with the element `root`, indented. Text in elements does not change."""
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

@@ -1,4 +1,4 @@
-"""Shortens text in the middle of its long words."""
+"""Shortens text: `…` replaces the middle of long words."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _SHORTEST = 12
 
 
 def fit(sentence: str, width: int) -> str:
-    """Return a sentence of at most `width` characters: its longest words, URIs and names are cut.
+    """Return a sentence of at most `width` characters: its longest words (URIs, names) are cut in the middle.
 
-    A cut word has `…` in its middle; if that is not enough, so does the sentence.
+    If all words are cut to the minimum and the sentence is still too long, the sentence itself is cut.
     """
     if len(sentence) <= width:
         return sentence
@@ -24,7 +24,7 @@ def fit(sentence: str, width: int) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Return a text of at most `width` characters, which is at least one: its middle is cut."""
+    """Return a text of at most `width` characters (at least 1), with `…` in place of its middle if it is longer."""
     if len(text) <= width:
         return text
     tail = (width - 1) // 2

@@ -1,4 +1,4 @@
-"""Source text and byte spans in it, from which lines and columns are derived.
+"""Source texts, byte spans in them, and the lines and columns of these spans.
 
 Sources keep bytes, as nginx reads bytes. Text is decoded as UTF-8 with `surrogateescape`, so that any byte survives
 decoding and encoding.
@@ -31,7 +31,7 @@ def encode(text: str) -> bytes:
 
 @record(eq=True, order=True)
 class Span:
-    """The bytes from `start` up to, not including, `end`. Raises `ValueError` unless 0 <= start <= end."""
+    """The bytes from `start` to `end`, exclusive. Raises `ValueError` unless 0 <= start <= end."""
 
     start: int
     end: int
@@ -59,8 +59,8 @@ class Position:
 class Source:
     """A text and its name in messages. Sources are compared by identity.
 
-    A file that nginx reads in several places has a source for each reading, if these must be distinguished: then
-    `original` is the source of the file itself.
+    If nginx reads a file in several places that must be told apart, each of these readings has its own source, whose
+    `original` is the source of the file.
     """
 
     path: str
@@ -68,7 +68,7 @@ class Source:
     original: Source | None = field(default=None, repr=False)
 
     def reading(self) -> Source:
-        """Return a source of its own for one of several readings of the file."""
+        """Return a new source for one of several readings of the file."""
         return Source(self.path, self.data, self.original or self)
 
     @cached_property
@@ -84,9 +84,9 @@ class Source:
         return decode(self._line(number))
 
     def position(self, offset: int) -> Position:
-        """Return the position of the byte at `offset`; the end of the text also has one.
+        """Return the position of the byte at `offset`, which may be the end of the text.
 
-        Logarithmic in the number of lines, which are found once, at the first call.
+        Logarithmic in the number of lines; the first call finds all lines.
         """
         if not 0 <= offset <= len(self.data):
             raise ValueError(f"{self.path} has no offset {offset}")
@@ -95,10 +95,10 @@ class Source:
         return Position(number, len(decode(before)) + 1)
 
     def snippet(self, span: Span) -> str:
-        """Return the first line of `span`, and below it carets under the part of the span on that line.
+        """Return the first line of `span`, and a second line with carets under the span.
 
-        Tabs are kept, so that the carets align in any terminal. Unprintable characters become U+FFFD, and a long line
-        is cut around the carets.
+        Tabs are kept, so that the carets align in any terminal. Unprintable characters become U+FFFD, and only the part
+        of a long line around the carets is shown.
         """
         position = self.position(span.start)
         line = self.line(position.line)
@@ -111,7 +111,7 @@ class Source:
         return f"{line}\n{indent}{'^' * carets}"
 
     def _line_end(self, number: int) -> int:
-        """The offset of the line end of line `number`: of its CR if it ends in CRLF."""
+        """Return the offset of the end of line `number`, without its LF or CRLF."""
         starts = self._line_starts
         if number == len(starts):
             return len(self.data)
@@ -127,7 +127,7 @@ def _printable(char: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """The width of a text in terminal columns (Unicode Standard Annex 11)."""
+    """Return the width of a text in terminal columns (Unicode Standard Annex 11)."""
     return len(text) if text.isascii() else sum(map(_width, text))
 
 

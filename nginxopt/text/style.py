@@ -6,13 +6,13 @@ from typing import Any
 
 
 class Style:
-    """Styles text, or returns it unchanged."""
+    """A function that styles text for a terminal, or returns it unchanged if styles are off."""
 
     def __init__(self, color: bool) -> None:
         self._color = color
 
     def __call__(self, text: str, **style: Any) -> str:
-        """Return `text` with a style, as `click.style` takes it."""
+        """Return `text` in a style; the arguments are those of `click.style`."""
         if not self._color:
             return text
         import click

@@ -1,7 +1,7 @@
 """Workflow commands of GitHub Actions, one per line.
 
-Their form and escapes: "Workflow commands for GitHub Actions" in GitHub's documentation, and `actions/toolkit`,
-packages/core/src/command.ts.
+The syntax is documented in "Workflow commands for GitHub Actions"; escapes are those of `actions/toolkit`
+(packages/core/src/command.ts).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from nginxopt.text.escape import printable, unicode
 
 
 def command(name: str, properties: Mapping[str, str], message: Iterable[str]) -> str:
-    """Return a command such as `error`, whose message has several lines, with its line end."""
+    """Return the line of a command such as `error`; `message` are the lines of its message."""
     listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{name} {listed}::{'%0A'.join(_data(printable(line)) for line in message)}\n"
 

@@ -1,4 +1,4 @@
 """The load generators: vegeta and wrk.
 
-Input is a `Load` and its targets; output is the command that makes it, and the parsed results.
+Input is a `Load` and its targets; output is the command that generates the load, and the parsed results.
 """

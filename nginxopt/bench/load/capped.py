@@ -1,4 +1,4 @@
-"""A cap on the rate of a load source: it is checked before each attack, and counted after it."""
+"""Limits the rate of a load source: refuses attacks with a higher rate, and counts requests after each attack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nginxopt.errors import RunError
 
 
 class Capped:
-    """A load source whose rate, of all its workers together, never exceeds `cap` requests a second."""
+    """A load source that makes at most `cap` requests a second with all its workers together."""
 
     def __init__(self, source: LoadSource, cap: int) -> None:
         self._source = source
@@ -24,7 +24,7 @@ class Capped:
         self._source.start(site)
 
     def attack(self, site: Site, run: LoadRun) -> Outcome:
-        """Make an attack at no more than the cap. Raises `RunError` for any other, and if nothing is answered."""
+        """Make an attack. Raises `RunError` if its rate exceeds the cap, or if no request is answered."""
         load = run.attack.load
         if not isinstance(load, OpenLoop) or load.rate is None or load.rate > self._cap:
             raise RunError(f"a load without a rate of at most {self._cap:,} req/s is not made")
@@ -39,5 +39,5 @@ class Capped:
         return self._source.commands(run)
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return that of the source, the cap, and the most requests that began within any second."""
+        """Return the provenance of the source, the cap, and the most requests that began within any second."""
         return {**self._source.provenance(), "max_rate": self._cap, "busiest_second": self._busiest}

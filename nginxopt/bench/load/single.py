@@ -1,4 +1,4 @@
-"""Load from one generator, which runs at the site."""
+"""Makes load with one generator, which runs at the site."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Single:
         self._version = generator.name
 
     def start(self, site: Site) -> None:
-        """Find its version."""
+        """Find the version of the generator."""
         self._version = self._generator.version(site)
 
     def attack(self, site: Site, run: LoadRun) -> Outcome:
@@ -38,10 +38,10 @@ class Single:
         return {f"{run.attack.variant}, {run.attack.case}": " ".join(command)}
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return its version."""
+        """Return the version of the generator."""
         return {"generator": self._version}
 
 
 def patience(seconds: float) -> float:
-    """Return how long an attack of so many seconds may take."""
+    """Return the time limit in seconds for an attack that lasts `seconds`."""
     return _PATIENCE_SECONDS + _PATIENCE_TIMES * seconds

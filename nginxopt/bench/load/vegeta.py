@@ -1,4 +1,4 @@
-"""vegeta: the reference. Its results stay as it encodes them, so that `vegeta report` and `vegeta plot` read them."""
+"""vegeta, the default generator. Its result files are kept, so that `vegeta report` and `vegeta plot` can read them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMEOUT_SECONDS = 10
 _ENCODE_SECONDS = 300.0
 _VERSION_SECONDS = 30.0
 _NANO = 1_000_000_000
-_NO_MORE_TARGETS = "no targets to attack"  # how an attack ends whose targets are read lazily: no request
+_NO_MORE_TARGETS = "no targets to attack"  # the error that ends an attack with -lazy; it is not a request
 
 
 class Vegeta:
@@ -30,26 +30,29 @@ class Vegeta:
     def __init__(
         self, binary: str = "vegeta", *, scheme: str = "http", connect_to: str | None = None, direct: bool = False
     ) -> None:
-        """Take how it attacks: with TLS; at `connect_to` instead of the host of URLs (`host:port:address:port`);
-        `direct`, through no proxy of the environment (Go takes none for 127.0.0.1 anyway)."""
+        """Set how vegeta connects.
+
+        `scheme` is `https` for TLS. `connect_to` (`host:port:address:port`) replaces the host of URLs. `direct` ignores
+        the proxy of the environment, which Go never uses for 127.0.0.1.
+        """
         self._binary = binary
         self._scheme = scheme
         self._connect_to = connect_to
         self._prefix = ["env", "NO_PROXY=*", "no_proxy=*"] if direct else []
 
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
-        """Return the targets in vegeta's http format, as many as there are requests if that is how the load ends."""
+        """Return the targets in vegeta's http format. If the load has a number of requests, this is that of targets."""
         texts = [_target(target, f"{self._scheme}://{address}") for target in targets]
         if isinstance(load, ClosedLoop) and load.requests is not None:
             texts = list(islice(cycle(texts), load.requests))
         return {f"{name}.targets": "\n".join(texts).encode()}
 
     def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - in the targets
-        """Return the command of an attack; it keeps no bodies and follows no redirects."""
+        """Return the command of an attack. It discards bodies and does not follow redirects."""
         return self._attack(load, f"-targets={name}.targets", f"-output={output}.bin")
 
     def piped(self, load: Load, output: str) -> list[str]:
-        """Return the command of an attack that gets its targets from standard input, and writes to a file."""
+        """Return the command of an attack that reads targets from standard input and writes results to a file."""
         return self._attack(load, "-targets=stdin", f"-output={output}")
 
     def encode(self, path: str) -> list[str]:
@@ -72,20 +75,20 @@ class Vegeta:
         ]
 
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - nothing is printed
-        """Return the outcome of an attack with every request, from `vegeta encode`."""
+        """Return the outcome of an attack, from the single requests that `vegeta encode` prints."""
         raw = f"{output}.bin"
         rows = site.execute(self.encode(raw), seconds=_ENCODE_SECONDS)
         return parse(rows, raw)
 
     def version(self, site: Site) -> str:
-        """Return the line with its version; a custom build has none."""
+        """Return the line with the version. Custom builds have none."""
         printed = site.execute([self._binary, "-version"], seconds=_VERSION_SECONDS).decode(errors="replace")
         fields = dict(line.split(":", 1) for line in printed.splitlines() if ":" in line)
         return f"vegeta {fields.get('Version', '').strip() or 'of unknown version'}"
 
 
 def parse(rows: bytes, raw: str) -> Outcome:
-    """Return the outcome of the rows of `vegeta encode -to=csv`. Raises `RunError` if there are none."""
+    """Parse the rows of `vegeta encode -to=csv`. Raises `RunError` if there are none."""
     starts, ends, latencies = [], [], []
     statuses: Counter[str] = Counter()
     errors: Counter[str] = Counter()
@@ -124,7 +127,7 @@ def kind(error: str) -> str:
 
 
 def _busiest_second(starts: Sequence[int]) -> int:
-    """The most requests that began within a second, of those that began at these nanoseconds."""
+    """Return the most requests that began within any second; `starts` are in nanoseconds."""
     ordered = sorted(starts)
     return max(place - bisect_right(ordered, at - _NANO, hi=place + 1) + 1 for place, at in enumerate(ordered))
 

@@ -1,4 +1,4 @@
-"""wrk: the second generator, for throughput, or if vegeta is missing. It only supports closed loops and seconds."""
+"""wrk, the generator for throughput, or if vegeta is missing. It only supports closed loops with a fixed duration."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Wrk:
         return {f"{name}.lua": script.encode()}
 
     def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - keeps no file
-        """Return the command of an attack; an open loop becomes a closed one on its connections."""
+        """Return the command of an attack. An open loop becomes a closed one with the same connections."""
         options = ["--threads=1", f"--connections={load.connections}", f"--duration={max(1, round(load.seconds))}"]
         timeout = f"--timeout={TIMEOUT_SECONDS}"
         return [self._binary, *options, timeout, f"--script={name}.lua", f"http://{address}/"]
@@ -46,14 +46,14 @@ class Wrk:
         return parse(printed)
 
     def version(self, site: Site) -> str:
-        """Return its version; asked for it, wrk ends with status 1."""
+        """Return the version. wrk prints it and exits with status 1."""
         printed = site.execute(["sh", "-c", f"{self._binary} --version; true"], seconds=_VERSION_SECONDS)
         words = printed.decode(errors="replace").split()
         return " ".join(words[:2])
 
 
 def parse(printed: bytes) -> Outcome:
-    """Return the outcome that the script printed. Raises `RunError` if it printed none."""
+    """Parse the output of the script. Raises `RunError` if it printed no outcome."""
     text = printed.decode(errors="replace")
     lines = [line for line in text.splitlines() if line.startswith(MARK)]
     seen = json.loads(lines[-1].removeprefix(MARK)) if lines else {}

@@ -1,5 +1,5 @@
-"""Load from several processes or machines: each worker runs vegeta at its share, and all results become one.
+"""Makes load from several processes or machines: each worker runs vegeta with a share of the load.
 
-`shares` divides a load, `clock` compares clocks, `worker` runs on the workers, `team` asks them, `merge` puts their
-results together, and `attack` uses all of these.
+`shares` divides a load, `clock` compares the clocks of machines, `worker` runs on the workers, `team` calls it, `merge`
+combines the results, and `attack` uses all of these.
 """

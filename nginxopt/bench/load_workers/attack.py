@@ -1,4 +1,4 @@
-"""Makes an attack from several workers: the shares start together, and the results become one."""
+"""Makes an attack from several workers, which start at the same time, and combines their results."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from nginxopt.errors import RunError
 from nginxopt.text.plural import count
 
 LEASE_SECONDS = 20.0
-"""How long vegeta runs on a worker that hears nothing from this command."""
+"""How long vegeta continues on a worker that receives no message from this command."""
 
-_LEADS = (0.3, 1.0, 4.0, 16.0)  # seconds until the instant that is agreed, longer if a worker hears of it too late
+_LEADS = (0.3, 1.0, 4.0, 16.0)  # seconds from now to the agreed start; the next one if a worker learns it too late
 _LOOK_SECONDS = 0.5
 _RESULTS = "results.bin"
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What a worker did: its share, its clock, its results as CSV, and how late its first request was (seconds)."""
+    """The part of a worker: its share, its clock, its results as CSV, and the delay of its first request in seconds."""
 
     address: str
     share: Share
@@ -54,7 +54,7 @@ class LoadWorkers:
         self._lost: list[str] = []
 
     def start(self, site: Site) -> None:
-        """Nothing to find: the team knows its versions."""
+        """Do nothing: the team knows the versions."""
 
     def attack(self, site: Site, run: LoadRun) -> Outcome:
         """Make an attack; see `nginxopt.bench.site.LoadSource.attack`."""
@@ -76,7 +76,7 @@ class LoadWorkers:
         return vegeta.parse(rows, raw)
 
     def commands(self, run: LoadRun) -> Mapping[str, str]:
-        """Return the command of each worker; targets are interleaved."""
+        """Return the command of each worker. Their targets are interleaved."""
         parts = shares(run.attack.load, run.targets, len(self._team.addresses))
         attacked = f"{run.attack.variant}, {run.attack.case}"
         return {
@@ -121,13 +121,13 @@ class LoadWorkers:
 
     @contextlib.contextmanager
     def _begun(self, orders: Mapping[str, Order]) -> Iterator[str]:
-        """Start vegeta on the workers and yield the name of the attack; leave none running."""
+        """Start vegeta on all workers, and yield the name of the attack; stop all of them at the end."""
         name = secrets.token_hex(8)
         try:
             self._team.ask_each(worker.begin, {address: (name, order) for address, order in orders.items()})
             yield name
         finally:
-            with contextlib.suppress(RunError):  # its lease ends it
+            with contextlib.suppress(RunError):  # otherwise it stops at the end of its lease
                 self._team.drop(name)
 
     def _order(self, run: LoadRun, share: Share) -> Order:
@@ -152,7 +152,7 @@ class LoadWorkers:
 
 
 def _part(address: str, share: Share, clock: Clock, packed: bytes, agreed: float) -> _Part:
-    """Unpack what a worker returned. Raises `RunError` if that is not what vegeta writes, or no request."""
+    """Unpack the results of a worker. Raises `RunError` if they are invalid, or contain no request."""
     try:
         rows = zlib.decompress(packed)
         first = merge.first_start(rows)

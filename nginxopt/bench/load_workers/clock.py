@@ -1,4 +1,4 @@
-"""The clock of a worker against that of the command, from round trips."""
+"""Measures the offset between the clock of a worker and that of this command, from round trips."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """A question and its answer, in seconds since the epoch: sent and received here, answered there."""
+    """A round trip, in seconds since the epoch: `sent` and `received` by the local clock, `there` by the worker's."""
 
     sent: float
     there: float
@@ -16,28 +16,28 @@ class Trip:
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The duration of the round trip."""
         return self.received - self.sent
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """How far the clock of a worker is ahead, in seconds, and by how much that may be wrong."""
+    """How far the clock of a worker is ahead (`offset`), and the largest error of that, in seconds."""
 
     offset: float
     error: float
 
     @property
     def correction(self) -> float:
-        """What times of the worker are ahead of ours: nothing, if the offset cannot be told from none."""
+        """The seconds by which to correct times of the worker: 0 if the offset is within its error."""
         return self.offset if abs(self.offset) > self.error else 0.0
 
 
 def compare(trips: Iterable[Trip]) -> Clock:
-    """Return the clock of a worker by the shortest of its trips.
+    """Estimate the clock of a worker from the shortest of its round trips.
 
-    The answer was given at some instant of the trip; half of the trip is the largest error of the middle (RFC 5905,
-    section 8, has the same estimate from four times).
+    The worker answered at some instant of the trip. The estimate is the middle, and the largest error half of the trip
+    (RFC 5905, section 8, has the same estimate from four times).
     """
     shortest = min(trips, key=lambda trip: trip.seconds)
     half = max(0.0, shortest.seconds / 2)

@@ -1,4 +1,4 @@
-"""Puts the results of several vegeta together, as vegeta encodes them (CSV), on one clock."""
+"""Merges the results of several vegeta processes (CSV), with times corrected to one clock."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _TIMESTAMP, _SEQUENCE = 0, 8  # columns of vegeta's CSV (NewCSVEncoder in lib/re
 def merged(parts: Iterable[tuple[bytes, float]]) -> bytes:
     """Return the results of all parts in the order of their requests, for `vegeta report` and `vegeta plot`.
 
-    A part is what `vegeta encode -to=csv` returns, and how far the clock of its worker is ahead, in seconds. Times
-    become those of the command, and sequence numbers count all requests (`vegeta plot` puts points in their order).
+    A part is the output of `vegeta encode -to=csv`, and how far the clock of its worker is ahead, in seconds. Times are
+    converted to the clock of this command. Sequence numbers are new, because `vegeta plot` orders points by them.
     """
     rows = [(start(record) - round(offset * _NANO), record) for data, offset in parts for record in records(data)]
     rows.sort(key=lambda row: row[0])
@@ -41,11 +41,13 @@ def records(data: bytes) -> Iterator[bytes]:
 
 
 def start(record: bytes) -> int:
-    """Return when a request was sent, in nanoseconds since the epoch, on the clock of its worker. Raises `ValueError`
-    if it is no record."""
+    """Return when a request was sent, in nanoseconds since the epoch, by the clock of its worker.
+
+    Raises `ValueError` for an invalid record.
+    """
     return int(record.partition(b",")[0])
 
 
 def first_start(data: bytes) -> float | None:
-    """Return when the first request of a part was sent, in seconds on the clock of its worker; None without one."""
+    """Return when the first request of a part was sent, in seconds by the clock of its worker; None without one."""
     return min((start(record) / _NANO for record in records(data)), default=None)

@@ -1,4 +1,4 @@
-"""Divides a load: the shares add up to it, and their requests interleave as if one generator had sent them all."""
+"""Divides a load into shares that add up to it, and whose requests interleave as if one generator sent them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from nginxopt.bench.scenario import ClosedLoop, Load, OpenLoop, Target
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The part of one worker.
+    """The share of one worker.
 
     Attributes:
-        load: Its load; an open loop has a whole number of requests a second.
-        targets: What it requests, in turn.
-        delay: How long after the agreed instant it starts, in seconds.
-        first: How long after the agreed instant its first request is due, in seconds. At a constant rate, vegeta sends
-            the first one an interval after its start (ConstantPacer.Pace in lib/pacer.go).
+        load: Its load; the rate of an open loop is a whole number of requests a second.
+        targets: Its targets, which it requests in turn.
+        delay: The seconds from the agreed instant to its start.
+        first: The seconds from the agreed instant to its first request. At a constant rate, vegeta sends the first one
+            an interval after its start (ConstantPacer.Pace in lib/pacer.go).
     """
 
     load: Load
@@ -28,9 +28,10 @@ class Share:
 
 
 def shares(load: Load, targets: Sequence[Target], workers: int) -> tuple[Share, ...]:
-    """Return the shares of at most `workers`; fewer if there is less than one request a second or connection for each.
+    """Divide a load among at most `workers`, so that each has at least one request a second or one connection.
 
-    Rates add up to the rate, rounded as vegeta needs it; connections and requests add up likewise.
+    The rates of the shares add up to the rate of the load, rounded to a whole number. Connections and numbers of
+    requests add up exactly.
     """
     if isinstance(load, OpenLoop):
         assert load.rate is not None, "found before the attack"
@@ -39,7 +40,7 @@ def shares(load: Load, targets: Sequence[Target], workers: int) -> tuple[Share, 
 
 
 def divide(total: int, parts: int) -> tuple[int, ...]:
-    """Return whole numbers that add up to `total` and differ by one at most, the largest first."""
+    """Return `parts` whole numbers that add up to `total` and differ by at most one, the largest first."""
     least, more = divmod(total, parts)
     return tuple(least + (place < more) for place in range(parts))
 
@@ -59,7 +60,7 @@ def _open(load: OpenLoop, targets: Sequence[Target], workers: int) -> tuple[Shar
 
 
 def whole_rate(load: OpenLoop) -> int:
-    """Return the requests a second that vegeta is given: a whole number, at least one."""
+    """Return the rate for vegeta: a whole number of requests a second, at least one."""
     return max(1, round(load.rate or 0))
 
 
@@ -79,7 +80,7 @@ def _closed(load: ClosedLoop, targets: Sequence[Target], workers: int) -> tuple[
 
 
 def _in_proportion(requests: int | None, connections: Sequence[int]) -> list[int | None]:
-    """The requests of each share, at least one, in proportion to its connections."""
+    """Return the number of requests of each share, in proportion to its connections, and at least one."""
     if requests is None:
         return [None] * len(connections)
     spare, total = requests - len(connections), sum(connections)
@@ -88,6 +89,6 @@ def _in_proportion(requests: int | None, connections: Sequence[int]) -> list[int
 
 
 def _turns(targets: Sequence[Target], place: int, workers: int) -> tuple[Target, ...]:
-    """The targets of one of several workers that take turns: with equal rates, their requests come in the order of one
-    generator."""
+    """Return the targets of one worker, if all take turns. With equal rates, the requests then have the order in which
+    one generator would send them."""
     return tuple(targets[(place + turn * workers) % len(targets)] for turn in range(len(targets)))

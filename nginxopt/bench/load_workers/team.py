@@ -1,4 +1,8 @@
-"""The workers of a Dask cluster, asked by address: as tasks, shares could wait in a queue, run twice, or move."""
+"""Calls functions on the workers of a Dask cluster.
+
+Each call goes to the address of a worker. As Dask tasks, shares could wait in a queue, run twice, or move to another
+worker.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +27,19 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 _ANSWER_SECONDS = 60.0
-_MORE_SECONDS = 5.0  # for the scheduler, beside its workers
+_MORE_SECONDS = 5.0  # additional time for the scheduler, which passes on the calls
 _END_SECONDS = 15.0
 _JOIN_SECONDS = 30.0
 _TRIPS = 8
 
 
 class Team:
-    """The workers that make the load, in the order of their addresses. `machines` says where each runs."""
+    """The workers that make the load, in the order of their addresses. `machines` describes the machine of each."""
 
     def __init__(self, client: Client, most: int | None = None) -> None:
-        """Take all workers of a client, or the first `most`.
+        """Use all workers of a client, or the first `most`.
 
-        Raises `MissingError` if one has no vegeta, `RunError` if they are too few or have different ones.
+        Raises `MissingError` if one has no vegeta, `RunError` if they are too few or have different versions of it.
         """
         self._client = cast(Any, client)  # Dask has hardly any types
         known = self._known(most or 1)
@@ -46,7 +50,7 @@ class Team:
         self.vegeta = _agreed(self.machines)
 
     def _known(self, least: int) -> list[str]:
-        """Return the addresses of the workers; some may still start."""
+        """Wait for at least `least` workers, as some may still be starting, and return the addresses of all."""
 
         async def known() -> list[str]:
             with contextlib.suppress(TimeoutError):
@@ -56,13 +60,13 @@ class Team:
         return self._within(_JOIN_SECONDS + _ANSWER_SECONDS, known)
 
     def ask(self, function: Callable[..., Any], *arguments: Any, of: Sequence[str] | None = None) -> dict[str, Any]:
-        """Run a function on all workers, or `of` some, and return the answers by address; see `ask_each`."""
+        """Run a function on all workers, or on those at the addresses `of`, and return the results; see `ask_each`."""
         return self.ask_each(function, dict.fromkeys(self.addresses if of is None else of, arguments))
 
     def ask_each(self, function: Callable[..., Any], arguments: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-        """Run a function on workers, each with its arguments, and return the answers by address.
+        """Run a function on workers, with different arguments for each, and return the results by address.
 
-        Raises `LostWorkerError` if one is gone or does not answer, `RunError` with the words of one that fails.
+        Raises `LostWorkerError` if a worker is gone or does not answer, `RunError` with its message if one fails.
         """
 
         async def all_of_them() -> list[Any]:
@@ -72,7 +76,7 @@ class Team:
         return dict(zip(arguments, self._within(_ANSWER_SECONDS + _MORE_SECONDS, all_of_them), strict=True))
 
     def clocks(self, of: Sequence[str]) -> dict[str, Clock]:
-        """Return the clocks of workers, each from several round trips."""
+        """Return the clocks of workers, each measured by several round trips."""
 
         async def trip(address: str) -> Trip:
             sent = time.time()
@@ -89,7 +93,7 @@ class Team:
         return dict(zip(of, self._within(_TRIPS * _ANSWER_SECONDS, all_of_them), strict=True))
 
     def pieces(self, name: str, sizes: Mapping[str, int]) -> dict[str, bytes]:
-        """Return the compressed results of an attack that is done, whose sizes are known, by worker."""
+        """Return the compressed results of a finished attack, by worker; `sizes` are their sizes in bytes."""
         packed = dict.fromkeys(sizes, b"")
         for address, size in sizes.items():
             while len(packed[address]) < size:
@@ -129,7 +133,7 @@ class Team:
             raise LostWorkerError(f"load worker {', '.join(gone)} is gone")
 
     def _within(self, seconds: float, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Return the answer that the event loop gets. Raises `LostWorkerError` if that takes longer."""
+        """Run a coroutine in the event loop and return its result. Raises `LostWorkerError` after a time-out."""
         try:
             answer: _Answer = self._client.sync(ask, callback_timeout=seconds)
         except TimeoutError:
@@ -145,7 +149,7 @@ class Team:
 
 
 def _agreed(machines: Mapping[str, Machine]) -> str:
-    """Return the vegeta that all workers have."""
+    """Return the version of vegeta, which must be the same on all workers."""
     for address, machine in machines.items():
         if machine.vegeta is None:
             raise MissingError(
@@ -163,7 +167,7 @@ def _agreed(machines: Mapping[str, Machine]) -> str:
 
 
 def version(machine: Machine) -> str:
-    """Return the version of a worker's vegeta; that of a custom build, which has none, by its binary."""
+    """Return the version of a worker's vegeta. For a custom build without a version, it is a digest of the binary."""
     fields = dict(line.split(":", 1) for line in (machine.vegeta or "").splitlines() if ":" in line)
     unknown = f"of unknown version ({(machine.digest or '')[:12]})"
     return f"vegeta {fields.get('Version', '').strip() or unknown}"

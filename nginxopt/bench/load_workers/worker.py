@@ -1,9 +1,8 @@
-"""What runs on a worker: functions that the command asks it to run, and the attacks between them.
+"""The code that runs on a load worker: functions that the command calls, and the attacks that they control.
 
-`begin` starts vegeta, which waits for its targets; at the agreed instant it gets them (`fire`), so that its start costs
-no time then. `look` returns how far it is and renews its lease: a worker that hears nothing from the command ends
-vegeta, so that a command that is killed leaves no load behind. `piece` hands over the results, and `drop` removes
-everything.
+`begin` starts vegeta, which waits for its targets. `fire` sends them at the agreed instant, so that starting vegeta
+takes no time then. `look` returns the progress and renews the lease: a worker that receives no calls stops vegeta, so
+that the load ends if the command is killed. `piece` returns the results, and `drop` removes everything.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from nginxopt.bench.temporary import private_folder
 from nginxopt.system import process
 
 PIECE_BYTES = 4 << 20
-"""How much of the results is sent at once."""
+"""The most bytes of results that are sent at once."""
 
 _POLL_SECONDS = 0.05
 _VERSION_SECONDS = 30.0
@@ -38,18 +37,19 @@ Stage = Literal["ready", "running", "done", "failed"]
 
 
 class FailedError(Exception):
-    """Why an attack failed."""
+    """An attack failed; the message is the reason."""
 
 
 class UnknownAttackError(Exception):
-    """This worker knows nothing of an attack: it was restarted."""
+    """This worker does not know an attack, because it was restarted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where a worker runs: what distinguishes its machine and network from those of others, and its vegeta.
+    """The machine of a worker: its host and network, which identify it, its number of CPUs, and its vegeta.
 
-    `vegeta` is what `vegeta -version` prints, or None without one on the worker's PATH; `digest` is that of its binary.
+    `vegeta` is the output of `vegeta -version`, or None if it is not on the worker's PATH; `digest` is that of the
+    binary.
     """
 
     host: str
@@ -61,12 +61,13 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The attack of one worker.
+    """The order for the attack of one worker.
 
     Attributes:
-        command: vegeta, which reads `targets` from its standard input and writes its results to `results`.
-        encode: The command that prints these as CSV.
-        lease: How long it goes on without a word from the command, in seconds.
+        command: The command of vegeta, which reads targets from standard input and writes its results to `results`.
+        encode: The command that prints the results as CSV.
+        targets: The targets.
+        lease: The seconds after which the worker stops vegeta if it receives no calls.
     """
 
     command: tuple[str, ...]
@@ -77,7 +78,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How far an attack is; `size` is that of its compressed results once it is done, `error` why it failed."""
+    """The progress of an attack; `size` of its compressed results once it is done, `error` if it failed."""
 
     stage: Stage
     size: int = 0
@@ -85,7 +86,7 @@ class Report:
 
 
 def machine() -> Machine:
-    """Return where this worker runs."""
+    """Return the machine of this worker."""
     vegeta = shutil.which("vegeta")
     return Machine(
         host=platform.node(),
@@ -97,8 +98,8 @@ def machine() -> Machine:
 
 
 def network() -> str:
-    """Return what two processes have in common if 127.0.0.1 is the same to them: the boot of the machine, and the
-    network namespace (namespaces(7))."""
+    """Return an identifier that is the same for processes which share 127.0.0.1: the id of the boot of the machine, and
+    of the network namespace (namespaces(7))."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{boot} {Path('/proc/self/ns/net').readlink()}"
 
@@ -119,30 +120,32 @@ async def begin(name: str, order: Order) -> None:
 
 
 async def fire(name: str, instant: float) -> float:
-    """Have an attack start at an instant, on the clock of this worker, and return how far away that is, in seconds; if
-    it has passed (negative), nothing starts."""
+    """Start an attack at an instant by the clock of this worker, and return the seconds until then.
+
+    If the instant has passed, the result is negative, and nothing starts.
+    """
     return _attack(name).fire_at(instant)
 
 
 async def look(name: str) -> Report:
-    """Return how far an attack is, and renew its lease."""
+    """Return the progress of an attack, and renew its lease."""
     return _attack(name).look()
 
 
 async def piece(name: str, offset: int) -> bytes:
-    """Return a piece of the compressed results of an attack that is done."""
+    """Return a piece, from `offset` on, of the compressed results of a finished attack."""
     return _attack(name).packed[offset : offset + PIECE_BYTES]
 
 
 async def drop(name: str) -> None:
-    """End an attack if it still runs, and forget it."""
+    """Stop an attack if it is still running, and remove it."""
     attack = _ATTACKS.pop(name, None)
     if attack is not None:
         await asyncio.to_thread(attack.end)
 
 
 class _Attack:
-    """An attack, from the start of vegeta to its results, in a thread: the event loop of the worker stays free."""
+    """An attack, from the start of vegeta to its results. It runs in a thread, so as not to block the event loop."""
 
     def __init__(self, order: Order) -> None:
         self.packed = b""
@@ -196,7 +199,7 @@ class _Attack:
                     break
             self._stage = "running"
             self._dropped.wait(max(0.0, self._instant - time.monotonic()))
-            # In a thread, for vegeta may read its targets while it attacks (-lazy).
+            # In a thread, because vegeta may read its targets during the attack (-lazy).
             threading.Thread(target=self._feed, daemon=True).start()
             self._wait_for(self._vegeta)
         finally:
@@ -206,18 +209,18 @@ class _Attack:
 
     def _feed(self) -> None:
         assert self._vegeta.stdin is not None
-        # It may have ended, which its status says, and then its pipe may be closed before this begins: `ValueError`.
+        # vegeta may have ended, as its status will show. Its pipe may then be closed already: `ValueError`.
         with contextlib.suppress(OSError, ValueError), self._vegeta.stdin as targets:
             targets.write(self._order.targets)
 
     def _close(self) -> None:
-        """Close the pipe of the targets, which vegeta may never have got."""
+        """Close the pipe for the targets, even if they were never sent."""
         assert self._vegeta.stdin is not None
         with contextlib.suppress(OSError):
             self._vegeta.stdin.close()
 
     def _encode(self) -> bytes:
-        """The results as compressed CSV."""
+        """Return the results as compressed CSV."""
         with (self._folder / "rows").open("w+b") as rows:
             encode = self._start(self._order.encode, rows, errors=self._log)
             try:
@@ -243,7 +246,7 @@ class _Attack:
         )
 
     def _wait_for(self, command: subprocess.Popen[bytes]) -> None:
-        """Wait until a command has ended. Raises `FailedError` if it failed, or must not go on."""
+        """Wait until a command has ended. Raises `FailedError` if it fails, or if the attack must stop."""
         while True:
             self._check()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -254,7 +257,7 @@ class _Attack:
             raise FailedError(": ".join(filter(None, [f"vegeta {process.how_it_ended(status)}", said])))
 
     def _check(self) -> None:
-        """Raise `FailedError` if the attack must not go on."""
+        """Raise `FailedError` if the attack must stop."""
         if self._dropped.is_set():
             raise FailedError("ended by the command")
         if self.is_forgotten():
@@ -271,6 +274,6 @@ def _attack(name: str) -> _Attack:
 
 
 def _version(vegeta: str) -> str:
-    """Return what it prints for its version."""
+    """Return the output of `vegeta -version`."""
     completed = process.run([vegeta, "-version"], cwd=Path("/"), seconds=_VERSION_SECONDS)
     return completed.output.decode(errors="replace")

@@ -20,16 +20,16 @@ COLUMNS: dict[Metric, tuple[str, ...]] = {
 
 _BUSY = 0.7  # of a CPU
 _QUEUE = "near capacity, latency is mostly queueing (--rate auto avoids that)"
-_COMPARED = 3  # of them, how many are compared, beside CPU and what the scenario is about
+_COMPARED = 3  # how many of them are compared, in addition to CPU and the figures of the scenario
 
 
 def compared(experiment: Experiment) -> tuple[str, ...]:
-    """Return the figures that are compared, those that were measured: the first of the table, CPU, the scenario's."""
+    """Return the figures to compare, if measured: the first columns of the table, CPU, and those of the scenario."""
     return tuple(dict.fromkeys((*COLUMNS[experiment.metric][:_COMPARED], "cpu", *experiment.figures)))
 
 
 def failures(result: Result, variant: str, case: str) -> Counter[str]:
-    """Return the failures of all rounds of an attack: no response, by reason, or a status from 500."""
+    """Return the failures of all rounds of an attack, by kind: an error without a response, or a status from 500."""
     kinds = Counter[str]()
     for sample in result.samples:
         if (sample.variant, sample.case) == (variant, case):
@@ -40,7 +40,7 @@ def failures(result: Result, variant: str, case: str) -> Counter[str]:
 
 
 def busy(result: Result, case: str) -> Iterator[str]:
-    """Name the nodes that were near their capacity at the requested rate: their latency is that of the queue."""
+    """Yield a note for each node near its capacity at the requested rate, whose latency is mostly queueing."""
     rate = result.rates.get(case)
     for summary in result.summaries if rate else ():
         for figure, seconds in summary.figures.items():
@@ -51,7 +51,7 @@ def busy(result: Result, case: str) -> Iterator[str]:
 
 
 def redirected(result: Result, case: str) -> Iterator[str]:
-    """Say which statuses below 500, but 200, a host gave that runs already: whether they are right, no probe knows."""
+    """Yield a note for each status from 201 to 499 of an existing host, as no probe knows whether it is right."""
     for variant in result.experiment.variants:
         statuses = Counter[str]()
         for sample in result.samples if not variant.nodes else ():
@@ -63,7 +63,7 @@ def redirected(result: Result, case: str) -> Iterator[str]:
 
 
 def load_notes(result: Result) -> Iterator[str]:
-    """Say how the load kept to its limit, how several workers made it, and which of them were lost."""
+    """Yield notes on the load: its limit, its workers and their starts, and lost workers."""
     about = result.provenance
     if "max_rate" in about:
         busiest = about.get("busiest_second", 0)

@@ -1,4 +1,4 @@
-"""Renders a result as a self-contained HTML page: no scripts, no network, and the same numbers as the JSON.
+"""Renders a result as a self-contained HTML page without scripts and network access, with the numbers of the JSON.
 
 The page is a template (`templates/report.html.j2`) that escapes all values except the charts, which
 `nginxopt.bench.report.charts` draws. It follows the reader's light or dark mode, and prints light.
@@ -34,7 +34,7 @@ _NOTHING = "\u2013"
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """A comparison and its result: a range of ratios of the first figure, and a sentence for each figure."""
+    """The result of a comparison: the range of ratios of the first figure, and a sentence for each figure."""
 
     pair: str
     figure: str
@@ -106,7 +106,7 @@ def _heading(result: Result) -> Iterator[str]:
 
 
 def _date(text: str) -> str:
-    """An ISO 8601 date in words; the text itself if it is not a date."""
+    """Return an ISO 8601 date in words; any other text unchanged."""
     try:
         return datetime.fromisoformat(text).strftime("%Y-%m-%d %H:%M UTC")
     except (TypeError, ValueError):
@@ -159,7 +159,7 @@ def _ratios(result: Result, figures: Sequence[str]) -> PageTable:
 
 
 def _two_lines(ratio: Ratio) -> str:
-    """A comparison, and below it its interval."""
+    """Return a ratio, with its interval on a second line."""
     first, _, interval = numbers.change(ratio).partition(" (")
     return f"{first}\n{interval.removesuffix(')')}" if interval else first
 
@@ -185,7 +185,7 @@ def _case(result: Result, case: str, summaries: Sequence[Summary]) -> PageTable:
 
 
 def _rows(summaries: Sequence[Summary], figures: Sequence[str]) -> Iterator[PageRow]:
-    """Yield a row for each figure that at least one of them has."""
+    """Yield a row for each figure that at least one of the summaries has."""
     for figure in figures:
         values = [summary.figures.get(figure) for summary in summaries]
         if any(value is not None for value in values):
@@ -211,7 +211,7 @@ def _start(result: Result, variants: Sequence[str]) -> Iterator[PageRow]:
 def _groups(summaries: Sequence[Summary]) -> Iterator[tuple[str, tuple[str, ...]]]:
     yield from _GROUPS
     figures = dict.fromkeys(figure for summary in summaries for figure in summary.figures)
-    alone = sum(figure.startswith("cpu.") for figure in figures) == 1  # its CPU is that of all
+    alone = sum(figure.startswith("cpu.") for figure in figures) == 1  # the CPU time of a single node is that of all
     kinds = ("accepts", "requests") if alone else ("cpu", "accepts", "requests")
     yield "By node", tuple(figure for figure in figures if figure.partition(".")[0] in kinds and "." in figure)
 
@@ -224,7 +224,7 @@ def _head(figure: str) -> str:
 
 
 def _conditions(result: Result, case: str) -> str:
-    """The rate of a case, and its share of the capacity if that was measured."""
+    """Return the rate of a case, and its share of the capacity if that was measured."""
     rate = result.rates.get(case)
     if rate is None or result.experiment.metric == "instructions":
         return ""
@@ -234,7 +234,7 @@ def _conditions(result: Result, case: str) -> str:
 
 
 def _published(result: Result) -> Iterator[tuple[str, str, str, str]]:
-    """What a report says, its figures, their ratio, and ours by case."""
+    """Yield for each published figure: what it is, its values, their ratio, and the measured ratio by case."""
     for figure in result.experiment.published:
         ours = list(_of(result, *figure.compares, figure.figure)) if len(figure.compares) == 2 else []
         yield (
@@ -252,7 +252,7 @@ def _variants(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def _loads(result: Result) -> Iterator[tuple[str, str]]:
-    """The load and the targets of each case; those of its first variant stand for all."""
+    """Yield the load and the targets of each case, as given for its first variant."""
     for case in result.experiment.cases:
         attack = next(attack for attack in result.experiment.attacks if attack.case == case)
         counted = any(sample.instructions is not None for sample in result.samples)

@@ -1,4 +1,4 @@
-"""The looks of lines and points in charts: colours, dashes and shapes, in the legend and in specifications."""
+"""Assigns colours, dashes and shapes to the lines and points of charts, for the legend and for specifications."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SERIES = 6
 """The number of colours; further lines repeat them with other dashes."""
 
 _DASHES = ((1, 0), (7, 3), (3, 2), (9, 3, 2, 3), (5, 2, 1, 2), (12, 3))
-_DOTS = (1.5, 2.5)  # of the baseline
+_DOTS = (1.5, 2.5)  # the dashes of the baseline
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 _OUTLINES = {
     "circle": "M3.5,0A3.5,3.5,0,1,1,-3.5,0A3.5,3.5,0,1,1,3.5,0Z",
@@ -25,7 +25,7 @@ _OUTLINES = {
 
 @dataclass(frozen=True, slots=True)
 class LegendKey:
-    """The look of a line or point, in the legend and in charts."""
+    """The style of a line or point, in the legend and in charts."""
 
     label: str
     color: str = "currentColor"
@@ -34,7 +34,7 @@ class LegendKey:
 
     @property
     def outline(self) -> str:
-        """The path of its shape, about 8 units wide; empty without one."""
+        """The SVG path of the shape, about 8 units wide; empty without a shape."""
         return _OUTLINES.get(self.shape, "")
 
 
@@ -73,7 +73,7 @@ def _baseline(experiment: Experiment) -> str | None:
 
 
 def look(keys: list[LegendKey]) -> Spec:
-    """Return the channels of lines, which have numbers, so that no foreign text is in a specification."""
+    """Return the encoding channels of lines. Lines have numbers, so that no user's text is in a specification."""
     domain = [str(place) for place in range(len(keys))]
     ranges = {
         "color": [key.color for key in keys],

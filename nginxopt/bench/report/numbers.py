@@ -5,12 +5,12 @@ from __future__ import annotations
 from nginxopt.bench.measure import FIGURES
 from nginxopt.bench.result import GateResult, Ratio
 
-_NEAR = 0.005  # to 1, which is not 1.00
+_NEAR = 0.005  # a ratio this near to 1 gets four decimals, so that it does not appear as 1.00
 _SCALES = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")), "B": ((1e6, "MB"), (1e3, "KB"), (1.0, "B"))}
 
 
 def quantity(figure: str, number: float) -> str:
-    """Return a figure as displayed: three digits and its unit."""
+    """Return the value of a figure for display: three digits and a unit."""
     unit = FIGURES.get(figure.partition(".")[0], "")
     for scale, name in _SCALES.get(unit, ()):
         if abs(number) >= scale:
@@ -19,7 +19,7 @@ def quantity(figure: str, number: float) -> str:
 
 
 def change(ratio: Ratio) -> str:
-    """Return a ratio as displayed, with its interval; no number if there is no difference."""
+    """Return a ratio for display, with its interval; words instead of a number if there is no difference."""
     if ratio.low == ratio.high == ratio.ratio:
         return f"{times(ratio.ratio)} x"
     if ratio.low <= 1 <= ratio.high:
@@ -30,7 +30,7 @@ def change(ratio: Ratio) -> str:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio as displayed: two decimals, two digits if it is small, or four decimals next to 1."""
+    """Return a ratio for display: two decimals, two digits if it is small, or four decimals if it is close to 1."""
     if ratio >= 100:
         return f"{ratio:,.0f}"
     if 0 < abs(ratio - 1) < _NEAR:
@@ -39,7 +39,7 @@ def times(ratio: float) -> str:
 
 
 def margin(gate: GateResult) -> str:
-    """Return how far a value is inside or beyond the limit of its gate: as a share of the limit unless that is zero."""
+    """Return how far a value is inside or beyond the limit of its gate, as a share of the limit unless this is zero."""
     if not gate.margin:
         return "at the limit"
     size = f"{abs(gate.margin):.1%}" if gate.limit else f"{abs(gate.margin):.4g}"

@@ -9,7 +9,7 @@ _MOST_TICKS = 6
 
 
 def at_least(span: float, low: float, high: float) -> tuple[float, float]:
-    """Return the ends of a logarithmic scale that are at least `span` times apart, with the values in its middle."""
+    """Return the ends of a logarithmic scale around `low` and `high` whose ratio is at least `span`."""
     wider = max(1.0, math.sqrt(span * low / high))
     return low / wider, high * wider
 

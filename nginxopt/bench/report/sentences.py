@@ -1,4 +1,4 @@
-"""Names of figures, and sentences about loads and comparisons."""
+"""Words for reports: names of figures, and sentences about loads and comparisons."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def name(figure: str) -> str:
 
 
 def conclusion(figure: str, ratios: Sequence[Ratio]) -> str:
-    """Return the change of a figure, over the cases of a comparison, as a sentence.
+    """Return a sentence on the change of a figure in all cases of a comparison.
 
     `Median latency: lower in 4 of 5 cases (0.12 to 0.86 x); no difference seen in 1.`
     """
@@ -63,13 +63,13 @@ def conclusion(figure: str, ratios: Sequence[Ratio]) -> str:
 
 
 def headline(ratios: Sequence[Ratio]) -> str:
-    """Return the ratios of a comparison that differ from 1 as one range, or that none does, or that this is unknown."""
+    """Return the range of the ratios that differ from 1, or a phrase if none does or if that is not known."""
     different = [ratio.ratio for ratio in ratios if is_seen(ratio)]
     return _range(different) if different else _TOO_FEW if any(map(_is_too_few, ratios)) else _SAME
 
 
 def is_seen(ratio: Ratio) -> bool:
-    """Return whether a ratio certainly differs from 1: by its interval, or because it is exact."""
+    """Return whether a ratio certainly differs from 1, by its interval or because it is exact."""
     return ratio.difference or ratio.low == ratio.high
 
 

@@ -71,7 +71,7 @@ def _failed(result: Result, case: str) -> Iterator[str]:
 
 
 def _resources(result: Result) -> Iterator[str]:
-    """The resources of each variant, idle and under load."""
+    """Yield lines with the resources of each variant, idle and under load."""
     rows = [["", "nginx -t", "memory (PSS)"]]
     for variant in result.experiment.variants:
         of_variant = [summary.figures for summary in result.summaries if summary.variant == variant.name]

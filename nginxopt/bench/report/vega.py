@@ -1,15 +1,15 @@
-"""Charts as SVG, drawn by Vega-Lite without a browser and without the network.
+"""Draws charts as SVG with Vega-Lite, without a browser and without network access.
 
-Vega-Lite, through the package `vl-convert-python` (the extra `html`), was weighed against others:
+Vega-Lite runs in the package `vl-convert-python` (the extra `html`). Alternatives were:
 
 - A page with a chart library in JavaScript (Chart.js, uPlot, Plotly, Observable Plot) shows nothing where scripts are
   off, draws on a canvas that prints badly, or adds up to 4 MB.
-- pygal is small and pure Python, but has no logarithmic x axis, no intervals and no markers but dots; leather has no
+- pygal is small and pure Python, but has no logarithmic x axis, no intervals and no markers except dots; leather has no
   logarithmic axis. Matplotlib writes glyphs and colours that do not follow the page.
-- In Vega-Lite a chart is data, a specification that says what is shown. The SVG is static text, the same each time,
-  and its colours may be CSS variables, so one drawing serves the light page, the dark one and paper.
 
-The price is a wheel of 30 MB, hence the extra; measuring, the table and the JSON do not need it.
+In Vega-Lite, a chart is data: a specification of its content. The SVG is static and reproducible, and its colours may
+be CSS variables, so that one drawing works on the light page, on the dark one and on paper. The disadvantage is a wheel
+of 30 MB. So it is an extra, which measuring, the table and the JSON do not need.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Spec = dict[str, Any]
 
 _SVG = "http://www.w3.org/2000/svg"
 _INK, _RULE = "currentColor", "var(--rule)"
-_FONT = "sans-serif"  # by it the width of labels is measured; the page shows its own
+_FONT = "sans-serif"  # determines the width of labels; the page shows them in its own font
 _SIZE = 11
 
 _CONFIG: Spec = {
@@ -52,10 +52,10 @@ _CONFIG: Spec = {
 
 
 def svg(spec: Spec, title: str, description: str) -> str:
-    """Return the chart as an `<svg>` element to put into a page.
+    """Return the chart as an `<svg>` element for a page.
 
-    It has the title and the description that a screen reader reads, no size but its proportions (`viewBox`), no ids and
-    no reference to anything outside. Raises `MissingError` if the extra `html` is not installed.
+    The element has a title and a description for screen readers, proportions (`viewBox`) instead of a size, no ids and
+    no external references. Raises `MissingError` if the extra `html` is not installed.
     """
     require()
     import vl_convert
@@ -75,19 +75,19 @@ def require() -> None:
 
 
 def literal(values: Mapping[str, Any]) -> str:
-    """Return a mapping as an expression of Vega, in which texts are literals."""
+    """Return a mapping as an expression of Vega in which all texts are string literals."""
     return json.dumps(values)
 
 
 def _for_page(drawn: str, title: str, description: str) -> str:
-    """Name the chart, and remove what the page does not need: its size, hidden labels, roles of parts."""
+    """Add the title and description of a chart, and remove its size, hidden labels, and the roles of parts."""
     root = ElementTree.fromstring(drawn)
     for part in list(root.iter()):
         for name in [name for name in part.attrib if name.startswith(("aria-", "role", "pointer-events", "class"))]:
             del part.attrib[name]
         for child in [child for child in part if child.get("opacity") == "0" or child.get("d") == ""]:
             part.remove(child)
-    # A drawing keeps its natural width where there is room: larger, its labels would shout.
+    # A chart is at most as wide as it was drawn, as its labels would be too large otherwise.
     width = root.attrib.pop("width")
     root.attrib.pop("height")
     root.attrib |= {"role": "img", "style": f"max-width:{width}px"}

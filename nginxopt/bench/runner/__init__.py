@@ -1,4 +1,4 @@
-"""Runners for experiments: on this machine, or in containers.
+"""Runs experiments on this machine, in containers, or against an existing host.
 
-Input is an `Experiment` and its folder; output is a `Site`, where every variant runs.
+Input is an `Experiment` and its folder; output is a `Site`, where all variants run.
 """

@@ -27,7 +27,7 @@ _UP_SECONDS = 300.0
 _NANO = 1e9
 _KILO = 1024
 _LOG_LINES = 15
-_NO_COMMAND = (126, 127)  # of a shell, and of docker exec: it cannot be run, it is not there
+_NO_COMMAND = (126, 127)  # statuses of a shell and of docker exec: the command cannot be run, or does not exist
 
 
 class Compose:
@@ -61,7 +61,7 @@ class Compose:
                 raise self._explained(error, project, folder) from None
 
     def provenance(self) -> Mapping[str, str]:
-        """Return what ran: the versions, the images, their ids, CPUs and limits. Known once it is deployed."""
+        """Return the versions, the images and their ids, the CPUs and the limits. Available after `deploy`."""
         cpus = "; ".join(f"{role.lower()} {cpus}" for role, cpus in self._cpus.items())
         count = len(self._engine.cpus)
         return {
@@ -108,7 +108,10 @@ class Compose:
         return {"nginx": version[1].decode().replace("/", " ") if version else "unknown", **ids}
 
     def _explained(self, error: RunError | InputError | MissingError, project: str, folder: Path) -> Exception:
-        """Return the error, or the one behind it: a container that ended or never became healthy. Keep the logs."""
+        """Return the cause of an error, if a container ended or did not become healthy; otherwise the error itself.
+
+        Also writes the logs of all containers to the folder.
+        """
         ids = self._engine.containers(project)
         states = {service: self._state(id_) for service, id_ in ids.items()}
         logs = {service: self._log(id_) for service, id_ in ids.items()}
@@ -124,7 +127,7 @@ class Compose:
         return error
 
     def _state(self, container: str) -> str:
-        """The fault of a container; empty if there is none."""
+        """Return what is wrong with a container; empty if nothing is."""
         form = "{{.State.Status}} {{.State.ExitCode}} {{.State.OOMKilled}} {{with .State.Health}}{{.Status}}{{end}}"
         state, status, killed, health = self._engine.ask("inspect", "--format", form, container).split(" ", 3)
         if state in ("exited", "dead"):
@@ -212,11 +215,11 @@ class ComposeSite:
         return int(test.output) / _NANO
 
     def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:  # noqa: ARG002 - never counted here
-        """`UsageError`: callgrind runs on this machine."""
+        """Raise `UsageError`: callgrind only runs on this machine."""
         raise UsageError(_NO_INSTRUCTIONS, hint=_LOCAL)
 
     def _usage(self, variant: Variant, role: str) -> dict[str, int]:
-        """The resources of a node, read once between two commands of the load generator, when it is idle."""
+        """Return the resources of a node, read once between two commands of the load generator, while it is idle."""
         service = containers.service(variant, role)
         if service not in self._usages:
             self._usages[service] = self._ask_usage(variant, role)
@@ -237,10 +240,10 @@ class ComposeSite:
 
 
 def write(folder: Path, experiment: Experiment, images: Images, settings: Mapping[str, str]) -> None:
-    """Write all that the containers need into `folder`, with the settings of this machine as `.env`."""
+    """Write all files for the containers into `folder`, with the settings of this machine in `.env`."""
     environment = "".join(f"{name}={value}\n" for name, value in settings.items()).encode()
     run_folder.write(folder, {**containers.files(experiment, images, published=True), ".env": environment})
-    shutil.rmtree(folder / "logs", ignore_errors=True)  # of another run
+    shutil.rmtree(folder / "logs", ignore_errors=True)  # those of an earlier run
     for variant in experiment.variants:
         for node in variant.nodes:
             for name in ("html", "temp"):
@@ -256,13 +259,13 @@ _TELLING = re.compile(
 
 
 def _reason(build: Completed) -> str:
-    """The line of a failed build with the reason; the last one if there is none."""
+    """Return the line with the reason from the output of a failed build, or the last line."""
     text = re.sub(r"\x1b\[[0-9;]*m", "", (build.output + build.errors).decode(errors="replace"))
     lines = [re.sub(r"^#\d+ [\d.]+ ", "", line.strip()) for line in text.splitlines()]
-    telling = [line for line in lines if _TELLING.fullmatch(line) and "&&" not in line]  # that is the command itself
+    telling = [line for line in lines if _TELLING.fullmatch(line) and "&&" not in line]  # with &&: the command itself
     return telling[-1] if telling else build.last()
 
 
 def _words(refusal: str) -> str:
-    """nginx's message, without the process and the path of the prefix in a container."""
+    """Return nginx's message without the process and the path of the prefix in a container."""
     return re.sub(r"^\d+#\d+: ", "", refusal).replace("/bench/nginx/", "")

@@ -22,8 +22,9 @@ _TAKE_LOCAL = "or use --runner local"
 _PROJECT = "com.docker.compose.project"
 _SERVICE = "com.docker.compose.service"
 
-# Runs beside us until its standard input ends: that is when we are done, or dead, `kill -9` included. Without a word
-# from us, a command that makes containers may just be dying, too. By label, so that it needs no file of the folder.
+# A script that waits until its standard input ends: then nginxopt is done, or was killed, even with `kill -9`. If it
+# was killed (no line on standard input), a command that makes containers may still be ending, so the script waits. It
+# finds containers by label, so that it needs no file of the folder.
 _KEEPER = """
 docker=$1 label=label=$2
 read -r _ || sleep 2
@@ -43,11 +44,11 @@ class Engine:
     """A container engine that answers.
 
     Attributes:
-        docker: The path of its command.
+        docker: The path of the docker command.
         compose: The command of Compose: `docker compose`, or `docker-compose`.
-        versions: Of `engine` and `compose`.
-        cpus: The CPUs that containers may be pinned to.
-        owner: User and group of containers that write into mounted folders, such as `1000:1000`.
+        versions: The versions of `engine` and `compose`.
+        cpus: The CPUs to which containers may be pinned.
+        owner: The user and group of containers that write into mounted folders, such as `1000:1000`.
     """
 
     docker: str
@@ -57,11 +58,11 @@ class Engine:
     owner: str
 
     def run(self, *arguments: str, folder: Path | None = None, seconds: float = _ASK_SECONDS) -> Completed:
-        """Run a command of docker to its end. Raises `RunError` if it does not end in time."""
+        """Run a docker command to its end. Raises `RunError` if it does not end in time."""
         return _run([self.docker, *arguments], seconds, folder)
 
     def ask(self, *arguments: str) -> str:
-        """Return what a command of docker prints. Raises `RunError` with its last words if it fails."""
+        """Return the output of a docker command. Raises `RunError` with its last line if it fails."""
         completed = self.run(*arguments)
         if completed.status:
             raise RunError(f"docker {arguments[0]}: {completed.last()}")
@@ -76,7 +77,7 @@ class Engine:
     def project(self) -> Iterator[str]:
         """Yield the name of a new project, and remove its containers, networks and volumes at the end.
 
-        A process of its own does that, which outlives us. Raises `RunError` if something is left.
+        A separate process removes them, even if this one is killed. Raises `RunError` if something is left.
         """
         name = f"nginxopt-{secrets.token_hex(4)}"
         keeper = subprocess.Popen(
@@ -104,7 +105,7 @@ class Engine:
         return dict(_pair(line) for line in lines.splitlines())
 
     def ports(self, container: str) -> dict[int, int]:
-        """Return the ports on 127.0.0.1 that ports of a container are published on."""
+        """Return the published ports on 127.0.0.1, by port of the container."""
         published = json.loads(self.ask("inspect", "--format", "{{json .NetworkSettings.Ports}}", container))
         return {int(inner.partition("/")[0]): int(outer[0]["HostPort"]) for inner, outer in published.items() if outer}
 
@@ -114,7 +115,7 @@ class Engine:
 
 
 def find() -> Engine:
-    """Return the engine; without one, or without Compose, a `MissingError` with what to install."""
+    """Return the engine. Raises `MissingError`, with what to install, if there is no engine or no Compose."""
     docker = shutil.which("docker")
     if docker is None:
         raise MissingError("no docker command found on PATH", hint=f"install Docker Engine, {_TAKE_LOCAL}")
@@ -124,7 +125,7 @@ def find() -> Engine:
     compose, compose_version = _compose(docker)
     about = _run([docker, "info", "--format", "{{.NCPU}} {{json .SecurityOptions}}"])
     count, options = _pair(about.output.decode(errors="replace").strip())
-    # In the user namespace of a rootless engine, root is who runs it.
+    # In the user namespace of a rootless engine, root is the user who runs it.
     owner = "0:0" if "rootless" in options else f"{os.getuid()}:{os.getgid()}"
     versions = {"engine": version.output.decode().strip(), "compose": compose_version}
     return Engine(docker, compose, versions, _cpus(int(count)), owner)
@@ -140,7 +141,7 @@ def answers() -> bool:
 
 
 def _compose(docker: str) -> tuple[tuple[str, ...], str]:
-    """The command of Compose, and its version."""
+    """Return the command of Compose, and its version."""
     alone = shutil.which("docker-compose")
     for command in ((docker, "compose"), *([(alone,)] if alone else [])):
         version = _run([*command, "version", "--short"])
@@ -153,7 +154,7 @@ def _compose(docker: str) -> tuple[tuple[str, ...], str]:
 
 
 def _cpus(count: int) -> tuple[int, ...]:
-    """The usable CPUs of an engine: those of this process if the engine is on this machine, else the first ones."""
+    """Return the usable CPUs of an engine: those of this process if it runs on this machine, otherwise the first."""
     mine = tuple(sorted(os.sched_getaffinity(0)))
     return mine if len(mine) == count else tuple(range(count))
 

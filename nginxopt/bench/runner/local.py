@@ -1,8 +1,7 @@
-"""The runner on this machine: nginx and the load generator of its PATH, on free ports of 127.0.0.1, or of an address
-that is given.
+"""The runner on this machine, which uses nginx and the load generator on its PATH.
 
-Nothing is left running, whatever happens: each process is ended by pid, and the kernel ends it if we die
-(`nginxopt.system.process`); an nginx that gets SIGTERM ends its workers.
+nginx listens on free ports of 127.0.0.1, or of a given address. No process is left running, even if this one is killed:
+then the kernel sends SIGTERM (`nginxopt.system.process`), and an nginx that gets SIGTERM ends its workers.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Local:
 
     @property
     def is_here(self) -> bool:
-        """Whether only processes of this machine reach it."""
+        """Whether only processes of this machine can connect to it."""
         return ip_address(self._listen).is_loopback
 
     @contextlib.contextmanager
@@ -87,7 +86,7 @@ class LocalSite:
         return counters(ask(self.addresses[variant.name, f"{role}/status"], Target("/")), f"{variant.name}: {role}")
 
     def clock(self, variant: Variant, role: str) -> float:
-        """Return the CPU time of the workers of a node, in seconds: what they ran on a CPU (the first of three)."""
+        """Return the CPU time of the workers of a node in seconds, which is the first number of `schedstat`."""
         return sum(int(_proc(pid, "schedstat").split()[0]) for pid in self.workers(variant, role)) / _NANO
 
     def memory(self, variant: Variant, role: str) -> Memory:
@@ -102,7 +101,7 @@ class LocalSite:
         return min(int(limit[1]) for limit in limits if limit)
 
     def time_wait(self, variant: Variant) -> int | None:
-        """Return the sockets in TIME_WAIT whose one end is a node of the variant."""
+        """Return the number of sockets in TIME_WAIT with a node of the variant at one end."""
         mine = [address for (name, _), address in self.addresses.items() if name == variant.name]
         ports = {b"%04X" % int(address.rpartition(":")[2]) for address in mine}
         with Path("/proc/net/tcp").open("rb") as sockets:  # number, local, remote, state ...
@@ -112,21 +111,21 @@ class LocalSite:
     def test_seconds(self, variant: Variant, role: str) -> float:
         """Return how long `nginx -t` takes on the configuration of a node, in seconds.
 
-        The node runs meanwhile: a test does not fail for an address in use (ngx_open_listening_sockets).
+        The node is running meanwhile: a test does not fail if an address is in use (ngx_open_listening_sockets).
         """
         started = time.monotonic()
         self.binary.test_in(self.folder / run_folder.prefix(variant, role), "-g", directives())
         return time.monotonic() - started
 
     def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
-        """Return the instructions of a request, counted on a copy of the entry; the nodes behind it are those that
-        run."""
+        """Return the instructions per request, counted on a copy of the entry node. The nodes behind it are the
+        running ones."""
 
         def ask(wrapper: Sequence[str], requests: int) -> None:
             with contextlib.ExitStack() as last, self._copy(variant, wrapper) as address:
-                # Closed after nginx has ended: else it sometimes still sees that, and sometimes not.
+                # Closed after nginx has ended, so that nginx never handles the end of the connection.
                 client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS))
-                for number in range(requests):  # one after the other: each is read from the socket by itself
+                for number in range(requests):  # one after the other, so that nginx reads each separately
                     target = targets[number % len(targets)]
                     if not client.ask([request(address, target)])[0]:
                         raise RunError(f"{variant.name}: nginx under callgrind did not answer {target.path}")
@@ -135,7 +134,7 @@ class LocalSite:
 
     @contextlib.contextmanager
     def _copy(self, variant: Variant, wrapper: Sequence[str]) -> Iterator[str]:
-        """Run a copy of the entry, of one process, and yield its address."""
+        """Run a single-process copy of the entry node, and yield its address."""
         node = variant.node(variant.entry)
         places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
         prefix = self.folder / "callgrind" / run_folder.slug(variant.name)
@@ -158,9 +157,9 @@ class LocalSite:
 
 
 def directives(*, single: bool = False) -> str:
-    """Return the directives given to nginx on the command line, `single`: to a single process without a timer."""
+    """Return the directives for nginx's command line; `single`: for a single process without a timer."""
     user = nginx.user().decode()
-    # Else each new second costs thousands of instructions for the strings of the date (ngx_time_update).
+    # Without the timer resolution, each new second costs thousands of instructions for date strings (ngx_time_update).
     process_model = "master_process off; timer_resolution 1d;" if single else ""
     return f"daemon off; pid nginx.pid; {process_model} {user}".strip()
 
@@ -197,7 +196,7 @@ def _start(
 
 @contextlib.contextmanager
 def _free(places: Sequence[tuple[str, str]], host: str = LOOPBACK) -> Iterator[dict[tuple[str, str], str]]:
-    """Give each place an address of a host, with a port that is free and is held meanwhile."""
+    """Yield an address of a host for each place, with a free port that is reserved meanwhile."""
     with nginx.reserved_ports(len(places), host=host) as ports:
         yield {place: f"{host}:{port}" for place, port in zip(places, ports, strict=True)}
 
@@ -237,9 +236,9 @@ def _kilobytes(rolled: str, name: str) -> int:
 
 
 def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
-    """Return the raw answer of the node at `address` to a target; empty if there is none.
+    """Return the raw response of the node at `address` to a target; empty if there is none.
 
-    `port` is where it is reached on 127.0.0.1, if that is not the port of its address.
+    `port` is the port on 127.0.0.1 to connect to, if it is not the port of the address.
     """
     with _client(address if port is None else f"{LOOPBACK}:{port}", PROBE_SECONDS) as client:
         try:
@@ -254,14 +253,14 @@ def _client(address: str, seconds: float) -> Client:
 
 
 def request(address: str, target: Target, *, alone: bool = False) -> Request:
-    """Return the request of a target; `alone` on a connection of its own."""
+    """Return the request of a target; `alone`: for a separate connection."""
     headers = {"Host": address, **dict(target.headers), **({"Connection": "close"} if alone else {})}
     lines = [f"{target.method} {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     return Request("\r\n".join([*lines, "", ""]).encode(), head=target.method == "HEAD", alone=alone)
 
 
 def counters(answer: bytes, whose: str) -> Status:
-    """Return the counters in an answer of stub_status. Raises `RunError` if there are none."""
+    """Parse a response of stub_status. Raises `RunError` if it has no counters; `whose` names the node."""
     numbers = re.search(rb"requests\n (\d+) \d+ (\d+)", answer)
     if numbers is None:
         raise RunError(f"{whose} serves no status")

@@ -1,4 +1,4 @@
-"""The runner for a host that runs already: it starts nothing there, and requests no more than it may."""
+"""The runner for an existing host: it starts nothing there, and limits the rate of its requests."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nginxopt.bench.scenario import Experiment, Target, Variant
 from nginxopt.bench.target import Url
 from nginxopt.errors import RunError
 
-_ANSWER_SECONDS = 10.0  # also until the connection is made
+_ANSWER_SECONDS = 10.0  # the time limit for connecting, and for a response
 _END_OF_HEAD = b"\r\n\r\n"
-_MOST_BYTES = 1 << 20  # of an answer to a probe
+_MOST_BYTES = 1 << 20  # the most bytes of a response to a probe that are read
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The addresses of a URL's host when it was resolved, and the one that is used."""
+    """A URL, the addresses to which its host was resolved, and the address that is used."""
 
     url: Url
     addresses: tuple[str, ...]
@@ -32,7 +32,7 @@ class Resolved:
 
     @property
     def connect_to(self) -> str | None:
-        """What vegeta connects to instead of the host: `host:port:address:port`; None if the host is an address."""
+        """vegeta's option to connect to the address: `host:port:address:port`; None if the host is an address."""
         return (
             None if self.address == self.url.host else f"{self.url.host}:{self.url.port}:{self.address}:{self.url.port}"
         )
@@ -41,7 +41,7 @@ class Resolved:
 def resolve(url: Url) -> Resolved:
     """Resolve the host of a URL, once for the whole run. Raises `RunError` if it has no address.
 
-    The first IPv4 address is used: vegeta cannot be told to connect to an IPv6 one in the place of a name.
+    Uses the first IPv4 address, because vegeta cannot replace a name by an IPv6 address.
     """
     try:
         found = socket.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
@@ -65,7 +65,7 @@ class Remote:
 
     @property
     def is_here(self) -> bool:
-        """Whether only processes of this machine reach it."""
+        """Whether only processes of this machine can connect to it."""
         return ip_address(self._target.address).is_loopback
 
     @contextlib.contextmanager
@@ -81,7 +81,7 @@ class Remote:
 
 @dataclass(slots=True)
 class RemoteSite:
-    """A host that nginxopt does not run: nothing is known of its nginx but its answers."""
+    """A host that nginxopt does not run, of which only the responses are known."""
 
     folder: Path
     target: Resolved
@@ -89,7 +89,7 @@ class RemoteSite:
     _next: float = field(default=0.0)
 
     def address(self, variant: Variant, role: str) -> str:  # noqa: ARG002 - there is one
-        """Return the host, and its port if it is not the usual one."""
+        """Return the host, and the port if it is not the default."""
         return self.target.url.address
 
     def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
@@ -97,9 +97,9 @@ class RemoteSite:
         return local.execute(command, self.folder, seconds)
 
     def ask(self, variant: Variant, role: str, target: Target) -> bytes:  # noqa: ARG002 - there is one
-        """Return the raw answer of the host, the pause after the last request at the earliest.
+        """Return the raw response of the host. Waits until `pause` seconds have passed since the last request.
 
-        Raises `RunError` if it cannot be reached or fails.
+        Raises `RunError` if the connection fails.
         """
         time.sleep(max(0.0, self._next - time.monotonic()))
         self._next = time.monotonic() + self.pause
@@ -110,10 +110,10 @@ class RemoteSite:
         return answer
 
     def time_wait(self, *_: object, **__: object) -> None:
-        """Return None: that of another machine is not known."""
+        """Return None: the sockets of another machine are not known."""
 
     def status(self, *_: object, **__: object) -> NoReturn:
-        """Raise `RunError`, as all that is about an nginx itself: the variant of a host has no nodes."""
+        """Raise `RunError`, like all methods about nodes, which the variant of an existing host does not have."""
         raise RunError(f"{self.target.url} is not run by nginxopt: only its answers are known")
 
     clock = memory = open_files = test_seconds = instructions = status
@@ -130,12 +130,12 @@ class RemoteSite:
                     connection = open_.enter_context(context.wrap_socket(connection, server_hostname=url.host))
                 connection.sendall(request)
                 return _received(connection)
-        except OSError as error:  # also those of TLS
+        except OSError as error:  # including TLS errors
             raise RunError(f"{url} at {self.target.address} does not answer: {error.strerror or error}") from None
 
 
 def _received(connection: socket.socket) -> bytes:
-    """What comes until the connection ends, falls silent below the head, or is enough to judge."""
+    """Return the bytes until the connection ends, sends nothing more after the head, or the limit is reached."""
     answer = b""
     try:
         while len(answer) < _MOST_BYTES and (data := connection.recv(65536)):

@@ -1,4 +1,4 @@
-"""The scenarios, one module each with a `SCENARIO`. Modules are discovered; there is no list.
+"""The scenarios. Each module that defines a `SCENARIO` is discovered; there is no list.
 
 Input is `ScenarioSettings`; output is an `Experiment`.
 """

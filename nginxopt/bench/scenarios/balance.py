@@ -1,4 +1,4 @@
-"""One node against three, with clients that keep their connections and clients that do not."""
+"""Compares one upstream node with three, for clients that keep their connections and clients that do not."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from nginxopt.text.plural import count
 
 NODES = 3
 CLIENTS = 100
-PER_SECOND = 500  # of one node: so little that three of them do not take a small machine's CPU
+PER_SECOND = 500  # the capacity of a node: so low that three of them do not use up the CPU of a small machine
 
 _TARGETS = (Target("/", Expected(200, body=BODY.decode())),)
 _CASES = {"clients keep connections": True, "one connection per request": False}
@@ -35,7 +35,7 @@ _PUBLISHED = (
 
 
 def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has none
-    """Return the experiment: each node works on one request at a time, so that a second node is worth having."""
+    """Return the experiment. A node handles one request at a time, so that further nodes add capacity."""
     variants = tuple(_variant(nodes) for nodes in (1, NODES))
     attacks = tuple(
         Attack(variant.name, case, _TARGETS, ClosedLoop(CLIENTS, 2, keepalive=keep), _spread(variant))
@@ -69,7 +69,7 @@ def _variant(nodes: int) -> Variant:
 
 
 def _spread(variant: Variant) -> tuple[Count, ...]:
-    """Each node gets its share, give or take a tenth of it."""
+    """Return the conditions that each node gets its share of requests, with a tolerance of a tenth."""
     roles = [node.role for node in variant.nodes if node.role != variant.entry]
     return tuple(Count("requests", role, least=0.9 / len(roles), most=1.1 / len(roles)) for role in roles)
 

@@ -1,4 +1,4 @@
-"""A slow page: proxied every time, cached, and cached with a lock."""
+"""Compares a slow page that is proxied every time, cached, and cached with a lock."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ location / {{
 
 
 def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has none
-    """Return the experiment: the origin makes one page at a time, and each takes 20 ms."""
+    """Return the experiment. The origin handles one request at a time, in 20 ms."""
     app = origin(per_second=PER_SECOND, server="location /page { try_files /answer =404; }")
     through, plain, locked = "pass-through", "cache", "cache with lock"
     variants = (
@@ -59,7 +59,8 @@ def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has no
         Variant(plain, "proxy_cache", (app, _edge("off")), probes=_caches()),
         Variant(locked, "proxy_cache with proxy_cache_lock", (app, _edge("on")), probes=_caches()),
     )
-    # A vegeta attack asks so many times in all; wrk asks on until its time is over, and then more of it hits the cache.
+    # vegeta sends this number of requests in total. wrk continues until its time is over, so more of its requests hit
+    # the cache.
     cold, warm = ClosedLoop(AT_ONCE, 2, requests=AT_ONCE), ClosedLoop(AT_ONCE, 1)
     new, old = (
         (Target(f"/page?{ROUND}", Expected(200, body=BODY.decode())),),
@@ -93,7 +94,7 @@ def _edge(lock: str) -> Node:
 
 
 def _caches() -> tuple[Probe, ...]:
-    """The origin answers, and the edge gives the page from its cache when it is asked again."""
+    """Return the probes: the origin answers, and the edge serves a repeated request from its cache."""
     again = Asks("edge", Target("/page", Expected(200, header=("X-Cache", "HIT"))), times=2)
     return (answers_itself("app"), again)
 

@@ -1,4 +1,4 @@
-"""A hop: clients reach the app through nginx, through a tuned nginx, and directly."""
+"""Measures the cost of a hop: clients reach the app through nginx, through a tuned nginx, and directly."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TUNED = 'location / {\n    proxy_pass http://app;\n    proxy_http_version 1.1;\
 
 
 def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has none
-    """Return the experiment: the app is an nginx without a delay, so that the hop is a large part of the whole."""
+    """Return the experiment. The app is an nginx without a delay, so that the hop is a large part of the latency."""
     app, probes = origin(), (answers_itself("app"),)
     variants = (
         Variant("hop", "clients reach the app through nginx", (app, node("edge", _PLAIN)), probes=probes),

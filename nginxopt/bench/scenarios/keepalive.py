@@ -1,4 +1,4 @@
-"""Upstream connections: a new one per request, and kept ones."""
+"""Compares upstream connections: a new one per request, and kept ones."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has no
         Variant("no keepalive", "a new upstream connection for each request", (app, before), probes=probes),
         Variant("keepalive", f"each worker keeps up to {_KEPT} connections open", (app, after), probes=probes),
     )
-    # With more clients than kept connections some are still opened: only those that find none idle.
+    # With more clients than kept connections, requests that find no idle connection still open new ones.
     counts = {
         "no keepalive": Count("accepts", "app", least=0.95, most=1.1),
         "keepalive": Count("accepts", "app", most=0.95),

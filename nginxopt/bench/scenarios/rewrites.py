@@ -1,4 +1,4 @@
-"""N rewrites, or rows of a map, which nginx tries in sequence, against the maps they compile to."""
+"""Compares rewrites, or rows of a map, that nginx tries in sequence with the maps they compile to."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _PUBLISHED = (
 
 
 def build(settings: ScenarioSettings) -> Experiment:
-    """Return the experiment on a file of rules, on the maps of a configuration, or on made rules."""
+    """Return the experiment on a file of rules, on the maps of a configuration, or on generated rules."""
     if settings.rules is None:
         return _made(settings.counts)
     return _maps(settings.rules) if any(read(settings.rules, settings.rules.files)) else _given(settings.rules)
@@ -100,7 +100,7 @@ def _given(config: Config) -> Experiment:
 
 
 def _maps(config: Config) -> Experiment:
-    """Return the experiment on each map with regular expressions that becomes look-ups."""
+    """Return the experiment on each map with regular expressions that becomes a tree."""
     maps = regex_maps.measured(config)
     none = Target("/no-map", Expected(301, regex_maps.NO_VALUE))
     variants, attacks = [_none(regex_maps.server(""))], []
@@ -118,7 +118,7 @@ def _maps(config: Config) -> Experiment:
 
 
 def _experiment(variants: list[Variant], attacks: list[Attack]) -> Experiment:
-    # Case by case, so that what is compared stands next to each other in time.
+    # Case by case, so that attacks that are compared follow each other.
     cases = dict.fromkeys(attack.case for attack in attacks)
     ordered = tuple(attack for case in cases for attack in attacks if attack.case == case)
     others = [variant.name for variant in variants if variant.name != NONE]
@@ -165,7 +165,7 @@ def _pair_of_map(each: MeasuredMap, of_map: str) -> tuple[Variant, Variant]:
 
 
 def _questions(size: int | None) -> Iterator[tuple[str, tuple[Target, ...]]]:
-    """Yield the cases of made rules, and what is asked in each."""
+    """Yield the cases of generated rules, and the targets of each."""
     size = size or 0
     yield "far miss", (Target(FAR_MISS.decode(), _OK),)
     yield "near miss", (Target(uri(size).decode(), _OK),)
@@ -176,12 +176,12 @@ def _questions(size: int | None) -> Iterator[tuple[str, tuple[Target, ...]]]:
 
 
 def _paths(emission: Emission) -> dict[str, str]:
-    """Return the cases of an operator's rules, and the URI of each; its answer is what the rules say."""
+    """Return the URI of each case of a user's rules, which determine its response."""
     rules = emission.plan.config.main.block.directives()
     patterns = [encode(rule.args[0]) for rule in rules if rule.name == "rewrite"]
     runs = [run.native for part in emission.plan.parts for run in part.compiled]
     matched = [uri for run in runs for uri in (*run.sample, *run.witnesses(_WITNESSES))]
-    # Not those that only a client sends who wants to: with a newline at the end, as `$` allows it.
+    # Without URIs that ordinary clients never send, such as those with a final newline, which `$` allows.
     plain = [uri for uri in matched if receivable(uri) and percent_encode(uri) == uri]
     return {case: percent_encode(path).decode() for case, path in cases(patterns, plain, FAR_MISS).items()}
 

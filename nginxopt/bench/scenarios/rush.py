@@ -1,4 +1,4 @@
-"""A rush of waiting clients: nginx with default limits, and with raised ones."""
+"""Measures many clients that wait at the same time, for nginx with default limits and with raised limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nginxopt.bench.scenario import (
 )
 
 OPEN = (100, 1000, 2000)
-"""How many clients wait at the same time."""
+"""The numbers of clients that wait at the same time."""
 
 DEFAULT_CONNECTIONS, DEFAULT_FILES = 512, 1024
 RAISED_CONNECTIONS, RAISED_FILES = 8192, 16384
@@ -35,13 +35,13 @@ _PUBLISHED = (
 _PASS = 'location / {\n    proxy_pass http://app;\n    proxy_http_version 1.1;\n    proxy_set_header Connection "";\n}'
 _UPSTREAM = "upstream app {\n    server @app@;\n    keepalive 2000;\n}"
 
-# A response of 1,500 bytes: the first 1,024 go at once, and the rest a second later (ngx_http_write_filter).
+# Of a response of 1,500 bytes, nginx sends 1,024 at once, and the rest a second later (ngx_http_write_filter).
 _SLOW = "limit_rate 1k;"
 _SLOW_BODY = b"x" * 1500
 
 
 def build(settings: ScenarioSettings) -> Experiment:  # noqa: ARG001 - it has none
-    """Return the experiment. Answers take a second, so that as many clients wait as come in a second."""
+    """Return the experiment. Responses take a second, so the number of waiting clients is the rate per second."""
     variants = (
         _variant("default limits", DEFAULT_CONNECTIONS, DEFAULT_FILES, listen=""),
         _variant("raised limits", RAISED_CONNECTIONS, RAISED_FILES, listen="backlog=4096"),

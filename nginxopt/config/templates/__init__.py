@@ -1,8 +1,11 @@
-"""Reads templates, from which another program generates a configuration.
+"""Reads templates (Jinja, Go, ERB ...) from which another program generates a configuration.
 
-Input is the text of a template; output is a configuration for each of its readings, with the way back from what a
-reading writes to the bytes of the template. A reading chooses one option of each block (`{% if %}`) and gives each
-value (`{{ x }}`) a text; what is true in all readings is true whatever the values are.
+The values of a template are unknown, so it is rendered several times, in *readings*. A reading chooses one option of
+each block (`{% if %}`) and a sample text for each value (`{{ x }}`). What holds in all readings is taken to hold for
+any values.
+
+Input is the text of a template; output is a configuration per reading, and a mapping from its bytes back to those of
+the template.
 """
 
 from nginxopt.config.templates.loading import Reread, Templates

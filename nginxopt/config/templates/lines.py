@@ -1,7 +1,8 @@
-"""Directives that a tag in the place of directives may stand for, besides those that are not known.
+"""Sample directives for a tag that stands for whole directives (`{{ extra_settings }}`).
 
-What was not read is unknown to the rules; these are for what they conclude from the directives that they see. There are
-several texts for a kind of block, with what makes a difference to nginx, and with the opposite.
+In some readings such a tag is an unreadable include, which may hold anything. In others one of these texts replaces it,
+because rules also draw conclusions from the directives that they see. Each kind of block has a text with settings that
+matter to rules, and one with the opposite settings.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 TEXTS = 3
-"""The number of texts for each kind of block, the first one is empty; a location may have more (`count`)."""
+"""The number of texts for each kind of block, including the empty one; a location may have more (`count`)."""
 
 _COMMON = (
     "sendfile on;gzip on;gzip_types text/css application/javascript;gzip_vary on;proxy_http_version 1.1;"
@@ -75,8 +76,10 @@ _LISTS = {
 
 
 def passes(stated: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return how a location of a file may pass requests on: as it does elsewhere, and to a server of each protocol that
-    it has settings of. `stated` are its directives with their first arguments.
+    """Return the `*_pass` directives that a location of a file may have.
+
+    These are the ones that the file has elsewhere, and one for each protocol whose settings it has. `stated` are pairs
+    of a directive in the file and its first argument.
     """
     stated = list(stated)
     elsewhere = {name: f"{name} {target}" for name, target in reversed(stated) if name.endswith("_pass")}
@@ -85,14 +88,15 @@ def passes(stated: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def count(passes: Sequence[str]) -> int:
-    """Return the number of texts for a file whose locations may pass requests on so."""
+    """Return the number of texts for a file whose locations may have these `*_pass` directives."""
     return TEXTS + len(passes)
 
 
 def text(kind: str, number: int, present: Collection[str], passes: Sequence[str]) -> bytes:
-    """Return a text for the place of directives, without what a block of that kind has already and may have once.
+    """Return text `number` for a tag in a block of this kind; empty for number 0.
 
-    A location that passes no requests does so; the last texts are nothing but one of `passes` each.
+    Directives that may occur only once are left out if they are among those `present`. A location without a `*_pass`
+    directive gets one. The texts from `TEXTS` on consist of one of `passes` each.
     """
     texts = _TEXTS.get(kind, ())
     takes_pass = kind == "location" and not any(name.endswith("_pass") for name in present)
@@ -110,7 +114,7 @@ def _name(statement: str) -> str:
 
 
 def kind_of_file(names: Iterable[str]) -> str:
-    """Return the kind of block that a file with these directives is; empty if they do not show it."""
+    """Return the kind of block that a file with these directives belongs to; empty if they do not show it."""
     names = set(names)
     if names & {"http", "events"}:
         return "main"

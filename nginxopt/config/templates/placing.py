@@ -1,4 +1,8 @@
-"""Where the values of a template stand: in which word of which directive, or in the place of directives."""
+"""Finds where the values of a template stand: in a word of a directive, or in place of whole directives.
+
+The template is rendered with a unique mark for each value and then split into statements. The statement and word in
+which a mark turns up is the place of its value.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +26,14 @@ class Place:
 
     Attributes:
         directive: The name of the directive.
-        index: The number of the word: 0 for the first argument.
-        count: The number of its arguments.
-        before: What the word has in front of the value.
-        after: What it has behind the value.
+        index: The number of the argument, from 0; -1 for the name of the directive.
+        count: The number of arguments of the directive.
+        before: The text of the word before the value.
+        after: The text of the word after the value.
         is_quoted: Whether the word is in quotes.
         opens: Whether the directive has a block.
-        tag: The tag as it is written.
-        others: The words that the template has in the same place elsewhere, without what is around the value.
+        tag: The tag as written.
+        others: What the value would be in similar words of the template: these without `before` and `after`.
     """
 
     directive: str
@@ -53,7 +57,7 @@ class Word(NamedTuple):
 
 
 class Header(NamedTuple):
-    """The words of a directive with values, up to and with its `;` or `{`; `span` is their place in the template."""
+    """A directive with values in its words, up to and including its `;` or `{`; `span` is its place in the template."""
 
     start: int
     end: int
@@ -64,8 +68,10 @@ class Header(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A place of any directives: the kind of its block, the names of the directives that are there, and how a location
-    of the file may pass requests on.
+    """A value in place of whole directives.
+
+    `kind` is the name of the block around it, `present` are the names of the directives in that block, and `passes` are
+    the `*_pass` directives that a location of the file may have (`lines.passes`).
     """
 
     start: int
@@ -77,12 +83,12 @@ class Unread(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A template with marks in the places of its values.
+    """A rendered template and the places of its values.
 
     Attributes:
-        rendered: The text, with a mark for each value that is in a word or in a comment.
+        rendered: The text, with a mark for each value in a word or a comment.
         headers: The directives with values in their words.
-        unread: The statements that may be any directives.
+        unread: The values that stand for whole directives.
     """
 
     rendered: Rendered
@@ -94,9 +100,9 @@ _ROUNDS = 4
 
 
 def placed(template: Template, choose: Callable[[Block], int], *, drops_newlines: bool = False) -> Placed:
-    """Return a template with its values in their places.
+    """Render a template, with the option of each block that `choose` names, and return the places of its values.
 
-    Raises `InputError` if a reading is no configuration, `Unreadable` for a value whose place is not understood.
+    Raises `InputError` if the result does not parse, `Unreadable` for a value whose place is not understood.
     """
     mark = _mark(template)
     words: set[int] = set()
@@ -117,7 +123,7 @@ def placed(template: Template, choose: Callable[[Block], int], *, drops_newlines
 
 
 def _mark(template: Template) -> str:
-    """Return a word that is not in a template."""
+    """Return a word that does not occur in a template."""
     mark = "nginxopt-tag-"
     while mark.encode() in template.source.data:
         mark += "x-"
@@ -139,7 +145,7 @@ _COMMENT = re.compile(rb"(?:^|[\s;{}])#.*$")
 
 
 def _begins_statement(data: bytearray) -> bool:
-    """Return whether what follows a text seems to begin a statement: the statements that are read decide it."""
+    """Return whether a statement seems to begin after a text. A guess, which `placed` checks against the statements."""
     end = len(data)
     while True:
         start = data.rfind(b"\n", 0, end) + 1
@@ -152,7 +158,7 @@ def _begins_statement(data: bytearray) -> bool:
 
 
 class _Placing:
-    """Finds the marks in the statements that were read."""
+    """Finds the marks in the statements of a rendered template."""
 
     def __init__(self, template: Template, rendered: Rendered, mark: str, read: list[Statement]) -> None:
         self._template = template
@@ -163,7 +169,7 @@ class _Placing:
         self._passes = passes((name, word) for (name, at), words in self._known.items() if at == 1 for word in words)
 
     def placed(self) -> Placed:
-        """Return the text with the places of its values."""
+        """Return the rendered text with the places of its values."""
         headers: list[Header] = []
         unread: list[Unread] = []
         alone = {written.start: written.value for written in self._rendered.values}
@@ -225,7 +231,7 @@ class _Around:
 
 
 def _with_blocks(read: Iterable[Statement]) -> list[tuple[Statement, _Around]]:
-    """Return the statements with the blocks that they are in."""
+    """Return each statement with the block around it."""
     opened = [_Around()]
     pairs: list[tuple[Statement, _Around]] = []
     for statement in read:
@@ -250,7 +256,10 @@ _Kind = tuple[str, int]
 
 
 def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Kind, dict[str, None]]:
-    """Return the words without values by the place where they stand; hosts that are passed to may be upstreams."""
+    """Return the words without values, by directive and place (1 for the first argument).
+
+    The hosts of `*_pass` directives also count as names of upstreams.
+    """
     known: dict[_Kind, dict[str, None]] = {}
     for statement in read:
         if statement.kind == "}":
@@ -268,7 +277,7 @@ def _known_words(read: Iterable[Statement], mark: re.Pattern[bytes]) -> dict[_Ki
 def _others(
     known: Mapping[_Kind, Mapping[str, None]], name: str, index: int, around: tuple[str, str]
 ) -> tuple[str, ...]:
-    """Return what words of the same place have between two texts."""
+    """Return what a value between the two texts `around` it would be in known words of the same place."""
     words = [*known.get((name, index), ())]
     paths = [word for kind in _PATHS for word in known.get(kind, ()) if word[:1] in ("/", "^", "\\")]
     if (name, index) == ("rewrite", 2):

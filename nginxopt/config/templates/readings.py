@@ -1,9 +1,14 @@
-"""The readings of templates: which option of each block is there, and which values stand for the tags.
+"""Chooses the readings of templates: the option of each block, and the scheme of values for the tags.
 
-What holds in all of them is taken to hold whatever the blocks and values are. There are readings with the n-th option
-everywhere; with each option of each block alone, where it can be seen, beside the first and beside the last options of
-all others; and with several options at random. These are read with further schemes of values until each tag was read
-with each of its values.
+All combinations of options would be too many. The readings are:
+
+- the n-th option of every block;
+- each option of each block, combined with the first or the last options of all others, and with the options of the
+  blocks around it that make it visible;
+- a few with random options.
+
+`structures` yields these with the first scheme of values. `loading` repeats some with further schemes until each tag
+has had each of its values.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ _RANDOM = 12
 """The number of readings with options at random."""
 
 _MOST_ALONE = 60
-"""The number of options up to which each is read alone beside the last ones; with more, those at random do."""
+"""With more options than this, only random readings combine an option with the last options of other blocks."""
 
 
 @record(eq=True)
@@ -27,13 +32,13 @@ class Reading:
     """A reading of templates.
 
     Attributes:
-        usual: The number of the option of all blocks but those of `options`; the last one if a block has fewer.
-        options: The options of blocks, by the path of their file and their number.
-        scheme: The scheme of values.
+        usual: The number of the option of all blocks that are not in `options`; the last one if a block has fewer.
+        options: The number of an option, by the path of the file and the number of the block.
+        scheme: The number of the scheme of values, which determines the value of each tag (`values.value`).
         schemes: The number of schemes.
-        lines: What stands in the place of directives: 0 for what is not read, or the number of a text.
-        is_veiled: Whether directives that have values are taken to be unread.
-        drops_newlines: Whether line ends behind control tags are dropped, as some engines do.
+        lines: What replaces tags for whole directives: 0 for an unreadable include, n for the text n - 1 of `lines`.
+        is_veiled: Whether directives with values in their words count as unread.
+        drops_newlines: Whether line ends after control tags are dropped, as some engines do.
     """
 
     usual: int = 0
@@ -45,16 +50,16 @@ class Reading:
     drops_newlines: bool = False
 
     def option(self, path: str, block: Block) -> int:
-        """Return the number of the option of a block."""
+        """Return the number of the option that this reading chooses for a block."""
         return min(self.options.get((path, block.number), self.usual), len(block.options) - 1)
 
 
 LAST = 1_000_000
-"""More options than a block has."""
+"""A number above that of any option: it selects the last option of each block."""
 
 
 def structures(templates: Iterable[Template]) -> Iterator[Reading]:
-    """Yield the readings of some templates with the first scheme of values; the first one has the first options."""
+    """Yield the readings of some templates, all with the first scheme of values. The first has the first options."""
     templates = list(templates)
     most = max((len(block.options) for template in templates for block in template.blocks), default=1)
     yield Reading()
@@ -74,7 +79,7 @@ def structures(templates: Iterable[Template]) -> Iterator[Reading]:
 
 
 def _alone(templates: Iterable[Template]) -> Iterator[dict[tuple[str, int], int]]:
-    """Yield the options that show each option of each block: its own, and those of the blocks around it."""
+    """Yield, for each option of each block, that option and the options of outer blocks that make it visible."""
     for template in templates:
         path = template.source.path
         for number, chain in template.chains.items():

@@ -1,4 +1,4 @@
-"""Writes a template in one of its readings, and finds the bytes of the template again in what was written."""
+"""Renders a template in one of its readings, and maps the bytes of the result back to the template."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nginxopt.text import Span
 
 
 class Run(NamedTuple):
-    """Bytes of the template from `source` on that stand at `start` of what was written."""
+    """`length` bytes that were copied from offset `source` of the template to offset `start` of the result."""
 
     start: int
     source: int
@@ -20,7 +20,7 @@ class Run(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The text of a value at `start` to `end` of what was written."""
+    """The text of a value, from `start` to `end` in the result."""
 
     start: int
     end: int
@@ -29,8 +29,14 @@ class Written(NamedTuple):
 
 @dataclass(frozen=True)
 class Rendered:
-    """A template as one of its readings has it. What it writes has the line numbers of the template, where nothing is
-    repeated.
+    """A rendered template.
+
+    Its lines have the numbers that they have in the template, except after the body of a loop that is repeated.
+
+    Attributes:
+        data: The result.
+        runs: The parts that were copied from the template.
+        values: The texts of the values.
     """
 
     data: bytes
@@ -38,14 +44,17 @@ class Rendered:
     values: tuple[Written, ...]
 
     def origins(self, offset: int) -> tuple[int, ...]:
-        """Return the offsets in the template of a place between two bytes: two if a tag was there, none in a value."""
+        """Return the offsets in the template of an offset in the result.
+
+        These are two, before and after a tag, if the tag was there and wrote nothing, and none inside a value.
+        """
         number = bisect_right(self.runs, offset, key=lambda run: run.start)
         near = self.runs[max(0, number - 2) : number]
         places = (run.source + offset - run.start for run in near if run.start <= offset <= run.start + run.length)
         return tuple(dict.fromkeys(places))
 
     def original(self, span: Span) -> Span | None:
-        """Return the bytes of the template that a span is; None if it begins or ends in a value."""
+        """Return the span of the template that became a span of the result; None if it begins or ends in a value."""
         start = next(iter(self.origins(span.start)[-1:]), None)
         end = next(iter(self.origins(span.end)[:1]), None)
         if start is None or end is None or end < start:
@@ -53,13 +62,14 @@ class Rendered:
         return Span(start, end)
 
     def copies(self, offset: int) -> int:
-        """Return how often the byte of the template at an offset was written."""
+        """Return how often the result contains the byte at an offset of the template."""
         return sum(run.source <= offset < run.source + run.length for run in self.runs)
 
     def replaced(self, parts: Iterable[tuple[int, int, bytes, Value | None]]) -> Rendered:
-        """Return this with other bytes from one offset to another, for a value or for none.
+        """Return the result with parts replaced.
 
-        The parts are in order, and none of them begins or ends within another.
+        A part is a start, an end, the new bytes, and the value that they stand for (None: no value). The parts are in
+        order and do not overlap.
         """
         writer = Writer()
         at = 0
@@ -71,7 +81,7 @@ class Rendered:
         return writer.rendered()
 
     def _copy(self, writer: Writer, start: int, end: int) -> None:
-        """Write a part of this as it is."""
+        """Copy the bytes from `start` to `end` unchanged."""
         number = max(0, bisect_right(self.runs, start, key=lambda run: run.start) - 1)
         while number < len(self.runs) and self.runs[number].start < end:
             run = self.runs[number]
@@ -85,7 +95,7 @@ class Rendered:
 
 
 class Writer:
-    """Writes bytes of a template and others."""
+    """Collects the bytes of a result, and records which come from the template and which from values."""
 
     def __init__(self) -> None:
         self._data = bytearray()
@@ -93,7 +103,7 @@ class Writer:
         self._values: list[Written] = []
 
     def copy(self, data: bytes, source: int) -> None:
-        """Write bytes that stand in the template from `source` on."""
+        """Write bytes of the template, which begin there at offset `source`."""
         if data:
             self._runs.append(Run(len(self._data), source, len(data)))
             self._data += data
@@ -163,9 +173,9 @@ class _Rendering:
                     self.pieces(part)
 
     def _text(self, text: Text) -> None:
-        """Write a text; behind its first line end, as many as it takes to stand in the same line as in the template.
+        """Write a text, with line ends added after its first one, so that what follows keeps its line number.
 
-        So nothing that was on one line comes to stand on two.
+        They are added at a line end, so that no line of the template is split.
         """
         source = self._template.source
         start = text.start

@@ -1,4 +1,7 @@
-"""A template as a tree: texts, values, and blocks of which one of several options is there."""
+"""Parses a template into a tree of texts, values, and blocks with alternative options.
+
+An option is what a block may write: one branch of a condition, or the body of a loop no, one or two times.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from nginxopt.records import record
 from nginxopt.text import Source, Span
 
 _DEFINITIONS = frozenset(["end", "endmacro"])
-"""The words that close what is written where it is called."""
+"""The words that close a definition (a macro or named template), which is written only where it is called."""
 
 _NO_DIRECTIVE = re.compile(rb"\s*(?:#[^\n]*(?:\n\s*|$))*")
 
@@ -28,7 +31,7 @@ class Unreadable(Exception):  # noqa: N818 - as InputError, it says what the fil
 
 @record(eq=True)
 class Text:
-    """Text between tags; `drops_newline`: whether some engines drop the line end at its start."""
+    """The text between two tags. `drops_newline`: some engines drop the line end at its start."""
 
     start: int
     end: int
@@ -37,7 +40,11 @@ class Text:
 
 @record(eq=True)
 class Value:
-    """A tag that stands for text; `is_alone`: whether nothing follows it in its line."""
+    """A tag that stands for text.
+
+    `is_alone`: only blanks, a comment or tags that write nothing follow it on its line. `is_comments`: it stands for
+    comments of nginx.
+    """
 
     number: int
     span: Span
@@ -50,7 +57,7 @@ Pieces = tuple["Text | Value | Block", ...]
 
 @record(eq=True)
 class Block:
-    """A block of control tags. An option is a series of parts to write, the first being the usual case."""
+    """A block of control tags and its options, the usual one first. An option is a series of parts to write."""
 
     number: int
     span: Span
@@ -58,18 +65,20 @@ class Block:
 
 
 Chain = tuple[tuple[int, int], ...]
-"""Where a piece stands: the numbers of the blocks around it, each with that of the option that writes it."""
+"""The blocks around a piece, from the outermost in: the number of each block and of its option that has the piece."""
 
 
 @dataclass(frozen=True)
 class Template:
-    """A file that is a template.
+    """A parsed template.
 
     Attributes:
-        values: Its values, by their numbers.
-        blocks: Its blocks, by their numbers.
-        chains: Where each block stands, by their numbers; blocks that are never written have none.
-        places: The texts, in order, with where each stands.
+        source: The file.
+        pieces: The top level of the tree.
+        values: The values; a value's number is its index.
+        blocks: The blocks; a block's number is its index.
+        chains: The blocks around each block, by its number. Blocks that are never written are missing.
+        places: The texts in order, each with the blocks around it.
     """
 
     source: Source
@@ -80,7 +89,7 @@ class Template:
     places: tuple[tuple[Text, Chain], ...] = field(repr=False)
 
     def chain(self, span: Span) -> Chain | None:
-        """Return where a place in one of the texts stands; None for another place."""
+        """Return the blocks around a span that lies in one text; None for any other span."""
         number = bisect_right(self.places, span.start, key=lambda place: place[0].start)
         near = self.places[max(0, number - 1) : number]
         return next((chain for text, chain in near if span.end <= text.end), None)
@@ -90,8 +99,10 @@ class Template:
 class _Open:
     """A block that is not closed yet.
 
-    `parts` are its branches so far; `before` are the beginnings of the last one, behind each of which a tag may leave
-    out the rest. `jumps`: whether one of its tags leaves out the rest of a loop around it.
+    Attributes:
+        parts: Its branches so far.
+        before: The beginnings of the last branch, each up to a tag (`continue`, `break`) that may skip its rest.
+        jumps: Whether one of its tags skips the rest of a loop around the block.
     """
 
     tag: Tag
@@ -101,14 +112,14 @@ class _Open:
     jumps: bool = False
 
     def jump(self) -> None:
-        """Begin the rest of a branch, which may be left out."""
+        """Begin the rest of a branch, which may be skipped."""
         self.before.append(self.parts[-1])
         self.parts[-1] = []
         self.jumps = self.tag.action is not Action.LOOP
 
 
 def read_template(source: Source) -> Template:
-    """Return a text as a template. Raises `Unreadable` at a tag that is not understood, or not closed."""
+    """Parse a template. Raises `Unreadable` at a tag that is not understood, or not closed."""
     reader = _Reader(source)
     pieces = reader.read()
     chains: dict[int, Chain] = {}
@@ -141,7 +152,7 @@ class _Reader:
         return self._shown(tuple(top.parts[0]))
 
     def _take(self, tag: Tag, opened: list[_Open]) -> None:
-        """Add a tag to the block that is open, or open, divide or close one."""
+        """Add a value to the open block, or open a block, start its next branch or close it."""
         block = opened[-1]
         match tag.action:
             case Action.UNKNOWN:
@@ -174,7 +185,7 @@ class _Reader:
                 opened.append(_Open(tag, [[]]))
 
     def _join(self, block: _Open) -> None:
-        """Close the rests of a branch that may be left out."""
+        """Turn the parts of a branch that may be skipped into optional blocks."""
         while block.before:
             rest, block.parts[-1] = tuple(block.parts[-1]), block.before.pop()
             closed = Block(len(self.blocks), _span(block.tag), ((rest,), ()))
@@ -182,7 +193,7 @@ class _Reader:
             block.parts[-1].append(closed)
 
     def _text(self, before: Tag | None, after: Tag | None) -> Iterator[Text]:
-        """Yield the text between two tags, without what they trim."""
+        """Yield the text between two tags, without the white space that they trim."""
         start = before.end if before else 0
         end = after.start if after else len(self._data)
         text = self._data[start:end]
@@ -196,7 +207,7 @@ class _Reader:
             yield Text(start, end, drops)
 
     def _is_alone(self, tag: Tag) -> bool:
-        """Return whether only blanks, a comment and tags that write nothing follow a tag in its line."""
+        """Return whether only blanks, a comment or tags that write nothing follow a tag on its line."""
         line = self._data.find(b"\n", tag.end)
         rest = self._data[tag.end : line if line >= 0 else len(self._data)]
         return (
@@ -218,13 +229,13 @@ class _Reader:
         return closed
 
     def _anything(self, span: Span) -> Value:
-        """Return what another template may write in the place of a block."""
+        """Return a value for what another template may write in place of a block."""
         value = Value(len(self.values), span, is_alone=True, is_comments=False)
         self.values.append(value)
         return value
 
     def _shown(self, pieces: Pieces) -> Pieces:
-        """Return the pieces of a file; if it has nothing but definitions, with what they define."""
+        """Return the pieces of a file; if it consists of definitions only, each of them is written in place."""
         if not self._definitions or not all(map(self._is_definition, pieces)):
             return pieces
         shown = tuple(self._defined(piece) if isinstance(piece, Block) else piece for piece in pieces)
@@ -262,7 +273,7 @@ def _options(block: _Open, parts: list[Pieces]) -> Iterator[tuple[Pieces, ...]]:
 
 
 def _place(pieces: Pieces, chain: Chain, chains: dict[int, Chain], places: list[tuple[Text, Chain]]) -> None:
-    """Add where the blocks and texts of some pieces stand."""
+    """Record the blocks around each block (in `chains`) and text (in `places`) of some pieces."""
     for piece in pieces:
         if isinstance(piece, Text):
             places.append((piece, chain))

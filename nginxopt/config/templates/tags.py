@@ -1,8 +1,8 @@
-"""Finds the tags of a template, and what each does: stands for a value, opens or closes a block, or nothing.
+"""Finds the tags of a template and determines what each does: stand for a value, open or close a block, or nothing.
 
 The delimiters and the words in them identify the language: Jinja (and Twig, Nunjucks, Liquid), Go (and
-Helm), Handlebars and Mustache, ERB (and EJS, esh), `@NAME@`, `%%NAME%%`, and a line `${NAME}` for envsubst. What a tag
-does is only said where the language leaves no choice; any other tag is `Action.UNKNOWN`.
+Helm), Handlebars and Mustache, ERB (and EJS, esh), `@NAME@`, `%%NAME%%`, and a line `${NAME}` for envsubst. A tag that
+could do more than one thing is `Action.UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Action(Enum):
 
 
 class Trim(Enum):
-    """What a tag takes away from the text beside it."""
+    """The white space next to a tag that the tag removes."""
 
     NOTHING = 0
     NEWLINE = 1
@@ -47,10 +47,10 @@ class Tag:
     """A tag.
 
     Attributes:
-        closers: For a tag that opens a block, the words that close it; for one that closes, its word.
-        before: What it takes away in front of it.
-        after: What it takes away behind it.
-        is_silent: Whether it writes nothing, so that some engines drop the line end behind it.
+        closers: The words that close the block, for a tag that opens one; the word itself, for a tag that closes one.
+        before: What it removes before it.
+        after: What it removes after it.
+        is_silent: Whether it writes nothing; some engines then drop the line end after it.
         is_comments: Whether it stands for comments of nginx.
     """
 
@@ -78,7 +78,7 @@ _END_OF_RAW = re.compile(rb"\{%[-+]?\s*end(?:raw|verbatim)\s*[-+]?%\}")
 
 
 def tags(data: bytes) -> Iterator[Tag]:
-    """Yield the tags of a text in order. Linear in its size, times `LONGEST` where a tag is not closed."""
+    """Yield the tags of a text in order. Linear in its size; each unclosed tag costs up to `LONGEST` bytes more."""
     at = 0
     while (opening := _OPENING.search(data, at)) is not None:
         name = opening["name"] or opening["line"]
@@ -102,7 +102,7 @@ _RAW = frozenset(["raw"])
 
 
 def _tags(data: bytes, start: int, opening: bytes) -> list[Tag]:
-    """Return the tag that begins at `start`, one for each of its statements; an unknown one if it is not closed."""
+    """Return a `Tag` for each statement of the tag that begins at `start`; an unknown one if it is not closed."""
     end = None if opening.startswith(b"<?") else _end(data, start, opening)
     if end is None:
         return [Tag(start, start + len(opening), Action.UNKNOWN)]
@@ -115,7 +115,7 @@ def _tags(data: bytes, start: int, opening: bytes) -> list[Tag]:
 
 
 def _end(data: bytes, start: int, opening: bytes) -> int | None:
-    """Return the end of a tag: strings and braces in it are passed over, as its engine does."""
+    """Return the end of a tag. Strings and braces inside the tag do not end it, as in its engine."""
     first, limit = start + len(opening), min(len(data), start + LONGEST)
     comment = re.compile(rb"-?\s?/\*|!--").match(data, first) if opening == b"{{" else None
     if comment is not None:
@@ -145,7 +145,7 @@ def _end_of_expression(data: bytes, first: int, limit: int, closing: bytes) -> i
 
 
 def _trims(inner: bytes) -> tuple[Trim, Trim, str]:
-    """Return what `-` (or Handlebars' `~`) at the ends of a tag trims, and the words between."""
+    """Return what `-` (or Handlebars' `~`) at the start and end of a tag trims, and the words between them."""
     before = Trim.BLANKS if inner[:1] in (b"-", b"~") else Trim.NOTHING
     after = Trim.BLANKS if inner[-1:] in (b"-", b"~") else Trim.NOTHING
     start = 1 if inner[:1] in (b"-", b"~", b"+") else 0
@@ -220,7 +220,7 @@ _GO_ACTIONS = {
 
 
 def _braces(start: int, end: int, inner: bytes) -> Tag:
-    """Return a tag `{{ }}`: an expression, a control tag of Go, or one of Handlebars or Mustache."""
+    """Return the tag for a `{{ }}`: an expression, or a control tag of Go, Handlebars or Mustache."""
     before, after, text = _trims(inner)
     if text.startswith(("/*", "!")) or inner.startswith(b"!"):
         return Tag(start, end, Action.NOTHING, before=before, after=after, is_silent=True)
@@ -268,7 +268,7 @@ _RUBY_COMMENTS = re.compile(r"^=begin\b.*?^=end\b[^\n]*|^\s*#[^\n]*", re.MULTILI
 
 
 def _erb(start: int, end: int, inner: bytes) -> Iterator[Tag]:
-    """Yield a tag `<% %>`, in which there is Ruby, JavaScript or shell, once for each line of it."""
+    """Yield a tag for each line of Ruby, JavaScript or shell code in a `<% %>`."""
     after = Trim.NEWLINE if inner[-1:] == b"-" else Trim.NOTHING
     text = inner.removeprefix(b"-").removesuffix(b"-").decode("latin-1")
     if inner[:1] == b"%":

@@ -1,7 +1,8 @@
-"""Values that stand for those that nobody knows: what a rule says of a template must hold for each of them.
+"""Sample values for the tags of a template, whose real values are unknown.
 
-For each place there are some: those that nginx takes there, with the ones that make a difference to nginx first. The
-first value of a name or path is a mark that no other text has, so that it can be shown as the tag again.
+Each place has several values that nginx accepts there, those that change nginx's behaviour first. A finding counts only
+if it holds for all of them. The first value of a name or path is a unique mark, so that messages can show the tag in
+its place.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from nginxopt.config.templates.placing import Place
 MARK = "nginxopt-tag"
 
 MIXED = 3
-"""The number of schemes in which the tags of a place have different values."""
+"""The number of schemes in which tags in equal places have different values."""
 
 _MOST = 24
 
@@ -110,7 +111,10 @@ _AT = {
 
 
 def value(place: Place, scheme: int, number: int, schemes: int) -> str:
-    """Return the value of the tag `number` in a place, for one of the `schemes`, of which the last ones are mixed."""
+    """Return the value of the tag with that number in a place, in `scheme`.
+
+    In the last `MIXED` of all `schemes`, the value depends on the number of the tag, too.
+    """
     choices = candidates(place)
     mixed = max(0, scheme - (schemes - MIXED) + 1) if scheme else 0
     chosen = choices[(scheme + number * mixed) % len(choices)]
@@ -119,7 +123,7 @@ def value(place: Place, scheme: int, number: int, schemes: int) -> str:
 
 
 def candidates(place: Place) -> tuple[str, ...]:
-    """Return the values for a place, each once; an empty one stands for the mark."""
+    """Return the values for a place without duplicates; an empty one stands for the mark."""
     return tuple(dict.fromkeys([*_usual(place), *place.others]))[:_MOST]
 
 
@@ -141,13 +145,13 @@ def _usual(place: Place) -> tuple[str, ...]:
 
 
 def _between(words: Iterable[str], before: str, after: str) -> Iterator[str]:
-    """Yield what words have between two texts."""
+    """Yield the middle of each word that begins with `before` and ends with `after`."""
     fitting = (word for word in words if word.startswith(before) and word.endswith(after))
     return (word[len(before) : len(word) - len(after)] for word in fitting if len(word) > len(before) + len(after))
 
 
 def _of_hosts(place: Place) -> Iterator[str]:
-    """Yield what known hosts have between the two texts around a place, without a scheme and a port."""
+    """Yield the part of each sample host that fits between the texts around a value, without scheme and port."""
     if place.directive in ("server", "listen") or place.directive.endswith("_pass"):
         yield from _between(_HOSTS, place.before.rpartition("//")[2], re.split("[:/]", place.after)[0])
         if place.after.startswith("/") and not place.before:
@@ -155,7 +159,7 @@ def _of_hosts(place: Place) -> Iterator[str]:
 
 
 def _of_patterns(place: Place) -> Iterator[str]:
-    """Yield parts of a pattern that leave no parenthesis open, and what makes a pattern of a name or path."""
+    """Yield parts of a pattern that balance the parentheses around a value, and `~` where a pattern may begin."""
     is_start = place.directive == "server_name" or (place.directive == "location" and place.count == 1)
     if is_start and not place.before:
         yield "~^(www)\\."

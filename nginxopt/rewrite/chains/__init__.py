@@ -1,6 +1,6 @@
-"""Chains of `if`s on one variable become one look-up.
+"""Compiles chains of `if`s that compare the same variable to one lookup in a map.
 
-planned = plan(config, stem, files)      which chains can, and why conditions stay
-edits(planned.compiled, name)            the `if`s replaced by the statements that look them up
-prove(...)                               that each chain answers every request as before
+planned = plan(config, stem, files)      which chains become lookups, and why other conditions stay
+edits(planned.compiled, name)            the edits that replace the `if`s by a lookup
+prove(...)                               whether each chain answers every request as before
 """

@@ -1,6 +1,7 @@
-"""Asks a real nginx whether the look-up of a chain responds as its `if`s do, for values of their variable.
+"""Compares the responses of a chain of `if`s and of its lookup on a real nginx, for many values of their variable.
 
-Both sides run in a server. A variable that a request can set is set by it; in place of any other stands a header.
+Each of the two runs in a server. Requests set the variable; if they cannot, a variable of a header replaces it in both
+texts.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from nginxopt.system.nginx import Binary
 from nginxopt.text import encode
 
 _OTHERWISE = b'\nlocation / { return 200 "$uri$is_args$args, and %s is set"; }'
-"""What is returned where no condition ends the script: the new URI, or what they set."""
+"""The response if no condition ends the script: the new URI and the variable that the conditions set."""
 
 
 def differential(compiled: CompiledChain, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
-    """Return the differences between the responses of a chain and of its look-up.
+    """Return the differences between the responses of a chain and of its lookup.
 
     `sizes` are the directives for hash tables. Raises `InputError` if nginx refuses the chain.
     """

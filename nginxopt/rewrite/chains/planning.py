@@ -1,4 +1,4 @@
-"""Which chains of `if`s become one look-up, and why conditions stay."""
+"""Decides which chains of `if`s become a lookup, and why other conditions stay."""
 
 from __future__ import annotations
 
@@ -39,14 +39,22 @@ REASONS = {
 
 _CAPTURE = re.compile(r"\$\{?[0-9]")
 _FEW_ANSWERS = 3
-"""So many answers have an `if` each, which compares a number; more are in maps."""
+"""Up to this number of answers, each has its own `if` that compares a number; more answers are put into maps."""
 _LONGEST = 3_900
-"""The bytes of a token, quoted, for which nginx has room (`NGX_CONF_BUFFER`)."""
+"""The longest quoted token, in bytes, that certainly fits into nginx's buffer (`NGX_CONF_BUFFER`)."""
 
 
 @dataclass(frozen=True)
 class CompiledChain:
-    """A chain that becomes a look-up, whose variables begin with `stem`; `clears`: it leaves `$1` to `$9` empty."""
+    """A chain that becomes a lookup.
+
+    Attributes:
+        chain: The conditions.
+        stem: The prefix of the variables of the lookup.
+        native: The map from the variable to the number of an answer, compiled to a tree.
+        block: That map before it was compiled.
+        clears: Whether the lookup must leave `$1` to `$9` empty, like the conditions.
+    """
 
     chain: Sequence
     stem: str
@@ -61,44 +69,44 @@ class CompiledChain:
 
     @property
     def root(self) -> str:
-        """The map that tells this number."""
+        """The variable of the map that returns this number."""
         return root(self.stem)
 
     @cached_property
     def answers(self) -> list[Answer]:
-        """What the conditions do, each once; the numbers count from 1."""
+        """The distinct answers: what the conditions do if they are true. Their numbers count from 1."""
         return _answers(self.chain)
 
     @cached_property
     def classes(self) -> list[tuple[tuple[str, ...], bool]]:
-        """The statements, with and without text."""
+        """The distinct statements of the answers, each with whether it has a text."""
         return list(dict.fromkeys((words, text is not None) for words, text in self.answers))
 
     @property
     def has_classes(self) -> bool:
-        """Whether maps tell the statement and the text of an answer."""
+        """Whether maps return the statement and the text of an answer, instead of an `if` for each answer."""
         return len(self.answers) > max(_FEW_ANSWERS, len(self.classes))
 
     @property
     def variables(self) -> list[str]:
-        """The variables that it defines."""
+        """The variables that the lookup defines."""
         of_classes = [f"{self.stem}_class", f"{self.stem}_text"] if self.has_classes else []
         return [self.rule, self.root, *of_classes, *self.native.variables]
 
     @property
     def keys(self) -> list[list[bytes]]:
-        """The keys of each table."""
+        """The keys of each of its hash tables."""
         numbers = [b"%d" % number for number in range(1, len(self.answers) + 1)]
         return [keys for keys in [*self.native.keys, [b""], *([numbers] * 2 if self.has_classes else [])] if keys]
 
     @property
     def before(self) -> Cost:
-        """The patterns tried for a value that none matches; a comparison with a string is no pattern."""
+        """The number of patterns that the chain tries for a value that none matches, without string comparisons."""
         return Cost.of(sum(condition.operator != "=" for condition in self.chain.conditions))
 
     @property
     def after(self) -> Cost:
-        """As `before`, by the look-up."""
+        """The same number for the lookup."""
         return Cost(*self.native.after)
 
 
@@ -112,13 +120,13 @@ class KeptCondition:
 
     @property
     def cost(self) -> Cost:
-        """The patterns tried for a value that it does not match."""
+        """The number of patterns that the condition tries for a value that it does not match."""
         return Cost.of(int(self.condition.operator != "="))
 
 
 @record(eq=True)
 class ChainsPlan:
-    """The chains in the order of the text: those that become look-ups, and the conditions that stay."""
+    """The chains that become lookups, and the conditions that stay, both in the order of the text."""
 
     compiled: tuple[CompiledChain, ...] = ()
     kept: tuple[KeptCondition, ...] = ()
@@ -126,22 +134,22 @@ class ChainsPlan:
 
     @property
     def conditions(self) -> int:
-        """All conditions."""
+        """The number of all conditions."""
         return self.moved + len(self.kept)
 
     @property
     def moved(self) -> int:
-        """Those that a look-up replaces."""
+        """The number of conditions that a lookup replaces."""
         return sum(len(compiled.chain.conditions) for compiled in self.compiled)
 
     @property
     def before(self) -> Cost:
-        """The patterns tried for values that no condition matches."""
+        """The number of patterns tried now for values that no condition matches."""
         return Cost.total([each.cost for each in self.kept] + [each.before for each in self.compiled])
 
     @property
     def after(self) -> Cost:
-        """As `before`, by look-ups and the conditions that stay."""
+        """The same number for the lookups and the conditions that stay."""
         return Cost.total([each.cost for each in self.kept] + [each.after for each in self.compiled])
 
     def reasons(self) -> Counter[str]:
@@ -149,13 +157,13 @@ class ChainsPlan:
         return Counter(each.reason for each in self.kept)
 
     def without(self, compiled: CompiledChain) -> ChainsPlan:
-        """Return the plan in which a chain stays, as it is not proved."""
+        """Return the plan in which a chain stays, because its lookup could not be proved."""
         others = tuple(each for each in self.compiled if each is not compiled)
         return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.chain, "unproved")))
 
 
 def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> ChainsPlan:
-    """Divide the chains of the files of `subject`. Linear in their conditions, but for what the native planner does."""
+    """Plan the chains in the files `subject`. Linear in the number of conditions, except for the native planner."""
     found = list(read(config, subject))
     if not found:
         return ChainsPlan()
@@ -178,7 +186,7 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> C
 def _chains(
     found: list[Sequence], defined: Definitions, *, captures_matter: bool
 ) -> Iterator[tuple[Sequence, str | None]]:
-    """Yield the parts of sequences, with the reason for which they stay."""
+    """Split sequences where the reason to stay changes. Yield each part with its reason; None if it may move."""
     for sequence in found:
         reasons = [_reason(condition, defined, captures_matter=captures_matter) for condition in sequence.conditions]
         for reason, part in groupby(zip(sequence.conditions, reasons, strict=True), key=lambda pair: pair[1]):
@@ -195,7 +203,7 @@ def _reason(condition: Condition, defined: Definitions, *, captures_matter: bool
 
 
 def _reasons(condition: Condition, defined: Definitions, *, captures_matter: bool) -> Iterator[str]:
-    """Yield why a condition may be in no chain."""
+    """Yield the reasons why a condition must stay."""
     block = condition.directive.block
     if block is not None and any(isinstance(node, Comment) for node in block.nodes):
         yield "comment-inside"
@@ -232,7 +240,7 @@ def _reasons(condition: Condition, defined: Definitions, *, captures_matter: boo
 
 
 def _first(conditions: list[Condition], subject: bytes) -> int | None:
-    """Return the number of the first condition that is true, from 1, or 0; None if that is not known."""
+    """Return the number, from 1, of the first condition that is true for a value; 0 if none is, None if not known."""
     try:
         first = _native.Patterns([condition.pattern for condition in conditions]).first(subject)
     except ValueError:
@@ -241,7 +249,7 @@ def _first(conditions: list[Condition], subject: bytes) -> int | None:
 
 
 def root(stem: str) -> str:
-    """Return the name of the map that tells the number of an answer."""
+    """Return the variable of the map that returns the number of an answer."""
     return f"{stem}_pattern"
 
 
@@ -250,7 +258,7 @@ def _answers(chain: Sequence) -> list[Answer]:
 
 
 def _compile(chain: Sequence, stem: str, *, clears: bool) -> CompiledChain | str:
-    """Return a chain as a look-up, or the reason for which it stays."""
+    """Return a chain as a lookup, or the reason why it stays."""
     numbers = {answer: number for number, answer in enumerate(_answers(chain), 1)}
     conditions = chain.by_precedence
     first = _first(list(conditions), b"")
@@ -270,20 +278,20 @@ def _compile(chain: Sequence, stem: str, *, clears: bool) -> CompiledChain | str
 
 
 def _is_better(compiled: CompiledChain) -> bool:
-    """Return whether a look-up costs less than the conditions, of which eight comparisons cost as much as a pattern."""
+    """Return whether a lookup costs less than the conditions. Eight string comparisons cost as much as a pattern."""
     before = compiled.before.worst + (len(compiled.chain.conditions) - compiled.before.worst) // 8
     return before >= FEWEST and before > compiled.after.worst
 
 
 def row_of(condition: Condition) -> str:
-    """Return the key of a row of a map that is true for what the condition is true for, but the empty string."""
+    """Return the key of a map row that matches the values for which a condition is true, except the empty string."""
     if condition.operator == "=":
         return "~" + condition.pattern.decode("ascii")
     return condition.operator + condition.value
 
 
 def text_of_map(variable: str, name: str, rows: list[tuple[str, int]], of_empty: int | None) -> bytes:
-    """Return a map; one tries no pattern on the empty string (`ngx_http_map_find`), so that is a key."""
+    """Return a map. The empty string is a plain key, as maps try no patterns on it (`ngx_http_map_find`)."""
     lines = [f"map {variable} ${name} {{", "    volatile;", '    default "";']
     lines += [] if of_empty is None else [f'    "" {of_empty};']
     lines += [f"    {layout.quoted(key)} {number};" for key, number in rows]

@@ -1,24 +1,25 @@
-"""The proof that look-ups answer every request as the chains of `if`s that they replace.
+"""Proves that lookups answer every request like the chains of `if`s that they replace.
 
-*Lemma.* Let the conditions C1..Cn of a chain compare one variable v, whose value stays the same meanwhile, and let each
-do one thing that ends the script: `return`, or a `rewrite` of any URI with a flag. Let `$pattern` be, for each value of
-v, the number of what the first true condition does, or empty if none is true. Then
-`set $answer ""; if ($pattern ~ "^(?<answer>[0-9]+)") { }` and `if`s that do what each number says do what the chain
-does. *Proof.* A true condition ends the script, so the first true one decides, and `$answer` is its number. If none is
-true, it is empty, no number equals that, and the script goes on behind the `if`s.
+*Lemma 1.* Let the conditions C1..Cn of a chain compare one variable v, whose value does not change in between, and let
+the statement of each end the script: a `return`, or a `rewrite` of any URI with a flag. Number the distinct statements,
+and let `$pattern` be, for each value of v, the number of the statement of the first true condition, or empty if none is
+true. Then `set $answer ""; if ($pattern ~ "^(?<answer>[0-9]+)") { }`, followed by an `if` for each number with its
+statement, is equivalent to the chain. *Proof.* A true condition ends the script, so the first true one decides, and
+`$answer` is the number of its statement. If none is true, `$answer` is empty and equals no number, and the script
+continues after the `if`s.
 
-*Lemma.* The same holds if each condition sets one variable w, the same, and `$pattern` is the number of what the last
-true condition does, provided that neither v nor a value depends on w, that w has no other values than it is set to, and
-that each number is compared once. *Proof.* All true conditions set w, and nothing reads it between them; so behind the
-chain it has the value of the last, or is as it was if none is true. All values are nginx's own variables, which are the
-same when the last true condition is evaluated and when the look-up is.
+*Lemma 2.* The same holds if all conditions set the same variable w, and `$pattern` is the number of the statement of
+the last true condition, provided that neither v nor any assigned value depends on w, that w gets its value from nothing
+else, and that each number is compared once. *Proof.* All true conditions set w, and nothing reads w between them. So
+after the chain, w has the value of the last one, or its old value if none is true. The assigned values consist of
+nginx's own variables, which do not change between the last true condition and the lookup.
 
-The rest is captures: each condition with a pattern leaves `$1` to `$9` empty where it is false, and where it is true,
-if its pattern has no groups. So do the statements that replace the chain, unless nothing reads captures. A true `if` in
-a location replaces its configuration by that of the `if`, which holds nothing but such statements in both texts.
+Captures: a condition with a pattern leaves `$1` to `$9` empty if it is false, and also if it is true and its pattern
+has no groups. The statements that replace the chain do the same, unless nothing reads captures. Locations: a true `if`
+in a location replaces its configuration by that of the `if`, which contains nothing but such statements in both texts.
 
-What `$pattern` is, is proved as any map with patterns is (`rust/src/prove_map`), against a map with the conditions as
-rows. The texts are read again; nothing else in them may differ.
+The value of `$pattern` is proved like that of any map with patterns (`rust/src/prove_map`), by comparison with a map
+that has the conditions as rows. The texts are parsed again, and must not differ in anything else.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _CAPTURE = re.compile(r"\$\{?[0-9]")
 
 
 class Unproved(Exception):  # noqa: N818 - a verdict, not a failure
-    """What does not hold, and a value of the variable on which the texts differ, if one is known."""
+    """A part of the proof that does not hold, and a value for which the texts differ, if one is known."""
 
     def __init__(self, what: str, counterexample: bytes | None = None) -> None:
         super().__init__(what)
@@ -55,7 +56,7 @@ class Unproved(Exception):  # noqa: N818 - a verdict, not a failure
 
 @record(eq=True)
 class _Known:
-    """What the chains are compared under, and the maps that are emitted, by their variable."""
+    """The facts about the configuration that all chains share, and the emitted maps by variable."""
 
     defined: Definitions
     captures_matter: bool
@@ -63,7 +64,7 @@ class _Known:
     used: frozenset[str]
 
     def check_names(self, names: Collection[str]) -> None:
-        """Check that variables are neither nginx's nor those of the configuration."""
+        """Check that neither nginx nor the configuration uses these names of variables."""
         if not all(re.fullmatch(r"[a-z_][a-z0-9_]*", name) for name in names):
             raise Unproved("the name of a variable is not plain, and nginx ignores the case of names")
         if any(name in self.used or self.defined.is_stable(f"${name}") for name in names):
@@ -73,7 +74,10 @@ class _Known:
 def prove(
     config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: bytes
 ) -> PartRefutation[CompiledChain] | None:
-    """Return why a chain of `plan` answers differently once files have these `texts` and http includes `maps`."""
+    """Return the refutation of a chain of `plan` if the files have these `texts` and http includes `maps`.
+
+    None if every chain is proved.
+    """
     if not plan.compiled:
         return None
     try:
@@ -120,7 +124,7 @@ def _compare(
 
 
 def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
-    """Check that statements do what conditions did; return how many of `emitted` do."""
+    """Check that the first of the `emitted` statements do what the conditions did; return how many they are."""
     conditions = [_condition(node, known) for node in originals]
     if len({each.variable for each in conditions}) != 1:
         raise Unproved("they compare several variables")
@@ -172,7 +176,7 @@ def _condition(node: Node, known: _Known) -> Condition:
 
 @record(eq=True)
 class _Lookup:
-    """Statements that do what a number says: that of the map `root`; by number what is done."""
+    """The statements of a lookup: the variable `root` of its map, its answers by number, and how many statements."""
 
     root: bytes
     answers: Mapping[int, Answer]
@@ -180,7 +184,7 @@ class _Lookup:
 
     @classmethod
     def read(cls, emitted: list[Node], known: _Known, *, is_once: bool) -> _Lookup:
-        """Read the statements: what reads `$root`, `if`s with a statement, and what leaves `$1` to `$9` empty.
+        """Parse the statements: those that read `$root`, the `if`s, and one that leaves `$1` to `$9` empty.
 
         With `is_once`, only one of the `if`s may be true.
         """
@@ -221,11 +225,11 @@ def _read_look_up(emitted: list[Node]) -> tuple[str, bytes]:
 
 
 _Branch = tuple[str, str, Answer]
-"""An `if` with one statement: the variable that it compares, with what, and what it does then."""
+"""An `if` with one statement: the variable that it compares, the value, and the statement."""
 
 
 def _branch(node: Node, known: _Known) -> _Branch | None:
-    """Read an `if` with a statement; None if it is something else."""
+    """Parse an `if` with one statement; None for anything else."""
     if not isinstance(node, Directive) or node.name != "if" or len(node.args) != 3 or node.args[1] != "=":
         return None
     inner = [words_of(each) for each in nodes_of(node.block)] if node.block is not None else []
@@ -238,7 +242,7 @@ def _branch(node: Node, known: _Known) -> _Branch | None:
 
 
 def _answers(answer: str, branches: list[_Branch], known: _Known, *, is_once: bool) -> dict[int, Answer]:
-    """Return what is done for each number: by the first `if` that compares it, or its class, with equal text."""
+    """Return the answer for each number: that of the first `if` that compares the number, or its class."""
     tables: dict[str, dict[str, str]] = {}
 
     def value(name: str, number: int) -> str:
@@ -272,7 +276,7 @@ def _answers(answer: str, branches: list[_Branch], known: _Known, *, is_once: bo
 
 
 def _table(block: MapBlock | None, source: str) -> dict[str, str]:
-    """Return the rows of a map with plain keys, evaluated each time, that looks up `source`."""
+    """Return the rows of a map, which must look up `source`, be `volatile`, and have only plain keys."""
     if block is None:
         raise Unproved("an `if` compares something else")
     (only,) = (node for node in load_text(block.text, context="http").main.block.nodes if isinstance(node, Directive))
@@ -289,7 +293,7 @@ def _table(block: MapBlock | None, source: str) -> dict[str, str]:
 
 
 def _map(rows: list[tuple[Condition, int]], name: bytes) -> bytes:
-    """Return the map that the conditions are: their patterns in order, and the empty string."""
+    """Return the map to which the conditions are equivalent: their patterns in order, and the empty string."""
     try:
         first = _native.Patterns([each.pattern for each, _ in rows]).first(b"")
     except ValueError:
@@ -303,7 +307,7 @@ def _map(rows: list[tuple[Condition, int]], name: bytes) -> bytes:
 
 
 def _groups(text: bytes) -> list[str]:
-    """Return the names of the groups in patterns: each is a variable."""
+    """Return the names of the groups in patterns, each of which defines a variable."""
     return [group.decode("latin-1") for group in _GROUP.findall(text)]
 
 

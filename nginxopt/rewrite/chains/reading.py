@@ -1,8 +1,8 @@
-"""Finds chains of `if`s: each compares one variable, the same, and contains one statement.
+"""Finds chains of `if`s that compare the same variable and contain one statement each.
 
-nginx evaluates them in order. A `return`, or a `rewrite` that matches any URI and has a flag, ends the script, so the
-first true one decides (`ngx_http_script_return_code`, `ngx_http_script_regex_end_code`). A `set` does not, so of those
-that set one variable the last true one decides.
+nginx evaluates the conditions in order. A `return`, or a `rewrite` that matches any URI and has a flag, ends the
+script, so the first true condition decides (`ngx_http_script_return_code`, `ngx_http_script_regex_end_code`). A `set`
+does not end the script, so among conditions that set the same variable, the last true one decides.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from nginxopt.records import record
 from nginxopt.text import encode
 
 FEWEST = 8
-"""Fewer conditions are sooner evaluated than looked up: one takes 550 to 950 instructions, and a look-up 4,400."""
+"""Evaluating fewer conditions is faster than a lookup: a condition takes 550 to 950 instructions, a lookup 4,400."""
 
 _VARIABLE = re.compile(r"\$\w+")
 _URL = ("http://", "https://", "$scheme")
 _OURS = re.compile(r"\$(?:\w+_c[0-9]+_(?:answer|class)|nxo_[0-9a-f]{8}__answer)")
-"""The variables by which an earlier compilation selects what to return."""
+"""The variables by which the result of an earlier compilation selects its answer."""
 _PLACES = frozenset(["server", "location"])
 _ANY = frozenset(["^", ".*", "^.*"])
-"""Patterns that match each URI, and on which PCRE does not give up."""
+"""Patterns that match every URI, and on which PCRE does not give up."""
 _ENDING = frozenset(["last", "break", "redirect", "permanent"])
 
 Answer = tuple[tuple[str, ...], str | None]
-"""The words of a statement, without its text; and the text, if it is not empty."""
+"""The statement of a condition: its words without the text, and the text, or None if that is empty."""
 
 
 @record(eq=True)
@@ -36,11 +36,12 @@ class Condition:
 
     Attributes:
         directive: The `if`.
-        variable: What it compares, with its `$`.
+        variable: The variable that it compares, with its `$`.
         operator: `=`, `~` or `~*`.
-        value: What the variable is compared with: a string, or a pattern.
-        words: The words of its statement, without what it returns or sets a variable to.
-        text: The text or the URL that it returns, or the value of a variable; None without one, or with an empty one.
+        value: The string or pattern that the variable is compared with.
+        words: The words of its statement, without `text`.
+        text: The text or URL that the statement returns, or the value that it sets; None if it has none or an empty
+            one.
     """
 
     directive: Directive
@@ -52,14 +53,14 @@ class Condition:
 
     @property
     def pattern(self) -> bytes:
-        """The pattern that matches what the condition is true for; a leading `(?i)` ignores the case of letters."""
+        """A pattern that matches the values for which the condition is true; `(?i)` at its start ignores case."""
         if self.operator == "=":
             return b"^" + b"".join(map(_escaped, encode(self.value))) + rb"\z"
         return (b"(?i)" if self.operator == "~*" else b"") + encode(self.value)
 
     @property
     def answer(self) -> Answer:
-        """What it does."""
+        """The statement of the condition, as `Answer`."""
         return self.words, self.text
 
     @property
@@ -69,13 +70,13 @@ class Condition:
 
     @property
     def evaluated(self) -> str:
-        """What it evaluates where it is true."""
+        """The text that nginx evaluates if the condition is true."""
         return " ".join([*self.words[2:], self.text or ""])
 
 
 @record(eq=True)
 class Sequence:
-    """Conditions of a file on one variable, one behind the other, that end the script or set one variable."""
+    """Consecutive conditions of a file on the same variable that all end the script, or all set the same variable."""
 
     file: File
     conditions: tuple[Condition, ...]
@@ -87,7 +88,7 @@ class Sequence:
 
 
 def read(config: Config, subject: Collection[File]) -> Iterator[Sequence]:
-    """Yield the sequences of eight or more conditions in files of `subject`."""
+    """Yield the sequences of at least `FEWEST` conditions in the files `subject`."""
     for file in config.files:
         if file in subject:
             contexts = config.contexts(file)
@@ -121,7 +122,7 @@ def _whole(file: File, conditions: list[Condition]) -> Iterator[Sequence]:
 
 
 def condition(directive: Directive) -> Condition | None:
-    """Return an `if` as the condition of a chain; None if it is something else."""
+    """Return an `if` as a condition of a chain; None for anything else."""
     if directive.name != "if" or len(directive.args) != 3 or directive.block is None:
         return None
     variable, operator, value = map(str, directive.args)
@@ -135,7 +136,7 @@ def condition(directive: Directive) -> Condition | None:
 
 
 def answer_of(words: tuple[str, ...]) -> Answer | None:
-    """Return what a statement does; None if it may be in no chain."""
+    """Return a statement as `Answer`; None if no condition of a chain may have it."""
     match words:
         case ("return", url) if url.startswith(_URL):
             return ("return", "302"), url
@@ -150,7 +151,7 @@ def answer_of(words: tuple[str, ...]) -> Answer | None:
 
 
 def _escaped(byte: int) -> bytes:
-    """Return a byte as a pattern."""
+    """Return a pattern that matches one byte."""
     if chr(byte).isascii() and chr(byte).isalnum():
         return bytes([byte])
     return rb"\x%02x" % byte

@@ -9,12 +9,12 @@ from nginxopt.text.plural import count
 
 
 def heading(plan: ChainsPlan) -> str:
-    """Return what there is to compile, in words."""
+    """Return the number of chains and conditions, in words."""
     return f"{count(plan.conditions, 'condition')} in chains of `if`"
 
 
 def lines(plan: ChainsPlan, *, verbose: bool) -> Iterator[str]:
-    """Yield a line for each chain that becomes a look-up, and one for each reason for which conditions stay."""
+    """Yield a line for each chain that becomes a lookup, and a line for each reason why conditions stay."""
     for compiled in plan.compiled:
         first = compiled.chain.conditions[0]
         place = f"{first.variable} ({compiled.chain.file.path}:{first.directive.line})"

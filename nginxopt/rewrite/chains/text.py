@@ -1,4 +1,4 @@
-"""Writes chains as look-ups: the maps for the http block, and the statements that replace the `if`s."""
+"""Writes chains as lookups: the maps for the http block, and the statements that replace the `if`s."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nginxopt.rewrite.maps.edits import apart
 from nginxopt.text import Edit, encode
 
 _CLEAR = 'rewrite "^a(?!)" /;'
-"""A rule that matches nothing leaves `$1` to `$9` empty."""
+"""A rule that matches nothing, which leaves `$1` to `$9` empty."""
 
 
 def maps(compiled: CompiledChain) -> bytes:
@@ -67,7 +67,7 @@ def statements(compiled: CompiledChain) -> Iterator[str]:
     yield "}"
     for condition, words, text in _statements(compiled):
         yield f"if ({condition}) {{"
-        # A `rewrite` sets captures by its own pattern, and what is behind a `set` is the end.
+        # Not needed before a `rewrite`, whose pattern sets the captures, and after a `set`, as the final one follows.
         yield from [f"    {_CLEAR}"] if compiled.clears and words[0] == "return" else []
         yield f"    {' '.join([*map(layout.quoted, words), *text])};"
         yield "}"

@@ -1,6 +1,8 @@
-"""Runs of regex locations come behind one pattern, which matches what they do and nothing else.
+"""Groups consecutive regex locations in a location with one pattern, so that most requests try only that pattern.
 
-planned = plan(config, files)            which runs can, and why locations stay
-edits(planned.compiled)                  the locations in a location of that pattern
-prove(...)                               that nginx finds for every URI the location that it found before
+The pattern of a group matches exactly the URIs that one of its locations matches.
+
+planned = plan(config, files)            which locations are grouped, and why others stay
+edits(planned.compiled)                  the edits that put locations into groups
+prove(...)                               whether nginx finds the same location as before for every URI
 """

@@ -1,4 +1,4 @@
-"""Asks a real nginx whether locations respond in their groups as they did outside."""
+"""Compares the responses of locations with and without groups on a real nginx."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _OTHERWISE = b'\nlocation / { return 200 "no regex location: $uri"; }\nlocation 
 
 
 def differential(compiled: CompiledRun, *, binary: Binary, limits: Limits) -> Differential:
-    """Return the differences between the responses of a run and of its groups. Raises `InputError` if nginx refuses it.
+    """Return the differences between the responses of a run of locations and of its groups, each in a server.
 
-    Both stand in a server, the locations in their order.
+    Raises `InputError` if nginx refuses the run.
     """
     locations = [location.directive for location in compiled.run.locations]
     start, end = locations[0].span.start, locations[-1].span.end

@@ -1,4 +1,4 @@
-"""Divides locations into groups, each behind a pattern that matches what one of them does and nothing else."""
+"""Divides locations into groups, and finds for each group a pattern that matches exactly what its locations match."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from nginxopt.records import record
 from nginxopt.rewrite.locations.reading import FEWEST, RegexLocation
 
 _MOST = 256
-"""The most locations behind one pattern."""
+"""The most locations in one group."""
 _FEW = 12
-"""So many are tried one by one where their pattern matches; more are in groups of their own."""
+"""Up to this number, the locations of a group are tried one by one; larger groups are divided into inner groups."""
 
 
 @record(eq=True)
 class Group:
-    """Locations behind the pattern `union`: one by one, or in groups of their own."""
+    """A group with the pattern `union`; its members are locations or inner groups."""
 
     union: bytes
     members: tuple[Group | RegexLocation, ...]
 
     @property
     def locations(self) -> tuple[RegexLocation, ...]:
-        """The locations, also those in inner groups."""
+        """The locations, including those in inner groups."""
         inner = (each.locations if isinstance(each, Group) else (each,) for each in self.members)
         return tuple(location for locations in inner for location in locations)
 
 
 def divided(locations: Sequence[RegexLocation]) -> Iterator[Group | RegexLocation]:
-    """Yield groups with as many locations as one pattern takes, and the locations that are in none."""
+    """Yield groups, as large as their pattern can be, and the locations that are in no group."""
     at = 0
     while at < len(locations):
         rest = locations[at : at + _MOST]

@@ -1,4 +1,4 @@
-"""Which runs of regex locations come behind one pattern, and why locations stay."""
+"""Decides which regex locations are put into groups, and why others stay."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ REASONS = {
 """The codes of the reasons why a location stays, each with its sentence."""
 
 _UNUSUAL = b"zqvx7/kwj9-0", b"7-qkx/vzj/0_"
-"""Ends of URIs that hardly any pattern is written for; together none but one for all URIs."""
+"""Unusual ends of URIs: hardly any pattern matches one of them, and only a pattern for all URIs matches both."""
 
 
 @record(eq=True)
 class CompiledRun:
-    """A run of locations that is divided into groups, and locations in none."""
+    """A run of locations that is divided into groups; some of its locations may be in none."""
 
     run: LocationRun
     members: tuple[Group | RegexLocation, ...]
 
     @property
     def groups(self) -> list[Group]:
-        """The groups."""
+        """The groups of the run."""
         return [member for member in self.members if isinstance(member, Group)]
 
     @property
     def before(self) -> Cost:
-        """The patterns tried for a URI that none matches."""
+        """The number of patterns tried now for a URI that none matches."""
         return Cost.of(len(self.run.locations))
 
     @property
     def after(self) -> Cost:
-        """As `before`, with a pattern for each group."""
+        """The same number with groups."""
         return Cost.of(len(self.members))
 
 
@@ -65,29 +65,29 @@ class KeptLocation:
 
 @record(eq=True)
 class LocationsPlan:
-    """The runs in the order of the text: those that come behind patterns, and the locations that stay."""
+    """The runs that are divided into groups, and the locations that stay, both in the order of the text."""
 
     compiled: tuple[CompiledRun, ...] = ()
     kept: tuple[KeptLocation, ...] = ()
 
     @property
     def locations(self) -> int:
-        """All locations."""
+        """The number of all locations."""
         return sum(len(compiled.run.locations) for compiled in self.compiled) + len(self.kept)
 
     @property
     def moved(self) -> int:
-        """Those that are tried only where a pattern before them matches."""
+        """The number of locations in groups."""
         return sum(len(group.locations) for compiled in self.compiled for group in compiled.groups)
 
     @property
     def before(self) -> Cost:
-        """The patterns tried for a URI that no location of a run matches."""
+        """The number of patterns tried now for a URI that no location matches."""
         return Cost.of(self.locations)
 
     @property
     def after(self) -> Cost:
-        """As `before`, with the patterns of groups."""
+        """The same number for all runs with their groups."""
         return Cost.total([Cost.of(len(self.kept)), *(each.after for each in self.compiled)])
 
     def reasons(self) -> Counter[str]:
@@ -95,15 +95,15 @@ class LocationsPlan:
         return Counter(each.reason for each in self.kept)
 
     def without(self, compiled: CompiledRun) -> LocationsPlan:
-        """Return the plan in which a run stays, as its groups are not proved."""
+        """Return the plan in which a run stays, because its groups could not be proved."""
         others = tuple(each for each in self.compiled if each is not compiled)
         return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.run, "unproved")))
 
 
 def plan(runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]) -> LocationsPlan:
-    """Divide runs. Linear in their locations, but for the native search for patterns.
+    """Divide runs into groups. Linear in the number of locations, except for the native search for patterns.
 
-    `changing`: the places, in ascending order, of statements that change by themselves.
+    `changing`: the offsets, in ascending order, of statements that another part of the compilation changes.
     """
     compiled: list[CompiledRun] = []
     kept: list[KeptLocation] = []
@@ -119,7 +119,7 @@ def plan(runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]) ->
 def _parts(
     runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]
 ) -> Iterator[tuple[LocationRun, str | None]]:
-    """Yield the parts of runs, with the reason for which they stay."""
+    """Split runs where the reason to stay changes. Yield each part with its reason; None if it may be grouped."""
     for run in runs:
         places = changing.get(run.file, ())
         reasons = [
@@ -141,7 +141,7 @@ def _kept(run: LocationRun, reason: str) -> list[KeptLocation]:
 
 
 def _reason(location: RegexLocation, around: Directive | None) -> str | None:
-    """Return why a location may be in no group."""
+    """Return the reason why a location must stay; None if there is none."""
     if _native.exact_union([location.pattern]) is not None:
         return "matches-all" if _matches_all(location.pattern, around) else None
     facts = _native.pattern_facts(location.pattern)
@@ -151,7 +151,7 @@ def _reason(location: RegexLocation, around: Directive | None) -> str | None:
 
 
 def _matches_all(pattern: bytes, around: Directive | None) -> bool:
-    """Return whether a pattern matches URIs that hardly any pattern is written for, in a location or anywhere."""
+    """Return whether a pattern matches even unusual URIs: all of them, or all that the location around it matches."""
     names = [] if around is None or around.name != "location" else [encode(str(around.args[-1]))]
     beginnings = [b"/", *(name for name in names if name.startswith(b"/"))]
     return any(all(_matches(pattern, beginning + end) for end in _UNUSUAL) for beginning in beginnings)

@@ -1,15 +1,16 @@
-"""The proof that nginx finds for every URI the location that it found before the groups.
+"""Proves that nginx finds the same location for every URI with and without groups.
 
-*Lemma.* Let L1..Ln be neighbouring regex locations of a level, with the patterns p1..pn, and F a pattern that matches a
-URI exactly if one of p1..pn does, PCRE giving up on none of them. Then `location F { L1..Ln }` does what L1..Ln do.
-*Proof.* nginx tries the regex locations of a level in order, and in the first that matches those of the level below
-(`ngx_http_core_find_location`). If none of p1..pn matches, F does not, and nginx goes on behind the group, with the
-captures as they were. Otherwise F matches, nginx tries p1..pn in order, and the first that matches is the location; its
-match comes last, and sets all captures. F says nothing but locations, so it has all settings of the level around it,
-and they have from it what they had from there; the modules whose directives may be in L1..Ln inherit like that.
+*Lemma.* Let L1..Ln be consecutive regex locations of a level with the patterns p1..pn, and let F be a pattern that
+matches a URI exactly if one of p1..pn does. Let PCRE give up on none of these patterns. Then `location F { L1..Ln }` is
+equivalent to L1..Ln. *Proof.* nginx tries the regex locations of a level in order, and those of the next level inside
+the first one that matches (`ngx_http_core_find_location`). If none of p1..pn matches, neither does F, and nginx
+continues after the group, with unchanged captures. Otherwise F matches, nginx tries p1..pn in order, and uses the first
+location that matches. Its match is the last one, and sets all captures. The group contains nothing but locations. So it
+inherits all settings of the level around it and passes them on to L1..Ln. This holds for all modules whose directives
+may be in L1..Ln.
 
-By induction a group may be in a group, and has the pattern of its own there. The texts are read again: without the
-groups they are the same, directive by directive.
+By induction, groups may be nested. The texts are parsed again; without the groups, they must be the same, directive by
+directive.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _REFUTATIONS = {
 
 
 class _Unproved(Exception):  # noqa: N818 - a verdict, not a failure
-    """What does not hold, and a URI that shows it, if one is known."""
+    """A part of the proof that does not hold, and a URI for which the texts differ, if one is known."""
 
     def __init__(self, what: str, counterexample: bytes | None = None) -> None:
         super().__init__(what)
@@ -41,7 +42,7 @@ class _Unproved(Exception):  # noqa: N818 - a verdict, not a failure
 
 
 def prove(config: Config, plan: LocationsPlan, texts: Mapping[File, bytes]) -> PartRefutation[CompiledRun] | None:
-    """Return why a run of `plan` answers differently once files have these `texts`."""
+    """Return the refutation of a run of `plan` if the files have these `texts`; None if every run is proved."""
     if not plan.compiled:
         return None
     try:
@@ -78,7 +79,7 @@ def _compare(before: Block, after: Block, runs: Mapping[Directive, CompiledRun])
 
 
 def _check(originals: list[Node], emitted: Node) -> int:
-    """Check that a group does what the first of `originals` do; return how many they are."""
+    """Check that a group is equivalent to the first of the `originals`; return how many these are."""
     group = regex_location(emitted)
     if group is None or not holds_locations(group.directive):
         raise _Unproved("a location is not in its group")
@@ -92,7 +93,7 @@ def _check(originals: list[Node], emitted: Node) -> int:
 
 
 def _leaves(group: RegexLocation) -> Iterator[RegexLocation]:
-    """Yield the locations of a group, and those of groups in it."""
+    """Yield the locations of a group, including those of inner groups."""
     for member in _members(group):
         yield from _leaves(member) if holds_locations(member.directive) else (member,)
 
@@ -103,7 +104,7 @@ def _members(group: RegexLocation) -> list[RegexLocation]:
 
 
 def _check_location(original: Node, leaf: RegexLocation) -> None:
-    """Check that a location is as it was, and inherits in a group as it did outside."""
+    """Check that a location is unchanged, and inherits the same settings in the group as outside."""
     block = leaf.directive.block
     if not is_same(original, leaf.directive):
         raise _Unproved("a location in a group is not as it was, or not in its place")
@@ -112,7 +113,7 @@ def _check_location(original: Node, leaf: RegexLocation) -> None:
 
 
 def _check_pattern(group: RegexLocation) -> None:
-    """Check that the pattern of a group, and of those in it, matches what their locations do."""
+    """Check that the patterns of a group and of its inner groups match exactly what their locations match."""
     for member in _members(group):
         if holds_locations(member.directive):
             _check_pattern(member)

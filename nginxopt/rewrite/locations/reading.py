@@ -1,7 +1,7 @@
 """Finds runs of regex locations that only return or rewrite.
 
-nginx tries the regex locations of a level in the order of the text, once it knows that no `=` or `^~` answers
-(`ngx_http_core_find_location`), and those in a regex location it tries once that matches.
+If no location with `=` or `^~` answers, nginx tries the regex locations of a level in the order of the text, and those
+inside a regex location after that has matched (`ngx_http_core_find_location`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from nginxopt.semantics.headers import INHERITANCE
 from nginxopt.text import encode
 
 FEWEST = 3
-"""Fewer locations are as fast without a pattern before them."""
+"""Fewer locations are not faster in a group."""
 
 _ENDING = frozenset(["return", "rewrite"])
 _SCRIPT = frozenset(["break", "if", "return", "rewrite", "set"])
@@ -26,7 +26,7 @@ _PLACES = frozenset(["server", "location"])
 
 @record(eq=True)
 class RegexLocation:
-    """A regex location: its directive, the pattern with a leading `(?i)` if it ignores case, and the word with it."""
+    """A regex location: its directive, its pattern (beginning with `(?i)` if it ignores case), and that as a word."""
 
     directive: Directive
     pattern: bytes
@@ -35,7 +35,7 @@ class RegexLocation:
 
 @record(eq=True)
 class LocationRun:
-    """Regex locations of a file that only return or rewrite, one behind the other; `around`: that in which they are."""
+    """Consecutive regex locations of a file that only return or rewrite; `around`: the location that contains them."""
 
     file: File
     locations: tuple[RegexLocation, ...]
@@ -44,17 +44,17 @@ class LocationRun:
 
 @cache
 def _known() -> frozenset[str]:
-    """The directives of nginx that a location may have and means the same with a location more around it.
+    """Return the directives of nginx whose meaning does not change if a group is put around their location.
 
-    Where the level around both says `add_header_inherit off`, a location with `merge` would have the headers of the
-    one around it, which has none.
+    Not among them are those that control the inheritance of headers: if the level around a group has
+    `add_header_inherit off`, a location with `merge` would inherit from the group, which has no headers.
     """
     others = {"location", *INHERITANCE.values()}
     return (inherited() | _SCRIPT | INHERITANCE.keys() | {"try_files"}) - others
 
 
 def read(config: Config, subject: Collection[File]) -> Iterator[LocationRun]:
-    """Yield the runs of three or more locations in files of `subject`."""
+    """Yield the runs of at least `FEWEST` locations in the files `subject`."""
     for file in config.files:
         if file in subject:
             contexts = config.contexts(file)
@@ -102,7 +102,7 @@ def _pattern(modifier: str, pattern: str) -> bytes:
 
 
 def holds_locations(location: Directive) -> bool:
-    """Return whether a location holds regex locations and nothing else, such as those that are made here."""
+    """Return whether a location contains nothing but regex locations, like the groups of an earlier compilation."""
     nodes = [] if location.block is None else [node for node in location.block.nodes if not isinstance(node, Comment)]
     return bool(nodes) and all(regex_location(node) is not None for node in nodes)
 
@@ -115,7 +115,7 @@ def answers(location: Directive) -> bool:
 
 
 def is_known(block: Block) -> bool:
-    """Return whether all directives in a block are known to mean the same with a location more around it."""
+    """Return whether the meaning of no directive in a block changes if a group is put around it."""
     return all(
         isinstance(node, Comment)
         or (isinstance(node, Directive) and node.name in _known() and (node.block is None or is_known(node.block)))

@@ -9,12 +9,12 @@ from nginxopt.text.plural import count
 
 
 def heading(plan: LocationsPlan) -> str:
-    """Return what there is to compile, in words."""
+    """Return the number of runs and locations, in words."""
     return f"{count(plan.locations, 'regex location')} in runs"
 
 
 def lines(plan: LocationsPlan, *, verbose: bool) -> Iterator[str]:
-    """Yield a line for each run that comes behind patterns, and one for each reason for which locations stay."""
+    """Yield a line for each run that is divided into groups, and a line for each reason why locations stay."""
     for compiled in plan.compiled:
         first = compiled.run.locations[0].directive
         grouped = sum(len(group.locations) for group in compiled.groups)

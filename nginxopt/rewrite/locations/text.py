@@ -1,4 +1,4 @@
-"""Writes groups of locations: a location with the pattern of a group around those of the group."""
+"""Writes groups of locations: a location with the pattern of the group around its locations."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def edits(compiled: Iterable[CompiledRun]) -> Mapping[File, list[Edit]]:
 
 
 def edit(group: Group) -> Edit:
-    """Return the edit that puts the locations of a group into a location of its pattern."""
+    """Return the edit that puts the locations of a group into a location with its pattern."""
     first, last = group.locations[0].directive, group.locations[-1].directive
     return Edit(Span(first.span.start, last.span.end), _Writer.of(group).text(group, 0))
 
 
 @record(eq=True)
 class _Writer:
-    """Writes a group in the style of its file; `step` is what each line moves to the right by in each group."""
+    """Writes a group in the style of its file; `step` is the indentation that each group adds."""
 
     data: bytes
     newline: bytes
@@ -41,7 +41,7 @@ class _Writer:
 
     @classmethod
     def of(cls, group: Group) -> _Writer:
-        """Read the style; lines of words of more than one line stay where they are, with all others."""
+        """Determine the style. If a word spans several lines, nothing is indented, as that would change the word."""
         locations = [location.directive for location in group.locations]
         data = locations[0].source.data
         newline = b"\r\n" if data[: data.find(b"\n") + 1].endswith(b"\r\n") else b"\n"
@@ -57,7 +57,7 @@ class _Writer:
         return line.join([*head, self.step + self._members(group, depth + 1), b"}"])
 
     def _members(self, group: Group, depth: int) -> bytes:
-        """Return what is in a group: its members, and between them what is between them in the file."""
+        """Return the members of a group, with the text that is between them in the file."""
         text = bytearray()
         end: int | None = None
         for member in group.members:
@@ -73,7 +73,7 @@ class _Writer:
 
 
 def _words(directive: Directive) -> Iterator[str]:
-    """Yield the words of a location and of what is in it."""
+    """Yield the words of a location and of the directives in it."""
     yield from map(str, directive.args)
     for inner in directive.block.walk() if directive.block is not None else ():
         yield from map(str, inner.args)

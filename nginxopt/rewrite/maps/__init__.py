@@ -1,6 +1,6 @@
-"""Compiles maps with regular expressions into trees of look-ups.
+"""Compiles maps with regular expressions to trees of maps, so that few expressions are tried for each value.
 
-planned = plan(config, stem, files)      the maps that become trees, and why others stay
-edits(planned.compiled, name)            the rows gone from their files, the default going on to the tree
-prove(...)                               that each map answers every subject as before
+planned = plan(config, stem, files)      which maps become trees, and why others stay
+edits(planned.compiled, name)            the edits that remove the expressions and make the tree the default
+prove(...)                               whether each map returns the same value for every subject as before
 """

@@ -1,4 +1,4 @@
-"""Reads a text of `map` blocks: the variable, the place and the exact keys of each."""
+"""Parses a text of `map` blocks: the variable, the text and the plain keys of each."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class MapBlock:
 
     @property
     def names(self) -> set[bytes]:
-        """Everything in its text that may be a variable, in lower case."""
+        """All words in its text that may be names of variables, in lower case."""
         return {name.lower() for name in _VARIABLE.findall(self.text)}
 
 
 def read(text: bytes) -> list[MapBlock]:
-    """Return the blocks of a text; `ValueError` if it has anything else. Linear in the text."""
+    """Return the blocks of a text. Raises `ValueError` if it contains anything else. Linear in the size of the text."""
     return [MapBlock(name, text[start:end], keys) for name, start, end, keys in _native.map_blocks(text)]
 
 
 def around(text: bytes) -> bytes:
-    """Return what is between the blocks of a text: comments. `ValueError` as `read`."""
+    """Return the comments between the blocks of a text. Raises `ValueError` like `read`."""
     pieces, at = [], 0
     for start, end in _native.map_spans(text):
         pieces.append(text[at:start])
@@ -40,7 +40,7 @@ def around(text: bytes) -> bytes:
 
 
 def reachable(text: bytes, blocks: Iterable[MapBlock]) -> Iterator[MapBlock]:
-    """Yield those of `blocks` whose variables a text evaluates, and those that they evaluate, in the order given."""
+    """Yield those `blocks` whose variables a text evaluates directly or through other blocks, in the given order."""
     blocks = list(blocks)
     by_name = {block.variable.lower(): block for block in blocks}
     reached: set[bytes] = set()

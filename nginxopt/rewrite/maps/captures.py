@@ -1,8 +1,8 @@
-"""Finds directives that could notice that a map became a tree: those that read captures after it was evaluated.
+"""Finds directives that could notice that a map became a tree: those that read captures after evaluating the map.
 
-A regular expression that matches sets `$1` to `$9`, even one without groups (`ngx_http_regex_exec`), and a tree matches
-others than its map did: on a miss, where the map left captures as they were, and in place of a row that became a key.
-So a map moves only if whatever reads captures has them from a match of its own, with no evaluation of the map between.
+A regular expression that matches sets `$1` to `$9`, even if it has no groups (`ngx_http_regex_exec`). A tree has other
+expressions than its map: one may match if none of the map does, and none if a row became a key. So a map may become a
+tree only if every directive that reads captures gets them from a later match.
 """
 
 from __future__ import annotations
@@ -17,28 +17,30 @@ from nginxopt.rewrite.maps.reading import RegexMap, groups, variables
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 _VALUES = frozenset(["map", "split_clients"])
-"""Those whose values are evaluated with their variable."""
+"""Blocks whose values are evaluated when their variable is."""
 _SCRIPT = frozenset(["if", "set", "return", "rewrite", "break"])
 """The directives of the rewrite module that nginx runs in order."""
 _AT_LOG = frozenset(["log_format", "access_log"])
 _AFTER_LOG = frozenset(["post_action", "log_subrequest"])
-"""Directives by which a request goes on after something was logged."""
+"""Directives with which the processing of a request continues after it was logged."""
 _EVALUATE = {
     "root": ("document_root", "realpath_root", "request_filename"),
     "alias": ("document_root", "realpath_root", "request_filename"),
     "secure_link": ("secure_link", "secure_link_expires"),
     "secure_link_md5": ("secure_link", "secure_link_expires"),
 }
-"""The variables of nginx that evaluate the argument of a directive."""
+"""For a directive, the variables of nginx that evaluate its argument."""
 
 
 @record(eq=True)
 class _Reading:
-    """A place that reads `$1` to `$9`.
+    """A directive that reads `$1` to `$9`.
 
     Attributes:
-        evaluated: If the match of which they are stands right before: the variables that are evaluated between.
-        location: Whether the match is that of the location it stands in.
+        directive: The directive.
+        evaluated: The variables that are evaluated between the match that sets the captures and this directive; None if
+            it is not known which match that is.
+        location: Whether it is the match of the location that contains the directive.
     """
 
     directive: Directive
@@ -48,14 +50,16 @@ class _Reading:
 
 @record(eq=True)
 class _Use:
-    """A directive that evaluates variables, and when: with the rules of a `server`, at the `log`, or at `any` time."""
+    """The variables that a directive evaluates, and when: with the rules of a `server`, for the `log`, or at `any`
+    time.
+    """
 
     names: frozenset[str]
     when: str
 
 
 class CaptureReadings:
-    """The readings of captures in a configuration, and where variables are evaluated."""
+    """The directives of a configuration that read captures, and those that evaluate variables."""
 
     def __init__(self, config: Config) -> None:
         self._program: Directive | None = None
@@ -69,7 +73,7 @@ class CaptureReadings:
                 self._note(directive, scope)
 
     def reader(self, variable: str) -> Directive | None:
-        """Return a directive that may see other captures if the map of `variable` becomes a tree."""
+        """Return a directive that may read other captures if the map of `variable` becomes a tree; None if none may."""
         if self._program is not None:
             return self._program
         evaluating = self._evaluating(variable.removeprefix("$").lower())
@@ -79,7 +83,7 @@ class CaptureReadings:
         return next((reading.directive for reading in self._readings if _is_harmed(reading, evaluating, when)), None)
 
     def reader_of_groups(self, regex_map: RegexMap) -> Directive | None:
-        """Return a directive that reads a named group of a row, other than the row itself."""
+        """Return a directive, other than the row itself, that reads a named group of a row; None if there is none."""
         named = {name for row in regex_map.patterns for name in groups(row.name)}
         if not named:
             return None
@@ -88,7 +92,7 @@ class CaptureReadings:
         return next((directive for directive, names in self._named if names & named), None)
 
     def _evaluating(self, name: str) -> frozenset[str]:
-        """Return the variables whose evaluation may evaluate this one, itself among them."""
+        """Return the variables whose evaluation may evaluate the variable `name`, including itself."""
         evaluating = {name}
         grows = True
         while grows:
@@ -140,7 +144,7 @@ class CaptureReadings:
 
 
 def _is_program(directive: Directive) -> bool:
-    """Return whether a directive may run code that reads variables by their names."""
+    """Return whether a directive may run code that looks up variables by name."""
     return directive.name not in harmless() and (directive.name != "ssi" or directive.args != ("off",))
 
 
@@ -161,7 +165,7 @@ def _is_harmed(reading: _Reading, evaluating: Iterable[str], when: set[str]) -> 
 
 
 def _reading(directive: Directive, scope: Scope) -> _Reading:
-    """Return which captures a directive reads: its own, those of a condition, of its location, or any."""
+    """Return whose captures a directive reads: its own, those of a condition or of its location, or any."""
     if directive.name == "rewrite":
         return _Reading(directive, frozenset(name for word in directive.args[1:] for name in variables(word)))
     opener = scope.opener
@@ -172,12 +176,12 @@ def _reading(directive: Directive, scope: Scope) -> _Reading:
 
 
 def _is_condition(directive: Directive) -> bool:
-    """Return whether it is an `if` that sets captures for its block: one with `~` or `~*`."""
+    """Return whether a directive is an `if` with `~` or `~*`, which sets captures for its block."""
     return directive.name == "if" and len(directive.args) == 3 and directive.args[1] in ("~", "~*")
 
 
 def _evaluated_before(directive: Directive, scope: Scope) -> Iterator[str]:
-    """Yield the variables that a condition's block evaluates up to a directive of its script, that one's included."""
+    """Yield the variables that the block of a condition evaluates up to and including a directive of its script."""
     for other in scope.directives:
         if other.name in _SCRIPT:
             yield from (name for word in other.args for name in variables(word))
@@ -188,7 +192,7 @@ def _evaluated_before(directive: Directive, scope: Scope) -> Iterator[str]:
 
 
 def _is_regex(location: Directive) -> bool:
-    """Return whether a location has captures of its own that no rule in it changes."""
+    """Return whether a location has a regular expression, and no rule in it that changes its captures."""
     is_regex = location.name == "location" and location.args[:1] != () and location.args[0].startswith("~")
     return is_regex and location.block is not None and not _has_locations(location.block)
 

@@ -1,4 +1,4 @@
-"""The number of patterns that a request without a match tries."""
+"""The number of patterns that nginx tries for a request that matches none of them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 
 class Cost(NamedTuple):
-    """Patterns tried for a subject that none matches.
+    """The number of patterns that are tried for a subject that none matches.
 
     Attributes:
-        far: For one that begins like no pattern.
-        near: For one that begins like some, on the average.
-        worst: For the worst of them.
+        far: For a subject that begins differently from all patterns.
+        near: The average for subjects that begin like a pattern.
+        worst: The maximum for any subject.
     """
 
     far: int
@@ -21,11 +21,11 @@ class Cost(NamedTuple):
 
     @classmethod
     def of(cls, patterns: int) -> Cost:
-        """Return the cost of patterns that are tried in sequence."""
+        """Return the cost of a number of patterns that are tried in sequence."""
         return cls(patterns, patterns, patterns)
 
     @classmethod
     def total(cls, costs: Iterable[Cost]) -> Cost:
-        """Return the sum of the costs of lists that all requests try."""
+        """Return the sum of the costs of several lists, if every request tries all of them."""
         sums = [sum(values) for values in zip(*costs, strict=True)]
         return cls(*sums) if sums else cls.of(0)

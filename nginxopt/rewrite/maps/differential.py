@@ -1,7 +1,7 @@
-"""Asks a real nginx the question of the proof: does a tree give the same value as its map for each subject?
+"""Compares the values of a map and of its tree on a real nginx, as a check of the proof.
 
-Two instances run that only return the value of the map, one with the map and one with the tree. A source
-that a request can set is set by it; in place of any other stands a header of the request.
+Two instances, one with the map and one with the tree, return the value for each subject. Requests set the source of the
+map; if they cannot, a header replaces it in both texts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-
 _SPELLINGS = spellings(set(range(256)) - set(_UNRESERVED))
 
 Sender = Callable[[bytes], Request | None]
-"""Returns the request whose source has a value; None if there is none."""
+"""A function that returns a request for which the source of the map has a value; None if there is none."""
 
 
 @record(eq=True)
@@ -40,15 +40,15 @@ class Side:
     content: bytes
 
     def server(self) -> bytes:
-        """Return the server, which accepts long values."""
+        """Return the content of the server, which accepts long headers."""
         return b"server_name %s; large_client_header_buffers 4 64k; merge_slashes off; %s" % (HOST, self.content)
 
     def test(self, binary: Binary, variables: tuple[str, ...]) -> Verdict:
-        """Return what nginx says of the configuration, with values for variables that it does not define."""
+        """Return nginx's verdict on the configuration, in which the undefined `variables` get a value."""
         return binary.test(configuration([self.server()], http=_http(variables)), {"maps.conf": self.maps})
 
     def run(self, binary: Binary, variables: tuple[str, ...], avoid: bytes) -> Instance:
-        """Return an instance of the configuration."""
+        """Return an nginx with the configuration; the digits of its port do not occur in `avoid`."""
         files, http = {"maps.conf": self.maps}, _http(variables)
         return Instance(binary, servers=[self.server()], http=http, files=files, log_level="emerg", avoid=avoid)
 
@@ -59,7 +59,13 @@ def _http(variables: tuple[str, ...]) -> bytes:
 
 @record(eq=True)
 class Limits:
-    """At most `requests` are put to each side, within `seconds`; `progress` gets those done and their total."""
+    """The limits of a comparison.
+
+    Attributes:
+        requests: The most requests to each side.
+        seconds: The time limit.
+        progress: Is called with the number of requests that are done, and the total.
+    """
 
     requests: int
     seconds: float
@@ -69,7 +75,7 @@ class Limits:
 def differential(emitted: EmittedMap, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
     """Return the differences between the values of a map and of its tree.
 
-    `sizes` are the directives for its hash tables. Raises `InputError` if nginx refuses the map.
+    `sizes` are the directives for hash tables. Raises `InputError` if nginx refuses the map.
     """
     compiled = emitted.compiled
     send, source = sender(compiled.map.source)
@@ -106,7 +112,7 @@ def compare_sides(
 
 
 def sender(source: str) -> tuple[Sender, bytes]:
-    """Return the function that makes a request for a value of `source`, and the source that the maps get."""
+    """Return the function that makes a request for a value of `source`, and the source to use in the maps."""
     name = source.removeprefix("$").removeprefix("{").removesuffix("}").lower()
     ours = encode(source)
     if name in ("uri", "document_uri"):
@@ -125,7 +131,7 @@ def sender(source: str) -> tuple[Sender, bytes]:
 
 
 def with_source(text: bytes, source: bytes, looked_up: bytes) -> bytes:
-    """Return maps with another source in their heads."""
+    """Return maps in which `looked_up` replaces the source."""
     return text if source == looked_up else _HEAD.sub(lambda head: head[0].replace(source, looked_up), text)
 
 

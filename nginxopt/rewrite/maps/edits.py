@@ -17,7 +17,7 @@ _GUARD_NOTE = "# Only what passes the next row can match one below it. Delete it
 
 
 def edits(compiled: Iterable[CompiledMap], maps_name: str) -> Mapping[File, list[Edit]]:
-    """Return the edits of all files with rows of maps that become trees."""
+    """Return the edits that turn maps into trees, by file."""
     by_source: dict[Source, list[Edit]] = {}
     files: dict[Source, File] = {}
     for each in compiled:
@@ -43,7 +43,7 @@ def _edits(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit
 
 
 def _runs(rows: Iterable[Directive]) -> Iterator[list[Directive]]:
-    """Divide rows into those that stand on lines of their own, one below the other, without comments."""
+    """Divide rows into runs on consecutive lines without comments or other statements."""
     run: list[Directive] = []
     for row in rows:
         if run and not layout.is_next_line(run[-1], row):
@@ -55,7 +55,7 @@ def _runs(rows: Iterable[Directive]) -> Iterator[list[Directive]]:
 
 
 def _default(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Edit]]:
-    """Yield the edit of the default, and a comment at the beginning of the block."""
+    """Yield the edit that changes the default, and the one that adds a comment at the beginning of the block."""
     regex_map, default = compiled.map, compiled.map.default
     rows = count(len(regex_map.patterns), "pattern")
     lines = [f"# {rows} of this map {be(len(regex_map.patterns))} looked up in the maps of {maps_name}."]
@@ -67,7 +67,7 @@ def _default(compiled: CompiledMap, maps_name: str) -> Iterator[tuple[Source, Ed
 
 
 def _at_beginning(regex_map: RegexMap, lines: list[str]) -> Edit:
-    """Return the edit that puts lines first into the block of a map; comments only if it is more than a line long."""
+    """Return the edit that inserts lines at the start of a map. A map on one line gets no comments."""
     directive = regex_map.directive
     assert directive.block is not None
     data, at = directive.source.data, directive.block.span.start + 1
@@ -89,7 +89,7 @@ def _indent(directive: Directive) -> str:
 
 
 def apart(edits: list[Edit]) -> list[Edit]:
-    """Return edits that overlap by blanks only, such as those of rows in one line, as edits that do not."""
+    """Return edits without overlap, if they overlapped only in blanks, like those of rows on the same line."""
     apart: list[Edit] = []
     at = 0
     for edit in sorted(edits, key=lambda each: (each.span.start, each.span.end)):

@@ -37,15 +37,15 @@ REASONS = {
 """The codes of the reasons why a map stays, each with its sentence."""
 
 _KEEPING = frozenset(["captures-read", "named-captures"])
-"""The reasons that hold only for maps that set other captures."""
+"""The reasons that do not apply to trees which set the same captures as their map."""
 
 _MOST_KEPT_ROWS = 50_000
-"""What is read of the patterns of so many rows is kept for the proof, up to 300 MB."""
+"""Up to this number of rows, parsed patterns are kept in memory for the proof: at most 300 MB."""
 
 
 @record(eq=True)
 class KeptMap:
-    """A map that stays, the code of the reason, and the directive that is the cause if it is not the map."""
+    """A map that stays, the code of the reason, and the directive that is the cause, unless that is the map itself."""
 
     map: RegexMap
     reason: str
@@ -66,7 +66,10 @@ class KeptMap:
 
 @record(eq=True)
 class CompiledMap:
-    """A map that becomes a tree, whose variables begin with `stem`; with `keeps_captures`, one that sets no others."""
+    """A map that becomes a tree. The variables of the tree begin with `stem`.
+
+    `keeps_captures`: whether the tree sets the same captures as the map.
+    """
 
     map: RegexMap
     stem: str
@@ -80,13 +83,13 @@ class CompiledMap:
 
     @property
     def after(self) -> Cost:
-        """As `before`, by the tree."""
+        """The same number for the tree."""
         return Cost(*self.native.after)
 
 
 @record(eq=True)
 class MapsPlan:
-    """The maps with regular expressions in the order of the text: those that become trees, and those that stay."""
+    """The maps that become trees, and the maps with regular expressions that stay, both in the order of the text."""
 
     compiled: tuple[CompiledMap, ...] = ()
     kept: tuple[KeptMap, ...] = ()
@@ -95,34 +98,34 @@ class MapsPlan:
 
     @property
     def rows(self) -> int:
-        """All rows that are regular expressions."""
+        """The number of rows with regular expressions."""
         return self.moved + sum(len(kept.map.patterns) for kept in self.kept)
 
     @property
     def moved(self) -> int:
-        """Those of them that a tree answers."""
+        """The number of these rows that move into a tree."""
         return sum(len(compiled.map.patterns) for compiled in self.compiled)
 
     def without(self, compiled: CompiledMap) -> MapsPlan:
-        """Return the plan in which a map stays, as its tree is not proved."""
+        """Return the plan in which a map stays, because its tree could not be proved."""
         others = tuple(each for each in self.compiled if each is not compiled)
         return replace(self, compiled=others, kept=(*self.kept, KeptMap(compiled.map, "unproved")))
 
     @property
     def before(self) -> Cost:
-        """The patterns tried for subjects that no row of their map matches, over all maps."""
+        """The number of patterns that all maps try now for subjects that no row matches."""
         return Cost.total([each.before for each in self.compiled] + [each.cost for each in self.kept])
 
     @property
     def after(self) -> Cost:
-        """As `before`, of the trees and of the maps that stay."""
+        """The same number for the trees and the maps that stay."""
         return Cost.total([each.after for each in self.compiled] + [each.cost for each in self.kept])
 
 
 def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> MapsPlan:
-    """Divide the maps in files of `subject`. Linear in the rows, except for the native planner.
+    """Plan the maps in the files `subject`. Linear in the number of rows, except for the native planner.
 
-    `InputError` for a map that nginx refuses.
+    Raises `InputError` for a map that nginx refuses.
     """
     found = list(read(config, subject))
     if not found:
@@ -155,7 +158,7 @@ def _refused(regex_map: RegexMap, defined: Definitions, captures: CaptureReading
 
 
 def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadings) -> Iterator[KeptMap]:
-    """Yield why a map may not become a tree."""
+    """Yield the reasons why a map must stay."""
     config = regex_map.config
     if regex_map.is_guarded:
         yield KeptMap(regex_map, "guarded")
@@ -203,9 +206,9 @@ def _refusal_of_row(regex_map: RegexMap, is_pattern: bool, place: int, message: 
 
 
 def _early(regex_map: RegexMap) -> Directive | None:
-    """Return a row whose value may be another one later in the request, and is kept once it was evaluated.
+    """Return a row with a variable that must not be evaluated early: nginx caches its value, which may change later.
 
-    A tree that numbers its rows evaluates two of them to take the first (`$..._pick`).
+    A tree that numbers its rows may evaluate two of them, although only the first one counts (`$..._pick`).
     """
     for row in regex_map.patterns:
         names = {name for word in row.args if "$" in word for name in variables(word) if not name.isdigit()}

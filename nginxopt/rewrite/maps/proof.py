@@ -1,6 +1,6 @@
-"""Proves that maps answer every subject as before: each block is compared with the new block and its tree.
+"""Proves that maps return the same value for every subject: each block is compared with the new block and its tree.
 
-The texts are read again, and nothing else in the files may differ but what the rewrites' own proof compares.
+The texts are parsed again. Nothing else in the files may differ, except what the proof of rewrites compares.
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ class EmittedMap:
 
     @property
     def text(self) -> bytes:
-        """All of it."""
+        """The text of the block and its tree."""
         return b"\n".join([self.block, *(block.text for block in self.tree)])
 
 
 def prove(
     config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes
 ) -> PartRefutation[CompiledMap] | None:
-    """Return why a map of `plan` answers differently once files have these `texts` and http includes `maps`."""
+    """Return the refutation of a map of `plan` if the files have these `texts` and http includes `maps`.
+
+    None if every map is proved.
+    """
     try:
         for emitted in read(config, plan, texts, maps):
             regex_map = emitted.compiled.map
@@ -57,7 +60,10 @@ def prove(
 
 
 def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> Iterator[EmittedMap]:
-    """Yield the new forms of the maps of `plan`, read again. Raises `InputError` or `ValueError` if it cannot be."""
+    """Parse the new texts, and yield the new form of each map of `plan`.
+
+    Raises `InputError` or `ValueError` if a text cannot be parsed.
+    """
     after, generated = read_again(config, texts), blocks.read(maps)
     for compiled, directive in _pairs(config, plan, after):
         text = inlined(after, directive)
@@ -70,7 +76,7 @@ def read_again(config: Config, texts: Mapping[File, bytes]) -> Config:
 
 
 def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[CompiledMap, Directive]]:
-    """Yield each map that becomes a tree with the block that has its place afterwards."""
+    """Yield each map that becomes a tree with the block that replaces it."""
     by_directive = {compiled.map.directive: compiled for compiled in plan.compiled}
     for scope, other in zip(http_maps(config), http_maps(after), strict=True):
         if scope.opener in by_directive and other.opener is not None:
@@ -78,9 +84,9 @@ def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[Comp
 
 
 def difference(before: Config, plan: MapsPlan, after: Config, *, include: str | None = None) -> str | None:
-    """Return where two configurations differ beside the rows of the maps of `plan`, if they do.
+    """Return where two configurations differ, except in the rows of the maps of `plan`; None if they do not.
 
-    `include`: the name of the file of maps that `after` may include, with sizes of hash tables, in its http block.
+    `include` is the name of the file of maps. If given, `after` may include it and set hash table sizes.
     """
     changed = {compiled.map.directive for compiled in plan.compiled}
     return _difference(before.scope, after.scope, changed, include)

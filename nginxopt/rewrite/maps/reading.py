@@ -1,4 +1,4 @@
-"""Reads the maps of http with regular expressions: their rows across files, and their text with the includes inline."""
+"""Finds the maps of http with regular expressions: their rows in all files, and their text with includes inlined."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from nginxopt.config import Block, Config, Directive, File, Scope
 from nginxopt.text import Source, encode
 
 MADE_BY = b"made by nginxopt rewrite-to-map"
-"""The first line of a file of maps that this command wrote: they are not compiled again."""
+"""Identifies files of maps that this command wrote, by a comment in their first lines. They are not compiled again."""
 _GUARD = re.compile(r"~\*?\^\(\?!.*\)", re.DOTALL)
-"""The pattern of a guard: a row before all others of its map that most subjects match."""
+"""The pattern of a guard: the first row of a map, which matches most subjects that no other row matches."""
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _GROUP = re.compile(r"\(\?P?[<'](\w+)[>']")
 
 
 def variables(text: str) -> set[str]:
-    """Return the names of the variables in a value, in lower case: nginx ignores their case."""
+    """Return the names of the variables in a value, in lower case, as nginx ignores case."""
     return {(braced or bare).lower() for braced, bare in _VARIABLE.findall(text)} if "$" in text else set()
 
 
 def groups(pattern: str) -> set[str]:
-    """Return the names of the groups of a pattern, in small letters: each is a variable (`ngx_http_regex_compile`)."""
+    """Return the names of the groups of a pattern, each of which is a variable, in lower case
+    (`ngx_http_regex_compile`).
+    """
     return {name.lower() for name in _GROUP.findall(pattern)} if "(?" in pattern else set()
 
 
@@ -34,8 +36,10 @@ class RegexMap:
     """A map with regular expressions.
 
     Attributes:
-        directive: The `map`, in `file`.
-        rows: Its statements in nginx's order, those of included files in place of the includes.
+        directive: The `map`.
+        file: The file with the `map`.
+        rows: Its statements in the order in which nginx reads them, with those of included files in place of includes.
+        config: The configuration.
     """
 
     directive: Directive
@@ -45,7 +49,7 @@ class RegexMap:
 
     @property
     def source(self) -> str:
-        """What is looked up."""
+        """The value that the map looks up."""
         return str(self.directive.args[0])
 
     @property
@@ -71,12 +75,12 @@ class RegexMap:
 
     @property
     def includes(self) -> tuple[Directive, ...]:
-        """The includes among its rows, those of included files as well."""
+        """The includes in the map, including those in included files."""
         return tuple(row for row in self.rows if row.name == "include")
 
     @property
     def files(self) -> tuple[File, ...]:
-        """The files it stands in: its own first."""
+        """The files with a part of the map, the one with the `map` first."""
         sources = {row.source for row in self.rows} - {self.file.source}
         included = [file for include in self.includes for file in self.config.included(include)]
         own = [file for file in self.config.files if file.source in sources or file in included]
@@ -88,12 +92,12 @@ class RegexMap:
         return bool(self.patterns) and _GUARD.fullmatch(self.patterns[0].name) is not None
 
     def text(self) -> bytes:
-        """Return the block with its includes inline."""
+        """Return the text of the block with its includes inlined."""
         return inlined(self.config, self.directive)
 
 
 def read(config: Config, subject: Iterable[File]) -> Iterator[RegexMap]:
-    """Yield the maps of http that are in files of `subject`, or have rows there; none that this command wrote."""
+    """Yield the maps of http with a part in the files `subject`, except maps that this command wrote."""
     sources = {file.source for file in subject}
     files = {file.source: file for file in config.files}
     for scope in http_maps(config):
@@ -114,13 +118,13 @@ def http_maps(config: Config) -> Iterator[Scope]:
 
 
 def is_ours(source: Source) -> bool:
-    """Return whether a file holds maps that this command wrote: its first lines, comments, say so."""
+    """Return whether a file contains maps that this command wrote, as the comments in its first lines say."""
     head = source.data[:4096]
     return MADE_BY in head and all(line.startswith(b"#") for line in head[: head.find(MADE_BY)].splitlines() if line)
 
 
 def inlined(config: Config, directive: Directive) -> bytes:
-    """Return the text of a block with its includes inline."""
+    """Return the text of a block with its includes inlined."""
     assert directive.block is not None
     start, end = directive.block.span.start, directive.span.end
     data = directive.source.data
@@ -138,5 +142,5 @@ def _inlined(config: Config, block: Block, start: int, end: int) -> bytes:
 
 
 def words(directive: Directive) -> list[bytes]:
-    """Return the words of a directive as nginx reads them."""
+    """Return the words of a directive, without quotes and escapes."""
     return [encode(word) for word in (directive.name, *directive.args)]

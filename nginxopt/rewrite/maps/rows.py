@@ -1,4 +1,4 @@
-"""Compiles a file of rows by itself, inside an assumed map."""
+"""Puts an assumed map around a file that contains only rows, so that it can be compiled."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from nginxopt.errors import InputError, UsageError
 from nginxopt.text import Source, encode
 
 WORD = "map"
-"""The context of a file of rows."""
+"""The name of the context of a file of rows."""
 
 
 def is_context(context: str | None) -> bool:
-    """Return whether `--context` states that a file is included in a map."""
+    """Return whether the value of `--context` states that a file is included in a map."""
     return context is not None and context.split()[:1] == [WORD]
 
 
 def head(context: str | None) -> str | None:
-    """Return the head of the map that `--context` names, such as `map $uri $new`; None if it names none.
+    """Return the head of the map in the value of `--context`, such as `map $uri $new`; None if the value is `map`.
 
-    Raises `UsageError` if it is neither that nor the word `map`.
+    Raises `UsageError` for an invalid head.
     """
     if context is None or not is_context(context) or context.strip() == WORD:
         return None
@@ -36,7 +36,7 @@ def head(context: str | None) -> str | None:
 
 
 def unknown(path: str, because: str | None = None) -> UsageError:
-    """Return an error for a file of rows whose map is not known."""
+    """Return the error for a file of rows whose map is not known."""
     return UsageError(
         f"the map that includes {path} is unknown{f' ({because})' if because else ''}",
         hint="name it with --context 'map $uri $new', or the nginx.conf that includes it with -c",
@@ -44,9 +44,9 @@ def unknown(path: str, because: str | None = None) -> UsageError:
 
 
 def wrapped(rows: Source, around: str, *, prefix: str | None) -> Config:
-    """Return a configuration of one map with the rows of a file; their lines are those of the file.
+    """Return a configuration with one map around the rows of a file. The rows keep their line numbers.
 
-    Raises `InputError` if they cannot be parsed.
+    Raises `InputError` if the rows cannot be parsed.
     """
     data = rows.data
     text = encode(f"{around} {{ ") + data + (b"" if data.endswith(b"\n") else b"\n") + b"}\n"
@@ -54,7 +54,7 @@ def wrapped(rows: Source, around: str, *, prefix: str | None) -> Config:
     try:
         config = load_text(text, rows.path, prefix=base, context="http", missing_ok=True)
     except InputError:
-        parse(rows)  # an error has its place in the file
+        parse(rows)  # raises the error with its place in the file
         raise
     if len(config.main.block.nodes) > 1 or data.startswith(codecs.BOM_UTF8):
         parse(rows)

@@ -1,8 +1,7 @@
-"""Decides which sources of maps may be evaluated several times for one look-up.
+"""Decides which sources of maps are stable: they have the same value if they are evaluated several times in a lookup.
 
-A tree of maps evaluates its source in each of them. All of that happens at once, between two events of nginx's loop:
-so a variable is as good as another unless it is computed from the time, from the kernel or other workers, from code,
-or from captures, which the tree's own regular expressions change.
+Each map of a tree evaluates the source. This happens between two events of nginx's event loop. So a variable is stable
+unless it depends on the time, the kernel, other workers, code, or captures, which the patterns of the tree change.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ _NAMES = """\
     upstream_cache_status upstream_status uri
     """
 _STABLE = frozenset(_NAMES.split())
-"""The variables of nginx's own modules that are read from the request, the connection or the configuration.
+"""The stable variables of nginx's modules: those that depend on the request, the connection or the configuration.
 
-Left out are those of time ($msec, $request_time, $time_local, $date_gmt, $connection_time, $upstream_response_time),
-of the kernel and of all workers ($tcpinfo_rtt, $connections_active), of the file system ($realpath_root), and those
-that evaluate other directives ($document_root, $request_filename, $secure_link).
+Not among them are variables that depend on the time ($msec, $request_time, $time_local, $date_gmt, $connection_time,
+$upstream_response_time), the kernel or all workers ($tcpinfo_rtt, $connections_active), the file system
+($realpath_root), or other directives ($document_root, $request_filename, $secure_link).
 """
 _OWN = _STABLE | {"http_cookie", "http_host", "http_referer", "http_user_agent", "http_via", "http_x_forwarded_for"}
-"""Those of them that no map or `set` may define anew, but for `$args`; and the headers for which that holds, too."""
+"""The variables, some of them headers, that no map or `set` may redefine. The exception is `$args`."""
 _OTHER_SETTABLE = frozenset(["limit_rate", "memcached_key"])
-"""The variables of nginx that a `set` may change, besides `$args` (`NGX_HTTP_VAR_CHANGEABLE`)."""
+"""Other variables of nginx that a `set` may change, like `$args` (`NGX_HTTP_VAR_CHANGEABLE`)."""
 _STABLE_PREFIXES = (
     "arg_", "cookie_", "geoip_", "http_", "proxy_protocol_tlv_", "sent_http_", "sent_trailer_", "upstream_cookie_",
     "upstream_http_", "upstream_trailer_",
@@ -52,16 +51,25 @@ _CONSTANT_PREFIXES = ("arg_", "cookie_", "http_")
 
 
 def is_constant(name: str) -> bool:
-    """Return whether a variable has the same value however early in a request it is evaluated first.
+    """Return whether an early first evaluation of a variable cannot change its value later in the request.
 
-    They do not change, or nginx computes them each time (`NGX_HTTP_VAR_NOCACHEABLE`).
+    It never changes, or nginx does not cache it (`NGX_HTTP_VAR_NOCACHEABLE`).
     """
     return name in _CONSTANT or name.startswith(_CONSTANT_PREFIXES)
 
 
 @dataclass(frozen=True)
 class Definitions:
-    """The variables that a configuration defines, by name in lower case."""
+    """The variables that a configuration defines, by name in lower case.
+
+    Attributes:
+        maps: The maps that define a variable.
+        cached: Variables of directives whose value nginx keeps for the request, such as `set`.
+        in_rows: Named groups in rows of maps.
+        in_patterns: Named groups in other patterns.
+        by_others: Variables of other directives, such as `js_set`.
+        is_complete: Whether the whole configuration was read.
+    """
 
     maps: Mapping[str, list[Scope]] = field(default_factory=dict)
     cached: frozenset[str] = frozenset()
@@ -71,13 +79,13 @@ class Definitions:
     is_complete: bool = False
 
     def is_stable(self, value: str) -> bool:
-        """Return whether a value with variables is the same each time it is evaluated for one look-up."""
+        """Return whether all variables of a value are stable."""
         return all(self._is_stable(name, frozenset()) for name in variables(value))
 
     def is_own(self, value: str) -> bool:
-        """Return whether all variables of a value are nginx's own, and a `set` of another variable changes none.
+        """Return whether all variables of a value are nginx's own, and no `set` of another variable changes them.
 
-        Text that is not read may define variables such as `$arg_x`.
+        Text that was not read may define variables such as `$arg_x`.
         """
         defined = {*self.maps, *self.cached, *self.in_rows, *self.in_patterns, *self.by_others}
         prefixes = _STABLE_PREFIXES if self.is_complete else ()
@@ -85,12 +93,12 @@ class Definitions:
         return names.isdisjoint(defined) and all(name in _OWN or name.startswith(prefixes) for name in names)
 
     def is_only_kept(self, name: str) -> bool:
-        """Return whether a variable has no value but what it is set to: no map, group or module gives it one."""
+        """Return whether a variable gets its value only by `set`, and not from a map, group or module."""
         elsewhere = {*self.maps, *self.in_rows, *self.in_patterns, *self.by_others, *_STABLE, *_OTHER_SETTABLE}
         return name not in elsewhere and not name.startswith(_STABLE_PREFIXES)
 
     def _is_stable(self, name: str, above: frozenset[str]) -> bool:
-        """Return whether a variable is, which those `above` are made of."""
+        """Return whether a variable is stable; the evaluation of the variables `above` led to it."""
         if name in above or name in self.in_rows or name in self.by_others or name.isdigit():
             return False
         if name in self.maps:
@@ -98,7 +106,7 @@ class Definitions:
         return name in self.cached or name in self.in_patterns or name in _STABLE or name.startswith(_STABLE_PREFIXES)
 
     def _is_stable_map(self, scope: Scope, above: frozenset[str]) -> bool:
-        """Return whether a map is; one that is not `volatile` is looked up once in a request and kept."""
+        """Return whether the variable of a map is stable. Unless the map is `volatile`, nginx keeps its value."""
         if not any(row.name == "volatile" and not row.args for row in scope.directives):
             return True
         assert scope.opener is not None
@@ -127,7 +135,7 @@ def definitions(config: Config) -> Definitions:
 
 
 _SETTERS = {"geo": -1, "split_clients": -1, "set": 0, "auth_request_set": 0}
-"""The directives that define a variable nginx keeps for the request, and which of their words is its name."""
+"""The directives that define a variable whose value nginx keeps for the request, and the index of its name."""
 _MATCHING = frozenset(["server_name", "location", "rewrite", "if"])
 """The directives with patterns whose groups are variables."""
 
@@ -147,5 +155,5 @@ def _names_of(row: Directive) -> set[str]:
 
 
 def _name(word: str) -> str:
-    """Return the name of a variable that is defined as `$name`."""
+    """Return the name of a variable without its `$`, in lower case."""
     return word.removeprefix("$").lower()

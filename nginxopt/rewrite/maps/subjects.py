@@ -1,4 +1,4 @@
-"""Values that distinguish a map from a wrong tree: matches of its patterns, keys of the tree, and close variants."""
+"""Generates values that may distinguish a map from a wrong tree: matches of its patterns, keys, and close variants."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ VARIANTS: tuple[Variant, ...] = (
     lambda value: b"/x" + value,
     lambda value: value[1:],
 )
-"""A value and close variants: a byte more or less, the next byte, other case, newlines, slashes."""
+"""Functions that return a value and close variants: a byte more or less, other bytes or case, newlines, slashes."""
 
 
 def of_map(regex_map: RegexMap, keys: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield values for which a map and a tree with these `keys` may differ, the likelier ones first."""
+    """Yield values for which a map and a tree with these `keys` might differ, the most likely ones first."""
     known = [text for row in regex_map.patterns for text in examples(encode(row.name).lstrip(b"~*"))]
     known += [encode(row.name) for row in regex_map.rows if row.args and not row.name.startswith("~")]
     return variants([b"", *known, *keys])
@@ -48,18 +48,18 @@ def variants(values: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def examples(pattern: bytes) -> list[bytes]:
-    """Return strings that a pattern may match, without what is optional and with it."""
+    """Return two strings that a pattern may match: without and with its optional parts."""
     return list(dict.fromkeys(example(pattern, most=most) for most in (False, True)))
 
 
 def example(pattern: bytes, *, most: bool = False) -> bytes:
-    """Return a string that a pattern may match: of each alternation the first part, of each class its first byte.
+    """Return a string that a pattern may match: the first part of each alternation, the first byte of each class.
 
-    What is optional is in it with `most`.
+    With `most`, it contains optional parts.
     """
     out: list[bytes] = []
     opened: list[int] = []
-    skipping = 0  # the depth of groups within an alternative that is left out
+    skipping = 0  # the depth of groups within an alternative that is skipped
     for match in _ATOM.finditer(pattern):
         kind, text = match.lastgroup, match[0]
         if kind == "group":

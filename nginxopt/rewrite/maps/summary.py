@@ -10,11 +10,11 @@ from nginxopt.rewrite.maps.reading import RegexMap
 from nginxopt.text.plural import count
 
 _WORTH_A_LINE = 5
-"""The number of patterns from which a map that stays has a line without -v."""
+"""The number of patterns from which a map that stays has a line even without -v."""
 
 
 def cost(before: Cost, after: Cost) -> Iterator[str]:
-    """Yield the headline: the patterns tried before, and now."""
+    """Yield the headline: the number of patterns tried before and after."""
     if not before.worst:
         return
     now = "" if before == after else f"; now {_shown(after)}"
@@ -22,7 +22,7 @@ def cost(before: Cost, after: Cost) -> Iterator[str]:
 
 
 def lines(plan: MapsPlan, *, verbose: bool) -> Iterator[str]:
-    """Yield a line for each map that changes, and for those that stay and are worth it."""
+    """Yield a line for each map that becomes a tree, and for each larger map that stays (`verbose`: for all)."""
     for compiled in plan.compiled:
         rows, tried = len(compiled.map.patterns), _shown(compiled.after)
         yield f"  {_form(compiled):<14}{rows:>7,}  {_patterns(rows)} of {_place(compiled.map)}: a miss tries {tried}"
@@ -32,7 +32,7 @@ def lines(plan: MapsPlan, *, verbose: bool) -> Iterator[str]:
 
 
 def _form(compiled: CompiledMap) -> str:
-    """Return what becomes of the rows: those of a map after which captures are read are in no tree."""
+    """Return a phrase for the new form of a map. If captures are read after it, it gets guards instead of a tree."""
     if compiled.native.guard is not None:
         return "behind a guard"
     return "behind guards" if compiled.keeps_captures else "as a tree"
@@ -57,6 +57,6 @@ def _place(regex_map: RegexMap) -> str:
 
 
 def _shown(cost: Cost) -> str:
-    """Return a cost in one number if it is one, or in three."""
+    """Return a cost as one number, or as three if they are different."""
     far, near, worst = cost
     return f"{far:,}" if far == near == worst else f"{far:,} (near {near:,}, worst {worst:,})"

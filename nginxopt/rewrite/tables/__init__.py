@@ -1,11 +1,11 @@
-"""From a table of redirects to maps that answer it, with the proof that each row is answered as it says.
+"""Compiles tables of redirects to maps, and proves that nginx answers each row as the table says.
 
-    table = read("redirects.csv", data)     its rows, whatever the format
-    checked = check(table)                  without rows that never answer; duplicates, chains, loops
-    emission = emit(checked)                the maps, and the statements for a server
-    proof = prove(emission)
+    table = read("redirects.csv", data)     the rows, whatever the format
+    checked = check(table)                  finds duplicates, chains and loops; skips rows that never answer
+    emission = emit(checked)                the text of the maps, and the statements for a server
+    proof = prove(emission)                 whether every request is answered according to the table
 
-Nothing here writes a file; `prove` reads the emitted text again. docs/redirect-tables.md says what a row means.
+Nothing here writes a file. `prove` parses the emitted text again. docs/redirect-tables.md defines the meaning of rows.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Tables as spreadsheets export them: `from,to[,status]`, RFC 4180, with `,`, `;`, tab or `|` between the fields."""
+"""Reads CSV tables of redirects (`from,to[,status]`, RFC 4180), with `,`, `;`, tab or `|` as the delimiter."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from nginxopt.text.plural import count
 
 DEFAULT_STATUS = 301
 WITHOUT_TARGET = (403, 404, 410, 451)
-"""The codes that a row may have instead of a target."""
+"""The status codes of rows without a target."""
 
 _PLACEHOLDER = re.compile(rb"/:[A-Za-z]")
 
 
 def read(source: Source) -> Table:
-    """Return the table of a CSV file. `InputError` if it is invalid."""
+    """Return the table of a CSV file. Raises `InputError` if it is invalid."""
     delimiter = delimiter_of(source)
     require_utf8(source)
     columns: dict[str, int] | None = None
@@ -44,7 +44,7 @@ def read(source: Source) -> Table:
 
 
 def _read_record(record: Record, columns: dict[str, int], table: TableRows) -> None:
-    """Add the row of a record, or the reason why there is none."""
+    """Add the row of a record to the table, or the reason why the record is rejected."""
     whole = Span(record[0].start, record[-1].end)
     nothing = Field(b"", whole.end, whole.end)
     origin, target, code = (
@@ -70,7 +70,7 @@ def _read_record(record: Record, columns: dict[str, int], table: TableRows) -> N
 
 
 def _requests(text: bytes, span: Span) -> Row | None:
-    """Return the requests of a row that is not answered; None if they cannot be read."""
+    """Return a rejected row with the requests that it is for; None if these cannot be parsed."""
     try:
         site, path, query = _read_from(text)
     except CannotAnswer:
@@ -79,7 +79,7 @@ def _requests(text: bytes, span: Span) -> Row | None:
 
 
 def _read_from(text: bytes) -> From:
-    """Return the requests of a row. Wildcards of other formats are refused, as they are not literal text."""
+    """Parse the requests of a row. Wildcards of other formats are refused: here they would be literal text."""
     if b"*" in text:
         hint = "write %2A for the character; a _redirects list has wildcards"
         raise CannotAnswer("wildcard", "* is not a wildcard in a CSV table", hint)

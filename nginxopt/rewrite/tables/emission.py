@@ -1,9 +1,9 @@
-"""Writes a table as text: maps for the http block, and the statements for a server that use them.
+"""Writes a table as text: maps for the http block, and statements for a server that use them.
 
-A row without a pattern is a key: of the map that gives it back as it is spelled, which is compared with the request,
-as keys ignore the case of letters; and of the map of targets. The maps are not volatile: within a request they keep
-what they say of the path of the client, so that what nginx goes on to by itself (`index`, `error_page`, `try_files`)
-is answered by no row. Patterns come behind the maps, in the order of the table.
+A row without a pattern becomes a key of two maps. One returns the key as written; the statements compare this with the
+request, because maps ignore case. The other returns the target. The maps are not volatile, so within a request they
+keep their values for the path of the client, and no row answers internal redirects (`index`, `error_page`,
+`try_files`). Patterns follow the maps, in the order of the table.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from nginxopt.text.plural import count
 from nginxopt.version import Version
 
 NONE = b"-"
-"""The value of the map of keys for any other request: no path of a client equals it."""
+"""The default of a map of keys. No path of a client equals it."""
 
 
 class Subject(NamedTuple):
-    """The subject of keys: whether it includes the site, and arguments."""
+    """What the keys of a map consist of besides the path: whether they include the site and the arguments."""
 
     has_site: bool
     has_query: bool
 
     @property
     def text(self) -> bytes:
-        """The subject as nginx expands it. Arguments never contain the newline before them."""
+        """The string with variables that the map looks up. A newline separates arguments, which never contain one."""
         return (b"$scheme://$host$uri" if self.has_site else b"$uri") + (b"\n$args" if self.has_query else b"")
 
 
 class Answering(NamedTuple):
-    """The common properties of rows that one statement answers: `adds` appends the arguments to the target."""
+    """The common properties of rows that one statement answers. `adds`: it appends the arguments to the target."""
 
     subject: Subject
     status: int
@@ -57,9 +57,11 @@ class TableEmission:
     """The text of a table.
 
     Attributes:
-        http: The maps, with the sizes of hash tables before them if nginx's own do not do.
+        checked: The table.
+        stem: The prefix of all variables.
+        maps: The maps.
         server: The statements.
-        sizes: The sizes that are set.
+        sizes: The hash table sizes that the maps need, if nginx's defaults are too small.
     """
 
     checked: CheckedTable
@@ -70,7 +72,7 @@ class TableEmission:
 
     @property
     def hash_conf(self) -> bytes:
-        """The sizes as a file of their own."""
+        """The text of a file that sets the sizes."""
         return sizes.text(self.sizes)
 
     @property
@@ -80,7 +82,7 @@ class TableEmission:
 
 
 def emit(checked: CheckedTable, name: str | None = None) -> TableEmission:
-    """Write the rows of a table that answer. Linear in the text."""
+    """Write the rows of a table that answer requests. Linear in the size of the text."""
     table = checked.table
     stem = name or f"nxo_{zlib.crc32(table.source.data, zlib.crc32(table.kind.encode())) & 0xFFFFFF:06x}"
     writer = _Writer(stem.encode(), _classes(checked.rows))
@@ -93,7 +95,7 @@ def emit(checked: CheckedTable, name: str | None = None) -> TableEmission:
 
 
 OLDEST = Version(1, 11, 0)
-"""The oldest nginx that runs the text: it has text around variables in a map (CHANGES 1.11.0)."""
+"""The oldest nginx that runs the text, because of text around variables in map values (CHANGES 1.11.0)."""
 
 WITH_308 = Version(1, 13, 0)
 """The oldest nginx for which status 308 is a redirect (CHANGES 1.13.0)."""
@@ -105,7 +107,7 @@ def oldest(checked: CheckedTable) -> Version:
 
 
 def _classes(rows: Sequence[tuple[int, Row]]) -> dict[Answering, list[dict[bytes, Row]]]:
-    """Return the keys by the statement that answers them, those that differ only in case in maps of their own.
+    """Group the keys by the statement that answers them; keys of a group that differ only in case get separate maps.
 
     Keys with more conditions on a request come first.
     """
@@ -127,14 +129,14 @@ def _classes(rows: Sequence[tuple[int, Row]]) -> dict[Answering, list[dict[bytes
 
 
 def _adds_arguments(row: Row) -> bool:
-    """Return whether the arguments stand behind the target after a question mark; else the map says where."""
+    """Return whether the statement appends `?` and the arguments to the target; otherwise the map value does."""
     if row.arguments == "append":
         return row.status != 200
     return row.arguments == "insert" and not (b"?" in row.target or b"#" in row.target)
 
 
 class _Writer:
-    """What writes the maps and the statements; `dollar` and the like are used only if something needs them."""
+    """Writes the maps and statements, and records which helper variables (`_dollar`, `_more`, `_first`) they use."""
 
     def __init__(self, stem: bytes, classes: Mapping[Answering, Sequence[Mapping[bytes, Row]]]) -> None:
         self._stem = stem
@@ -151,7 +153,7 @@ class _Writer:
 
     @property
     def variables(self) -> list[str]:
-        """All variables that are defined."""
+        """The names of all variables that the text defines."""
         names = [name + suffix for _, name, _ in self.tiers for suffix in (b"_key", b"_to")]
         return [name.decode() for name in (*names, *self._used)]
 
@@ -170,7 +172,7 @@ class _Writer:
                 yield b"}\n\n"
 
     def statements(self) -> Iterator[bytes]:
-        """Yield the statements that answer by the maps."""
+        """Yield the statements that use the maps."""
         for answering, name, _ in self.tiers:
             subject = quoted(answering.subject.text) if answering.subject != (False, False) else b"$uri"
             to = b"$%s_to" % name + (b"$is_args$args" if answering.adds else b"")
@@ -183,7 +185,7 @@ class _Writer:
             yield b"if ($%s_key = %s) {\n    %s\n}\n" % (name, subject, answer)
 
     def patterns(self, rows: Sequence[Row]) -> Iterator[bytes]:
-        """Yield the statements that answer the patterns, in order; consecutive rewrites are in one block."""
+        """Yield the statements for patterns, in order. Consecutive rewrites share an `if`."""
         is_open = False
         for row in rows:
             assert row.pattern is not None
@@ -201,7 +203,7 @@ class _Writer:
             yield b"}\n"
 
     def helpers(self) -> bytes:
-        """Return the variables that the rest has used so far."""
+        """Return the definitions of the helper variables used so far."""
         written = {
             self._dollar: b'geo $%s {\n    default "$";\n}\n\n' % self._dollar,
             self._more: b'map $args $%s {\n    default "&";\n    "" "";\n}\n\n' % self._more,
@@ -242,7 +244,7 @@ class _Writer:
 
 
 def _sizes(writer: _Writer) -> Sizes:
-    """Return the sizes of hash tables that the maps and their variables need, but for nginx's own."""
+    """Return the hash table sizes that the maps and their variables need, without those that equal the default."""
     of_maps = suitable([list(rows) for _, _, rows in writer.tiers], *(DEFAULTS[name] for name in MAPS))
     if of_maps is None:
         raise DefectError("no hash table size fits the keys")
@@ -253,7 +255,7 @@ def _sizes(writer: _Writer) -> Sizes:
 
 
 def _headers(checked: CheckedTable) -> tuple[bytes, bytes]:
-    """Return the comments over the maps and over the statements."""
+    """Return the comments above the maps and above the statements."""
     table = checked.table
     path = table.source.path.replace("\n", " ")
     origin = path if path != "-" else "standard input"

@@ -1,4 +1,4 @@
-"""Determines the kind of table of a file, from its name and content unless it is stated."""
+"""Determines the format of a table from the name and content of its file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ KINDS: tuple[Kind, ...] = ("csv", "netlify", "cloudflare", "apache")
 _APACHE = re.compile(rb"(?i)(?:redirect(?:match|permanent|temp)?|rewriteengine|rewriterule)\s|<ifmodule\s")
 _COMMENT = re.compile(rb"\s*#.*")
 _LOOKED_AT = 65_536
-"""Bytes in which the first line is looked for that is not a comment."""
+"""The number of bytes in which the first line that is not a comment is searched."""
 
 
 def kind_of(source: Source) -> Kind | None:
-    """Return the kind of a table; None if a file is something else. `InputError` for a list of an unknown platform."""
+    """Return the format of a table; None if the file is not a table.
+
+    Raises `InputError` for a `_redirects` file that does not show its platform.
+    """
     name = os.path.basename(source.path)  # noqa: PTH119 - a name of any file
     if name.lower().endswith((".csv", ".tsv")):
         return "csv"
@@ -42,7 +45,7 @@ def kind_of(source: Source) -> Kind | None:
 
 
 def read(source: Source, kind: Kind) -> Table:
-    """Return the table of a file. `InputError` if it is invalid."""
+    """Return the table of a file. Raises `InputError` if it is invalid."""
     from nginxopt.rewrite.tables import apache, delimited, hosted
 
     if kind == "csv":
@@ -65,7 +68,7 @@ def _first_line(data: bytes) -> bytes:
 
 
 def _is_nginx(line: bytes) -> bool:
-    """Return whether a line ends a statement or opens a block: rows of a map begin with paths, too."""
+    """Return whether a line ends a statement or opens a block. Rows of a map also begin with paths."""
     return _COMMENT.sub(b"", line).endswith((b";", b"{", b"}"))
 
 

@@ -1,7 +1,7 @@
-"""The two columns of a table as nginx has them: the path that a request comes with, and the `Location` it gets.
+"""Parses the two main columns of a table: the request of a row, and the `Location` of its response.
 
-`$uri` is decoded, has no `//` and no `.` or `..` segments (`ngx_http_parse_complex_uri`). Rows that differ only there
-are equal to nginx, so such a row is refused rather than widened.
+`$uri` is decoded, and has no `//` and no `.` or `..` segments (`ngx_http_parse_complex_uri`). nginx cannot distinguish
+requests that differ only in these. A row for one of them is refused, as it would answer the others as well.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from nginxopt.text import decode, shorten
 from nginxopt.text.escape import printable
 
 LONGEST = 4_095
-"""Bytes of a parameter: a longer one is refused (`ngx_conf_read_token`)."""
+"""The longest parameter in bytes that nginx accepts (`ngx_conf_read_token`)."""
 
 _PLAIN_PATH = re.compile(rb"/[A-Za-z0-9/._~!$&'()+,;=@-]*\Z")
 _PLAIN_TARGET = re.compile(rb"(?:/(?!/)|https?://[A-Za-z0-9])[A-Za-z0-9/._~!$&'()*+,;=:@?#-]*\Z")
@@ -28,7 +28,7 @@ _DOTS = re.compile(rb"/\.\.?(?:/|\Z)")
 
 
 class From(NamedTuple):
-    """What a row asks of a request: scheme and host, or nothing; the decoded path; the arguments, or None for any."""
+    """The conditions of a row: scheme and host (empty for any), the decoded path, and arguments (None for any)."""
 
     site: bytes
     path: bytes
@@ -36,7 +36,7 @@ class From(NamedTuple):
 
 
 def read_from(text: bytes) -> From:
-    """Return what a request has to have that is written as `text`; `CannotAnswer` where nginx cannot tell."""
+    """Parse the request of a row. Raises `CannotAnswer` if nginx cannot distinguish it from others."""
     if _PLAIN_PATH.match(text) and b"//" not in text and b"/." not in text:
         return From(b"", text, None)
     site, rest = split_site(text)
@@ -49,7 +49,7 @@ def read_from(text: bytes) -> From:
 
 
 def split_site(text: bytes) -> tuple[bytes, bytes]:
-    """Return the scheme and host of an address, lower case, and the rest."""
+    """Return the scheme and host of an address in lower case, and the rest. Raises `CannotAnswer` if it is invalid."""
     match = _SITE.match(text)
     if match is None:
         if not text.startswith(b"/"):
@@ -68,7 +68,7 @@ def split_site(text: bytes) -> tuple[bytes, bytes]:
 
 
 def decoded_path(path: bytes) -> bytes:
-    """Return the `$uri` of a request for a path; `CannotAnswer` if another request has the same one."""
+    """Return the `$uri` of a request for a path. Raises `CannotAnswer` if no request, or another one, has the path."""
     if not path.startswith(b"/"):
         raise CannotAnswer("no-path", f"{_shown(path)} is not a path", "begin with /")
     if b"//" in path:
@@ -107,7 +107,7 @@ def read_target(text: bytes) -> bytes:
 
 
 def escaped(text: bytes) -> bytes:
-    """Return a text with all bytes encoded that a URI cannot contain; control characters are refused."""
+    """Percent-encode all bytes that a URI cannot contain. Control characters are refused."""
     if _CONTROL.search(text):
         raise CannotAnswer("control-character", "a control character cannot be part of an address", "percent-encode it")
     for escape in _ESCAPE.finditer(text):

@@ -1,4 +1,4 @@
-"""The premises of a table: conditions outside it, under which nginx answers each row correctly."""
+"""The premises of a table: assumptions about the configuration, under which nginx answers each row correctly."""
 
 from __future__ import annotations
 

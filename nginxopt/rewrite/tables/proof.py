@@ -1,12 +1,13 @@
-"""The proof that the emitted text answers each row of a table as it says, and no other request.
+"""Proves that the emitted text answers each row of a table as the table says, and answers no other request.
 
-*Theorem.* Let K be the keys of the maps. Let each map of keys give a key itself for all spellings of its letters, and
-let the rest of the script be the patterns of the table, verbatim and in order, on the path of the client. If the maps
-answer every request for a key as the table does, then the script answers every request as the table does.
-*Proof.* A request for a key in another case gets that key, which it is not, and any other request gets the default,
-which it is not: no guard holds. So only the patterns may answer, and those are the table's.
+*Theorem.* Let each map of keys return the key itself for all spellings in upper and lower case. Let the rest of the
+script be the patterns of the table, verbatim and in order, applied to the path of the client. If the maps answer every
+request for a key according to the table, then the script answers every request according to the table. *Proof.* For a
+request that differs from a key only in case, the map returns the key, which is not equal to the request. For any other
+request it returns the default, which is not equal either. So no guard holds, and only the patterns may answer. These
+are the patterns of the table.
 
-The text is read by `simulation`, and the table is asked by `meaning`; neither knows what wrote the text.
+`simulation` runs the text, and `meaning` interprets the table. Neither uses `emission`, which writes the text.
 """
 
 from __future__ import annotations
@@ -36,17 +37,25 @@ from nginxopt.rewrite.tables.table import Row
 from nginxopt.semantics.maphash import verdict
 
 ARGUMENTS = (b"", b"v=1")
-"""The arguments that each key is asked with; one that names arguments is asked with its own."""
+"""The arguments with which each key is requested, in addition to the arguments that its row requires."""
 ASKED_PATTERNS = 1_000
-"""How many patterns are tried on a path each, beside the comparison of the text of all."""
+"""The number of patterns that are tried on a sample path. The text of all patterns is compared."""
 NO_PATH = b"-"
-"""The default of a map of keys: every path of a client begins with a slash, and every scheme with a letter."""
+"""The default of a map of keys. No subject equals it: paths begin with a slash, and schemes with a letter."""
 _SIZES = {"map_hash_max_size": 2048, "map_hash_bucket_size": 64}
 
 
 @record(eq=True)
 class TableProof:
-    """What was decided: whether it `holds`, for how many `rows`, by how many requests, and what does not hold."""
+    """The result of a proof.
+
+    Attributes:
+        holds: Whether nginx answers every request according to the table.
+        rows: The number of rows.
+        requests: The number of requests that were simulated.
+        refutation: The part of the proof that does not hold.
+        premises: The assumptions of the proof.
+    """
 
     holds: bool
     rows: int = 0
@@ -78,7 +87,10 @@ def prove(emission: TableEmission) -> TableProof:
 
 
 def _check_patterns(emission: TableEmission, server: Server) -> int:
-    """Refuse patterns that are not the table's, in its order, on the path of the client; return how many were asked."""
+    """Check that the patterns are those of the table, in order, applied to the path of the client.
+
+    Returns the number of simulated requests.
+    """
     rows = list(_rows_with_patterns(emission.checked))
     written = list(_patterns(server))
     if [regex for regex, _ in written] != [row.pattern.regex for row in rows if row.pattern is not None]:
@@ -93,7 +105,7 @@ def _check_patterns(emission: TableEmission, server: Server) -> int:
 
 
 def _rows_with_patterns(checked: CheckedTable) -> Iterator[Row]:
-    """Yield the rows of the table whose patterns have to be tried: not those that an earlier one makes superfluous."""
+    """Yield the rows with patterns, except those that an earlier pattern makes superfluous."""
     regexes: set[bytes] = set()
     prefixes: set[bytes] = set()
     for number, row in enumerate(checked.table.rows):
@@ -115,7 +127,7 @@ def _is_below(path: bytes, prefixes: set[bytes]) -> bool:
 
 
 def _patterns(server: Server) -> Iterator[tuple[bytes, Return | Rewrite]]:
-    """Yield the patterns of a script, each with what it does."""
+    """Yield the patterns of a script, each with its statement."""
     for condition in server.script:
         if condition.operator == "~":
             _check_first(condition, server)
@@ -131,7 +143,7 @@ def _patterns(server: Server) -> Iterator[tuple[bytes, Return | Rewrite]]:
 
 
 def _check_first(condition: If, server: Server) -> None:
-    """Refuse a condition on anything but the path of the client, which a map without keys keeps."""
+    """Check that a condition tests the path of the client, which a map without keys stores."""
     table = server.maps.maps.get(condition.variable)
     if table is None or table.subject != ((b"uri",),) or table.values or table.default != ((b"uri",),):
         raise _Refuted("a pattern is not asked of the path of the client")
@@ -157,7 +169,7 @@ def _says(server: Server, row: Row, statement: Return | Rewrite) -> bool:
 
 
 def _does(server: Server, row: Row, statement: Return | Rewrite) -> bool:
-    """Return whether a statement answers the sample of its pattern as a row says, if there is one."""
+    """Return whether a statement answers the sample path of its pattern as the row says. True without a sample."""
     path = row.pattern.sample if row.pattern else None
     if path is None:
         return True
@@ -171,19 +183,19 @@ def _status(statement: Return | Rewrite) -> int:
 
 
 def _responses(server: Server, statement: Return | Rewrite, path: bytes) -> list[SimulatedResponse | None]:
-    """Return what a statement by itself answers to a path that it is for."""
+    """Return the responses of a single statement to a path, with each of `ARGUMENTS`."""
     alone = Server(server.maps, [If(b"uri", "=", b"$uri", (statement,))])
     return [alone.answer(b"", path, args) for args in ARGUMENTS]
 
 
 def _is_guard(condition: If, server: Server) -> bool:
-    """Return whether a condition compares a map of keys with what it looks up."""
+    """Return whether a condition compares the value of a map of keys with the string that the map looks up."""
     table = server.maps.maps.get(condition.variable)
     return table is not None and bool(table.values) and condition.operator == "="
 
 
 def _check_keys(emission: TableEmission, server: Server) -> None:
-    """Refuse maps whose keys are not the rows', whose defaults may equal a path, or that nginx cannot build well."""
+    """Check that keys of maps are those of rows, that no path equals a default, and that nginx builds the maps."""
     sizes = {name: server.maps.sizes.get(name, size) for name, size in _SIZES.items()}
     keys: list[bytes] = []
     for condition in server.script:
@@ -209,9 +221,9 @@ def _key(row: Row, path: bytes) -> bytes:
 
 
 def _check_answers(emission: TableEmission, server: Server) -> int:
-    """Refuse maps that answer a path of a row otherwise than the table; return the number of requests.
+    """Check that maps answer each path of a row according to the table; return the number of simulated requests.
 
-    Maps must not answer what a pattern that comes before does. Nothing may answer what a row that is skipped does.
+    Maps must not answer requests that an earlier pattern answers. Nothing may answer requests of a skipped row.
     """
     table = emission.checked.table
     meaning = Meaning(enumerate(table.rows), in_order=table.in_order)
@@ -227,9 +239,9 @@ def _check_answers(emission: TableEmission, server: Server) -> int:
 
 
 def _due(meaning: Meaning, asked: Asked, checked: CheckedTable) -> tuple[Answer | None, bool]:
-    """Return what the maps have to answer to a request, and whether it is one of a skipped row.
+    """Return the answer that maps must give to a request, and whether the request belongs to a skipped row.
 
-    They have to answer nothing if a pattern does, or if the row is skipped.
+    The answer is None if a pattern answers the request, or if the row is skipped.
     """
     try:
         answer = meaning.answer(asked)
@@ -241,10 +253,10 @@ def _due(meaning: Meaning, asked: Asked, checked: CheckedTable) -> tuple[Answer 
 
 
 def _requests(checked: CheckedTable) -> Iterator[Asked]:
-    """Yield the requests that decide all for the paths of rows: each site of a path with all arguments of the path.
+    """Yield enough requests to decide all requests for the paths of rows: each site of a path with all its arguments.
 
-    No site stands for any that the table does not name, and `ARGUMENTS` for those that it does not. Of a pattern that
-    is skipped the sample is asked for.
+    An empty site stands for all that the table does not name, and `ARGUMENTS` for all arguments that it does not name.
+    Skipped patterns are represented by their sample path.
     """
     sites: dict[bytes, set[bytes]] = {}
     queries: dict[bytes, set[bytes]] = {}
@@ -259,7 +271,7 @@ def _requests(checked: CheckedTable) -> Iterator[Asked]:
 
 
 def _is_same(answer: Answer | None, response: SimulatedResponse | None) -> bool:
-    """Return whether a response is the one that is due; of one whose target is not known, the status counts."""
+    """Return whether a response equals the expected answer; if the target of that is not known, only by status."""
     if answer is None or response is None:
         return answer is None and response is None
     return answer.status == response.status and answer.location in (None, response.location)

@@ -1,4 +1,4 @@
-"""Asks a real nginx the question of the proof: does a server with the emitted text answer according to the table?"""
+"""Compares the responses of a real nginx with the emitted text to those that the table requires."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ location / { return 200 "[$uri][$args]"; }
 
 @record(eq=True)
 class TableMismatch:
-    """A request that nginx answers otherwise than the table."""
+    """A request that nginx does not answer according to the table."""
 
     request: bytes
     expected: str
@@ -44,7 +44,7 @@ class TableMismatch:
 
 @record(eq=True)
 class TableDifferential:
-    """The result for a number of `requests`; `skipped` ones were not made."""
+    """The result of a comparison: the number of `requests`, and of those `skipped` because of a limit."""
 
     requests: int
     skipped: int
@@ -55,9 +55,9 @@ class TableDifferential:
 def ask(
     emission: TableEmission, binary: Binary, *, limit: int = REQUESTS, seconds: float = SECONDS
 ) -> TableDifferential:
-    """Return what a real nginx answers to requests for the keys of a table, and for what is nearly one.
+    """Compare the responses of a real nginx to requests for the keys of a table, and for close variants of them.
 
-    `InputError` in nginx's words if it refuses the text.
+    Raises `InputError` with nginx's message if it refuses the text.
     """
     started = time.monotonic()
     requests = list(dict.fromkeys(_requests(emission)))
@@ -113,7 +113,7 @@ def _expected(meaning: Meaning, asked: Asked) -> bytes | None:
 
 
 def _shown(response: bytes) -> bytes:
-    """Return the status, and the `Location` or what the location of everything else says."""
+    """Return the status of a response with its `Location`, or with its body for status 200."""
     header, _, body = response.partition(b"\r\n\r\n")
     status = header[9:12]
     location = next((line[10:] for line in header.split(b"\r\n") if line.lower().startswith(b"location: ")), b"")
@@ -121,7 +121,7 @@ def _shown(response: bytes) -> bytes:
 
 
 def _requests(emission: TableEmission) -> Iterator[_Asking]:
-    """Yield a request for each path and pattern of the table, then for what is nearly one, in several spellings."""
+    """Yield a request for each path and pattern of the table, then requests for close variants and other spellings."""
     rows = [row for row in emission.checked.table.rows if not row.site.startswith(b"https:")]
     known = [(row.site, path, row.query) for row in rows for path in (*row.paths, *_samples(row.pattern))]
     for site, path, query in known:

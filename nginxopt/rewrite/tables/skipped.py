@@ -1,7 +1,7 @@
-"""Requests of skipped rows, which nothing may answer: the table says something else than any other row does.
+"""Finds rows that would answer requests of skipped rows.
 
-An `if` cannot except single requests from those of a row. So a row that would answer a request of a skipped row is
-skipped, too, until the first of them is corrected or removed.
+The table defines an answer for these requests that nginx cannot give, so no other row may answer them. An `if` cannot
+exclude single requests from a row. So such a row is skipped, too, until the user corrects or removes the first one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from nginxopt.rewrite.tables.table import Pattern, Row
 Numbered = tuple[int, Row]
 
 _HEAD = re.compile(rb"(?:\(\?s\))?\^((?:(?:[A-Za-z0-9/_-]|\\[^A-Za-z0-9\n])(?![?*{]))*)")
-"""The characters that a pattern begins with, each by itself and none of them optional."""
+"""The literal characters at the start of a pattern that are not optional."""
 
 
 def overlapping(rows: Iterable[Numbered], skipped: Collection[int], *, in_order: bool) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of each row that would answer a request of a skipped row, or may, and of the skipped row.
+    """Yield the number of each row that may answer a request of a skipped row, and the number of the skipped row.
 
-    `in_order`: the first row counts; else the row that asks for more of a request. Linear in the rows, but for
-    patterns: each is compared with the skipped rows before it.
+    `in_order`: the first matching row answers; otherwise the row with more conditions. Linear in the number of rows,
+    except for patterns: each is compared with the skipped rows before it.
     """
     requests = _Requests()
     for number, row in rows if in_order else sorted(rows, key=_precedence):
@@ -35,13 +35,13 @@ def overlapping(rows: Iterable[Numbered], skipped: Collection[int], *, in_order:
 
 
 def _precedence(numbered: Numbered) -> tuple[bool, bool]:
-    """Return what sorts rows without order: those that ask for arguments, then those that ask for a site."""
+    """Return the sort key for tables without order: first rows with arguments, then rows with a site."""
     _, row = numbered
     return row.query is None, not row.site
 
 
 class _Requests:
-    """The requests of skipped rows. Patterns of later rows are for any site."""
+    """The requests of skipped rows. Patterns of rows that are not skipped apply to all sites."""
 
     def __init__(self) -> None:
         self._by_path: dict[bytes, list[Numbered]] = {}
@@ -54,19 +54,19 @@ class _Requests:
             self._patterns.append((number, row.site, row.pattern))
 
     def shared(self, row: Row) -> int | None:
-        """Return a skipped row some of whose requests a later row answers, or may answer."""
+        """Return the number of a skipped row whose requests a later row may answer; None if there is none."""
         for path in row.paths:
             for number, skipped in self._by_path.get(path, ()):
                 if _overlap(skipped, row):
                     return number
             for number, site, pattern in self._patterns:
-                # Any other pattern leaves a later row no path that it matches.
+                # Other skipped patterns answer all requests for the paths that they match, before this row.
                 if site and not row.site and may_match(pattern, path):
                     return number
         return None if row.pattern is None else self._matched(row.pattern)
 
     def _matched(self, pattern: Pattern) -> int | None:
-        """Return a skipped row some of whose requests a pattern matches, or may match."""
+        """Return the number of a skipped row whose requests a pattern may match; None if there is none."""
         for path, rows in self._by_path.items():
             if may_match(pattern, path):
                 return rows[0][0]
@@ -80,13 +80,13 @@ def _overlap(row: Row, other: Row) -> bool:
 
 
 def _may_overlap(pattern: Pattern, other: Pattern) -> bool:
-    """Return whether two patterns may match the same path: not if no path begins as both say."""
+    """Return whether two patterns may match the same path, judging by the literal text at their start."""
     head, other_head = _head(pattern), _head(other)
     return head.startswith(other_head) or other_head.startswith(head)
 
 
 def _head(pattern: Pattern) -> bytes:
-    """Return a text that each path begins with that a pattern matches."""
+    """Return a text with which all paths begin that a pattern matches."""
     if pattern.below is not None:
         return pattern.below
     match = None if b"|" in pattern.regex else _HEAD.match(pattern.regex)

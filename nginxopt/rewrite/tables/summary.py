@@ -1,4 +1,4 @@
-"""Summarises the compilation of a table, in lines for people and as data."""
+"""Summarises the compilation of a table, as lines for the terminal and as a JSON report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nginxopt.rewrite.tables.questions import TableDifferential
 
 VERSION = 1
-"""Incremented by changes that readers of reports have to follow."""
+"""The version of the report, incremented by incompatible changes."""
 
 _FEW = 3
 """The number of examples per line."""

@@ -1,4 +1,4 @@
-"""A table of redirects as data: its rows, and the rows that nginx cannot answer exactly."""
+"""The data of a table of redirects: its rows, and the rows that nginx cannot answer exactly."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nginxopt.records import record
 from nginxopt.text import Source, Span
 
 Kind = Literal["csv", "netlify", "cloudflare", "apache"]
-"""The format whose rules apply to rows."""
+"""The format of a table, which determines the meaning of its rows."""
 
 Arguments = Literal["drop", "insert", "append"]
-"""The treatment of the arguments of a request: dropped, put before the fragment of the target, or after all of it."""
+"""What happens to the arguments of a request: they are dropped, or added to the target before or after its fragment."""
 
 REDIRECTS = (301, 302, 303, 307, 308)
-"""The codes with which `return` sends a client to an address (`ngx_http_send_response`)."""
+"""The status codes with which `return` redirects (`ngx_http_send_response`)."""
 
 SHOWN_ROWS = 10
 """The number of rejected rows that an error shows."""
@@ -25,11 +25,14 @@ SHOWN_ROWS = 10
 
 @record(eq=True)
 class Pattern:
-    """What a row answers beside its own paths: the URIs that `regex` matches, as nginx reads it.
+    """A regular expression for the URIs that a row answers in addition to its paths.
 
-    `pieces` are the target: text, and numbers of captures; a target without captures is one text. `sample` is a path
-    that the pattern matches, or None where none is known; `below` is a prefix if the pattern answers every path that
-    begins with it and has no `?`. `captured` is what it captures of the sample.
+    Attributes:
+        regex: The expression in nginx's syntax.
+        pieces: The target: texts and numbers of captures. A target without captures is one text.
+        sample: A path that the expression matches; None if none is known.
+        below: A prefix, if the expression matches every path that begins with it and contains no `?`.
+        captured: The captures for `sample`.
     """
 
     regex: bytes
@@ -40,24 +43,24 @@ class Pattern:
 
     @property
     def has_captures(self) -> bool:
-        """Whether the target repeats what the pattern captured."""
+        """Whether the target contains captures."""
         return any(isinstance(piece, int) for piece in self.pieces)
 
 
 @record(eq=True)
 class Row:
-    """What a row says.
+    """A row: the requests that it is for, and the response.
 
     Attributes:
         start: The offset of its first byte.
         end: The offset after its last byte.
-        site: The scheme and host of the requests it answers, such as `https://example.com`; empty for all.
-        paths: The decoded paths that it answers by themselves.
-        query: The arguments that the request has to have, as the client writes them; None for any.
-        pattern: What else it answers.
-        status: The code of the response; 200 is a rewrite within nginx. 0 is that of a row that is not answered.
-        target: The `Location`, the decoded path of a rewrite, or empty for a response without either.
-        arguments: What becomes of the arguments.
+        site: The scheme and host of the requests, such as `https://example.com`; empty for all.
+        paths: The decoded paths of the requests.
+        query: The arguments that requests must have, as sent by the client; None for any.
+        pattern: A pattern for further paths.
+        status: The status of the response; 200 is an internal rewrite, and 0 marks a row that nginx cannot answer.
+        target: The `Location`, or the decoded path of a rewrite; empty for a response without either.
+        arguments: What happens to the arguments of a request.
     """
 
     start: int
@@ -72,15 +75,20 @@ class Row:
 
     @property
     def span(self) -> Span:
-        """Where the row stands."""
+        """The place of the row in the file."""
         return Span(self.start, self.end)
 
 
 @record(eq=True)
 class Rejected:
-    """A row that nginx cannot answer exactly, or that cannot be read: the code of the reason, and the reason.
+    """A row that nginx cannot answer exactly, or that cannot be parsed.
 
-    `row` is its number in the table where it is known which requests it is for.
+    Attributes:
+        span: The place of the row.
+        reason: The code of the reason.
+        message: The reason.
+        hint: How to fix the row.
+        row: The number of the row in `Table.rows`, if it is known which requests it is for.
     """
 
     span: Span
@@ -92,10 +100,15 @@ class Rejected:
 
 @record(eq=True)
 class Table:
-    """The rows of a table in their order, and those that are rejected, of which `rows` has the requests if it can.
+    """A table.
 
-    `in_order`: the first row that answers a request counts; else the order of rows says nothing. `premises` are names
-    in `nginxopt.rewrite.tables.premises`.
+    Attributes:
+        source: The file.
+        kind: The format.
+        rows: The rows in order, including rejected rows whose requests are known.
+        rejected: The rejected rows.
+        in_order: Whether the first row that matches a request answers it; otherwise the order has no meaning.
+        premises: Names of premises in `nginxopt.rewrite.tables.premises`.
     """
 
     source: Source
@@ -111,7 +124,7 @@ class Table:
         return len(self.rows) + sum(rejected.row is None for rejected in self.rejected)
 
     def line(self, offset: int) -> int:
-        """Return the line of an offset, from 1."""
+        """Return the number of the line at an offset, from 1."""
         return self.source.position(offset).line
 
 
@@ -124,11 +137,11 @@ class TableRows:
 
     @property
     def answerable(self) -> list[Row]:
-        """The rows that were not rejected."""
+        """The rows that are not rejected."""
         return [row for row in self.rows if row.status]
 
     def reject(self, rejected: Rejected, requests: Row | None) -> None:
-        """Add a rejected row, and its requests if they are known: no other row may answer them."""
+        """Add a rejected row, and its requests if they are known, because no other row may answer these."""
         if requests is not None:
             rejected = replace(rejected, row=len(self.rows))
             self.rows.append(requests)
@@ -143,12 +156,12 @@ def unanswered(
     query: bytes | None = None,
     pattern: Pattern | None = None,
 ) -> Row:
-    """Return a row that says which requests it is for, and not how they are answered."""
+    """Return a row with requests but without a response (status 0)."""
     return Row(span.start, span.end, site, paths, query, pattern, 0, b"", "drop")
 
 
 class CannotAnswer(Exception):  # noqa: N818 - a verdict on a row, which becomes a `Rejected`
-    """A row cannot be answered exactly; `args` are the code of the reason, the message and a hint or None."""
+    """nginx cannot answer a row exactly. `args` are the code of the reason, the message, and a hint or None."""
 
     def __init__(self, reason: str, message: str, hint: str | None = None) -> None:
         super().__init__(reason, message, hint)
@@ -157,12 +170,12 @@ class CannotAnswer(Exception):  # noqa: N818 - a verdict on a row, which becomes
         self.hint = hint
 
     def at(self, span: Span) -> Rejected:
-        """Return the verdict with its place."""
+        """Return the rejected row at a place."""
         return Rejected(span, self.reason, self.message, self.hint)
 
 
 def require_utf8(source: Source) -> None:
-    """Raise `InputError` at the first byte that is not UTF-8: another encoding would mean other characters."""
+    """Raise `InputError` at the first byte that is not UTF-8: in another encoding it is another character."""
     try:
         source.data.decode()
     except UnicodeDecodeError as error:
@@ -171,7 +184,7 @@ def require_utf8(source: Source) -> None:
 
 
 class RejectedError(InputError):
-    """Rows of a table that cannot be answered exactly: the first of them are shown, each with its place."""
+    """The error for a table with rejected rows, of which it shows the first ones with their places."""
 
     def __init__(self, source: Source, rejected: Sequence[Rejected]) -> None:
         first = rejected[0]

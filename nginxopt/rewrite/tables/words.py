@@ -1,4 +1,4 @@
-"""Texts as parameters of nginx."""
+"""Quotes texts as parameters of nginx directives."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 
 _ESCAPES = {b"\\": b"\\\\", b'"': b'\\"', b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
 _ESCAPED = re.compile(rb"""\\(?=[\\"'trn\n\r\t]|\Z)|["\n\r\t]""")
-"""A backslash stands for itself before any other character."""
+"""The bytes to escape. A backslash before any other character is literal."""
 
 
 def quoted(text: bytes) -> bytes:
-    """Return a text in double quotes, as `ngx_conf_read_token` reads it."""
+    """Return a text in double quotes, escaped so that `ngx_conf_read_token` reads it unchanged."""
     if _ESCAPED.search(text):
         text = _ESCAPED.sub(lambda match: _ESCAPES[match[0]], text)
     return b'"' + text + b'"'
 
 
 def without_variables(text: bytes, dollar: bytes) -> bytes:
-    """Return a text that stands for itself where nginx expands variables; `dollar` names one that is a dollar sign."""
+    """Escape the dollar signs of a text that nginx expands; `dollar` is the name of a variable with the value `$`."""
     return text.replace(b"$", b"${" + dollar + b"}") if b"$" in text else text

@@ -1,7 +1,7 @@
-"""Lowers a configuration to what the model of requests reads.
+"""Converts a configuration to the input of the request model (`rust/src/request`), which simulates nginx.
 
-Input is a `Config` and the nginx that runs it; output is a `LoweredSite`: a `SiteForm` as JSON, the texts of its folded
-runs, and the directives, levels and servers by number.
+Input is a `Config` and the nginx version that runs it; output is a `LoweredSite`: a `SiteForm` as JSON, the texts of
+folded runs of rewrites, and the numbers by which the model refers to directives, levels and servers.
 """
 
 from typing import TYPE_CHECKING

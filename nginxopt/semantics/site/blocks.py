@@ -1,4 +1,4 @@
-"""The http block of a configuration, or the blocks that a fragment implies."""
+"""Finds the http block of a configuration, or adds the blocks that a fragment implies around it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _PLACES = (("http",), _SERVER, (*_SERVER, "location"))
 _OF_SERVERS = {
     "location", "rewrite", "return", "set", "if", "break", "try_files", "error_page", "add_header", "root", "index",
 }  # fmt: skip
-"""Directives that make a fragment that may stand in several contexts one of a server."""
+"""Directives by which a fragment that fits several contexts is taken for the content of a server."""
 
 
 def placed(config: Config) -> Config:
-    """Return a configuration with one context for its main file: the same if it has one, with the same directives.
+    """Return a configuration whose main file has exactly one context; the directives are the same objects.
 
-    Raises `InputError` if that is none of http.
+    Raises `InputError` if that context is not part of http.
     """
     context = _context(config)
     if context and context not in _PLACES:
@@ -31,9 +31,9 @@ def placed(config: Config) -> Config:
 
 
 def http_level(config: Config, target: Version, known: Level | None = None) -> Level:
-    """Return the http level of a configuration that is `placed`, with all within it.
+    """Return the http level of a configuration that is `placed`, with all inner levels.
 
-    `known` is its outermost level, if that was read already; it serves here if nothing of it has to be taken as given.
+    `known` is its outermost level, if the caller has it. It is used if it needs no assumptions about unread text.
     """
     is_given = known is not None and known.kind == "main" and known.is_whole
     root = known if known is not None and is_given else levels(config, target, as_given=True)
@@ -49,7 +49,7 @@ def http_level(config: Config, target: Version, known: Level | None = None) -> L
 
 
 def _context(config: Config) -> Context:
-    """Return the context of the main file: the one that it has, or that of a server with these rules."""
+    """Return the context of the main file, or the most likely one if several fit."""
     names = {str(directive.name) for directive in config.readings.directives}
     if len(config.candidates) == 1:
         return config.candidates[0]

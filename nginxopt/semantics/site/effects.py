@@ -1,7 +1,7 @@
-"""What directives that the model of requests does not read can do to an outcome: nothing, or what it cannot tell.
+"""Classifies the directives that the request model does not simulate by their effect on the outcome of a request.
 
-A directive that is not named here may do anything, before everything else: a module that nobody knows may answer in
-any phase.
+Some have no effect. For others, the model reports that it does not know the outcome from a certain point on. Directives
+that are not listed here may do anything and do it first, as an unknown module may answer in any phase.
 """
 
 from __future__ import annotations
@@ -14,14 +14,21 @@ from nginxopt.semantics.directives import NAMES
 from nginxopt.text.escape import unicode
 
 When = Literal["first", "in order", "after", "body", "headers", "response"]
-"""When a directive that is not understood acts: before the script of a level; where it stands in the script; after the
-script, before or as the handler; on a response on its way out, its body, its headers but `Location`, or all of it.
+"""When a directive that is not simulated takes effect.
+
+- `first`: before the rewrite script of a level.
+- `in order`: at its place in the script.
+- `after`: after the script, before or as the handler.
+- `body`, `headers`, `response`: on the outgoing response: its body, its headers except `Location`, or all of it.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a directive does that is not understood; `reason` is a phrase. `is_inherited`: by inner locations."""
+    """The effect of a directive that is not simulated.
+
+    `reason` is a phrase that names the cause in messages. `is_inherited`: whether inner locations inherit it.
+    """
 
     when: When
     reason: str
@@ -110,11 +117,11 @@ IGNORED: dict[str, str] = {
         opentracing_propagate_context opentracing_trace_locations opentracing_location_operation_name
     """,
 }
-"""The directives that change no outcome, by what they set."""
+"""The directives that change no outcome, grouped by what they set."""
 
 _FAMILIES = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_", "lua_", "tunnel_", "app_protect_")
-"""Known names that begin so set how a request is passed on, or how a module works; the model reads those that decide
-whether and where, and others have an effect below.
+"""Known directives with these prefixes change no outcome either, unless they are listed below: they set how a request
+is passed on. The model reads those that decide whether and where it is.
 """
 
 _HANDLERS = """
@@ -152,15 +159,15 @@ _OFF = {
     "slice": ("0",),
     "ssl_verify_client": ("off", "optional", "optional_no_ca"),
 }
-"""The arguments with which they do nothing; without a certificate of the client that is so for `optional`."""
+"""Arguments with which a directive has no effect. For `optional`, this assumes a client without a certificate."""
 
 _MODULES = {"_by_lua": "Lua", "js_": "JavaScript", "perl": "Perl"}
 
 
 def effect(name: str, args: tuple[str, ...] = ()) -> Effect | None:
-    """Return what a directive does that is not understood; None if it changes no outcome.
+    """Return the effect of a directive; None if it changes no outcome.
 
-    Not for those that the model reads.
+    Must not be called for directives that the model reads.
     """
     if name in _ignored() or (args and args[0] in _OFF.get(name, ())):
         return None

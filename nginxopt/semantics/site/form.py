@@ -1,6 +1,6 @@
-"""The form of a site: what `rust/src/request/site.rs` reads, field for field.
+"""The input of the request model, field for field as `rust/src/request/site.rs` reads it from JSON.
 
-Text is bytes as Latin-1: each byte is the character of its number.
+Text is bytes decoded as Latin-1: each byte becomes the character with the same number.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 Node = int
-"""A directive, by its number in the list of the lowering."""
+"""The number of a directive (see `nodes.Nodes`)."""
 
 
 class OpaqueForm(TypedDict):
-    """Something that may do anything, and a phrase that says why it is not understood."""
+    """A directive that may do anything; `reason` is a phrase that says why it is not simulated."""
 
     node: Node
     reason: str
@@ -22,7 +22,7 @@ Changes = Literal["body", "headers", "response"]
 
 
 class FilterForm(TypedDict):
-    """Something that changes responses on their way out, and is not understood."""
+    """A directive that changes outgoing responses in a way that is not simulated."""
 
     node: Node
     reason: str
@@ -37,7 +37,7 @@ class StatedForm(TypedDict):
 
 
 class SetForm(TypedDict):
-    """A `set`; the variable is with its `$`."""
+    """A `set`; `variable` includes the `$`."""
 
     kind: Literal["set"]
     node: Node
@@ -46,7 +46,7 @@ class SetForm(TypedDict):
 
 
 class IfForm(TypedDict):
-    """An `if`; the condition is the words between its parentheses."""
+    """An `if`; `condition` are the words between the parentheses, and `level` is the number of its block."""
 
     kind: Literal["if"]
     node: Node
@@ -65,7 +65,10 @@ class RewriteForm(TypedDict):
 
 
 class RewritesForm(TypedDict):
-    """A folded run of `count` rewrites, which have the numbers from `node` on."""
+    """A folded run of `count` rewrites with consecutive numbers from `node` on.
+
+    `start` and `end` are its byte offsets in the text with the number `text`.
+    """
 
     kind: Literal["rewrites"]
     node: Node
@@ -91,7 +94,7 @@ class BreakForm(TypedDict):
 
 
 class OpaqueStatementForm(TypedDict):
-    """A statement that is not understood."""
+    """A statement that is not simulated."""
 
     kind: Literal["opaque"]
     node: Node
@@ -104,9 +107,10 @@ LevelKind = Literal["http", "server", "location", "if", "limit_except"]
 
 
 class LevelForm(TypedDict):
-    """A block. `settings` are those that differ from the level around it; None is one that is not known.
+    """A block.
 
-    `opaque` acts after the script, `filters` on every response that is sent with its settings.
+    `settings` are the numbers of the directives of each setting that differs from the level around it, or None if it is
+    not known. `opaque` directives act after the script, and `filters` on every response that is sent from this level.
     """
 
     kind: LevelKind
@@ -122,7 +126,7 @@ class LevelForm(TypedDict):
 
 
 class SocketForm(TypedDict):
-    """An address that nginx listens at."""
+    """An address that nginx listens on."""
 
     node: Node | None
     family: str
@@ -173,7 +177,7 @@ class GeoForm(TypedDict):
 
 
 class OpaqueVariableForm(TypedDict):
-    """A variable with a value that nobody knows. `content` is what defines it, as words."""
+    """A variable whose value is not known. `content` are the words of its definition."""
 
     kind: Literal["opaque"]
     node: Node
@@ -183,7 +187,7 @@ class OpaqueVariableForm(TypedDict):
 
 
 class UpstreamForm(TypedDict):
-    """An upstream; the addresses of its servers are as written."""
+    """An upstream, with the addresses of its servers as written."""
 
     node: Node
     name: str
@@ -191,7 +195,7 @@ class UpstreamForm(TypedDict):
 
 
 class BuildForm(TypedDict):
-    """The nginx that runs the site; `fixes` are those that the build has besides its version's."""
+    """The nginx that runs the site; `fixes` are fixes that the build has in addition to those of its version."""
 
     version: tuple[int, int, int]
     fixes: list[str]

@@ -1,4 +1,4 @@
-"""The levels of a site, from http to the innermost `if`."""
+"""Converts the levels of a configuration, from http to the innermost `if`, to forms of the request model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BLOCKS = ("server", "location", "if", "limit_except")
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """What a site takes as given: a clause, and the directive that it is about."""
+    """An assumption about a site: a clause, and the directive that it is about."""
 
     node: Node
     text: str
@@ -31,7 +31,9 @@ class Premise:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What is in force around a level: its number, the settings that it has or may have, and what is not understood."""
+    """The level around a level: its number, the settings that it has or may have, and its directives that are not
+    simulated.
+    """
 
     number: int | None = None
     settings: frozenset[str] = frozenset()
@@ -39,15 +41,15 @@ class _Around:
 
 
 class Levels:
-    """The levels of a configuration, as the model reads them.
+    """Collects the levels of a configuration and their forms.
 
     Attributes:
         all: The levels by number.
-        forms: What the model reads of them.
-        servers: The servers, with the numbers of their levels.
+        forms: The forms of these levels.
+        servers: The numbers of the levels that are servers.
         texts: The texts of folded runs.
-        opaque: The parts of http that were not read.
-        directives: The directives of settings.
+        opaque: The parts of http that were not read and may define servers.
+        directives: The directives of settings, by the numbers in `LevelForm.settings`.
     """
 
     def __init__(self, config: Config, nodes: Nodes, ignores_missing: bool = False) -> None:
@@ -64,7 +66,7 @@ class Levels:
         self._premises: dict[Node, Premise] = {}
 
     def add(self, level: Level, around: _Around = _Around()) -> int:
-        """Add a level with all within it, and return its number."""
+        """Add a level with all inner levels, and return its number."""
         number = len(self.all)
         form = _form(level, self._node(level), around.number)
         self.all.append(level)
@@ -79,7 +81,7 @@ class Levels:
         return number
 
     def server_forms(self) -> list[ServerForm]:
-        """Return the servers in the order of reading."""
+        """Return the servers in the order in which nginx reads them."""
         return [
             {"node": node, "level": number, "names": read_names(level, node, self._nodes)}
             for level, number in self.servers.items()
@@ -87,7 +89,7 @@ class Levels:
         ]
 
     def premises(self) -> tuple[Premise, ...]:
-        """Return what was taken as given."""
+        """Return the assumptions about unread files."""
         return tuple(self._premises.values())
 
     def _add_content(self, level: Level, form: LevelForm, around: _Around) -> None:
@@ -99,7 +101,7 @@ class Levels:
                 self._add_block(next(inner), form, around)
             else:
                 self._add_statement(item, form)
-        for block in inner:  # around a fragment there is nothing but its level
+        for block in inner:  # a level around a fragment has no scope, but has the level of the fragment
             self._add_block(block, form, around)
 
     def _add_statement(self, directive: Directive, form: LevelForm) -> None:
@@ -126,7 +128,7 @@ class Levels:
             form["script"].append({"kind": "if", "node": node, "condition": condition, "level": number})
 
     def _missing(self, level: Level) -> tuple[Unread, ...]:
-        """Return the includes of a level that were not read, without those of files that are taken as they come."""
+        """Return the unread includes of a level, without files of packages, which are assumed to be unchanged."""
         if self._ignores_missing and level.kind in ("http", "server"):
             return ()
         includes = [include for include in level.own("include") if self._config.is_missing(include)]

@@ -1,4 +1,4 @@
-"""Directives by number, in nginx's order of reading."""
+"""Numbers the directives of a configuration, in the order in which nginx reads them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nginxopt.semantics.site.form import Node
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a node stands: the file, the line from 1, and the directive as it is written, without its block."""
+    """The place of a directive: its file, its line from 1, and its span without its `;` or block."""
 
     source: Source
     line: int
@@ -33,9 +33,9 @@ class Place:
 
 
 class Nodes:
-    """The directives of a configuration by their numbers: those of a folded run have one each, and are made on demand.
+    """The directives of a configuration by number. Rules of folded runs have numbers, too, and are created on demand.
 
-    Number 0 is the main file itself, which stands for the blocks that are not written around a fragment.
+    Number 0 is the main file itself. It stands for the implied blocks around a fragment.
     """
 
     def __init__(self, config: Config) -> None:
@@ -59,7 +59,7 @@ class Nodes:
         return self._numbers[item]
 
     def place(self, node: Node) -> Place:
-        """Return where a node stands. The first rule of a folded run that is asked for costs a reading of the run."""
+        """Return the place of a node. The first request for a rule of a folded run reads the whole run."""
         item, rule = self._item(node)
         if isinstance(item, Bulk):
             span = self._run(item).span(rule)
@@ -70,7 +70,7 @@ class Nodes:
         return Place(item.source, item.line, _head(item))
 
     def statement(self, node: Node) -> tuple[Source, Span]:
-        """Return the file and the span of a directive with its `;`; of a block, what is before its content."""
+        """Return the file and the span of a directive with its `;`, or of the part of a directive before its block."""
         item, rule = self._item(node)
         if item is None:
             return self._config.main.source, Span(0, 0)
@@ -84,7 +84,7 @@ class Nodes:
         return directive_at(item.source, self._run(item).span(rule)) if isinstance(item, Bulk) else item
 
     def _item(self, node: Node) -> tuple[Directive | Bulk | None, int]:
-        """Return the directive or run with a number, and the place of the number in the run."""
+        """Return the directive or folded run with a number, and the index of the number in the run."""
         if not 0 <= node < self._next:
             raise IndexError(node)
         index = bisect_right(self._starts, node) - 1
@@ -112,7 +112,7 @@ class _Run:
 
 
 def _reading(scope: Scope) -> Iterator[Directive | Bulk]:
-    """Yield all directives and folded runs, in nginx's order of reading."""
+    """Yield all directives and folded runs, in the order in which nginx reads them."""
     open_scopes = [(iter(scope.nodes), iter(scope.scopes))]
     while open_scopes:
         nodes, scopes = open_scopes[-1]

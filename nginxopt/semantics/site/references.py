@@ -1,4 +1,4 @@
-"""Where nginx refuses a configuration for what it names: a log format, a zone or the servers of an upstream."""
+"""Finds references to undefined names (log formats, zones, variables, upstreams), for which nginx does not start."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from nginxopt.text import Source
 from nginxopt.version import Version
 
 _REQUEST_PORT, _OF_PORTS = Version(1, 29, 3), re.compile(r"(?:\$\{?|<)((?:is_)?request_port)\b", re.IGNORECASE)
-"""Variables that came later (CHANGES 1.29.3)."""
+"""Variables that nginx has only since 1.29.3 (CHANGES 1.29.3)."""
 
 _OF_NO_MODULE = re.compile(r"\d+|[A-Za-z]*[^\w].*", re.ASCII | re.DOTALL)
-"""Names that no module gives a variable: one of letters alone, and what else; what begins with `arg_` may go on so."""
+"""Names that no module gives a variable: digits, or letters followed by a character that no name has.
+
+A prefix with `_`, such as `arg_`, may be followed by any character.
+"""
 
 _SERVER_FLAGS = {"backup", "down", "drain", "resolve"}
 _SERVER_VALUES = ("fail_timeout=", "max_conns=", "max_fails=", "route=", "service=", "slow_start=", "weight=")
-"""The parameters of a `server` of an upstream, with those of NGINX Plus (`ngx_http_upstream_server`)."""
+"""The parameters of a `server` in an upstream, including those of NGINX Plus (`ngx_http_upstream_server`)."""
 
 _LEVELS = ("http", "server", "location", "if", "limit_except")
 _LOG_PARAMETERS = ("buffer=", "flush=", "gzip=", "if=")
 _CACHES = ("proxy_cache", "fastcgi_cache", "uwsgi_cache", "scgi_cache")
 _LIMITS = {"limit_req": "limit_req_zone", "limit_conn": "limit_conn_zone"}
 _NAMING = {"log_format", "access_log", *_CACHES, *_LIMITS}
-"""The directives that define or use a log format, or use a zone."""
+"""The directives that define or use a log format, or that use a zone."""
 
 
 def check(http: Level, target: Version) -> None:
-    """Raise `InputError` for the first name that nothing defines, unless what was not read may define it.
+    """Raise `InputError` for the first undefined name, unless text that was not read may define it.
 
-    What a fragment names may stand in what is around it.
+    The text around a fragment was not read either.
     """
     _check_upstreams(http)
     _check_variables(http, target)
@@ -51,7 +54,7 @@ def check(http: Level, target: Version) -> None:
 
 
 def _check_variables(http: Level, target: Version) -> None:
-    """Raise `InputError` for a variable that only later versions have, or that a later version defines itself."""
+    """Raise `InputError` for a variable that `target` does not have yet, or for a definition of one that it has."""
     if http.is_open or not any(b"request_port" in source.data.lower() for source in _sources(http)):
         return
     uses = [directive for directive in _all(http) if any("request_port" in word.lower() for word in directive.args)]
@@ -65,9 +68,9 @@ def _check_variables(http: Level, target: Version) -> None:
 
 
 def _check_names(http: Level) -> None:
-    """Raise `InputError` where a variable as a whole word has a name that no module gives: `if ($uri/ ~ a)`, `if ($1)`.
+    """Raise `InputError` for an impossible variable in a word that consists of one: `if ($uri/ ~ a)`, `if ($1)`.
 
-    nginx takes all of the word for the name there, and knows none that is not defined (`ngx_http_variables_init_vars`).
+    nginx takes the whole word after the `$` for a name, which must be defined (`ngx_http_variables_init_vars`).
     """
     words = [
         (level.opener, level.args[0][1:])
@@ -82,7 +85,7 @@ def _check_names(http: Level) -> None:
 
 
 def _all(http: Level) -> Iterator[Directive]:
-    """Yield the directives of all levels, and those of folded runs that may have such a variable."""
+    """Yield the directives of all levels, and of folded runs that mention `request_port`."""
     for level in http.walk():
         yield from level.directives
         for bulk in level.bulks:
@@ -91,7 +94,7 @@ def _all(http: Level) -> Iterator[Directive]:
 
 
 def _sources(http: Level) -> set[Source]:
-    """Return the files that something of http stands in."""
+    """Return the files with directives of http."""
     return {item.source for level in http.walk() for items in (level.directives, level.bulks) for item in items}
 
 
@@ -120,7 +123,7 @@ def _check_upstreams(http: Level) -> None:
 
 
 def _zones(http: Level) -> Iterator[tuple[str, str]]:
-    """Yield the zones that http defines, with the directive that they are for."""
+    """Yield the zones that http defines, with the directive that defines them."""
     for directive in http.directives:
         name = str(directive.name)
         prefix = "keys_zone=" if name.endswith("_cache_path") else "zone="
@@ -130,7 +133,7 @@ def _zones(http: Level) -> Iterator[tuple[str, str]]:
 
 
 def _unknown(directive: Directive, formats: set[str], zones: set[tuple[str, str]]) -> str | None:
-    """Return nginx's message for a name that was not defined."""
+    """Return nginx's message for an undefined name in a directive; None if there is none."""
     name, args = str(directive.name), directive.args
     if name == "access_log" and len(args) > 1 and args[1] not in formats:
         return f'unknown log format "{args[1]}"'
@@ -150,7 +153,7 @@ def _is_of_log(word: str) -> bool:
 
 
 def _has_cache(zones: set[tuple[str, str]], zone: str) -> bool:
-    """Return whether any protocol's path has the zone: nginx then speaks of another error."""
+    """Return whether the cache path of any protocol defines a zone: nginx then has another message."""
     return any(name in _CACHES and other == zone for name, other in zones)
 
 

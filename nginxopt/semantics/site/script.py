@@ -1,4 +1,4 @@
-"""The statements of the rewrite module."""
+"""Converts the statements of the rewrite module to forms of the request model."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from nginxopt.text import encode
 
 
 def latin(text: str) -> str:
-    """Return the bytes of a word as Latin-1."""
+    """Return the bytes of a word decoded as Latin-1, as in all forms."""
     return text if text.isascii() else encode(text).decode("latin-1")
 
 
 def statement(directive: Directive, node: Node) -> StatementForm:
-    """Return a `rewrite`, `set`, `return` or `break`."""
+    """Return the form of a `rewrite`, `set`, `return` or `break`."""
     args = [*map(latin, directive.args)]
     match directive.name:
         case "rewrite":
@@ -28,13 +28,13 @@ def statement(directive: Directive, node: Node) -> StatementForm:
 
 
 class Texts:
-    """The texts of files with folded runs, each once."""
+    """The texts of the files with folded runs, each once."""
 
     def __init__(self) -> None:
         self._numbers: dict[Source, int] = {}
 
     def run(self, bulk: Bulk, node: Node) -> RewritesForm:
-        """Return a folded run."""
+        """Return the form of a folded run, and keep the text of its file."""
         source = bulk.source.original or bulk.source
         text = self._numbers.setdefault(source, len(self._numbers))
         start, end = bulk.span.start, bulk.span.end

@@ -1,4 +1,4 @@
-"""The settings of a level that differ from those of the level around it, and what is in force there unread."""
+"""Finds the settings of a level that differ from those of the level around it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from nginxopt.config import Directive
 from nginxopt.semantics.inherit import RIVALS, Level
 
 ROWS = "types"
-"""The setting whose directives are blocks of rows."""
+"""The setting whose value is the rows of blocks."""
 
 
 @cache
 def names() -> frozenset[str]:
-    """Return the directives that the model reads from settings."""
+    """Return the directives that the model reads as settings."""
     return frozenset(request_settings())
 
 
 def differing(level: Level, in_force: frozenset[str]) -> Iterator[tuple[str, tuple[Directive, ...] | None]]:
-    """Yield the settings that a level has otherwise than the level around it, with their directives; None: unknown.
+    """Yield the settings that differ from those of the level around it, with their directives, or None if unknown.
 
-    `in_force` are those that the level around it has, or may have.
+    `in_force` are the settings that the level around it has, or may have.
     """
     for name in sorted(_candidates(level, in_force)):
         setting = level.setting(name)
@@ -34,7 +34,7 @@ def differing(level: Level, in_force: frozenset[str]) -> Iterator[tuple[str, tup
 
 
 def _candidates(level: Level, in_force: frozenset[str]) -> frozenset[str]:
-    """Return the settings that may differ from those around, without asking for all of them at every level."""
+    """Return the settings that may differ from those of the level around it, so that not all need to be compared."""
     if level.is_open or level.parent is None:
         return names()
     own = names().intersection((*level.names, *level.unread))

@@ -1,4 +1,4 @@
-"""Where servers listen, and their names."""
+"""Converts the `listen` and `server_name` directives of servers to forms of the request model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _QUIC = Version(1, 25, 0)
 
 
 def read_sockets(servers: Mapping[Level, int], nodes: Nodes) -> list[SocketForm]:
-    """Return the addresses that servers listen at, by their numbers. Raises `InputError` for one that nginx refuses."""
+    """Return the sockets of the servers, which are referred to by number.
+
+    Raises `InputError` for a `listen` that nginx refuses.
+    """
     listens = [*read_listens(servers)]
     for listen in listens:
         if listen.directive is not None:
@@ -48,7 +51,7 @@ def _refuse(listen: Listen, directive: Directive) -> None:
 
 
 def _refuse_duplicates(endpoint: Endpoint) -> None:
-    """Raise `InputError` for a server that listens twice, and a second default (`ngx_http_add_addresses`)."""
+    """Raise `InputError` for a repeated `listen` of a server, or a second default server (`ngx_http_add_addresses`)."""
     levels: set[Level] = set()
     default: Listen | None = None
     for listen in endpoint.listens:
@@ -81,7 +84,7 @@ def _socket(endpoint: Endpoint, servers: Mapping[Level, int], nodes: Nodes) -> S
 
 
 def read_names(server: Level, node: Node, nodes: Nodes) -> list[NameForm]:
-    """Return the names of a server; one without `server_name` has the empty name (`ngx_http_core_merge_srv_conf`)."""
+    """Return the names of a server; without `server_name`, this is the empty name (`ngx_http_core_merge_srv_conf`)."""
     named = _names(server.own("server_name"), nodes)
     return named or [{"node": node, "text": ""}]
 

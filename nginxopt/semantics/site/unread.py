@@ -1,4 +1,4 @@
-"""What is in force at a level and not understood."""
+"""Finds the directives in force at a level that the request model does not simulate."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ STRUCTURE = DEFINING | {
     "server", "location", "if", "limit_except", "include", "listen", "server_name", "upstream", "rewrite", "set",
     "return", "break",
 }  # fmt: skip
-"""The directives that the lowering reads itself."""
+"""The directives that other modules of this package convert."""
 
 _FILTERS: dict[When, Changes] = {"body": "body", "headers": "headers", "response": "response", "first": "response"}
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A directive that is not understood, and what it may do."""
+    """A directive that is not simulated, and its effect."""
 
     name: str
     node: Node
@@ -34,22 +34,22 @@ class Unread:
 
     @property
     def opaque(self) -> OpaqueForm:
-        """It as the model reads it."""
+        """Its form outside the script."""
         return {"node": self.node, "reason": self.effect.reason}
 
     @property
     def statement(self) -> OpaqueStatementForm:
-        """It as a statement of the script."""
+        """Its form as a statement of the script."""
         return {"kind": "opaque", "node": self.node, "reason": self.effect.reason}
 
 
 def missing(include: Directive, nodes: Nodes) -> Unread:
-    """Return an include of a file that is not there: anything may stand in it."""
+    """Return the include of a missing file, which may contain any directives."""
     return Unread("include", nodes.number(include), Effect("in order", f"{unicode(include.args[0])} is missing"))
 
 
 def in_force(level: Level, outer: Iterable[Unread], nodes: Nodes) -> tuple[Unread, ...]:
-    """Return what is in force at a level, given what is at the level around it: without what stands in the script."""
+    """Return the directives in force at a level, except statements of the script. `outer` are those around it."""
     return (*_inherited(level, outer), *_own(level, nodes))
 
 
@@ -71,7 +71,7 @@ def _own(level: Level, nodes: Nodes) -> Iterator[Unread]:
 
 
 def state(form: LevelForm, unread: Iterable[Unread]) -> None:
-    """State in a level what is in force there."""
+    """Add the directives in force at a level to its form."""
     for item in unread:
         when = item.effect.when
         if when == "first" and form["kind"] != "http":

@@ -1,7 +1,7 @@
-"""Finds nginx, runs `nginx -t`, and starts it; no other package does.
+"""Finds nginx, runs `nginx -t`, and starts nginx. No other package does.
 
-`Binary.test` and `trial` return a `Verdict` on a text, a folder or a changed configuration; `running` and `Instance`
-start nginx on 127.0.0.1 and wait until it is ready; `prefix` makes a folder for it.
+`Binary.test` and `trial` return a `Verdict`: whether nginx accepts a configuration, and its messages. `running` and
+`Instance` start nginx on 127.0.0.1 and wait until it is ready. `prefix` makes a private folder for nginx.
 """
 
 from typing import TYPE_CHECKING

@@ -19,7 +19,7 @@ _SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """An nginx executable, its version, for example `(1, 22, 1)`, and its name: `nginx`, `openresty` ..."""
+    """An nginx executable: its path, its version such as `(1, 22, 1)`, and its name: `nginx`, `openresty` ..."""
 
     path: str
     version: tuple[int, ...]
@@ -29,25 +29,23 @@ class Binary:
         return f"{self.name} {dotted(self.version)}"
 
     def command(self, prefix: Path) -> list[str]:
-        """Return the command that runs this binary on `prefix/nginx.conf`, with nothing outside `prefix`."""
+        """Return the command that runs this binary on `prefix/nginx.conf`, without files outside `prefix`."""
         command = [self.path, "-p", f"{prefix}/", "-c", f"{prefix}/nginx.conf"]
-        if self.version >= (1, 19, 5):  # -e is unknown before; the compiled-in log then only causes an alert
+        if self.version >= (1, 19, 5):  # older versions have no -e; failing to open their default log is just an alert
             command += ["-e", f"{prefix}/error.log"]
         return command
 
     def run(self, prefix: Path, *options: str, wrapper: Sequence[str] = ()) -> subprocess.CompletedProcess[bytes]:
-        """Run on `prefix/nginx.conf` to the end, which comes by itself with options like `-T`.
+        """Run nginx on `prefix/nginx.conf` until it exits, with options such as `-T`.
 
-        `wrapper` goes before the command. `TimeoutExpired` if it has not ended after two minutes.
+        `wrapper` is put before the command. Raises `TimeoutExpired` after two minutes.
         """
         return _run([*wrapper, *self.command(prefix), *options], prefix)
 
     def test(self, config: bytes, files: Mapping[str, bytes] = NO_FILES) -> Verdict:
-        """Return the verdict of `nginx -t` on the complete `config`; `files` lie beside it, relative paths
-        find them.
+        """Return the verdict of `nginx -t` on a complete configuration. Relative paths in it lead to `files`.
 
-        nginx opens the pid file and binds the addresses it finds in `config` even with -t: see
-        `configuration`.
+        Even with -t, nginx opens the pid file and binds the addresses of the configuration: see `configuration`.
         """
         with private_prefix({**files, "nginx.conf": config}) as prefix:
             return self.test_in(prefix)
@@ -59,7 +57,7 @@ class Binary:
     def test_file(self, path: str, names: Mapping[str, str]) -> Verdict:
         """Return the verdict of `nginx -t` on the main file at `path`, with the prefix that nginx was built with.
 
-        `names` are as `Verdict.of` takes them.
+        `names` are replacements for paths in its messages, as in `Verdict.of`.
         """
         return _verdict([self.path, "-t", "-q", "-c", path], names)
 
@@ -79,7 +77,7 @@ def _run(command: Sequence[str], folder: Path | None = None) -> subprocess.Compl
 
 
 def find(path: str | None = None) -> Binary:
-    """Return the nginx at `path`, or else the one on PATH, or else /usr/sbin/nginx.
+    """Return the nginx at `path`; without a path, the one on PATH, otherwise /usr/sbin/nginx.
 
     Raises `MissingError` if there is none, or if it does not run.
     """

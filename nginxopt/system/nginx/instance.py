@@ -1,7 +1,6 @@
-"""Starts nginx for a while, and waits until it is ready.
+"""Runs nginx on 127.0.0.1 for the duration of a block.
 
-It listens on 127.0.0.1 only. nginx ends with the block that runs it, and with this process: see
-`nginxopt.system.process`.
+nginx is ready when the block begins, and ends with it, or with this process (see `nginxopt.system.process`).
 """
 
 from __future__ import annotations
@@ -32,26 +31,26 @@ _POLL_SECONDS = 0.002
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """An nginx that is ready: its prefix, and its process (that of the wrapper, where there is one)."""
+    """A running nginx: its prefix, and its process, which is that of the wrapper if there is one."""
 
     prefix: Path
     process: subprocess.Popen[bytes]
 
     @property
     def pid(self) -> int:
-        """The process id of the master, or of the only process."""
+        """The process id of the master, or of a single-process nginx."""
         return self.process.pid
 
     @property
     def workers(self) -> tuple[int, ...]:
-        """The process ids of its workers that are ready: they take their title once their limits and user are set
-        (ngx_worker_process_cycle).
+        """The process ids of the workers that are ready. A worker sets its title after its limits and user
+        (ngx_worker_process_cycle), so the title shows that it is.
         """
         children = (int(path.name) for path in Path("/proc").glob("[0-9]*") if _parent(path) == self.pid)
         return tuple(sorted(pid for pid in children if _title(pid).startswith(b"nginx: worker process")))
 
     def wait_for_workers(self, count: int = 1, *, seconds: float = _START_SECONDS) -> tuple[int, ...]:
-        """Return the workers once there are at least `count`, or those there are after these seconds."""
+        """Wait until at least `count` workers are ready, at most `seconds`, and return those that are."""
         deadline = time.monotonic() + seconds
         while len(workers := self.workers) < count and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
@@ -63,12 +62,16 @@ class Running:
 
 
 class Instance:
-    """One running nginx process, as a context manager: nothing of it is left behind, whatever happens inside.
+    """A single-process nginx, as a context manager that always removes its process and files.
 
-    `servers` and `http` are as in `configuration`; `files` are put into the prefix (`html/...` is served).
-    `wrapper` goes before the command (for example a profiler). Each server has a free port of its own in
-    `ports`, whose digits do not occur in `avoid`. Raises `InputError` with the error log if nginx does not start
-    within `start_seconds`.
+    Args:
+        servers: The content of its servers, as in `configuration`. Each gets a free port, in `ports`.
+        http: The content of the http block before them, as in `configuration`.
+        files: Files for the prefix; nginx serves those in `html/`.
+        wrapper: A command before that of nginx, for example a profiler.
+        avoid: Bytes that must not contain the digits of a port.
+
+    Raises `InputError` with the error log if nginx does not start within `start_seconds`.
     """
 
     def __init__(
@@ -106,7 +109,7 @@ class Instance:
 
     @property
     def pid(self) -> int:
-        """The process id of nginx (of the wrapper, where there is one)."""
+        """The process id of nginx, or of the wrapper if there is one."""
         return self._running.pid
 
     def client(self, server: int = 0, *, timeout: float = 10.0) -> Client:
@@ -116,7 +119,7 @@ class Instance:
         return Client(self.ports[server], timeout=timeout)
 
     def error_log(self) -> tuple[str, ...]:
-        """Return the lines nginx wrote to its error log, without the private prefix."""
+        """Return the lines of the error log, without the path of the private prefix."""
         return self._running.error_log()
 
     def _start(self, cleanup: contextlib.ExitStack) -> Running:
@@ -133,10 +136,10 @@ class Instance:
 def running(
     command: Sequence[str], prefix: Path, *, start_seconds: float = _START_SECONDS, open_files: int | None = None
 ) -> Iterator[Running]:
-    """Yield nginx once it is ready, run by `command` with the pid file `PID_FILE` in `prefix`; it ends with the block.
+    """Run nginx with `command`, and yield it once it is ready; it ends with the block.
 
-    `open_files` is the soft limit it starts with. Raises `InputError` with what it says if it does not start within
-    `start_seconds`.
+    Its configuration must set the pid file `PID_FILE` in `prefix`. `open_files` is its soft limit of open files. Raises
+    `InputError` with its messages if it does not start within `start_seconds`.
     """
     pid_file, terminal = prefix / PID_FILE, prefix / "terminal"
     pid_file.unlink(missing_ok=True)
@@ -153,9 +156,9 @@ def running(
 
 
 def wait_until_started(process: subprocess.Popen[bytes], pid_file: Path, seconds: float = _START_SECONDS) -> bool:
-    """Return whether nginx is ready, as soon as it is, or has ended, or these seconds are over.
+    """Wait until nginx is ready, has ended, or the time is over; return whether it is ready.
 
-    The pid file is written after the configuration was accepted and the sockets are listening (main in nginx.c).
+    nginx writes the pid file after it has accepted the configuration and listens on its sockets (main in nginx.c).
     """
     deadline = time.monotonic() + seconds
     while not _read(pid_file):
@@ -171,13 +174,13 @@ def _lines(path: Path, prefix: Path) -> tuple[str, ...]:
 
 
 def _parent(process: Path) -> int:
-    """Return the parent of a process (proc_pid_stat(5)); 0 if it has ended."""
+    """Return the parent of a process (proc_pid_stat(5)); 0 if the process has ended."""
     fields = _read(process / "stat").rpartition(b")")[2].split()
     return int(fields[1]) if fields else 0
 
 
 def _title(pid: int) -> bytes:
-    """Return the title of a process; empty if it has ended."""
+    """Return the title of a process; empty if the process has ended."""
     return _read(Path(f"/proc/{pid}/cmdline"))
 
 

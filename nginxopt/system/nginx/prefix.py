@@ -1,4 +1,4 @@
-"""Private prefixes for nginx, free ports of 127.0.0.1, and configurations for them."""
+"""Prepares private runs of nginx: a folder as prefix, free ports, and a configuration that uses them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nginxopt.errors import InputError
 _LOOPBACK = "127.0.0.1"
 NO_FILES: Mapping[str, bytes] = {}
 
-_FILE_TIME = 946_684_800  # Last-Modified and ETag of a served file are the same in every run
+_FILE_TIME = 946_684_800  # fixed, so that Last-Modified and ETag of served files are the same in every run
 
 
 def configuration(
@@ -26,11 +26,11 @@ def configuration(
     main: bytes = b"",
     log_level: str = "crit",
 ) -> bytes:
-    """Return a complete configuration of one process whose every path is relative to its prefix.
+    """Return a complete configuration for a single-process nginx, in which all paths are relative to its prefix.
 
-    `servers[i]` is the inside of a server that listens on 127.0.0.1 at `ports[i]` (nowhere of its own
-    without a port, which is for `Binary.test`); `http` stands in the http block before them and `main` at
-    the top. Static files are looked for in `html`.
+    `servers[i]` is the content of a server that listens on 127.0.0.1 at `ports[i]`, or without `ports` on a UNIX socket
+    in the prefix, which is enough for `Binary.test`. `http` is put before the servers in the http block, and `main` at
+    the top of the file. Static files are served from `html`.
     """
     lines = [
         b"daemon off; master_process off; pid nginx.pid;",
@@ -52,7 +52,7 @@ def configuration(
 
 @contextlib.contextmanager
 def private_prefix(files: Mapping[str, bytes] = NO_FILES) -> Iterator[Path]:
-    """Yield a new directory (mode 0700) with `html`, `temp` and the given files, and remove it in the end."""
+    """Yield a new directory (mode 0700) with `html`, `temp` and the given files, and remove it at the end."""
     with tempfile.TemporaryDirectory(prefix="nginxopt-", ignore_cleanup_errors=True) as name:
         prefix = Path(name).resolve()
         for directory in ("html", "temp"):
@@ -66,12 +66,12 @@ def private_prefix(files: Mapping[str, bytes] = NO_FILES) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def reserved_ports(count: int, *, avoid: bytes = b"", host: str = _LOOPBACK) -> Iterator[tuple[int, ...]]:
-    """Yield free ports of an address of this machine, whose digits do not occur in `avoid`, and hold them meanwhile.
+    """Yield free ports of an address of this machine, whose digits do not occur in `avoid`, and reserve them meanwhile.
 
-    They are bound and do not listen: nginx can bind them, with SO_REUSEADDR as always or with `reuseport` (which needs
-    the same user), and the system gives them to no client and to nobody who asks for a free port. (Handing down
-    listening sockets in the variable NGINX looks simpler, but a single-process nginx 1.22.1 dies of it by SIGSEGV.)
-    Raises `InputError` if `host` is no address of this machine.
+    The ports are bound, but nothing listens on them. So nginx can bind them, as it sets SO_REUSEADDR (or, run by the
+    same user, `reuseport`), but the system gives them to no client and to no program that asks for a free port. Passing
+    listening sockets in the variable NGINX would be simpler, but a single-process nginx 1.22.1 then dies of SIGSEGV.
+    Raises `InputError` if `host` is not an address of this machine.
     """
     ports: list[int] = []
     with contextlib.ExitStack() as held:
@@ -90,5 +90,8 @@ def reserved_ports(count: int, *, avoid: bytes = b"", host: str = _LOOPBACK) -> 
 
 
 def user() -> bytes:
-    """Stay root, who owns the prefix (mode 0700); another user may not name one at all."""
+    """Return `user root;` for nginx started by root, which owns the prefix (mode 0700).
+
+    Empty for other users, as nginx started by them cannot change its user.
+    """
     return f"user root {grp.getgrgid(0).gr_name};".encode() if os.geteuid() == 0 else b""

@@ -1,8 +1,8 @@
-"""The verdict of `nginx -t` on a changed configuration before it is written.
+"""Runs `nginx -t` on a changed configuration before it is written.
 
 Relative paths in a configuration start from the folder of the main file (`ngx_conf_full_name` with `conf_prefix`). So
-the changed main file is tried from a hidden file beside the real one; the changed files that it includes are tried from
-a temporary folder, and the copies include each other by absolute paths. All of that is gone afterwards.
+the main file is copied to a hidden file beside the real one. Changed files that it includes are copied to a temporary
+folder, and the copies include each other by absolute paths. All copies are removed afterwards.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from nginxopt.text import Edit, Source, apply, encode
 
 
 def test(config: Config, binary: Binary) -> Verdict:
-    """Return nginx's verdict on a configuration as it is on the disk."""
+    """Return nginx's verdict on a configuration that is on the disk."""
     return binary.test_file(str(Path(config.main.path).absolute()), {})
 
 
 def test_changed(config: Config, changed: Collection[str], binary: Binary) -> Verdict:
-    """Return nginx's verdict on a configuration whose files at the paths `changed` are not on the disk yet.
+    """Return nginx's verdict on a configuration whose files at the paths `changed` have not been written yet.
 
-    Raises `InputError` if a file cannot be put beside the main file.
+    Raises `InputError` if the copy of the main file cannot be created beside it.
     """
     with contextlib.ExitStack() as cleanup:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="nginxopt-")))
@@ -43,7 +43,7 @@ def test_changed(config: Config, changed: Collection[str], binary: Binary) -> Ve
 
 
 def _stale(config: Config, changed: Collection[str]) -> list[File]:
-    """Return the files that are changed or lead to one that is."""
+    """Return the included files that are changed, or that include a changed file directly or indirectly."""
     stale = {file for file in config.files if file.path in changed}
     while True:
         leading = {
@@ -58,12 +58,12 @@ def _stale(config: Config, changed: Collection[str]) -> list[File]:
 
 
 def _of(source: Source, config: Config) -> Iterator[Directive]:
-    """Yield the includes that stand in a file, each once."""
+    """Yield the includes in the text of a file, each once."""
     return (include for include in config.includes if include.source is source)
 
 
 def _includes(config: Config, source: Source, copies: dict[File, str]) -> Iterator[Edit]:
-    """Yield the edits that make a file include the copies in the place of the files they are of."""
+    """Yield the edits that make a file include copies instead of the original files."""
     for include in _of(source, config):
         files = config.included(include)
         if any(file in copies for file in files):
@@ -73,7 +73,7 @@ def _includes(config: Config, source: Source, copies: dict[File, str]) -> Iterat
 
 @contextlib.contextmanager
 def _beside(path: str) -> Iterator[str]:
-    """Hold an empty hidden file in the folder of a file."""
+    """Yield the path of an empty hidden file in the folder of a file, and remove it at the end."""
     with contextlib.ExitStack() as cleanup:
         try:
             name = cleanup.enter_context(Scratch(Path(path).absolute().parent)).name()

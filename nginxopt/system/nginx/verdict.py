@@ -1,4 +1,4 @@
-"""The verdict of `nginx -t`, read from its messages on standard error (ngx_log_error_core in ngx_log.c)."""
+"""Parses the messages of `nginx -t` on standard error (ngx_log_error_core in ngx_log.c)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self
 
 from nginxopt.text import decode
 
-# The second form is that of an `error_log` on standard error.
+# An `error_log` on standard error writes the second form.
 _START = re.compile(r"^(?:nginx:|[\d/]+ [\d:]+) ", re.MULTILINE)
 _MESSAGE = re.compile(r"\[(?P<level>\w+)\] (?:\d+#\d+: )?(?P<text>.*?)(?: in (?P<place>\S+:\d+))?", re.DOTALL)
 _HARMLESS = ("warn", "notice", "info", "debug")
@@ -19,7 +19,7 @@ _NO_NAMES: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message: its level (`emerg`, `warn` ...), and `FILE:LINE` if it names one."""
+    """One message: its level (`emerg`, `warn` ...), its text, and its place `FILE:LINE` if it has one."""
 
     level: str
     text: str
@@ -27,7 +27,7 @@ class Message:
 
     @property
     def sentence(self) -> str:
-        """The text with its place."""
+        """The text, and the place in the form in which nginx writes it."""
         return f"{self.text} in {self.place}" if self.place else self.text
 
     def __str__(self) -> str:
@@ -36,19 +36,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether nginx accepts a configuration, and its messages, each once."""
+    """Whether nginx accepts a configuration, and its messages without duplicates."""
 
     ok: bool
     messages: tuple[Message, ...]
 
     @classmethod
     def of(cls, output: bytes, status: int, names: Mapping[str, str] = _NO_NAMES) -> Self:
-        """Return the verdict that the output of `nginx -t` states. `names` replaces paths in messages."""
+        """Parse the output of `nginx -t` and its exit status. `names` are replacements for paths in messages."""
         text = decode(output)
         for path, name in names.items():
             text = text.replace(path, name)
         messages = tuple(dict.fromkeys(_messages(text)))
-        if status and not messages:  # it died, or is no nginx
+        if status and not messages:  # it died, or is not nginx
             messages = (Message("emerg", text.strip() or f"nginx -t ended with status {status}"),)
         return cls(status == 0, messages)
 
@@ -57,7 +57,7 @@ class Verdict:
         return not self.ok and (before.ok or self.reasons != before.reasons)
 
     def new_warnings(self, before: Verdict) -> list[str]:
-        """Return the new warnings, regardless of their places."""
+        """Return the warnings that `before` does not have, ignoring their places."""
         known = {message.text for message in before.messages}
         return [warning.sentence for warning in self.warnings if warning.text not in known]
 
@@ -68,7 +68,7 @@ class Verdict:
 
     @property
     def reasons(self) -> list[str]:
-        """Why nginx refuses, without places; empty if it does not."""
+        """The errors for which nginx refuses the configuration, without places; empty if it accepts it."""
         return [message.text for message in self.messages if message.level not in _HARMLESS]
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Verdict:
 
 
 def _messages(text: str) -> Iterator[Message]:
-    """Yield the messages that have a level. One may have several lines, if it quotes some."""
+    """Yield the messages that have a level. A message that quotes the configuration may have several lines."""
     starts = [*(match.span() for match in _START.finditer(text)), (len(text), len(text))]
     for (_, begin), (end, _) in pairwise(starts):
         message = _MESSAGE.fullmatch(text[begin:end].removesuffix("\n"))

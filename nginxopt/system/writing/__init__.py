@@ -1,1 +1,1 @@
-"""Parts of `nginxopt.system.files`, which writes all files or none."""
+"""The parts of `nginxopt.system.files`, which writes all files or none."""

@@ -1,4 +1,4 @@
-"""Owner, mode and extended attributes of files; access control lists and SELinux's label are such attributes."""
+"""Copies the owner, mode and extended attributes of files, including access control lists and SELinux labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 _ACL, _LABEL = "system.posix_acl_access", "security.selinux"
 _OF_THE_TEXT = frozenset({"security.ima", "security.evm"})
-"""Digests that the kernel keeps: those of the old text would be wrong for the new one."""
+"""Attributes with digests of the text, which the kernel maintains. Those of the old text are wrong for the new one."""
 
 
 def copy_all(old: Path, new: Path) -> None:
@@ -28,7 +28,7 @@ def copy_all(old: Path, new: Path) -> None:
 
 
 def copy_access(old: Path, new: Path) -> None:
-    """Let a new file be read by those who may read an old one, as far as possible; its owner may write it."""
+    """Give a new file the read permissions of an old one, as far as possible; its owner may also write it."""
     old_stat = old.stat()
     with contextlib.suppress(OSError):
         os.chown(new, old_stat.st_uid, old_stat.st_gid)
@@ -42,7 +42,7 @@ def copy_access(old: Path, new: Path) -> None:
 
 
 def _extended(file: Path) -> dict[str, bytes]:
-    """Return the extended attributes of a file; none where the system or the file system has no such thing."""
+    """Return the extended attributes of a file; none if the system or the file system does not support them."""
     if not hasattr(os, "listxattr"):
         return {}
     values = {}

@@ -1,4 +1,4 @@
-"""New files, copies of files, and texts written into files that stay the same file."""
+"""Creates files, makes backup copies, and overwrites files in place."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from nginxopt.system.writing import attributes
 from nginxopt.system.writing.scratch import Scratch
 
 BACKUP = "nginxopt-orig"
-"""The suffix of kept files. Their names begin with a dot, so no `include` with a glob reads them."""
+"""The suffix of backup copies. Their names begin with a dot, so that no `include` with wildcards reads them."""
 
 NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
 NO_LINKS = (errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
-"""The errors of link(2) where a file system, or a rule of the kernel (protected_hardlinks), has no such links."""
+"""The errors of link(2) if the file system does not support hard links, or protected_hardlinks forbids one."""
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 Scratches = Callable[[Path], Scratch]
-"""Opens the hidden names in a folder. Raises `OSError` if none can be put there."""
+"""A function that returns the hidden names in a folder. Raises `OSError` if no file can be created there."""
 
 
 def make(path: Path, text: bytes, mode: int = 0o600) -> os.stat_result:
@@ -36,7 +36,7 @@ def make(path: Path, text: bytes, mode: int = 0o600) -> os.stat_result:
 
 
 def duplicate(old: Path, new: Path) -> None:
-    """Copy a file with its time and attributes; one whose owner cannot be kept is its new owner's alone."""
+    """Copy a file with its times and attributes. If its owner cannot be kept, only the new owner may read the copy."""
     status = old.stat()
     make(new, old.read_bytes())
     with contextlib.suppress(OSError):
@@ -45,17 +45,17 @@ def duplicate(old: Path, new: Path) -> None:
 
 
 def keep(file: Path, scratches: Scratches, *, named: Path | None = None) -> tuple[Path, bool]:
-    """Return a copy of a file, and whether it is new, as an equal one may exist. Raises `OSError` if that fails.
+    """Make a backup copy of a file, unless an equal one exists. Return its path, and whether it is new.
 
-    It lies beside the file under the name of `named` (by default that of the file), or, where nothing can be put
-    there, in a folder of its own among the temporary files.
+    The copy is beside the file and named after `named` (by default the file itself). If no file can be created there,
+    the copy is in a new temporary folder. Raises `OSError` if copying fails.
     """
     try:
         return _kept_beside(file, scratches(file.parent), named or file)
     except OSError as error:
         if error.errno not in NOT_ALLOWED:
             raise
-    import tempfile  # it takes longer to import than to write most files
+    import tempfile  # the import takes longer than writing most files
 
     copy = Path(tempfile.mkdtemp(prefix=f"{BACKUP}-")) / file.name
     duplicate(file, copy)
@@ -77,7 +77,7 @@ def _kept_beside(file: Path, scratch: Scratch, named: Path) -> tuple[Path, bool]
 
 
 def give(staged: Path, name: Path) -> None:
-    """Give a file a free name. Raises `FileExistsError` if it is not."""
+    """Give a file another name, in addition or instead. Raises `FileExistsError` if the name is taken."""
     try:
         os.link(staged, name, follow_symlinks=False)
     except OSError as error:
@@ -89,7 +89,7 @@ def give(staged: Path, name: Path) -> None:
 
 
 def _names(file: Path) -> Iterator[Path]:
-    """Yield the names for a copy of a file, shortened for the file system."""
+    """Yield candidate names for a copy of a file, shortened to the limit of the file system."""
     longest = 255
     with contextlib.suppress(OSError):
         longest = os.pathconf(file.parent, "PC_NAME_MAX")
@@ -104,14 +104,14 @@ def _names(file: Path) -> Iterator[Path]:
 
 
 def _same(file: Path, other: Path) -> bool:
-    """Return whether two files are regular and have the same content."""
+    """Return whether a file is regular and has the same content as another one."""
     with contextlib.suppress(OSError):
         return not file.is_symlink() and file.is_file() and file.read_bytes() == other.read_bytes()
     return False
 
 
 def overwrite(file: Path, text: bytes) -> None:
-    """Put a text into a file that stays the same file. Raises `OSError` if that fails, then it may hold part of it."""
+    """Overwrite the content of a file. Raises `OSError` if that fails; the file may then have part of the new text."""
     handle = os.open(file, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         _reserve(handle, len(text))
@@ -123,7 +123,7 @@ def overwrite(file: Path, text: bytes) -> None:
 
 
 def _reserve(handle: int, size: int) -> None:
-    """Take the room that a longer text needs before the old one is touched. Raises `OSError` if there is none."""
+    """Allocate the space for a longer text before the old one is overwritten. Raises `OSError` if the disk is full."""
     before = os.fstat(handle).st_size
     if size <= before or not hasattr(os, "posix_fallocate"):
         return

@@ -1,8 +1,8 @@
-"""Hidden names in a folder for files being written, and the removal of leftovers of killed runs.
+"""Hidden temporary names in a folder for files being written, and the removal of leftovers of killed runs.
 
-A name is `.nginxopt-TOKEN-N`: no `include` with a glob picks it up, and it fits beside a name of any length. A run that
-uses such names holds a lock on their folder (flock(2)), which the kernel releases however the run ends. So two runs do
-not write in a folder at the same time, and what has such a name while nobody holds the lock is left over.
+A name is `.nginxopt-TOKEN-N`: no `include` with wildcards reads it, and it is short even if the final name is long. A
+run locks the folder (flock(2)) while it uses such names, and the kernel releases the lock however the run ends. So two
+runs never write in a folder at the same time, and files with such names in an unlocked folder are leftovers.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _AGAIN_SECONDS = 0.02
 
 
 class Scratch:
-    """Hidden names in one folder; on exit, remaining hidden files are removed.
+    """Hidden names in one folder; on exit, files that still have such names are removed.
 
-    It waits until no other run is writing there. Raises `OSError` if the folder cannot be read, or the other run does
-    not end.
+    The constructor waits until no other run is writing in the folder. Raises `OSError` if the folder cannot be read, or
+    the other run does not end.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,12 +42,12 @@ class Scratch:
             raise
 
     def name(self) -> Path:
-        """Return a new name for a file."""
+        """Return an unused name for a file."""
         self._names.append(self.folder / f".nginxopt-{self._token}-{len(self._names)}")
         return self._names[-1]
 
     def leave(self, name: Path) -> None:
-        """Keep the hidden files until the next run."""
+        """Do not remove the file `name` on exit; the next run removes it."""
         self._names.remove(name)
 
     def __enter__(self) -> Self:
@@ -58,7 +58,7 @@ class Scratch:
             with contextlib.suppress(OSError):
                 name.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
-            os.fsync(self._handle)  # the new names are on the disk, too
+            os.fsync(self._handle)  # writes the new names to disk, too
         os.close(self._handle)
 
 
@@ -79,7 +79,7 @@ def _opened(folder: Path) -> int:
 
 
 def _lock(handle: int, seconds: float) -> bool:
-    """Lock a folder; return whether its file system supports that. Raises `OSError` after a time-out."""
+    """Lock a folder; return False if its file system does not support that. Raises `OSError` after a time-out."""
     until = time.monotonic() + seconds
     while True:
         try:
@@ -98,5 +98,5 @@ def _remove_left(folder: Path) -> None:
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):  # noqa: PTH208 - names are enough
             if _NAME.fullmatch(name):
-                with contextlib.suppress(OSError):  # another user's, in a folder where only owners remove
+                with contextlib.suppress(OSError):  # another user's, in a folder with the sticky bit
                     (folder / name).unlink()

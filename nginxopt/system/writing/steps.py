@@ -1,4 +1,4 @@
-"""The steps of a write: create, replace, or write in place. Each can be undone."""
+"""The steps of writing files: create, replace, or overwrite in place. Each step can be undone."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _NOT_RENAMED = (*NOT_ALLOWED, errno.EBUSY, errno.EXDEV, errno.ETXTBSY)
 
 
 class ChangedError(Exception):
-    """A file does not hold what was read from it."""
+    """A file no longer has the text that was read from it."""
 
 
 class _NotReplaceableError(Exception):
-    """A new file cannot replace an old one with all its attributes; has the reason."""
+    """A file cannot be replaced by a new one with the same attributes; the message is the reason."""
 
 
 @record(eq=True)
@@ -31,10 +31,10 @@ class Written:
     """A file that was written.
 
     Attributes:
-        path: Its name as it was given.
-        file: The file itself, links followed.
-        copy: Where its old text is kept; None if it is not.
-        in_place: Why the file was not replaced but written in place; None if it was replaced, or is new.
+        path: Its path as the caller gave it.
+        file: Its path with links resolved.
+        copy: The copy of its old text; None if there is none.
+        in_place: Why the file was overwritten in place; None if it was replaced, or is new.
     """
 
     path: str
@@ -50,7 +50,7 @@ class Written:
 
 
 class Step(Protocol):
-    """A file that is ready to be written."""
+    """The prepared write of one file."""
 
     target: WriteTarget
 
@@ -59,14 +59,14 @@ class Step(Protocol):
         """The file that was written."""
 
     def commit(self) -> None:
-        """Write it. Raises `OSError` if that fails, `ChangedError` if it must not be."""
+        """Write the file. Raises `OSError` if that fails, `ChangedError` if the file has changed since it was read."""
 
     def undo(self) -> str | None:
-        """Restore what was there before; return what could not be restored."""
+        """Restore the old state; return a description of what could not be restored, or None."""
 
 
 def prepared(target: WriteTarget, scratches: Scratches, *, keep_old: bool) -> Step:
-    """Prepare a file as far as possible; return the step that writes it. Raises `OSError` if that fails."""
+    """Do all work that does not change the file yet; return the step that writes it. Raises `OSError` on failure."""
     if target.status is None:
         return _Creation(target, scratches)
     if target.file.stat().st_nlink > 1:
@@ -78,7 +78,7 @@ def prepared(target: WriteTarget, scratches: Scratches, *, keep_old: bool) -> St
 
 
 class _Creation:
-    """Creates a file. It gets its name only if the name is still free."""
+    """Creates a file, unless another one has taken its name in the meantime."""
 
     def __init__(self, target: WriteTarget, scratches: Scratches) -> None:
         self.target = target
@@ -101,7 +101,7 @@ class _Creation:
 
 
 class _Replacement:
-    """Replaces a file by renaming a new one. The old one keeps a hidden name until all steps are done."""
+    """Replaces a file by renaming a new one over it. The old one keeps a hidden name until all steps are done."""
 
     def __init__(self, target: WriteTarget, scratches: Scratches, *, keep_old: bool) -> None:
         self.target = target
@@ -115,7 +115,7 @@ class _Replacement:
             self._copy, self._copied = keep(target.file, scratches)
 
     def _stage(self) -> None:
-        """Make the new file under a hidden name."""
+        """Create the new file under a hidden name."""
         try:
             here = self._scratches(self.target.file.parent)
             self._new, self._old = here.name(), here.name()
@@ -154,7 +154,7 @@ class _Replacement:
             self._instead = _InPlace(self.target, self._scratches, f"it cannot be replaced: {error.strerror}")
             self._instead.commit()
         else:
-            _refuse_changed(self.target, self._old)  # by who had it open
+            _refuse_changed(self.target, self._old)  # a program that had the file open may have written to it
 
     def undo(self) -> str | None:
         trouble = self._instead.undo() if self._instead else None
@@ -167,7 +167,7 @@ class _Replacement:
         return trouble
 
     def _rescued(self) -> Path:
-        """Return where the old text is once the hidden names are removed."""
+        """Move the old text to a name that is not removed on exit, and return that name."""
         if self._copy:
             return self._copy
         try:
@@ -178,7 +178,7 @@ class _Replacement:
 
 
 class _InPlace:
-    """Writes a text into an existing file, and keeps a copy of the old text."""
+    """Overwrites an existing file, and keeps a copy of its old text."""
 
     def __init__(self, target: WriteTarget, scratches: Scratches, why: str) -> None:
         self.target = target
@@ -208,7 +208,7 @@ def _refuse_changed(target: WriteTarget, file: Path) -> None:
 
 
 def _is(file: Path, status: os.stat_result) -> bool:
-    """Return whether a file is the one of a status."""
+    """Return whether a path still leads to the file with that status."""
     with contextlib.suppress(OSError):
         return os.path.samestat(file.lstat(), status)
     return False
@@ -221,7 +221,7 @@ def _discard(copy: Path | None) -> None:
 
 
 def _trouble(restore: Callable[[], object], what: str) -> str | None:
-    """Restore something; if that fails, return what was not restored, and why."""
+    """Call `restore`; if that fails, return `what` (what was not restored) with the reason."""
     try:
         restore()
     except OSError as error:

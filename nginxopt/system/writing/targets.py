@@ -1,4 +1,4 @@
-"""The targets of a write: regular files, each once, and streams; and which of them must not be written."""
+"""Resolves the paths of a write to regular files and streams, and refuses those that must not be written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nginxopt.errors import InputError
 from nginxopt.records import record
 
 _LINKS = 40
-"""As many links in a row as Linux follows (path_resolution(7))."""
+"""The number of consecutive links that Linux follows (path_resolution(7))."""
 
 
 @record(eq=True)
@@ -20,12 +20,12 @@ class WriteTarget:
     """A file that is to be written.
 
     Attributes:
-        path: Its name as it was given.
-        file: The file itself, links followed.
-        text: What is to stand in it.
-        expected: What it must hold until then; None if that was not read.
-        status: Its status; None if there is no such file yet.
-        like: The file whose access a new one has; None for that of any file made here.
+        path: Its path as the caller gave it.
+        file: Its path with links resolved.
+        text: Its new text.
+        expected: The text that was read from it, which it must still have; None if it was not read.
+        status: Its status; None if it does not exist yet.
+        like: The file whose permissions a new file gets; None for default permissions.
     """
 
     path: str
@@ -37,13 +37,13 @@ class WriteTarget:
 
     @property
     def identity(self) -> object:
-        """The identity of the file, which all its names share."""
+        """A value that is the same for all names of the file."""
         return (self.status.st_dev, self.status.st_ino) if self.status else self.file
 
 
 @record(eq=True)
 class Stream:
-    """A device, a pipe, a socket, or a descriptor of this process: it is written to, not replaced."""
+    """A device, pipe, socket or descriptor of this process, which is written to and not replaced."""
 
     path: str
     text: bytes
@@ -62,10 +62,10 @@ class Stream:
 def find(
     texts: Mapping[str, bytes], read: Mapping[str, bytes], like: Mapping[str, str]
 ) -> tuple[list[Stream], list[WriteTarget]]:
-    """Return the target of each path in `texts`, a file with several names once; change nothing.
+    """Return the targets of the paths in `texts`, without changing anything. A file with several names is one target.
 
-    Raises `InputError` for a folder, a file that is read-only, one with several names that is to get several texts, and
-    what was read but is no regular file.
+    Raises `InputError` for a folder, a read-only file, different texts for two names of a file, and a stream whose
+    content was read (`read`).
     """
     streams: list[Stream] = []
     targets: dict[object, WriteTarget] = {}
@@ -86,7 +86,7 @@ def find(
 
 
 def refuse_changed(read: Mapping[str, bytes]) -> None:
-    """Raise `InputError` if a file does not hold what was read from it; what was read from a stream is gone."""
+    """Raise `InputError` if a file no longer has the text that was read from it. Streams cannot be checked."""
     for path, text in read.items():
         if is_stream(path):
             continue
@@ -99,7 +99,7 @@ def refuse_changed(read: Mapping[str, bytes]) -> None:
 
 
 def changed(path: str) -> InputError:
-    """Return the error for a file that is not what it was when this command read it."""
+    """Return the error for a file that has changed since this command read it."""
     return InputError("changed during this command", path=path, hint="run the command again")
 
 
@@ -111,7 +111,7 @@ def _status(path: str) -> os.stat_result | None:
 
 
 def is_stream(path: str) -> bool:
-    """Return whether a path is written to but not replaced, such as /dev/null."""
+    """Return whether a path, such as /dev/null, would be written to and not replaced."""
     try:
         status = _status(path)
     except OSError:
@@ -120,7 +120,10 @@ def is_stream(path: str) -> bool:
 
 
 def is_among(path: str, files: Iterable[str]) -> bool:
-    """Return whether a path is that of a regular file among `files` under whatever name; `-` is standard input."""
+    """Return whether a path leads to a regular file that is also one of `files`, perhaps under another name.
+
+    In `files`, `-` is standard input.
+    """
     status = _status_of_file(path)
     if status is None:
         return False
@@ -129,7 +132,7 @@ def is_among(path: str, files: Iterable[str]) -> bool:
 
 
 def _status_of_file(path: str) -> os.stat_result | None:
-    """Return the status of a path if it is a regular file that would be replaced."""
+    """Return the status of a regular file; None for anything else."""
     try:
         status = _status(path)
     except (OSError, ValueError):
@@ -149,7 +152,7 @@ def _is_stream(path: str, status: os.stat_result) -> bool:
 
 
 def _refuse_replacing(path: str, status: os.stat_result, read: Mapping[str, bytes]) -> None:
-    """Raise `InputError` for a folder, and for what was read as a file and has no text to change."""
+    """Raise `InputError` for a folder, and for a stream that was read: it has no text that could be changed."""
     if stat.S_ISDIR(status.st_mode):
         raise unwritable(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
     if path in read:
@@ -163,7 +166,7 @@ def _refuse_two_texts(target: WriteTarget, other: WriteTarget) -> None:
 
 
 def _refuse_read_only(target: WriteTarget) -> None:
-    """Raise `InputError` if the file is read-only, even for root, who should not override its mode."""
+    """Raise `InputError` if the file is read-only. This applies to root as well, who could override the mode."""
     if target.status is None:
         return
     if not target.status.st_mode & 0o222:
@@ -182,7 +185,7 @@ def unwritable(path: str, error: OSError) -> InputError:
 
 
 def _descriptor(path: str) -> int | None:
-    """Return the descriptor of this process that a path names, such as /dev/stdout or /dev/fd/N; else None."""
+    """Return the descriptor of this process that a path such as /dev/stdout or /dev/fd/N names; otherwise None."""
     own = f"/proc/{os.getpid()}/fd"
     for name in _linked(path):
         folder, last = os.path.split(name)
@@ -192,7 +195,7 @@ def _descriptor(path: str) -> int | None:
 
 
 def _linked(path: str) -> Iterator[str]:
-    """Yield a path and the links that it leads through."""
+    """Yield a path and the targets of the links that it leads through."""
     for _ in range(_LINKS):
         path = os.path.abspath(path)  # noqa: PTH100
         yield path

@@ -1,4 +1,4 @@
-"""The distribution of latencies."""
+"""Draws the distribution of latencies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nginxopt.bench.report.scales import at_least, ticks
 from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Result, Sample
 
-_DECADE = 10.0  # the least ratio of the ends of the scale, so that a small difference looks small
+_DECADE = 10.0  # the minimum ratio of the ends of the scale, so that a small difference looks small
 
 
 def draw(result: Result) -> Figure | None:
@@ -39,7 +39,7 @@ def draw(result: Result) -> Figure | None:
 
 
 def _rows(result: Result, case: str) -> Iterator[Spec]:
-    """Points of the distributions of a case: latencies in microseconds, and the inverse of the share above."""
+    """Yield the points of a case: a latency in microseconds, and the inverse of the share of longer latencies."""
     for line, variant in enumerate(result.experiment.variants):
         samples = [sample for sample in result.samples if (sample.variant, sample.case) == (variant.name, case)]
         for rank, latency in exceeded(samples) if samples else ():
@@ -47,7 +47,7 @@ def _rows(result: Result, case: str) -> Iterator[Spec]:
 
 
 def exceeded(samples: Sequence[Sample]) -> Iterator[tuple[float, float]]:
-    """Yield the inverse of the share of latencies that exceed a bound, and the bound; last, the longest latency.
+    """Yield pairs of the inverse of the share of latencies above a bound, and the bound. The last one is the maximum.
 
     Uses the percentiles of the rounds if there is no histogram.
     """

@@ -1,4 +1,4 @@
-"""A figure of a report, and what its charts share: size, units of time."""
+"""Figures of a report, and the size and units of time that all charts share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The growth of a figure with the number of rules."""
+"""Draws the growth of a figure with the number of rules."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def draw(result: Result, figure: str) -> Figure | None:
 
 
 def _sizes(result: Result, case: str, figure: str) -> Iterator[tuple[int, float]]:
-    """The sizes of the variants of a case, and the medians of a figure."""
+    """Yield the size of each variant of a case, and the median of a figure."""
     sizes = {variant.name: variant.size for variant in result.experiment.variants}
     for summary in result.summaries:
         size = sizes[summary.variant]
@@ -46,7 +46,7 @@ def _sizes(result: Result, case: str, figure: str) -> Iterator[tuple[int, float]
 
 
 def _rows(result: Result, case: str, figure: str) -> list[Spec]:
-    """A row for each median and each round. Every line starts at the variant without rules."""
+    """Return a row for each median and each round. Every line starts at the variant without rules."""
     experiment = result.experiment
     lines = list(looks.series(experiment))
     rows = []
@@ -64,9 +64,10 @@ def _rows(result: Result, case: str, figure: str) -> list[Spec]:
 
 
 def _axis(figure: str, values: Sequence[float]) -> Spec:
-    """The y axis of all cases: from zero, so that heights compare.
+    """Return the y axis of all cases, which starts at zero, so that heights are comparable.
 
-    A cost grows in proportion. A latency beyond the capacity grows without bound, so its scale may be logarithmic.
+    Costs grow in proportion to the number of rules. Latencies grow without bound beyond the capacity, so their scale
+    may be logarithmic.
     """
     low, high = min(values), max(values)
     axis: Spec = {"domain": False, "ticks": False, **({"labelExpr": TIMES} if _is_time(figure) else {})}

@@ -1,4 +1,4 @@
-"""The ratios of after to before."""
+"""Draws the ratios of after to before."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nginxopt.bench.report.vega import Spec
 from nginxopt.bench.result import Ratio, Result
 from nginxopt.text.escape import xml
 
-_STEP = 15  # of a row, in pixels
-_LEAST_RATIO = 2.0  # that the scale shows, so that a small difference looks small
+_STEP = 15  # the height of a row in pixels
+_LEAST_RATIO = 2.0  # the scale shows at least this ratio, so that a small difference looks small
 
 
 def draw(result: Result, figures: Sequence[str]) -> Figure | None:
