@@ -218,8 +218,8 @@ mod tests {
     }
 
     proptest! {
-        /// The searches agree with a scan of short strings, except that they may find too much for texts that end
-        /// there.
+        /// The searches agree with a scan of short strings, except that they may report a common string that does not
+        /// exist if a text may only be followed by a newline.
         #[test]
         fn agree_with_a_scan(rows in prop::collection::vec(("[ab.0]{1,3}", any::<bool>()), 1..7)) {
             let sequences: Vec<Sequence> = rows.iter().map(|(text, _)| sequence(text)).collect();
