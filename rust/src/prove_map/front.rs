@@ -40,8 +40,8 @@ use crate::prove_map::symbols::{RowsByText, Start, Symbols, with_dots};
 type Table<'b> = BTreeMap<Vec<u8>, &'b [u8]>;
 
 impl<'b> Prover<'b> {
-    /// Proves `map $candidate $front { "key" value; ... default NEXT; }`. Returns the value that follows, and its
-    /// place, with the rows that are left.
+    /// Proves `map $candidate $front { "key" value; ... default NEXT; }`. Returns the value that follows, and leaves in
+    /// `place` the rows that are not in the table.
     pub fn front(
         &self,
         block: &'b MapBlock<'b>,
