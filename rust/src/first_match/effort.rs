@@ -13,7 +13,8 @@ use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 /// here, such as a group or the start of an attempt, may take PCRE2 several.
 const MOST_CALLS: f64 = 2_500_000.0;
 
-/// If an attempt fails within this many calls, it is cheaper to run PCRE2 than to skip the pattern.
+/// The most calls of an attempt that fails before the literal prefix of a pattern. If it may take more, the pattern is
+/// never skipped because its prefix is missing.
 const FEW_CALLS: f64 = 1_000.0;
 
 /// The most calls for a pattern whose strings are listed. The proof allows more.

@@ -78,7 +78,7 @@ impl Parser<'_> {
     }
 
     /// Whether PCRE may take the class for a POSIX name outside a class, which is an error: `[:alpha:]`, `[.a.]`. `[.]`
-    /// and `[.-]` are plain classes (`check_posix_syntax()`). Always true if there is a bracket or backslash.
+    /// and `[.-]` are plain classes (`check_posix_syntax()`). Always true if a `[` or backslash comes before the `]`.
     fn opens_like_a_posix_name(&self) -> bool {
         let Some(mark @ (b':' | b'.' | b'=')) = self.peek() else {
             return false;

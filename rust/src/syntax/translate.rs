@@ -1,4 +1,4 @@
-//! Translates a pattern into its language, for `regex-automata`.
+//! Translates a pattern into its language, as an [`Hir`].
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look, Repetition};
 
