@@ -234,7 +234,7 @@ mod tests {
     use crate::maps::example::with_rows;
     use crate::maps::{LargeForms, compile_with, read_patterns};
 
-    /// A probe captures so many segments, the last up to a dot.
+    /// A probe captures a number of segments, the last up to a dot.
     #[test]
     fn probes() {
         for (literal, segments, captured) in [
@@ -248,7 +248,7 @@ mod tests {
         }
     }
 
-    /// Of two literals of which one ends with the other, the first remains.
+    /// If one of two literals ends with the other, only the first row remains.
     #[test]
     fn ends() {
         let literal = |text: &str, row| (text.bytes().rev().collect(), row);

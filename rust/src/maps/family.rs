@@ -213,7 +213,7 @@ mod tests {
         assert!(shape(b"/a.php", b"$", false).is_some() && shape(b"/a", b".php$", false).is_none());
     }
 
-    /// What follows a literal must not match before its end.
+    /// What follows a literal must not match before the end of the literal.
     #[test]
     fn found_first() {
         let sets: Vec<ByteSet> = [ByteSet::NO_NEWLINE, ByteSet::one(b'h'), ByteSet::one(b't')].to_vec();

@@ -58,7 +58,7 @@ pub(super) fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> boo
         && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == MatchOutcome::Yes)
 }
 
-/// As [`never`], for a single string instead of a pattern.
+/// As [`never()`], for a single string instead of a pattern.
 fn never_literal(stem: &[u8], merge_slashes: bool) -> Option<Never> {
     let is_dots = |segment: &[u8]| matches!(segment, b"." | b"..");
     let is_escape = |three: &[u8]| three[0] == b'%' && three[1].is_ascii_hexdigit() && three[2].is_ascii_hexdigit();
