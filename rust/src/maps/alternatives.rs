@@ -26,9 +26,9 @@ pub struct Alternatives {
 }
 
 impl Alternatives {
-    /// Writes sorted pieces. Where several pieces go on from a path for which `ends` returns true, an empty alternative
-    /// is added behind them, so that the path also matches alone. Without it, PCRE would backtrack into all other
-    /// branches when none of the pieces follows.
+    /// Writes sorted pieces. If several pieces continue a path for which `ends` returns true, an empty alternative is
+    /// added after them, so that the path also matches alone. Without it, PCRE would backtrack into all other branches
+    /// if none of the pieces follows.
     pub fn new(pieces: &[Piece], ends: &dyn Fn(&[u8]) -> bool) -> Alternatives {
         let strings: Vec<&[u8]> = pieces.iter().map(|piece| piece.text).collect();
         let mut writer = Writer { trie: Trie::new(&strings), pieces, ends, written: Alternatives::default() };

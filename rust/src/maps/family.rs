@@ -39,7 +39,7 @@ struct Form<'m> {
     /// The number of slashes in the literal.
     slashes: usize,
     last: Last,
-    /// The pattern behind the literal.
+    /// The pattern after the literal.
     rest: &'m [u8],
 }
 

@@ -32,8 +32,8 @@ use crate::maps::writer::Writer;
 use crate::parallel;
 use crate::pattern_text::{DEEPEST, LONGEST, most};
 
-/// How many patterns one map should have. Each map costs every request, but PCRE soon gives up a pattern with whose
-/// strings the subject does not begin.
+/// How many patterns one map should have. Each map costs every request, but a pattern costs little if the subject
+/// begins with none of its strings.
 const PATTERNS: usize = 3;
 
 /// The rows of the front, divided into chunks with a map each.

@@ -2,8 +2,8 @@
 //!
 //! [`runs`] reads the rules, and [`candidate`] judges each one by itself. [`planner`] divides them into rules that a
 //! map can answer and rules that stay; [`assignment`] does this string by string. [`emit`] builds the [`tier`]s of
-//! maps, and [`text`] writes them. [`grouping`] puts rules that stay behind look-ups and filters. The proof in
-//! [`crate::prove`] uses none of this.
+//! maps, and [`text`] writes them. [`grouping`] divides the rules that stay into groups behind look-ups and parts
+//! behind filters. The proof in [`crate::prove`] uses none of this.
 
 pub mod assignment;
 pub mod candidate;

@@ -166,7 +166,7 @@ pub fn refusal(replacement: &[u8]) -> String {
     "invalid variable name".to_owned()
 }
 
-/// The variable at the start of `rest` (behind its `$`), and how many bytes it takes.
+/// Reads the variable at the start of `rest`, which is after its `$`. Also returns how many bytes it takes.
 fn variable(rest: &[u8]) -> Option<(Part<'_>, usize)> {
     match rest.first()? {
         digit @ b'1'..=b'9' => Some((Part::Capture(digit - b'0'), 1)),
