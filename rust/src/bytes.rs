@@ -1,6 +1,6 @@
 //! Tables of bytes.
 
-/// A table that is true at all bytes but these.
+/// Returns a table that is true for all bytes except these.
 pub(crate) const fn all_but(bytes: &[u8]) -> [bool; 256] {
     let mut table = [true; 256];
     let mut at = 0;

@@ -1,24 +1,24 @@
-//! Keys that overload nginx's hash tables because their hashes are equal, or equal modulo the size of an internal
-//! table.
+//! Finds keys that would overload nginx's hash tables, because their hashes are equal, or equal modulo the size of an
+//! internal table.
 //!
-//! While nginx reads a map it keeps the keys in 10,007 lists and compares each new one with all of its list
-//! (`ngx_hash_add_key`, `NGX_HASH_LARGE_HSIZE`): 30,000 keys of one list take half a minute. Keys of one hash are in
-//! one bucket whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a look-up walks all of
-//! them. Neither happens by chance.
+//! While nginx reads a map, it keeps the keys in 10,007 lists and compares each new key with all keys of its list
+//! (`ngx_hash_add_key`, `NGX_HASH_LARGE_HSIZE`): 30,000 keys in one list take half a minute. Keys with equal hashes are
+//! in the same bucket, whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a look-up walks
+//! through all of them. Neither happens by chance.
 
 use crate::hash::Element;
 
 /// `NGX_HASH_LARGE_HSIZE`
 const LISTS: usize = 10_007;
-/// How many keys of one hash are taken, and how many bytes of a bucket they may fill.
+/// The most keys with equal hashes, and the most bytes of a bucket that they may fill.
 const MOST_EQUAL: usize = 64;
 const MOST_BYTES: usize = 32_768;
-/// How many keys one list may have: this many, plus this many times the average.
+/// The most keys of one list: the first number, plus the second number times the average.
 const MOST_IN_LIST: usize = 256;
 const MOST_UNEVEN: usize = 8;
 
-/// Which keys of a table are too many for a list or a bucket, by the numbers that stand beside them; the first keys of
-/// each stay.
+/// Returns the keys of a table that are too many for a list or a bucket, by their numbers. The first keys of each list
+/// and bucket are not among them.
 pub fn of_one_map(keys: &[(Element, u32)]) -> Vec<u32> {
     let mut crowded = of_one_list(keys);
     let mut keys = in_full_places(keys);
@@ -35,7 +35,8 @@ pub fn of_one_map(keys: &[(Element, u32)]) -> Vec<u32> {
     crowded
 }
 
-/// The keys in those places of a small table that are so full that they may hold too many keys of one hash: nearly none.
+/// Returns the keys that may have too many equal hashes. This is a quick filter, by the places of a small table: nearly
+/// no key is in a place that is full enough.
 fn in_full_places(keys: &[(Element, u32)]) -> Vec<(Element, u32)> {
     const LEAST: usize = MOST_BYTES / MOST_EQUAL;
     let size = keys.len().next_power_of_two();

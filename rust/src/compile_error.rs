@@ -1,10 +1,10 @@
-//! The patterns with which nginx does not start.
+//! Finds patterns that PCRE does not compile, with which nginx does not start.
 
 use crate::pcre::Regex;
 use crate::syntax;
 
-/// What PCRE2 says of a pattern that it does not compile. It is asked only about those that no PCRE is known to
-/// compile.
+/// Returns the message of PCRE2 for a pattern that it does not compile. `None` unless all PCREs are known to refuse the
+/// pattern.
 pub fn compile_error(pattern: &[u8]) -> Option<String> {
     syntax::parse(pattern).err().filter(|refusal| refusal.is_error)?;
     Some(Regex::new(pattern).err()?.to_string())

@@ -1,15 +1,16 @@
 //! Simulates `ngx_hash_init` (src/core/ngx_hash.c), to find good sizes for nginx's hash tables.
 //!
-//! nginx takes the smallest number of buckets in which no bucket overflows. Where it finds none it warns, takes the
-//! largest, and every look-up walks long chains; where a key is longer than a bucket it does not start at all.
+//! nginx uses the smallest number of buckets with which no bucket overflows. If there is none, it warns and uses the
+//! largest number, and every look-up walks through long chains. If a key is longer than a bucket, it does not start.
 
 const CACHE_LINE: usize = 64;
 /// `ngx_hash_init` refuses buckets above 65,536 less a cache line.
 const BUCKET_LIMIT: usize = 65_536 - CACHE_LINE;
 
-/// The number of simulated steps: buckets emptied and keys inserted. nginx takes about a second for them.
+/// The most simulated steps: buckets emptied and keys inserted. nginx takes about a second for this many.
 const EFFORT: usize = 1 << 26;
-/// nginx takes two bytes for each bucket of the largest table (`ngx_hash_init`), half a gigabyte with this one.
+/// The largest `max` that is tried. nginx allocates two bytes for each bucket of the largest table (`ngx_hash_init`),
+/// which are half a gigabyte for this one.
 pub const MAX_LIMIT: usize = 1 << 28;
 
 /// The behaviour of nginx with given sizes.
@@ -17,11 +18,11 @@ pub const MAX_LIMIT: usize = 1 << 28;
 pub enum TableFit {
     /// A table without overflow, of this many buckets.
     Fits(usize),
-    /// `could not build optimal map_hash`: it starts, with a warning.
+    /// nginx starts, with the warning `could not build optimal map_hash`.
     Warns,
-    /// `could not build map_hash, you should increase map_hash_bucket_size`: it does not start.
+    /// nginx does not start: `could not build map_hash, you should increase map_hash_bucket_size`.
     Refused,
-    /// The search takes nginx too long, whatever its result.
+    /// nginx would search too long for a size, whatever the result.
     Slow,
 }
 
@@ -60,7 +61,7 @@ impl Element {
     }
 }
 
-/// What nginx does with these keys under these sizes. Time is the number of table sizes tried x keys, within `EFFORT`.
+/// Returns what nginx does with these keys and sizes. O(table sizes tried x keys), within `EFFORT`.
 pub fn simulate(elements: &[Element], sizes: Sizes) -> TableFit {
     let longest = elements.iter().map(|element| element.size as usize).max().unwrap_or(0);
     if sizes.max == 0 || sizes.bucket > BUCKET_LIMIT || sizes.bucket.next_multiple_of(CACHE_LINE) < longest + 8 {
@@ -76,7 +77,7 @@ pub fn simulate(elements: &[Element], sizes: Sizes) -> TableFit {
     search(elements, sizes.max, room)
 }
 
-/// The first table without a bucket that overflows.
+/// Finds the first table in which no bucket overflows.
 fn search(elements: &[Element], max: usize, room: u32) -> TableFit {
     let mut start = (elements.len() / (room as usize / 16)).max(1);
     if max > 10_000 && max / elements.len() < 100 {
@@ -104,7 +105,7 @@ fn search(elements: &[Element], max: usize, room: u32) -> TableFit {
     TableFit::Warns
 }
 
-/// The bytes that the keys of one hash take, of which no table makes two buckets: the most of all hashes.
+/// Returns the most bytes that keys with equal hashes take. No table puts such keys into different buckets.
 fn equal_hashes(elements: &[Element]) -> usize {
     let mut sorted: Vec<&Element> = elements.iter().collect();
     sorted.sort_unstable_by_key(|element| element.hash);
@@ -112,13 +113,14 @@ fn equal_hashes(elements: &[Element]) -> usize {
     sorted.chunk_by(|element, next| element.hash == next.hash).map(bytes).max().unwrap_or(0)
 }
 
-/// Sizes, `least` or more, with which each of `tables` is built without a warning; `None` if there are none.
+/// Returns sizes, `least` or more, with which nginx builds each of `tables` without a warning. `None` if there are
+/// none.
 ///
-/// `max` is half the number of keys or more, so that chains stay short, and no more than them in a large table: each
-/// bucket takes whole cache lines. A few tables get four buckets for each key, up to [`ROOMY`]: keys that differ only
-/// in their last digits have neighbouring hashes, and to compare a key with others of its bucket took a hit up to 2,000
-/// instructions more. `max` is never so much larger than the keys that nginx searches for long at start. `bucket` holds
-/// a cache line or more of keys and is doubled until the simulation fits.
+/// `max` is at least half the number of keys, so that chains stay short. In a large table it is at most that number,
+/// because each bucket takes whole cache lines. If there are few tables, they get four buckets for each key, up to
+/// [`ROOMY`]: keys that differ only in their last digits have neighbouring hashes, and comparing a key with others in
+/// its bucket cost a hit up to 2,000 instructions. `max` is never so much larger than the number of keys that nginx
+/// searches for long when it starts. `bucket` has at least a cache line and is doubled until the simulation fits.
 pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
     let keys = tables.iter().map(Vec::len).max().unwrap_or(0);
     let roomy = if tables.len() <= FEW_TABLES { (4 * keys).next_power_of_two().min(ROOMY) } else { 0 };
@@ -132,8 +134,8 @@ pub fn sizes(tables: &[Vec<Element>], least: Sizes) -> Option<Sizes> {
     tried.find(|sizes| fit(tables, *sizes))
 }
 
-/// A bucket in which 16 keys of an average size have room: of two on average, hardly ever are so many in one, and nginx
-/// finds a table at once.
+/// Returns the size of a bucket with room for 16 keys of average size. With two keys per bucket on average, hardly any
+/// bucket gets so many, and nginx finds a table at once.
 fn room_for_many(tables: &[Vec<Element>]) -> usize {
     let (mut count, mut bytes) = (1, 0);
     for element in tables.iter().flatten() {
@@ -142,18 +144,18 @@ fn room_for_many(tables: &[Vec<Element>]) -> usize {
     (16 * bytes / count).next_power_of_two().clamp(512, BUCKET_LIMIT)
 }
 
-/// Whether every one of `tables` is built without a warning, and at once.
+/// Whether nginx builds all of `tables` without a warning and without a long search.
 pub fn fit(tables: &[Vec<Element>], sizes: Sizes) -> bool {
     tables.iter().all(|table| matches!(simulate(table, sizes), TableFit::Fits(_)))
 }
 
-/// Whether an element has room in a bucket; if one does not, nginx does not start.
+/// Whether an element has room in a bucket. If one does not, nginx does not start.
 pub fn has_room(element: &Element, sizes: Sizes) -> bool {
     element.size as usize + 8 <= sizes.bucket.next_multiple_of(CACHE_LINE)
 }
 
-/// Sizes, `least` or more, for the hash of these variables: `ngx_http_variables_init_vars` puts all into one table. Of
-/// those that `may_be` there, the ones without room in it are not.
+/// Returns sizes, `least` or more, for the hash of these variables. `ngx_http_variables_init_vars` puts all of them
+/// into one table. `may_be` are names that may be variables; those without room in a bucket are not.
 pub fn sizes_of_variables(names: &[Element], may_be: &[Element], least: Sizes) -> Option<Sizes> {
     let mut sizes = least;
     loop {
@@ -222,7 +224,7 @@ mod tests {
         assert_eq!(sizes(&many, MAP_DEFAULTS), Some(Sizes { max: 32_768, bucket: 512 }));
     }
 
-    /// No size panics, however large: nginx could not take the memory for some of them.
+    /// No size panics, however large. For some of them nginx could not allocate the memory.
     #[test]
     fn any_size() {
         let keys = elements(&["/a", "/b"]);

@@ -1,4 +1,4 @@
-//! nginx's tokens: `ngx_conf_read_token` (src/core/ngx_conf_file.c) over a whole file in one pass.
+//! Splits a file into tokens as nginx does (`ngx_conf_read_token` in src/core/ngx_conf_file.c), in one pass.
 //!
 //! [`Lexer`] reads bytes and yields [`Event`]s, statement by statement, with the byte span of every word. It accepts
 //! and rejects what nginx accepts and rejects while *reading* a file; it does not know which directives exist, or where
@@ -30,7 +30,7 @@ use std::borrow::Cow;
 
 use word::Terminator;
 
-/// `NGX_CONF_BUFFER`: what nginx keeps in memory of a file. A word that does not end within it is refused.
+/// The size of nginx's buffer for a file (`NGX_CONF_BUFFER`). A word that does not fit into it is refused.
 pub const CONF_BUFFER: usize = 4096;
 
 /// One word of a statement.
@@ -83,7 +83,7 @@ pub enum Event<'a> {
     },
 }
 
-/// A place between two statements at which reading can go on later: see [`Lexer::checkpoint`].
+/// A place between two statements from which reading can continue later. See [`Lexer::checkpoint`].
 #[derive(Clone, Debug, Default)]
 pub struct Checkpoint {
     pos: usize,
@@ -92,15 +92,16 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The start, at offset `pos` in `line`, of a statement in a block whose own end is not to be read.
+    /// A checkpoint at offset `pos` in `line`, where a statement starts. The end of the enclosing block must not be
+    /// read.
     pub fn at(pos: usize, line: u32) -> Self {
         Self { pos, newlines: line.saturating_sub(1), open: Vec::new() }
     }
 }
 
-/// An iterator over the [`Event`]s of one file; after the first error it ends.
+/// An iterator over the [`Event`]s of one file. It ends after the first error.
 ///
-/// Linear in the bytes read; it allocates one `Vec` a statement and a value only where an escape is replaced.
+/// Linear in the bytes read. It allocates one `Vec` per statement, and a value only if an escape is replaced.
 ///
 /// ```
 /// use nginxopt_native::lexer::{Event, Lexer};
@@ -116,7 +117,7 @@ pub struct Lexer<'a> {
     line: u32,
     /// Offsets of the `{` that are open, outermost first.
     open: Vec<usize>,
-    /// The words read so far of the statement that is being read, or those of the one read last.
+    /// The words read so far of the current statement, or the words of the last statement.
     words: Vec<Word<'a>>,
     /// Whether `words` belong to a finished statement.
     finished: bool,
@@ -138,7 +139,7 @@ impl<'a> Lexer<'a> {
         Self::resume(bytes, Checkpoint::default())
     }
 
-    /// A lexer over the same bytes as that of the checkpoint, going on from there.
+    /// A lexer that continues from a checkpoint, over the same bytes.
     pub fn resume(bytes: &'a [u8], from: Checkpoint) -> Self {
         Self {
             bytes,
@@ -151,7 +152,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The place reached. `None` inside a statement (only a comment between its words stops there) and after an error.
+    /// The place reached. `None` after an error and inside a statement, where only a comment between words stops.
     pub fn checkpoint(&self) -> Option<Checkpoint> {
         let between = (self.finished || self.words.is_empty()) && !self.failed;
         between.then(|| Checkpoint { pos: self.pos, newlines: self.line - 1, open: self.open.clone() })
@@ -162,12 +163,12 @@ impl<'a> Lexer<'a> {
         &self.words
     }
 
-    /// The same, handed over.
+    /// As [`Lexer::words`], but moves the words out of the lexer.
     pub(crate) fn take_words(&mut self) -> std::vec::Drain<'_, Word<'a>> {
         self.words.drain(..)
     }
 
-    /// Moves on to `pos`, in `line`: a place between two statements of the block that is being read.
+    /// Moves to `pos` in `line`, which must be between two statements of the current block.
     pub(crate) fn skip_to(&mut self, pos: usize, line: u32) {
         self.words.clear();
         self.pos = pos;
@@ -285,7 +286,7 @@ impl<'a> Lexer<'a> {
         Ok(RawEvent::Statement { end: self.pos })
     }
 
-    /// The first ten bytes of a word, which nginx prints of one that is too long.
+    /// The first ten bytes of a word, which nginx prints if the word is too long.
     fn head(&self, start: usize) -> Vec<u8> {
         self.bytes[start..].iter().copied().take(10).collect()
     }

@@ -1,10 +1,14 @@
-//! The native core of nginxopt: an independent crate, with a thin border to Python in `border`.
+//! The native core of nginxopt. The crate stands alone; only the module `border` knows Python.
 //!
-//! The modules, in the order of the data: [`lexer`] reads bytes, [`map_block`] maps and [`syntax`] patterns, whose
-//! [`language`] is then known; [`pcre`] and [`first_match`] ask PCRE2 itself, as [`compile_error`] does of those that
-//! cannot be read. [`rewrite`] compiles rules into maps, which nginx keeps in the tables of [`hash`], and [`maps`]
-//! compiles maps with many patterns. [`prove`] and [`prove_map`] decide from the two texts alone whether they do the
-//! same. [`quote`] writes tokens.
+//! The modules, in the order of the data:
+//!
+//! - [`lexer`] splits a configuration into tokens, [`map_block`] reads `map` blocks, and [`syntax`] parses patterns;
+//!   [`language`] answers questions about the strings that parsed patterns match.
+//! - [`pcre`] and [`first_match`] run PCRE2 itself, as does [`compile_error`] for patterns that `syntax` cannot parse.
+//! - [`rewrite`] compiles rules into maps, and [`maps`] compiles maps with many patterns. [`hash`] simulates the hash
+//!   tables in which nginx keeps them, and [`quote`] writes tokens.
+//! - [`prove`] and [`prove_map`] prove that the original and the compiled text do the same. They read nothing else.
+//! - [`request`] is a model of how nginx answers a request.
 
 mod bytes;
 pub mod collisions;

@@ -32,7 +32,7 @@ pub struct MapBlock<'t> {
 /// A row that nginx looks up in the hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExactRow<'t> {
-    /// The key, without the backslash that keeps it from being read as anything else.
+    /// The key, without the backslash that marks it as a plain key.
     pub key: Cow<'t, [u8]>,
     pub value: Cow<'t, [u8]>,
     /// Whether it follows `hostnames`, so that `*.example.com` and `.example.com` are wildcards.
@@ -57,7 +57,7 @@ pub struct PatternRow<'t> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnreadableMap {
     Lexer(LexError),
-    /// What is at this offset, in a few words.
+    /// An offset, and what is wrong there, in a few words.
     At(usize, &'static str),
 }
 
@@ -72,7 +72,7 @@ impl fmt::Display for UnreadableMap {
 
 impl std::error::Error for UnreadableMap {}
 
-/// Reads a text of exactly one block.
+/// Reads a text that consists of exactly one block.
 pub fn read_one(text: &[u8]) -> Result<MapBlock<'_>, UnreadableMap> {
     let mut blocks = read(text)?;
     match (blocks.pop(), blocks.pop()) {
@@ -82,7 +82,7 @@ pub fn read_one(text: &[u8]) -> Result<MapBlock<'_>, UnreadableMap> {
     }
 }
 
-/// Reads a text that consists of blocks and comments. O(length); values are borrowed where no escape was replaced.
+/// Reads a text that consists of blocks and comments. O(length). Values are borrowed unless an escape was replaced.
 pub fn read(text: &[u8]) -> Result<Vec<MapBlock<'_>>, UnreadableMap> {
     let mut blocks = Vec::new();
     let mut open: Option<MapBlock> = None;

@@ -1,7 +1,8 @@
-//! Runs map blocks as nginx does, with PCRE2 itself (`ngx_http_map_variable`, `ngx_http_map_find`,
-//! `ngx_http_regex_exec`): gives the value of a variable for a request, and counts the patterns tried for it.
+//! Evaluates map blocks as nginx does, with PCRE2 itself (`ngx_http_map_variable`, `ngx_http_map_find`,
+//! `ngx_http_regex_exec`). Returns the value of a variable for a request, and counts the patterns that were tried.
 //!
-//! Wildcards of host names are not supported; only variables of the maps and given ones are known.
+//! Wildcards of host names are not supported. Only the variables of the maps and those that are set for the request are
+//! known.
 
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -11,7 +12,7 @@ use hashbrown::HashMap;
 use crate::map_block::{MapBlock, PatternRow};
 use crate::pcre::{CompileError, Regex};
 
-/// The default of PCRE2, which nginx does not change.
+/// The default match limit of PCRE2, which nginx does not change.
 const MATCH_LIMIT: u32 = 10_000_000;
 
 /// Maps by the names of their variables.
@@ -27,7 +28,7 @@ struct LoadedMap<'t> {
     patterns: Vec<OnceLock<Option<Regex>>>,
 }
 
-/// A request: its known variables, and the captures of the regexes so far.
+/// A request: its known variables, and the captures so far.
 #[derive(Clone, Default)]
 pub struct Request {
     variables: HashMap<Vec<u8>, Rc<[u8]>>,
@@ -61,7 +62,8 @@ impl<'t> Machine<'t> {
         Machine { maps: blocks.iter().map(|block| (block.variable.to_ascii_lowercase(), map(block))).collect() }
     }
 
-    /// The value of a variable. A pattern that PCRE2 does not compile matches nothing: nginx would not start with it.
+    /// The value of a variable. A pattern that PCRE2 does not compile matches nothing here; nginx would not start with
+    /// it.
     pub fn variable(&self, request: &mut Request, name: &[u8]) -> Rc<[u8]> {
         let name = name.to_ascii_lowercase();
         if let Some(value) = request.variables.get(&name) {
@@ -108,8 +110,8 @@ impl<'t> Machine<'t> {
         None
     }
 
-    /// A value with variables and captures expanded (`ngx_http_complex_value`); volatile variables are computed anew,
-    /// once each.
+    /// Expands variables and captures in a value (`ngx_http_complex_value`). Each volatile variable is computed anew,
+    /// once.
     pub fn value(&self, request: &mut Request, value: &[u8]) -> Rc<[u8]> {
         let parts = parts(value);
         for part in &parts {
@@ -145,7 +147,7 @@ enum ValuePart<'v> {
     Capture(usize),
 }
 
-/// Cuts a value as `ngx_http_script_compile` does.
+/// Splits a value into pieces, as `ngx_http_script_compile` does.
 fn parts(value: &[u8]) -> Vec<ValuePart<'_>> {
     let mut parts = Vec::new();
     let mut rest = value;

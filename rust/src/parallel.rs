@@ -8,7 +8,8 @@ use std::thread;
 /// Below this many items, a thread costs more than it saves.
 const LEAST: usize = 512;
 
-/// Splits `0..count` into one range for each processor, runs `work` on them at once, and returns the results in order.
+/// Splits `0..count` into one range for each processor, runs `work` on them in parallel, and returns the results in
+/// order.
 ///
 /// Panics if `work` does.
 pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
@@ -29,7 +30,7 @@ pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) ->
     })
 }
 
-/// What `of` makes of each of `0..count`, in order, on all processors.
+/// Returns the results of `of` for each of `0..count`, in order, computed on all processors.
 pub fn collect<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
     let parts = ranges(count, |part| part.map(&of).collect::<Vec<R>>()).into_iter();
     let joined = parts.reduce(|mut all, part| {
@@ -39,12 +40,12 @@ pub fn collect<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> 
     joined.unwrap_or_default()
 }
 
-/// How many items [`ahead`] prepares at a time, and how many of such blocks may wait.
+/// How many items [`ahead`] prepares at a time, and how many prepared blocks may wait.
 const BLOCK: usize = 4_096;
 const WAITING: usize = 4;
 
-/// Calls `take` for each block of `0..count`, in order, with what `prepare` makes of it, on another processor if there
-/// are several blocks.
+/// Splits `0..count` into blocks, and calls `take` for each, in order, with the result of `prepare` for the block. If
+/// there are several blocks, `prepare` runs on another processor.
 ///
 /// Panics if `prepare` does.
 pub fn ahead<T: Send>(count: usize, prepare: impl Fn(Range<usize>) -> T + Send, mut take: impl FnMut(Range<usize>, T)) {
@@ -54,18 +55,18 @@ pub fn ahead<T: Send>(count: usize, prepare: impl Fn(Range<usize>) -> T + Send, 
     }
     thread::scope(|scope| {
         let (ready, prepared) = mpsc::sync_channel(WAITING);
-        // It ends early if `take` panics.
+        // The thread ends early if `take` panics.
         scope.spawn(move || blocks.all(|block| ready.send((block.clone(), prepare(block))).is_ok()));
         prepared.into_iter().for_each(|(block, prepared)| take(block, prepared));
     });
 }
 
-/// Runs two pieces of work on so many items: at once, if there are enough.
+/// Runs two pieces of work on `count` items: in parallel if these are many enough.
 pub fn both_of<A: Send, B>(count: usize, first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     if count < LEAST { (first(), second()) } else { both(first, second) }
 }
 
-/// Runs two pieces of work at once.
+/// Runs two pieces of work in parallel.
 pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
         let thread = scope.spawn(first);

@@ -1,11 +1,11 @@
-//! The text of patterns: the bytes that stand for themselves, and the limits of nginx and PCRE.
+//! The text of patterns: which bytes stand for themselves, and the limits of nginx and PCRE.
 
 use crate::quote;
 
-/// The longest token of a pattern in the file: `ngx_conf_read_token` reads at most 4,093 bytes.
+/// The longest token of a pattern in a file. `ngx_conf_read_token` reads at most 4,093 bytes.
 pub const LONGEST: usize = 4_000;
 
-/// The greatest depth of nested groups: PCRE compiles at most 250 (`PARENS_NEST_LIMIT`).
+/// The greatest depth of nested groups. PCRE compiles at most 250 (`PARENS_NEST_LIMIT`).
 pub const DEEPEST: usize = 100;
 
 /// The length of the token of a pattern in a file, with its quotes.
@@ -15,7 +15,7 @@ pub fn token_length(pattern: &[u8]) -> usize {
     token.len() + 2
 }
 
-/// Writes a byte that stands for itself; a backslash makes any punctuation literal.
+/// Writes a byte so that it stands for itself, with a backslash if necessary.
 pub fn escape(byte: u8, out: &mut Vec<u8>) {
     if b"\\^$.[|()?*+{".contains(&byte) {
         out.push(b'\\');
@@ -37,7 +37,7 @@ pub fn most(limit: usize, holds: impl Fn(usize) -> bool) -> usize {
     fine
 }
 
-/// The length of the byte that a text of a pattern starts with, if it plainly stands for itself.
+/// Returns the length of the text of the first byte of a pattern, if that byte plainly stands for itself.
 pub fn literal_length(text: &[u8]) -> Option<usize> {
     match text {
         [b'\\', escaped, ..] if escaped.is_ascii_punctuation() => Some(2),
@@ -46,12 +46,12 @@ pub fn literal_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether a text of a pattern starts with a quantifier of what is before it.
+/// Whether the rest of a pattern starts with a quantifier for what precedes it.
 pub fn is_quantified(text: &[u8]) -> bool {
     matches!(text.first(), Some(b'*' | b'+' | b'?' | b'{'))
 }
 
-/// The literal that a text of a pattern starts with, and what follows it, which does not quantify the literal.
+/// Splits a pattern into the literal that it starts with and the rest, which does not quantify the literal.
 pub fn literal_start(text: &[u8]) -> (Vec<u8>, &[u8]) {
     let (mut literal, mut at, mut before) = (Vec::new(), 0, 0);
     loop {
@@ -69,7 +69,7 @@ pub fn literal_start(text: &[u8]) -> (Vec<u8>, &[u8]) {
 mod tests {
     use super::literal_start;
 
-    /// What is repeated is no part of the literal.
+    /// A byte with a quantifier is not part of the literal.
     #[test]
     fn literals() {
         let read = |text: &'static str| {

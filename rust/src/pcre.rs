@@ -1,13 +1,13 @@
-//! PCRE2 itself, used as nginx uses it.
+//! Runs PCRE2 itself, as nginx does.
 //!
 //! nginx compiles a pattern with `pcre2_compile()` and no options, in a default context, and matches with
-//! `pcre2_match()` at the default limits (`ngx_regex_compile`, `ngx_regex_exec`). The same calls are made here, on
-//! bytes: the crate `pcre2` takes patterns that are UTF-8 only and keeps a match block of some 20 kB for every pattern,
-//! so its bindings, `pcre2-sys`, are called. JIT is off, as `pcre_jit` is by default in nginx.
+//! `pcre2_match()` at the default limits (`ngx_regex_compile`, `ngx_regex_exec`). This module makes the same calls, on
+//! bytes. It uses the bindings `pcre2-sys`, because the crate `pcre2` accepts only patterns in UTF-8 and keeps a match
+//! block of some 20 kB for every pattern. JIT is off, as `pcre_jit` is by default in nginx.
 //!
-//! The library is one of many that nginx may be linked with: [`crate::syntax`] decides for which patterns its answer
-//! holds for all. It never gets all of nginx's 10,000,000 calls of `match()`, which take a second: the result of a
-//! match that needs more than [`Regex::is_match`] allows is unknown.
+//! nginx may be linked with other versions of the library. [`crate::syntax`] decides for which patterns the answers of
+//! this one hold for all. Matches never get all of nginx's 10,000,000 calls of `match()`, which take a second; the
+//! result of a match that needs more than [`Regex::is_match`] allows is unknown.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -22,16 +22,16 @@ pub enum MatchOutcome {
     Yes,
     /// It does not.
     No,
-    /// PCRE2 gave up with this code, which is negative: -47 is the match limit.
+    /// PCRE2 gave up with this code, which is negative. For example, -47 is the match limit.
     Error(i32),
 }
 
-/// PCRE2 rejects a pattern.
+/// The error of PCRE2 for a pattern that it does not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileError {
     /// The code of PCRE2, positive.
     pub code: i32,
-    /// Where in the pattern, in bytes.
+    /// The offset in the pattern, in bytes.
     pub offset: usize,
 }
 
@@ -118,8 +118,8 @@ impl Regex {
         number
     }
 
-    /// Whether the pattern matches somewhere in the subject, found within `calls` calls of `match()` from any one place
-    /// of it: 10,000 of them take some ms.
+    /// Whether the pattern matches somewhere in the subject, with at most `calls` calls of `match()` from any one place
+    /// of it. 10,000 calls take some ms.
     pub fn is_match(&self, subject: &[u8], calls: u32) -> MatchOutcome {
         // Code 0 is a match with more groups than the block has room for.
         MATCH_BLOCK.with_borrow_mut(|block| self.execute(subject, block, calls)).map_or_else(
@@ -132,7 +132,7 @@ impl Regex {
 
     /// The groups of the first match; `None` if the pattern does not match.
     ///
-    /// Groups after the last that took part are left out. The error is PCRE2's negative code.
+    /// Groups after the last one that took part are left out. The error is PCRE2's negative code.
     pub fn captures(&self, subject: &[u8], calls: u32) -> Result<Option<GroupRanges>, i32> {
         MATCH_BLOCK.with_borrow_mut(|block| {
             block.make_room(self.group_count() + 1);
@@ -169,7 +169,7 @@ impl Drop for Regex {
 /// The byte ranges of a match: the whole first, then the groups; `None` for a group that took no part.
 pub type GroupRanges = Vec<Option<std::ops::Range<usize>>>;
 
-/// PCRE2's scratch memory, with its place for the groups.
+/// PCRE2's scratch memory, which also has the groups of the last match.
 struct MatchBlock(NonNull<sys::pcre2_match_data_8>);
 
 /// The limits of a match.
@@ -183,18 +183,18 @@ impl Drop for Context {
 }
 
 thread_local! {
-    /// One for each thread, its limit set before each match.
+    /// The context of a thread. Its limit is set before each match.
     static CONTEXT: Context = Context(
         // SAFETY: a null context means the default allocator.
         NonNull::new(unsafe { sys::pcre2_match_context_create_8(ptr::null_mut()) }).expect("memory for a PCRE2 context"),
     );
 
-    /// One block for all matches of a thread: to allocate one takes longer than most matches.
+    /// The block for all matches of a thread, because allocating one takes longer than most matches.
     static MATCH_BLOCK: RefCell<MatchBlock> = RefCell::new(MatchBlock::with_room(1));
 }
 
 impl MatchBlock {
-    /// A block for the whole match and `pairs - 1` groups. Panics without memory, as Rust's own allocations do.
+    /// A block for the whole match and `pairs - 1` groups. Panics if there is no memory, as Rust's own allocations do.
     fn with_room(pairs: u32) -> MatchBlock {
         // SAFETY: a null context means the default allocator.
         let block = unsafe { sys::pcre2_match_data_create_8(pairs, ptr::null_mut()) };
@@ -232,7 +232,7 @@ mod tests {
         Regex::new(pattern).expect("a pattern that PCRE2 takes")
     }
 
-    /// A search on bytes: UTF-8 has no part in it, and `$` matches before a final newline.
+    /// A search works on bytes, without regard to UTF-8, and `$` matches before a final newline.
     #[test]
     fn bytes() {
         assert_eq!(regex(b"^/\xe9.$").is_match(b"/\xe9\xff\n", 10_000), MatchOutcome::Yes);
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(regex.captures(b"/c", 10_000), Ok(None));
     }
 
-    /// The block of a thread has room for a pattern with more groups than any before, and serves one with fewer again.
+    /// The block of a thread grows for a pattern with more groups than any before, and still serves one with fewer.
     #[test]
     fn many_groups() {
         let (many, few) = (regex("(a)".repeat(70).as_bytes()), regex(b"(b)(c)?"));

@@ -4,12 +4,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Server,
-    /// A location, or either of them: what is right in a location is right in a server.
+    /// A location, or unknown: what is right in a location is also right in a server.
     Location,
 }
 
-/// Which rules may stand in an `if` that certainly ends the script. In a server all may, as a true `if` changes nothing
-/// there; in a location, one replaces the location's configuration by its own.
+/// Which rules may stand in an `if` that certainly ends the script. In a server, all may, because a true `if` changes
+/// nothing else there. In a location, a true `if` replaces the location's configuration by its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entering {
     Nothing,

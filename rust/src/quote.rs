@@ -1,4 +1,4 @@
-//! Tokens between double quotes.
+//! Writes tokens between double quotes.
 
 /// Writes a token between double quotes, as `ngx_conf_read_token` reads it back.
 pub fn quote(token: &[u8], out: &mut Vec<u8>) {
@@ -28,7 +28,7 @@ fn is_escaped(byte: u8) -> bool {
     matches!(byte, b'\\' | b'"' | b'\n' | b'\r' | b'\t')
 }
 
-/// Writes the inside of a double-quoted token that is a pattern: a backslash stays as it is if nginx does not interpret
+/// Writes the inside of a double-quoted token that is a pattern. A backslash is not doubled if nginx does not interpret
 /// it.
 pub fn escape_pattern(token: &[u8], out: &mut Vec<u8>) {
     let is_read = |next: &u8| b"\"'\\trn\t\r\n".contains(next);
@@ -44,7 +44,8 @@ pub fn escape_pattern(token: &[u8], out: &mut Vec<u8>) {
     escape(rest, out);
 }
 
-/// Writes a map key: what nginx would read as a parameter or regex gets a backslash, which `ngx_http_map` removes.
+/// Writes a map key. A key that nginx would read as a parameter or regex gets a backslash, which `ngx_http_map`
+/// removes.
 pub fn quote_key(key: &[u8], out: &mut Vec<u8>) {
     let special = matches!(key, b"default" | b"hostnames" | b"include" | b"volatile");
     if special || matches!(key.first(), Some(b'~' | b'\\')) {

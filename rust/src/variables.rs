@@ -28,7 +28,8 @@ const OWN: &str = "ancient_browser args binary_remote_addr body_bytes_sent bytes
     upstream_first_byte_time upstream_header_time upstream_last_addr upstream_last_server_name \
     upstream_queue_time upstream_response_length upstream_response_time upstream_session_time upstream_status uri";
 
-/// Names that start like this are computed, whatever follows (`ngx_http_core_variables`, `ngx_http_upstream_vars`).
+/// Prefixes of computed variables. nginx computes a variable whose name starts like this, whatever follows
+/// (`ngx_http_core_variables`, `ngx_http_upstream_vars`).
 const COMPUTED: [&str; 9] = [
     "arg_",
     "cookie_",
@@ -41,15 +42,16 @@ const COMPUTED: [&str; 9] = [
     "upstream_trailer_",
 ];
 
-/// Those of [`OWN`] that a configuration may define anew, as nginx lets it change them (`NGX_HTTP_VAR_CHANGEABLE`).
+/// The variables of [`OWN`] that a configuration may define anew, because nginx lets it change them
+/// (`NGX_HTTP_VAR_CHANGEABLE`).
 const CHANGEABLE: [&str; 3] = ["args", "limit_rate", "memcached_key"];
 
-/// Those that start like [`COMPUTED`] but are defined one by one, so that no map can replace them.
+/// Variables with a prefix of [`COMPUTED`] that nginx defines individually, so that no map can replace them.
 const FIXED: [&str; 6] =
     ["http_cookie", "http_host", "http_referer", "http_user_agent", "http_via", "http_x_forwarded_for"];
 
-/// Those of [`OWN`] that are not in the table of variables: of the stream module, of dynamic or commercial modules, and
-/// those that are only looked up when the configuration is read (`NGX_HTTP_VAR_NOHASH`).
+/// The variables of [`OWN`] that are not in the table of variables: those of the stream module and of dynamic or
+/// commercial modules, and those that are only looked up when the configuration is read (`NGX_HTTP_VAR_NOHASH`).
 const UNHASHED: &str = "bytes_received fastcgi_path_info fastcgi_script_name invalid_referer memcached_key protocol \
     proxy_add_x_forwarded_for proxy_internal_chunked proxy_internal_body_length session_log_binary_id \
     session_log_id session_time spdy spdy_request_priority upstream_cache_age upstream_cache_etag \
@@ -57,12 +59,12 @@ const UNHASHED: &str = "bytes_received fastcgi_path_info fastcgi_script_name inv
     upstream_queue_time upstream_session_time";
 const UNHASHED_STARTS: [&str; 3] = ["geoip_", "otel_", "ssl_preread_"];
 
-/// The headers of a response that have a variable of their own (`ngx_http_core_variables`).
+/// The variables that nginx defines individually for headers of a response (`ngx_http_core_variables`).
 const SENT: &str = "sent_http_cache_control sent_http_connection sent_http_content_length sent_http_content_type \
     sent_http_keep_alive sent_http_last_modified sent_http_link sent_http_location sent_http_transfer_encoding";
 
-/// The names that nginx puts into its table of variables by itself (`ngx_http_variables_init_vars`): those of a usual
-/// build, of any version.
+/// Returns the names that nginx itself puts into its table of variables (`ngx_http_variables_init_vars`), in a usual
+/// build of any version.
 pub fn hashed() -> impl Iterator<Item = &'static str> {
     let is_hashed = |name: &&str| {
         !UNHASHED.split_ascii_whitespace().any(|other| other == *name)
@@ -77,14 +79,14 @@ pub fn is_own(name: &str) -> bool {
     is_listed(name) || COMPUTED.iter().any(|start| name.starts_with(start))
 }
 
-/// Whether no value of a source of a map has a newline.
+/// Whether the values of a map's source never contain a newline.
 pub fn has_no_newline(source: &[u8]) -> bool {
     // A newline ends the request line, HTTP/2 refuses one in a path, and an escaped one stays escaped. nginx never changes
     // the variable (`unparsed_uri` in `ngx_http_core_variables`).
     source.eq_ignore_ascii_case(b"$request_uri") || source.eq_ignore_ascii_case(b"${request_uri}")
 }
 
-/// Whether reading `$name` is certain to leave `$1` to `$9` as they are. A map with a regex does not: it sets them.
+/// Whether reading `$name` certainly leaves `$1` to `$9` as they are. A map with a regex may set them.
 pub fn keeps_captures(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let own = |name: &str| FIXED.contains(&name) || (is_listed(name) && !CHANGEABLE.contains(&name));
@@ -99,7 +101,8 @@ fn is_listed(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// What a map can define may set captures, under any of the names that nginx computes only if nobody else does.
+    /// Every variable that a map can define may set captures, including names that nginx computes only if nothing
+    /// defines them.
     #[test]
     fn captures() {
         for name in ["host", "Scheme", "http_host"] {

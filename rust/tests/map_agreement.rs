@@ -104,13 +104,13 @@ proptest! {
         check(&rows, &subjects, compile, prove)?;
     }
 
-    /// So is that with the forms of large lists.
+    /// The planner's text with the forms for large lists is proved, too.
     #[test]
     fn large_forms_are_proved(rows in prop::collection::vec(row(), 1..40), subjects in subjects()) {
         check(&rows, &subjects, compile_as_large, prove)?;
     }
 
-    /// So is the text that keeps captures.
+    /// The text that keeps captures is proved, too.
     #[test]
     fn kept_captures_are_proved(rows in prop::collection::vec(row(), 1..20), subjects in subjects()) {
         check(&rows, &subjects, compile_keeping_captures, prove_keeping_captures)?;
@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// A pattern before several rows may be that of one of them: the proof takes it for what it is.
+/// A guard before several rows may have the same pattern as one of them. The proof does not mistake one for the other.
 #[test]
 fn a_row_may_stand_for_its_neighbours() {
     let starts = ["~^/a.b$", "~^/a", "~^/a.b$"].map(|pattern| format!("    \"{pattern}\" \"v0\";\n"));
@@ -153,7 +153,8 @@ fn a_row_may_stand_for_its_neighbours() {
     assert!(prove(original.as_bytes(), &text, None).is_ok());
 }
 
-/// The halves of many buckets are checked at once; a fault in either is found, and of two the first.
+/// Many buckets are checked in two halves in parallel. A fault in either half is found, and the first of two is
+/// reported.
 #[test]
 fn many_buckets() {
     let rows = (0..3_000).map(|number| format!("    \"~^/P{number:04}/.*$\" v{number:04};\n"));

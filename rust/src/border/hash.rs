@@ -8,9 +8,9 @@ use crate::border::run::CompiledRun;
 use crate::hash::{self, Element, Sizes, TableFit};
 use crate::variables;
 
-/// `map_hash_max_size` and `map_hash_bucket_size`, `max` and `bucket` or more, with which nginx builds without a
-/// warning the maps of all these runs, those with the keys of `tables`, and if possible others with the same keys;
-/// `None` if there are no such sizes. With `as_is`, the given sizes if they suffice.
+/// Returns values for `map_hash_max_size` and `map_hash_bucket_size`, at least `max` and `bucket`, with which nginx
+/// builds without a warning the maps of all these runs, maps with the keys of `tables`, and if possible other maps with
+/// the same keys. `None` if there are no such sizes. If `as_is`, returns the given sizes if they suffice.
 #[pyfunction]
 #[pyo3(signature = (runs, tables, others, max, bucket, *, as_is))]
 pub fn map_sizes(
@@ -36,8 +36,9 @@ pub fn map_sizes(
     sizes.map(|sizes| (sizes.max, sizes.bucket))
 }
 
-/// `variables_hash_max_size` and `variables_hash_bucket_size`, `max` and `bucket` or more, under which nginx builds its
-/// table of variables with these names beside its own, and with those of `may_be` that it could hold.
+/// Returns values for `variables_hash_max_size` and `variables_hash_bucket_size`, at least `max` and `bucket`, with
+/// which nginx builds its table of variables with these names besides its own, and with those of `may_be` that fit into
+/// it.
 #[pyfunction]
 #[pyo3(signature = (names, max, bucket, may_be=Vec::new()))]
 pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize, may_be: Vec<Vec<u8>>) -> Option<(usize, usize)> {

@@ -33,7 +33,7 @@ type PyWord<'py> = (Bound<'py, PyString>, usize, usize, u32, bool);
 /// Kind, start, end, line, count of rewrites in a run, words.
 type PyEvent<'py> = (&'static str, usize, usize, u32, usize, Vec<PyWord<'py>>);
 
-/// An iterator over batches of events; it borrows the bytes.
+/// An iterator over batches of events. It borrows the bytes.
 #[pyclass(module = "nginxopt._native")]
 pub struct Events {
     bytes: PyBackedBytes,
@@ -41,7 +41,7 @@ pub struct Events {
     fold: usize,
     /// Where the next batch starts; `None` at the end.
     next: Option<Checkpoint>,
-    /// The error that follows the batch given last.
+    /// The error that follows the last batch.
     error: Option<lexer::LexError>,
 }
 
@@ -79,7 +79,7 @@ impl Events {
     }
 }
 
-/// Start and end of each statement of a folded run, as numbers of 64 bits in the order of the machine.
+/// The start and end of each statement of a folded run, as 64-bit numbers in native byte order.
 #[pyfunction]
 pub fn statement_spans<'py>(
     py: Python<'py>,
@@ -103,7 +103,8 @@ fn spans(bytes: &[u8], start: usize) -> Result<Vec<u8>, lexer::LexError> {
 
 type Batch<'a> = (Vec<FoldedEvent<'a>>, Option<Checkpoint>, Option<lexer::LexError>);
 
-/// The items from a checkpoint on, the next checkpoint unless the file ends, and the error that ends it.
+/// Returns the items from a checkpoint on, the next checkpoint unless the file ends, and the error at which reading
+/// ends.
 fn read_batch(bytes: &[u8], fold: usize, from: Checkpoint) -> Batch<'_> {
     let mut folding = Folding::new(bytes, fold, from);
     let mut items = Vec::with_capacity(BATCH);
@@ -145,7 +146,7 @@ fn word_to_py<'py>(py: Python<'py>, word: Word<'_>) -> PyResult<PyWord<'py>> {
     Ok((text_to_py(py, &word.value)?, word.start, word.end, word.line, word.quoted))
 }
 
-/// UTF-8 with `surrogateescape`, so that any bytes survive.
+/// Decodes UTF-8 with `surrogateescape`, so that any bytes survive.
 pub(super) fn text_to_py<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(PyString::new(py, text)),

@@ -10,14 +10,14 @@ use crate::map_block;
 /// A block: the name of its variable, its start and end, and its exact keys.
 type BlockFields<'py> = (Cow<'py, [u8]>, usize, usize, Vec<Cow<'py, [u8]>>);
 
-/// The starts and ends of the `map` blocks of a text; `ValueError` as [`map_blocks`].
+/// The starts and ends of the `map` blocks of a text. Raises `ValueError` as [`map_blocks`] does.
 #[pyfunction]
 pub fn map_spans(text: &[u8]) -> PyResult<Vec<(usize, usize)>> {
     let blocks = map_block::read(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(blocks.into_iter().map(|block| (block.span.start, block.span.end)).collect())
 }
 
-/// The `map` blocks of a text; `ValueError` if it has anything else, or cannot be read.
+/// The `map` blocks of a text. Raises `ValueError` if it has anything else, or cannot be read.
 #[pyfunction]
 pub fn map_blocks(text: &[u8]) -> PyResult<Vec<BlockFields<'_>>> {
     let blocks = map_block::read(text).map_err(|error| PyValueError::new_err(error.to_string()))?;

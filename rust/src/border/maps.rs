@@ -25,13 +25,13 @@ pub struct CompiledMap {
 }
 
 impl CompiledMap {
-    /// What has been read of the patterns of the map, if it was to be kept.
+    /// The patterns of the map as they were read, if they were to be kept.
     pub fn patterns(&self) -> Option<&ReadPatterns> {
         self.patterns.as_deref()
     }
 }
 
-/// Why a map stays as it is.
+/// Why a map is left unchanged.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct StayingMap {
     reason: &'static str,

@@ -1,6 +1,6 @@
-//! The border to Python, `nginxopt._native`: one file for each subject, which only converts.
+//! The Python extension module `nginxopt._native`. Its files only convert between Python and the crate.
 //!
-//! `nginxopt/_native.pyi` documents it for callers.
+//! `nginxopt/_native.pyi` documents the module for callers.
 
 mod hash;
 mod lexer;

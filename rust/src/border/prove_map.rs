@@ -8,7 +8,7 @@ use pyo3::pybacked::PyBackedBytes;
 use super::maps::CompiledMap;
 use crate::prove_map::{MapRefutation, prove, prove_keeping_captures};
 
-/// The verdict on the maps that replace one map.
+/// The result of proving the maps that replace one map.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct MapProof {
     holds: bool,

@@ -22,11 +22,11 @@ pyo3::create_exception!(
     "nginx does not start with a site: (number of the directive, nginx's message)."
 );
 
-/// Names of groups, with what they captured.
+/// The names of groups, with what they captured.
 type Named = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// What a pattern, in PCRE's syntax, captures in a subject: the whole match and the groups, and the groups by name.
-/// `None` if it does not match, or that is not known.
+/// Returns what a pattern, in PCRE's syntax, captures in a subject: the whole match and the groups, and the groups by
+/// name. `None` if it does not match, or if that is unknown.
 #[pyfunction]
 pub fn captures(pattern: &[u8], subject: &[u8]) -> Option<(Vec<Option<Vec<u8>>>, Named)> {
     let pattern = Pattern { node: 0, text: pattern.into(), caseless: false };
@@ -41,7 +41,7 @@ pub fn captures(pattern: &[u8], subject: &[u8]) -> Option<(Vec<Option<Vec<u8>>>,
 #[pyclass(frozen, module = "nginxopt._native")]
 pub struct RequestModel(Model);
 
-/// What becomes of requests that differ in their target: the directives that took part, and how the requests end.
+/// The outcomes of requests that differ only in their target: the directives that took part, and how the requests end.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
 pub struct RequestTally {
     nodes: Vec<(u32, u64)>,

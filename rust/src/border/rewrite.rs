@@ -165,7 +165,7 @@ struct SectionItem<'r> {
 }
 
 impl<'r> SectionItem<'r> {
-    /// A run; in a location, where patterns list the keys, as rules that all stay if that tries fewer patterns.
+    /// Compiles a run. In a location, where patterns list the keys, all rules stay if that tries fewer patterns.
     fn of_run(bytes: &[u8], run: &'r Run, plan: Plan, options: &Options) -> SectionItem<'r> {
         let item = |(rule, fate): (usize, &Fate)| {
             let reason = if let Fate::Kept(reason) = fate { *reason } else { Reason::NotWorse };
@@ -187,8 +187,9 @@ impl<'r> SectionItem<'r> {
         self.compiled.as_ref().map_or_else(|| self.staying[0].span().start, CompiledRun::start)
     }
 
-    /// Whether filters may have rules of both. What an earlier compilation left of a run, which stands behind the `if`s
-    /// that it wrote, was not joined with what follows, and is not now: so a second compilation changes nothing.
+    /// Whether filters may have rules of both items. What an earlier compilation left of a run comes after the `if`s
+    /// that it wrote. It was not joined with what follows, and is not joined now, so that a second compilation changes
+    /// nothing.
     fn is_joined_with(&self, next: &SectionItem) -> bool {
         self.stays_in_order() && next.stays_in_order() && !self.is_behind
     }
@@ -198,7 +199,7 @@ impl<'r> SectionItem<'r> {
     }
 }
 
-/// Adds items that stand one behind the other: as one run, if they have filters together, or as they are.
+/// Adds consecutive items: as one run if they get filters together, otherwise as they are.
 fn join(
     bytes: &[u8],
     items: &mut [SectionItem],
@@ -221,7 +222,7 @@ fn join(
     }
 }
 
-/// The codes of the reasons why a rule stays, each with its sentence.
+/// The codes of the reasons for which a rule stays, each with its sentence.
 #[pyfunction]
 pub fn reasons() -> Vec<(&'static str, &'static str)> {
     Reason::ALL.iter().map(|reason| (reason.code(), reason.sentence())).collect()

@@ -23,10 +23,10 @@ use crate::rewrite::tier::Tier;
 use crate::rewrite::{emit, kept};
 use crate::syntax::{self, Readings};
 
-/// The number of keys passed to Python, for questions to a real nginx.
+/// The number of keys passed to Python, which requests them from a real nginx.
 const SAMPLE: usize = 20_000;
 
-/// What is read of so many patterns is kept for the proof; of more, it takes too much memory.
+/// Up to this many patterns are kept as they were read, for the proof. More would take too much memory.
 const MOST_READ: usize = 50_000;
 
 /// The names of the variables of a run, as passed by Python.
@@ -52,11 +52,11 @@ pub struct CompiledRun {
     /// The grouping of the rules that stay, if some are in groups.
     grouping: Option<Grouping>,
     captures_matter: bool,
-    /// What is read of the patterns of groups, if it is kept.
+    /// The patterns of groups as they were read, if they are kept.
     patterns: Option<Arc<ReadPatterns>>,
     /// Whether `$1` to `$9` must be emptied if no key is hit.
     clears: bool,
-    /// The removed rules that are read otherwise than written: start, end, and the rule as read.
+    /// The removed rules that a declared reading changes: start, end, and the rule as it is read.
     #[pyo3(get)]
     declared: Vec<(usize, usize, Vec<u8>)>,
     /// The rules that stay, and their patterns.
@@ -64,7 +64,7 @@ pub struct CompiledRun {
     #[pyo3(get)]
     keys: usize,
     stands_before: usize,
-    /// Some of the keys, spread over all.
+    /// A sample of the keys, spread over all of them.
     #[pyo3(get)]
     sample: Vec<Vec<u8>>,
     #[pyo3(get)]
@@ -126,17 +126,17 @@ impl CompiledRun {
         })
     }
 
-    /// What has been read of the patterns of groups, if it was kept.
+    /// The patterns of groups as they were read, if they were kept.
     pub(super) fn patterns(&self) -> Option<Arc<ReadPatterns>> {
         self.patterns.clone()
     }
 
-    /// Whether nothing answers keys, and no rule is in a group.
+    /// Whether all rules stay in their order: there are no keys, and no rule is in a group.
     pub(super) fn stays_in_order(&self) -> bool {
         self.keys == 0 && self.grouped() == 0
     }
 
-    /// The patterns that it tries, as a number to compare.
+    /// The cost as one number, for comparisons.
     pub(super) fn rank(&self) -> usize {
         let cost = self.grouping.as_ref().map(Grouping::cost).unwrap_or_default();
         let tried = 2 * cost.far + 2 * cost.near + cost.worst;
@@ -154,8 +154,9 @@ impl CompiledRun {
     }
 }
 
-/// Whether a statement must empty `$1` to `$9`: the rules did, and guards do not. A rule that stays first needs the
-/// former values, and empties them itself if it does not match; so does the check for a final newline.
+/// Whether a statement must empty `$1` to `$9`, because the rules did and guards do not. Not if the first rule stays:
+/// it needs the former values, and empties them itself if it does not match. The check for a final newline empties
+/// them, too.
 fn clears(tiers: &[Tier], plan: &Plan, options: &Options) -> bool {
     let has_guard = tiers.iter().any(|tier| tier.key.is_some());
     let has_look = tiers.iter().any(|tier| tier.strips_newline);
@@ -182,7 +183,7 @@ fn changed(run: &Run, plan: &Plan, readings: &Readings) -> [usize; 4] {
     })
 }
 
-/// The rules removed under a declared reading, written as they are read.
+/// The removed rules that a declared reading changes, written as they are read.
 fn declared(run: &Run, plan: &Plan) -> Vec<(usize, usize, Vec<u8>)> {
     let read = plan.extras.iter().filter_map(|(rule, extra)| Some((*rule, extra.read_as.as_deref()?)));
     let mut written: Vec<_> = read
@@ -215,7 +216,7 @@ impl CompiledRun {
         self.grouping.as_ref().map_or(0, Grouping::filtered_count)
     }
 
-    /// Patterns that filters and the look-up of groups try for a URI that no rule matches: far, near, worst.
+    /// The number of patterns that filters and look-ups of groups try for a URI that no rule matches: far, near, worst.
     #[getter]
     fn tried(&self) -> (usize, usize, usize) {
         let cost = self.grouping.as_ref().map(Grouping::cost).unwrap_or_default();
@@ -237,7 +238,8 @@ impl CompiledRun {
         self.counted(|_| true)
     }
 
-    /// Start and end of each rule that is never the first to match, of the rule that is, and the string they share.
+    /// The start and end of each rule that is never the first to match, those of the rule that is, and a string that
+    /// both match.
     fn dead(&self) -> Vec<PyDead> {
         let dead = self.fates.iter().enumerate().filter_map(|(rule, fate)| match fate {
             Fate::Dead { by, witness } => {
@@ -249,7 +251,7 @@ impl CompiledRun {
         dead.collect()
     }
 
-    /// The same for the rules that stay; they are examined only here, as each takes about 50 us.
+    /// As `dead`, for the rules that stay. They are examined only here, because each takes about 50 us.
     fn dead_kept(&self, py: Python<'_>) -> Vec<PyDead> {
         let patterns: Vec<&[u8]> = self.kept.iter().map(|(_, pattern)| pattern.as_slice()).collect();
         let place = |kept: usize| self.place(self.kept[kept].0);
@@ -280,7 +282,8 @@ impl CompiledRun {
         (0..self.spans.len()).map(|rule| self.place(rule)).collect()
     }
 
-    /// Start and end of the rule that the compiled form stands before: of all, where it has those that stay, too.
+    /// The start and end of the rule before which the compiled form is placed, or of all rules if it also replaces
+    /// those that stay.
     fn stands_before(&self) -> (usize, usize) {
         self.place(if self.grouping.is_some() { 0 } else { self.stands_before })
     }
@@ -366,8 +369,8 @@ impl CompiledRun {
     }
 }
 
-/// `header`, followed by the maps of runs, each with its names. The text may be hundreds of megabytes: it is written
-/// once, and the runs refer to it from then on.
+/// Returns `header`, followed by the maps of runs, each with its names. The text may take hundreds of megabytes, so it
+/// is written once, and the runs refer to it from then on.
 #[pyfunction]
 pub fn maps_text<'py>(
     py: Python<'py>,

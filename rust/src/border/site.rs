@@ -1,4 +1,4 @@
-//! [`crate::request::site`] for Python: what the lowering has to know of it.
+//! [`crate::request::site`] for Python: what the lowering has to know.
 
 use pyo3::prelude::*;
 

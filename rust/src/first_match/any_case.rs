@@ -1,4 +1,4 @@
-//! The case variants of a language.
+//! Decides whether a pattern matches a string in any case.
 
 use regex_automata::meta::{Config, Regex};
 
@@ -8,8 +8,8 @@ use crate::syntax::{self, Translation};
 
 /// Decides whether a pattern matches some spelling (ASCII) of a string.
 ///
-/// A common automaton of many patterns would have states for each of them at any place of a subject: 20 GB for 5,000
-/// patterns. So each pattern has a small one.
+/// Each pattern has a small automaton of its own. A common automaton of many patterns would have states for each of
+/// them at any place of a subject: 20 GB for 5,000 patterns.
 pub(super) struct AnyCaseMatcher {
     regex: Regex,
     /// The longest subject on which PCRE2 certainly finds an answer.
@@ -20,7 +20,7 @@ impl AnyCaseMatcher {
     /// `None` for a pattern about which too little is known.
     pub fn of(pattern: &[u8]) -> Option<AnyCaseMatcher> {
         let pattern = syntax::parse(pattern).ok()?;
-        // Without the engines that are fast on long subjects and take long to build.
+        // Leave out the engines that are fast on long subjects but take long to build.
         let config = Config::new().utf8_empty(false).hybrid(false).auto_prefilter(false);
         let Translation { hir: folded, exact, .. } = pattern.translate_folded();
         if !exact {
@@ -31,7 +31,7 @@ impl AnyCaseMatcher {
         Some(AnyCaseMatcher { regex, longest })
     }
 
-    /// `false` only if PCRE2 answers No to all spellings of the subject.
+    /// Whether PCRE2 may match some spelling of the subject. `false` only if it answers "no match" for all of them.
     pub fn may_match(&self, subject: &[u8]) -> bool {
         subject.len() > self.longest || self.regex.is_match(subject)
     }
@@ -46,7 +46,8 @@ mod tests {
         FirstMatch::new(&patterns).expect("a small index").may_match_some_case(subject.as_bytes(), limit)
     }
 
-    /// One spelling is enough, wherever the letters of the pattern are; patterns from the limit on are not tried.
+    /// One matching spelling is enough, wherever the letters are in the pattern. Patterns from the limit on are not
+    /// tried.
     #[test]
     fn some_spelling() {
         for pattern in ["^/ABOUT/", "oUt/$", "^/(.*)T/$", "^/[A-F]bout/", "^/[^a]", "(?i)^/about"] {

@@ -1,29 +1,30 @@
-//! Bounds the number of ways that PCRE2 tries before it answers No.
+//! Bounds the work of PCRE2 before it answers "no match".
 //!
-//! An index shows that a pattern does not match. For nginx that is not enough: a pattern that does not match may exceed
-//! the match limit first, and nginx answers 500. So a pattern is skipped only for subjects short enough that PCRE2
-//! cannot reach the limit, by a bound on its backtracking. It is computed on the syntax tree, since the `Hir` is
-//! simplified: `(a|a)*` there is `a*`, and PCRE2 tries every way through it.
+//! An index shows that a pattern does not match. For nginx, that is not enough: PCRE2 may exceed the match limit before
+//! it finds that out, and nginx then answers 500. So a pattern is skipped only for subjects that are so short that
+//! PCRE2 cannot reach the limit, by a bound on its backtracking. The bound is computed on the syntax tree, because the
+//! `Hir` is simplified: it has `a*` for `(a|a)*`, of which PCRE2 tries every way.
 
 use super::matcher::is_anchored;
 use super::paths::calls_at_a_place;
 use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 
-/// A quarter of the default match limit of PCRE2, 10,000,000 calls of `match()`: what counts as one here, a group or
-/// the start of an attempt, may be a few calls.
+/// The most calls of `match()`: a quarter of the default match limit of PCRE2, 10,000,000. What counts as one call
+/// here, such as a group or the start of an attempt, may take PCRE2 several.
 const MOST_CALLS: f64 = 2_500_000.0;
 
-/// Up to this many calls are found by trying: an attempt that fails this soon costs little.
+/// The most calls of an attempt that fails before the literal prefix of a pattern. If it may take more, the pattern is
+/// never skipped because its prefix is missing.
 const FEW_CALLS: f64 = 1_000.0;
 
-/// The most calls for a pattern whose strings are listed; the proof allows more.
+/// The most calls for a pattern whose strings are listed. The proof allows more.
 const LISTED_CALLS: f64 = 20_000.0;
 
-/// The subjects that bounds are tried for, in bytes; nginx takes no longer request line by default
+/// The lengths of subjects for which bounds are tried, in bytes. By default, nginx takes no longer request lines
 /// (`large_client_header_buffers 4 8k`).
 const LENGTHS: [usize; 9] = [8_192, 4_096, 2_048, 1_024, 512, 256, 128, 64, 32];
 
-/// The longest subject for which the whole pattern can be tried within the limit; 0 for none.
+/// The longest subject on which the whole pattern can be tried within the limit; 0 if there is none.
 pub(super) fn whole(ast: &Ast, anchored: bool) -> usize {
     let fits = |length: &usize| {
         let attempts = if anchored { 1.0 } else { *length as f64 + 1.0 };
@@ -32,8 +33,8 @@ pub(super) fn whole(ast: &Ast, anchored: bool) -> usize {
     LENGTHS.into_iter().find(fits).unwrap_or(0)
 }
 
-/// The same for attempts that fail before a literal prefix of the pattern is matched. A prefix reaches into an
-/// unbounded repetition by its least number of rounds at most, so these attempts get no further.
+/// As [`whole`], for attempts that fail before a literal prefix of the pattern has matched. A prefix contains at most
+/// the least number of rounds of an unbounded repetition, so these attempts get no further.
 pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
     match effort(ast, 1.0).calls {
         calls if calls > FEW_CALLS => 0,
@@ -42,17 +43,19 @@ pub(super) fn up_to_prefix(ast: &Ast, anchored: bool) -> usize {
     }
 }
 
-/// The longest possible subject: no request line or header is longer, unless their buffers are 8 times the default.
+/// The longest subject that is considered. No request line or header is longer, unless its buffer is more than 8 times
+/// the default.
 const LONGEST_SUBJECT: f64 = 65_536.0;
 
 /// The subjects of up to 65,536 bytes on which PCRE certainly finds an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// On every subject.
+    /// Whether it answers on every subject.
     pub always_answers: bool,
-    /// On every subject without a newline, but for one at the end.
+    /// Whether it answers on every subject without an inner newline.
     pub in_lines: bool,
-    /// On every subject that starts with none of the pattern's literal prefixes; the pattern is anchored.
+    /// Whether the pattern is anchored, and PCRE answers on every subject that starts with none of its literal
+    /// prefixes.
     pub before_prefix: bool,
 }
 
@@ -72,19 +75,19 @@ impl Bounds {
     }
 }
 
-/// Why the inside of a look-around stands in the tree.
+/// The reason given for the inside of a look-around in a tree.
 const LOOK: &str = "the inside of a look-around";
 
-/// Whether every PCRE answers on each subject of a pattern, with what it tries in look-arounds: as in a group, of which
-/// the first way through ends the search.
+/// Whether every PCRE answers on each subject of a pattern, counting what it tries in look-arounds. A look-around
+/// counts as a group in which the first way through ends the search.
 pub fn answers_with_looks(pattern: &Pattern) -> bool {
     let mut looks = pattern.looks.iter();
     let ast = with_looks(&pattern.ast, &mut looks);
-    // Those in others are left, of which the order is another.
+    // Look-arounds inside others come in another order, so some are left over.
     looks.next().is_none() && at_the_end(&ast, LONGEST_SUBJECT).calls() <= MOST_CALLS && pattern.longest() == usize::MAX
 }
 
-/// A tree with the insides of its look-arounds in their places; they come in the order of the text.
+/// Puts the insides of look-arounds into a tree in their places. `looks` has them in the order of the text.
 fn with_looks<'a>(ast: &Ast, looks: &mut impl Iterator<Item = &'a Ast>) -> Ast {
     match ast {
         Ast::Concat(items) => Ast::Concat(items.iter().map(|item| with_looks(item, looks)).collect()),
@@ -104,7 +107,7 @@ fn with_looks<'a>(ast: &Ast, looks: &mut impl Iterator<Item = &'a Ast>) -> Ast {
     }
 }
 
-/// What precedes `.*$` at the end of a pattern: on a subject of one line, `.*$` always matches.
+/// What precedes `.*$` at the end of a pattern. On a subject of one line, `.*$` always matches.
 fn before_line(ast: &Ast) -> Option<Ast> {
     let Ast::Concat(items) = ast else { return None };
     let (Ast::Dollar, items) = items.split_last()? else { return None };
@@ -117,8 +120,8 @@ fn before_line(ast: &Ast) -> Option<Ast> {
     is_star.then(|| Ast::Concat(before.to_vec()))
 }
 
-/// A bound on the calls for a pattern of finitely many strings, whatever the subject, from any one place of it: the
-/// limit counts anew from each.
+/// A bound on the calls for a pattern of finitely many strings, for any subject, from any one place of it. The match
+/// limit counts anew from each place.
 pub(crate) fn calls(ast: &Ast) -> f64 {
     effort(ast, 1.0).calls
 }
@@ -128,16 +131,16 @@ pub(crate) fn always_ends(ast: &Ast) -> bool {
     calls(ast) <= LISTED_CALLS
 }
 
-/// A bound on the work for one node from one place of the subject. The calls may be infinite; the ways are not, as no
-/// call for each of them is none at all.
+/// A bound on the work for one node from one place of the subject. The calls may be infinite; the ways are finite, so
+/// that no calls for each way are no calls in all.
 struct Effort {
-    /// The ways to match the node from there: what follows is tried after each.
+    /// The number of ways to match the node from there. What follows the node is tried after each.
     ways: f64,
     /// The calls to find them all.
     calls: f64,
 }
 
-/// `rounds`: how many rounds an unbounded repetition can make beyond its least number.
+/// `rounds` is how many rounds an unbounded repetition can make beyond its least number.
 fn effort(ast: &Ast, rounds: f64) -> Effort {
     match ast {
         Ast::Concat(items) => in_turn(items, items.len(), rounds),
@@ -163,7 +166,7 @@ fn effort(ast: &Ast, rounds: f64) -> Effort {
     }
 }
 
-/// The first `count` of the items, one after the other.
+/// The work for the first `count` items, one after the other.
 fn in_turn(items: &[Ast], count: usize, rounds: f64) -> Effort {
     items[..count].iter().enumerate().fold(Effort { ways: 1.0, calls: 1.0 }, |before, (at, item)| {
         let mut item_effort = effort(item, rounds);
@@ -178,11 +181,11 @@ fn in_turn(items: &[Ast], count: usize, rounds: f64) -> Effort {
     })
 }
 
-/// A bound on the calls for the end of a pattern: a way through it ends the search.
+/// A bound on the calls for the end of a pattern. The first way through it ends the search.
 struct EndEffort {
-    /// For an attempt that fails.
+    /// The calls of attempts that fail.
     failing: f64,
-    /// For the one that does not, beyond `failing`.
+    /// The further calls of the attempt that succeeds.
     ending: f64,
 }
 
@@ -192,8 +195,8 @@ impl EndEffort {
     }
 }
 
-/// As `effort`, of a node that nothing follows. The rest of a repetition behind its least rounds fails nowhere there:
-/// `(.*)/(.*)` has as many ways as its first part.
+/// As [`effort`], for a node that nothing follows. There, the rounds of a repetition beyond its least number never
+/// fail: `(.*)/(.*)` has as many ways as its first part.
 fn at_the_end(ast: &Ast, rounds: f64) -> EndEffort {
     let whole = |failing| EndEffort { failing, ending: effort(ast, rounds).calls };
     match ast {
@@ -218,7 +221,7 @@ fn at_the_end(ast: &Ast, rounds: f64) -> EndEffort {
     }
 }
 
-/// Whether it matches the empty string wherever it is come to.
+/// Whether a node matches the empty string in every place.
 fn may_be_empty(ast: &Ast) -> bool {
     match ast {
         Ast::Empty | Ast::Repeat { min: 0, .. } => true,
@@ -248,7 +251,7 @@ fn repeated(round: Effort, min: f64, max: f64) -> Effort {
     if round.ways <= 1.0 {
         return Effort { ways: max - min + 1.0, calls: (max + 1.0) * (round.calls + 1.0) };
     }
-    // Another round is tried after each way through those before it: ways^0 + ... + ways^(max - 1) times.
+    // Another round is tried after each way through the rounds before it: ways^0 + ... + ways^(max - 1) times.
     let last = round.ways.powf(max);
     let rounds = ((last - 1.0) / (round.ways - 1.0)).min(f64::MAX);
     Effort { ways: (rounds + last).min(f64::MAX), calls: rounds * (round.calls + 1.0) + 1.0 }
@@ -283,7 +286,7 @@ mod tests {
         assert!((32..=256).contains(&longest("^/(.*)/(.*)/(.*)$")));
     }
 
-    /// A run that ends where another byte begins leaves one way to go on.
+    /// A run of bytes that can only end where the next item begins leaves just one way to go on.
     #[test]
     fn runs_with_an_end() {
         for pattern in ["^/[^/]+/[0-9]+/(.*)$", "^/([a-z-]*)/([^/?]+)/x", "^/a(.*)$", "a.*b"] {
@@ -317,7 +320,7 @@ mod tests {
         }
     }
 
-    /// What may be empty at the end of a pattern fails nowhere. PCRE2 itself answers on long subjects that get there
+    /// Items that may be empty never fail at the end of a pattern. PCRE2 itself answers on long subjects that get there
     /// late.
     #[test]
     fn ends() {
@@ -342,8 +345,8 @@ mod tests {
         }
     }
 
-    /// Within the length, PCRE2 does not give up on the worst subjects. (They end in a class, as PCRE2 searches a last
-    /// byte first.)
+    /// Within the length, PCRE2 does not give up on the worst subjects. (The patterns end in a class, because PCRE2
+    /// first searches for a last byte.)
     #[test]
     fn pcre_agrees() {
         for pattern in [
@@ -371,7 +374,7 @@ mod tests {
         assert_eq!(longest(&format!("^/{}$", "(a|a)".repeat(40))), 0);
     }
 
-    /// One wildcard is bounded, two are where their prefix is missing, and nested repetitions nowhere.
+    /// The work is bounded for one wildcard, for two only if their prefix is missing, and for nested repetitions never.
     #[test]
     fn bounds_of_patterns() {
         for (pattern, always_answers, in_lines, before_prefix) in [

@@ -8,25 +8,25 @@ use super::requirement::{RequiredLiterals, Requirement};
 use super::trie::PrefixTrie;
 use crate::parallel;
 
-/// From so many literals on, the parts of an index are built at once.
+/// From this many literals on, the parts of an index are built in parallel.
 const MANY: usize = 512;
 
-/// An index over patterns by the literals that each of their matches contains, in lower case. So it also serves for all
-/// spellings of a subject, and few patterns differ only by the case of their literals.
+/// An index over patterns by the literals that each of their matches contains. The literals are in lower case, so the
+/// index can also be asked about all spellings of a subject. Few patterns differ only in the case of their literals.
 pub(super) struct Index {
     /// Patterns that any string may match, ascending.
     always: Vec<u32>,
     /// Patterns whose matches start with one of some literals.
     prefixes: PrefixTrie,
-    /// Literals of which one is in each match of their pattern, and these patterns.
+    /// Literals such that each match of a pattern contains one of its literals, and the pattern of each literal.
     literals: Option<AhoCorasick>,
     owners: Vec<u32>,
-    /// Patterns that are not skipped for strings longer than the first number, in bytes. Ascending.
+    /// Patterns that must not be skipped for long strings, each with the most bytes for which it may be. Ascending.
     not_for_longer: Vec<(usize, u32)>,
 }
 
 impl Index {
-    /// What each pattern requires, in their order.
+    /// Builds an index from what each pattern requires, in the order of the patterns.
     pub fn new(requirements: Vec<Vec<Requirement>>) -> Result<Index, TooManyLiterals> {
         let mut always = Vec::new();
         let mut prefixes = Vec::new();
@@ -74,7 +74,7 @@ impl Index {
         .map(|index| index as usize)
     }
 
-    /// Those of them that have literals.
+    /// The candidates that are found by literals.
     fn with_literals(&self, subject: &[u8], limit: usize) -> Vec<u32> {
         let mut indexes = Vec::new();
         let mut add = |index: u32| {
@@ -95,7 +95,7 @@ impl Index {
     }
 }
 
-/// The number of patterns that have a literal.
+/// For each literal, the number of patterns that have it.
 struct Crowds(HashMap<Vec<u8>, u32>);
 
 /// Up to this many candidates, running PCRE2 is faster than distinguishing them by other literals.
@@ -110,8 +110,8 @@ impl Crowds {
         Crowds(crowds)
     }
 
-    /// The place of the requirement to index a pattern by: the first that few others have, else the rarest. Thousands
-    /// of patterns `^/products/(.*)-name$` share all that they start with.
+    /// Returns which requirement a pattern should be indexed by: the first that few other patterns have, or else the
+    /// rarest. For example, thousands of patterns such as `^/products/(.*)-name$` may start with the same literal.
     fn choose(&self, requirements: &[Requirement]) -> usize {
         let crowd = |requirement: &Requirement| {
             requirement.need.literals().iter().map(|literal| self.0[literal.as_slice()]).max().unwrap_or(0)
@@ -122,8 +122,8 @@ impl Crowds {
     }
 }
 
-/// Up to this many states the literals go in a DFA, which takes 1 ns a byte of the subject and up to 1 kB a state;
-/// beyond, in an NFA, which takes some 8 ns and 20 bytes.
+/// Up to this many states, the literals are searched with a DFA, which takes 1 ns per byte of the subject and up to 1
+/// kB per state. Beyond, they are searched with an NFA, which takes about 8 ns and 20 bytes.
 const DFA_STATES: usize = 20_000;
 
 fn searcher(literals: &[Vec<u8>]) -> Result<Option<AhoCorasick>, aho_corasick::BuildError> {

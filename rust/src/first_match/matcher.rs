@@ -1,4 +1,4 @@
-//! Decides whether a pattern matches a subject in every PCRE.
+//! Decides whether a pattern matches a subject in every version of PCRE.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,7 +33,8 @@ pub enum Answer {
 /// What is known of a pattern.
 pub(super) enum Matcher {
     Portable(Box<Portable>),
-    /// It matches only subjects that begin like this, in any letter case.
+    /// A pattern that PCRE versions read differently. It matches only subjects that begin with these bytes, in any
+    /// case.
     Unportable(Vec<u8>),
 }
 
@@ -46,16 +47,16 @@ pub(super) struct Portable {
     slow: AtomicU32,
 }
 
-/// The most calls of `match()` for a question, some 0.4 ms: from one place, and from all places of a subject.
+/// The most calls of `match()` for a subject: from one place, and from all places together. They take about 0.4 ms.
 const CALLS: u32 = 4_000;
 const CALLS_IN_ALL: u32 = 16_000;
 
-/// After this many runs without an answer, the pattern is not run again: a file with one bad pattern and many strings
-/// takes no longer than others.
+/// After this many runs without an answer, the pattern is not run again, so that one bad pattern does not slow down a
+/// file with many strings.
 const PATIENCE: u32 = 64;
 
 impl Matcher {
-    /// The matcher of a pattern that `parse` reads, or refuses. O(length); some us.
+    /// Builds the matcher of a pattern, which `parse` reads or refuses. O(length); some us.
     pub fn new(text: &[u8], parse: Parse) -> Matcher {
         let portable = || {
             let pattern = parse(text).ok()?;
@@ -67,7 +68,7 @@ impl Matcher {
             .map_or_else(|| Matcher::Unportable(syntax::prefix(text)), |portable| Matcher::Portable(Box::new(portable)))
     }
 
-    /// Forgets that PCRE2 took long.
+    /// Forgets how often PCRE2 gave no answer, so that the pattern is run again.
     pub fn rest(&self) {
         if let Matcher::Portable(portable) = self {
             portable.slow.store(0, Ordering::Relaxed);
@@ -106,7 +107,7 @@ impl Portable {
     }
 }
 
-/// Gives the answer of PCRE2 in linear time, where PCRE2 certainly finds one within nginx's limit.
+/// Finds the answer of PCRE2 in linear time, if PCRE2 certainly finds one within nginx's limit.
 struct LinearMatcher {
     regex: meta::Regex,
     longest: usize,
@@ -147,7 +148,7 @@ mod tests {
         Matcher::new(pattern.as_bytes(), syntax::parse).answer(subject)
     }
 
-    /// A pattern that PCREs read differently may match anything with its prefix, and nothing else.
+    /// A pattern that PCREs read differently may match any subject with its prefix, and no other subject.
     #[test]
     fn unportable() {
         for pattern in ["^/id/[0-9]{,3}$", r"^/id/\p{Greek}", r"^/id/\xz", r"^/id/\b{ 1}", r"^/id/[\w-.]+", r"^/id/\i"]
@@ -158,7 +159,7 @@ mod tests {
         assert_eq!(answer(r"\p{Lu}", b"/"), Answer::Unknown(Doubt::Unportable));
     }
 
-    /// A reference to a group is matched like anything else, if it is read.
+    /// A pattern with a reference to a group is matched like any other, if it can be read.
     #[test]
     fn references() {
         let matched = |pattern: &str, subject| Matcher::new(pattern.as_bytes(), syntax::parse_to_match).answer(subject);

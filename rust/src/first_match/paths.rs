@@ -1,24 +1,24 @@
-//! Bounds the calls of PCRE by the ways through a pattern: an attempt goes each way at most once.
+//! Bounds the calls of PCRE by counting the ways through a pattern. PCRE goes each way at most once.
 //!
 //! The bound of [`effort`](super::effort) multiplies the ways through the parts of a pattern, as if each part could
-//! match everywhere. Here the ways are followed byte by byte, for all subjects at once: `^/(.*)/page/([a-z]+)/$` has
-//! few at each place of a subject, as a run of letters ends at the next slash.
+//! match everywhere. This module follows the ways byte by byte, for all subjects at once, and finds sharper bounds:
+//! `^/(.*)/page/([a-z]+)/$` has few ways at each place of a subject, because a run of letters ends at the next slash.
 
 use hashbrown::HashSet;
 
 use crate::syntax::{Ast, ByteSet};
 
-/// The most nodes of a graph, with the copies of what is repeated.
+/// The most nodes of a graph, including the copies for repetitions.
 const MOST_NODES: usize = 1_000;
 
-/// The most nodes that are visited, with each byte after each state: some milliseconds.
+/// The most visits of nodes, counted for each byte after each state. They take some milliseconds.
 const MOST_VISITS: usize = 500_000;
 
 /// The nodes that read a byte, ascending, with the ways to each of them.
 type State = Vec<(usize, u32)>;
 
-/// The most calls at one place of a subject, from any place of it on, if a search tries all ways; `None` if it is more
-/// than `limit`, or unknown.
+/// Returns the most calls at one place of a subject for an attempt from any place, if a search tries all ways. `None`
+/// if there are more than `limit`, or the number is unknown.
 pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
     if ways_grow(behind_bytes(ast)) {
         return None;
@@ -49,15 +49,15 @@ pub(super) fn calls_at_a_place(ast: &Ast, limit: u32) -> Option<u32> {
     (most <= limit).then_some(most)
 }
 
-/// The items behind the single bytes that a pattern begins with, through which there is one way.
+/// The items after the single bytes that a pattern begins with. There is only one way through these bytes.
 fn behind_bytes(ast: &Ast) -> &[Ast] {
     let Ast::Concat(items) = ast else { return std::slice::from_ref(ast) };
     let is_byte = |item: &&Ast| matches!(item, Ast::Start | Ast::Byte(_) | Ast::Class(_));
     &items[items.iter().take_while(is_byte).count()..]
 }
 
-/// Whether an unbounded run of bytes follows another, with only bytes between them that both can read: what stands
-/// between them, n times, has n ways through. To follow every byte finds this out last.
+/// Whether an unbounded run of bytes follows another, and both can read all bytes between them. A subject with these
+/// bytes n times then has n ways. Following the ways byte by byte would also find this, but only after long.
 fn ways_grow(items: &[Ast]) -> bool {
     let mut last: Option<ByteSet> = None;
     let mut between = ByteSet::default();
@@ -77,7 +77,7 @@ fn ways_grow(items: &[Ast]) -> bool {
     false
 }
 
-/// The bytes of which an item reads any number, if it is such a run.
+/// The bytes that an item reads, if it is an unbounded run of bytes.
 fn unbounded_run(item: &Ast) -> Option<ByteSet> {
     match item {
         Ast::Capture { sub, .. } => unbounded_run(sub),
@@ -86,7 +86,7 @@ fn unbounded_run(item: &Ast) -> Option<ByteSet> {
     }
 }
 
-/// Adds up the ways to each node.
+/// Joins equal nodes and adds up the ways to each.
 fn merged(mut ways: State) -> State {
     ways.sort_unstable_by_key(|(node, _)| *node);
     ways.dedup_by(|(node, more), (kept, count)| {
@@ -97,7 +97,7 @@ fn merged(mut ways: State) -> State {
     ways
 }
 
-/// Where a node leads without reading a byte.
+/// The nodes to which a node leads without reading a byte.
 #[derive(Clone, Debug, Default)]
 struct Closure {
     reading: State,
@@ -110,9 +110,9 @@ struct Closure {
 struct PatternNode {
     /// The calls that PCRE makes each time it gets here.
     calls: u32,
-    /// Where it goes on without reading a byte.
+    /// The nodes that follow without reading a byte.
     empty: Vec<usize>,
-    /// Where it goes on with one of these bytes.
+    /// The node that follows after reading one of these bytes.
     reading: Option<(ByteSet, usize)>,
 }
 
@@ -127,7 +127,7 @@ impl Graph {
         (self.nodes.len() <= MOST_NODES).then_some(self.nodes.len() - 1)
     }
 
-    /// Adds what leads through a pattern to `next`, and returns where it begins. Anchors always hold here.
+    /// Adds nodes that lead through a pattern to `next`, and returns the first. Anchors are assumed to hold.
     fn add_ast(&mut self, ast: &Ast, next: usize) -> Option<usize> {
         match ast {
             Ast::Empty | Ast::Start | Ast::Dollar | Ast::End | Ast::WordBoundary | Ast::NotWordBoundary => Some(next),
@@ -160,12 +160,12 @@ impl Graph {
         }
     }
 
-    /// Adds what leads through the items, one after the other.
+    /// Adds nodes that lead through the items, one after the other.
     fn add_items(&mut self, items: &[Ast], next: usize) -> Option<usize> {
         items.iter().rev().try_fold(next, |next, item| self.add_ast(item, next))
     }
 
-    /// Adds any number of rounds.
+    /// Adds nodes that lead through any number of rounds.
     fn add_rounds(&mut self, sub: &Ast, next: usize) -> Option<usize> {
         let loops = self.add(PatternNode { calls: 2, empty: vec![next], reading: None })?;
         let round = self.add_ast(sub, loops)?;
@@ -173,7 +173,8 @@ impl Graph {
         Some(loops)
     }
 
-    /// The nodes, each before those that it leads to without a byte; `None` if it leads to itself.
+    /// Returns the nodes in an order in which each comes before those to which it leads without a byte. `None` if a
+    /// node leads to itself.
     fn order(&self, start: usize) -> Option<Vec<usize>> {
         enum Visit {
             Enter(usize),
@@ -202,7 +203,8 @@ impl Graph {
         Some(order)
     }
 
-    /// The closure of each node that is reached from `start`; `None` if a node leads to itself, or to too many others.
+    /// Returns the closure of each node that can be reached from `start`. `None` if a node leads to itself, or to too
+    /// many others.
     fn closures(&self, start: usize) -> Option<Vec<Closure>> {
         let mut closures = vec![Closure::default(); self.nodes.len()];
         let mut entries = 0;
@@ -226,7 +228,8 @@ impl Graph {
         Some(closures)
     }
 
-    /// One byte of each set of bytes that the pattern does not distinguish; `None` if there are too many sets.
+    /// Returns one byte for each class of bytes that the pattern does not distinguish. `None` if there are too many
+    /// classes.
     fn distinct_bytes(&self) -> Option<Vec<u8>> {
         let sets: HashSet<ByteSet> = self.nodes.iter().filter_map(|node| Some(node.reading?.0)).collect();
         if sets.len() > u128::BITS as usize {
@@ -237,8 +240,8 @@ impl Graph {
         Some((0..=u8::MAX).filter(|byte| seen.insert(kind(*byte))).collect())
     }
 
-    /// One of `bytes` for each set of them that the nodes of a state do not distinguish; all if there are many nodes.
-    /// Those that no node reads lead nowhere, and are left out.
+    /// Returns one of `bytes` for each class of them that the nodes of a state do not distinguish, or all bytes if
+    /// there are many nodes. Bytes that no node reads lead nowhere, and are left out.
     fn told_apart(&self, state: &State, bytes: &[u8]) -> Vec<u8> {
         if state.len() > u64::BITS as usize {
             return bytes.to_vec();
@@ -307,7 +310,7 @@ mod tests {
         }
     }
 
-    /// Two runs that can read what stands between them have more ways the longer a subject is, and others do not.
+    /// Two runs that can both read what is between them have more ways in longer subjects; others do not.
     #[test]
     fn growing_ways() {
         let grows = |pattern: &str| match parse(pattern.as_bytes()).unwrap().ast {
@@ -322,7 +325,7 @@ mod tests {
         }
     }
 
-    /// Patterns with more ways the longer a subject is, and those of which not all is known.
+    /// Patterns with more ways in longer subjects, and patterns that are not fully known.
     #[test]
     fn many_ways() {
         for pattern in [

@@ -1,4 +1,4 @@
-//! Patterns that are read once, for all that ask about them.
+//! Patterns that are read once and shared by all code that asks about them.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use super::{Bounds, FirstMatch, PatternTexts, Required};
 use crate::parallel;
 use crate::syntax::{self, Pattern, Translation};
 
-/// From so many patterns, another thread frees the memory that they take.
+/// From this many patterns on, another thread frees their memory.
 const MANY: usize = 4_096;
 
 /// A pattern that every PCRE reads alike.
@@ -21,7 +21,7 @@ pub struct ReadPattern {
 }
 
 impl ReadPattern {
-    /// Reads a pattern that PCRE takes without options; `None` if PCRE versions read it differently. O(length).
+    /// Reads a pattern as PCRE does without options. `None` if PCRE versions read it differently. O(length).
     pub fn of(text: &[u8]) -> Option<ReadPattern> {
         let pattern = syntax::parse(text).ok()?;
         let translation = pattern.translate();
@@ -30,9 +30,9 @@ impl ReadPattern {
     }
 }
 
-/// A list of patterns, each with what is read of it, and an index over all of them.
+/// A list of patterns that have been read, and an index over all of them.
 ///
-/// What is read depends on the texts alone, so that who compiles a list and who proves the result may share it.
+/// The result depends only on the texts, so the compiler and the proof may share it.
 pub struct ReadPatterns {
     texts: PatternTexts,
     list: Vec<Option<ReadPattern>>,
@@ -40,13 +40,13 @@ pub struct ReadPatterns {
 }
 
 impl ReadPatterns {
-    /// O(total length of the patterns), on all processors.
+    /// Reads patterns. O(total length), on all processors.
     pub fn of(texts: &[&[u8]]) -> ReadPatterns {
         let list = parallel::collect(texts.len(), |at| ReadPattern::of(texts[at]));
         ReadPatterns { texts: PatternTexts::new(texts), list, first: OnceLock::new() }
     }
 
-    /// What is `known` of these texts; if nothing is, they are read, into `own`.
+    /// Returns the list in `known` that has these texts. If there is none, reads the texts into `own`.
     pub fn known_or<'p>(
         known: impl IntoIterator<Item = &'p ReadPatterns>,
         texts: &[&[u8]],
@@ -55,12 +55,12 @@ impl ReadPatterns {
         known.into_iter().find(|known| known.are(texts)).unwrap_or_else(|| own.insert(ReadPatterns::of(texts)))
     }
 
-    /// How many there are.
+    /// The number of patterns.
     pub fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether these are the patterns of the list, in its order.
+    /// Whether the list has exactly these patterns, in this order.
     pub fn are(&self, texts: &[&[u8]]) -> bool {
         texts.len() == self.list.len() && texts.iter().enumerate().all(|(at, text)| self.texts.get(at) == *text)
     }
@@ -70,12 +70,12 @@ impl ReadPatterns {
         self.texts.get(at)
     }
 
-    /// What is read of a pattern; `None` if PCRE versions read it differently.
+    /// The pattern at a place, as it was read. `None` if PCRE versions read it differently.
     pub fn get(&self, at: usize) -> Option<&ReadPattern> {
         self.list[at].as_ref()
     }
 
-    /// The index over all patterns, made on first use; `None` if they hold too many literals for one.
+    /// The index over all patterns, which is built on first use. `None` if the patterns have too many literals.
     pub fn first(&self) -> Option<&FirstMatch> {
         let make = || {
             let texts: Vec<&[u8]> = (0..self.list.len()).map(|at| self.text(at)).collect();
@@ -84,7 +84,7 @@ impl ReadPatterns {
         self.first.get_or_init(make).as_ref()
     }
 
-    /// Forgets on which patterns PCRE2 took long: the next answers do not depend on the questions before them.
+    /// Forgets on which patterns PCRE2 took too long, so that later answers do not depend on earlier questions.
     pub fn rest(&self) {
         if let Some(Some(first)) = self.first.get() {
             first.rest();
@@ -109,7 +109,7 @@ impl Drop for ReadPatterns {
     fn drop(&mut self) {
         if self.list.len() >= MANY {
             let (list, first) = (std::mem::take(&mut self.list), self.first.take());
-            // Without a thread, they are freed here.
+            // If no thread can be started, they are freed here.
             _ = thread::Builder::new().spawn(move || drop((list, first)));
         }
     }
@@ -120,7 +120,7 @@ mod tests {
     use super::ReadPatterns;
     use crate::first_match::{Doubt, First};
 
-    /// Texts in their order make a list what it is.
+    /// Two lists are the same if they have the same texts in the same order.
     #[test]
     fn are_the_same() {
         let patterns = ReadPatterns::of(&[b"^/a", b"^/b{,3}"]);

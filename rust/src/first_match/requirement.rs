@@ -1,4 +1,4 @@
-//! Determines what each match of a pattern contains.
+//! Determines literals that each match of a pattern contains.
 
 use std::cmp::Reverse;
 
@@ -9,19 +9,20 @@ use super::effort;
 use super::matcher::is_anchored;
 use crate::syntax::{self, Pattern, Translation};
 
-/// The most literals that stand for one pattern; with more, the pattern is indexed by others or always tried.
+/// The most literals in a set. A pattern that needs more is indexed by another set, or always tried.
 const MOST_LITERALS: usize = 32;
 
 /// The most sets of literals to choose from for one pattern.
 const MOST_SETS: usize = 4;
 
-/// A prefix of this many bytes distinguishes paths; for shorter ones, such as `/`, later literals are preferred.
+/// A prefix of this many bytes distinguishes paths well. If it is shorter, such as `/`, later literals are preferred.
 const SELECTIVE_PREFIX: usize = 4;
 
-/// A literal of one byte, such as `/`, is in most strings, so the pattern is always tried instead.
+/// The shortest literal of use. A single byte, such as `/`, is in most strings, so the pattern is always tried instead.
 const SHORTEST_LITERAL: usize = 2;
 
-/// Each match contains one of these, in lower case; they are searched in the lower-case subject.
+/// Literals of which each match contains one. They are in lower case, and are searched for in the subject in lower
+/// case.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RequiredLiterals {
     /// The subject starts with one of these.
@@ -38,7 +39,8 @@ impl RequiredLiterals {
     }
 }
 
-/// A need, and the longest subject for which PCRE2 answers No, rather than give up, if the need is not met.
+/// Required literals, and the longest subject without them on which PCRE2 certainly answers "no match" and does not
+/// give up.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Requirement {
     pub need: RequiredLiterals,
@@ -46,10 +48,10 @@ pub(super) struct Requirement {
     pub longest: usize,
 }
 
-/// What the pattern requires, the most selective by itself first; empty if nothing is known to be required, or if PCRE2
-/// may give up at once.
+/// Returns what a pattern requires, the most selective requirement first. Empty if nothing is known to be required, or
+/// if PCRE2 may give up at once.
 ///
-/// Inexact patterns require nothing: their look-arounds may look anywhere before the literals come.
+/// Inexact patterns require nothing, because their look-arounds may do much work before PCRE2 gets to the literals.
 pub(super) fn of_read(pattern: &Pattern, translation: &Translation) -> Vec<Requirement> {
     if !translation.exact {
         return Vec::new();
@@ -59,7 +61,7 @@ pub(super) fn of_read(pattern: &Pattern, translation: &Translation) -> Vec<Requi
     requirements
 }
 
-/// The same of a pattern that is not read.
+/// As [`of_read`], for a pattern that could not be read.
 pub(super) fn of_unread(pattern: &[u8]) -> Vec<Requirement> {
     let need = RequiredLiterals::Prefix(vec![syntax::prefix(pattern)]);
     Some(Requirement { need, longest: usize::MAX }).filter(Requirement::is_useful).into_iter().collect()
@@ -96,14 +98,14 @@ fn by_selectivity(hir: &Hir, pattern: &Pattern) -> Vec<Requirement> {
     requirements
 }
 
-/// A class of more bytes is part of no literal.
+/// A class of more bytes is not expanded into literals.
 const LARGE_CLASS: usize = 64;
 
 fn is_large(class: &ClassBytes) -> bool {
     class.ranges().iter().map(|range| range.len()).sum::<usize>() > LARGE_CLASS
 }
 
-/// Whether what may be part of a literal has a capital.
+/// Whether something that may become part of a literal has a capital letter.
 fn has_capitals(hir: &Hir) -> bool {
     match hir.kind() {
         HirKind::Literal(literal) => literal.0.iter().any(u8::is_ascii_uppercase),
@@ -115,7 +117,7 @@ fn has_capitals(hir: &Hir) -> bool {
     }
 }
 
-/// The same in lower case: `(?i)bot` has one literal then, not eight.
+/// Converts a pattern to lower case, so that `(?i)bot` has one literal and not eight.
 fn lower_case(hir: &Hir) -> Hir {
     let all = |parts: &[Hir]| parts.iter().map(lower_case).collect();
     match hir.kind() {
@@ -138,7 +140,8 @@ fn class_in_lower_case(class: &ClassBytes) -> ClassBytes {
     ClassBytes::new(bytes.map(|byte| byte.to_ascii_lowercase()).map(|byte| ClassBytesRange::new(byte, byte)))
 }
 
-/// Sets of literals of which one is in each match, at its end or within; the set with the longest literals first.
+/// Returns sets of literals such that each match ends with one of a set, or contains one. Sets with the longest
+/// literals come first.
 fn later_literals(hir: &Hir) -> Vec<Vec<Vec<u8>>> {
     let mut inner = Vec::new();
     required(hir, &mut inner);
@@ -149,7 +152,7 @@ fn later_literals(hir: &Hir) -> Vec<Vec<Vec<u8>>> {
     sets
 }
 
-/// Literals of which each match starts (or ends) with one; none if they are unknown or too many.
+/// Returns literals such that each match starts (or ends) with one. Empty if they are unknown or too many.
 fn literals(hir: &Hir, kind: ExtractKind) -> Vec<Vec<u8>> {
     let literals = Extractor::new().kind(kind).limit_total(MOST_LITERALS).extract(hir);
     let literals = literals.literals().unwrap_or_default();
@@ -192,7 +195,7 @@ mod tests {
         literals.iter().map(|literal| literal.as_bytes().to_vec()).collect()
     }
 
-    /// The most selective literals are taken: a prefix if there is one, else literals further back.
+    /// The most selective literals are taken: a prefix if there is one, or else literals further back.
     #[test]
     fn most_selective() {
         assert_eq!(need("^/blog/(.*)$"), Some(RequiredLiterals::Prefix(bytes(&["/blog/"]))));

@@ -1,9 +1,9 @@
-//! A trie over byte strings, compressed: a path without branches is one node.
+//! A compressed trie over byte strings: a path without branches is one node.
 
 /// A string and its owner.
 type OwnedString = (Vec<u8>, u32);
 
-/// For a subject, the owners of all strings that it starts with.
+/// Finds the owners of all strings that a subject starts with.
 #[derive(Debug, Default)]
 pub(super) struct PrefixTrie {
     /// The children of a node are adjacent, in the order of their first bytes. The first node is the root.
@@ -66,7 +66,7 @@ impl PrefixTrie {
         self.labels.extend_from_slice(label);
     }
 
-    /// The owners of the strings that `subject` starts with, the shorter strings first. O(length log 256).
+    /// Returns the owners of the strings that `subject` starts with, shorter strings first. O(length log 256).
     pub fn of<'t>(&'t self, subject: &'t [u8]) -> impl Iterator<Item = u32> + 't {
         let mut rest = subject;
         let path = std::iter::successors(self.nodes.first(), move |node| {
@@ -85,7 +85,7 @@ impl PrefixTrie {
     }
 }
 
-/// The strings that end at `depth`, which come first, and the longer ones.
+/// Splits sorted strings into those that end at `depth`, which come first, and longer ones.
 fn split_at_depth(strings: &[OwnedString], depth: usize) -> (&[OwnedString], &[OwnedString]) {
     strings.split_at(strings.partition_point(|(string, _)| string.len() == depth))
 }

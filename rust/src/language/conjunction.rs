@@ -1,4 +1,4 @@
-//! The shortest string that all of some patterns match and none of others.
+//! Finds the shortest string that all of some patterns match and none of others.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use super::product::readable;
 use super::{Limits, Subjects, Witness};
 use crate::syntax::{Translation, parse};
 
-/// The shortest string of some subjects that is in each of `inside` and in none of `outside`.
+/// Finds the shortest of the subjects that is in each of `inside` and in none of `outside`.
 ///
-/// A breadth-first search over tuples of states, one of each automaton. The languages outside are one automaton, their
-/// union. Of supersets the answer is about the supersets.
+/// This is a breadth-first search over tuples of states, one of each automaton. One automaton is the union of the
+/// languages outside. If a language is a superset, the answer is about the superset.
 pub fn witness_of_all(subjects: Subjects, inside: &[&Hir], outside: &[&Hir], limits: &Limits) -> Witness {
     match Conjunction::new(subjects, inside, outside, limits).and_then(|mut search| search.run(limits.states)) {
         Ok(Some(string)) => Witness::Found(string),
@@ -22,8 +22,8 @@ pub fn witness_of_all(subjects: Subjects, inside: &[&Hir], outside: &[&Hir], lim
     }
 }
 
-/// [`witness_of_all`] for the texts of patterns. Of one that is not read, or only in part, what it may match is
-/// searched, so that `Nothing` is certain and a string that is found may be none.
+/// As [`witness_of_all`], for the texts of patterns. For a pattern that cannot be read, or only in part, a superset of
+/// its language is searched. So `Nothing` is certain, but a string that is found may not be a match.
 pub fn common_subject(subjects: Subjects, inside: &[Vec<u8>], outside: &[Vec<u8>], limits: &Limits) -> Witness {
     let read = |pattern: &Vec<u8>| Some(parse(pattern).ok()?.translate());
     let inside: Vec<Translation> = inside.iter().filter_map(read).collect();
@@ -33,7 +33,7 @@ pub fn common_subject(subjects: Subjects, inside: &[Vec<u8>], outside: &[Vec<u8>
     witness_of_all(subjects, &inside, &outside, limits)
 }
 
-/// The states of all automata, the one of the languages outside last.
+/// The states of all automata. The automaton of the languages outside is last.
 type States = Box<[State]>;
 
 struct Conjunction {
@@ -42,7 +42,7 @@ struct Conjunction {
     outside: Automaton,
 }
 
-/// States that were reached: from which visit, by which byte. The first visit has read nothing.
+/// States that were reached, from which visit, and by which byte. The first visit has read nothing.
 struct Visit {
     states: States,
     from: usize,
@@ -119,7 +119,7 @@ impl Conjunction {
     }
 }
 
-/// The bytes that lead to a visit.
+/// Returns the bytes that lead to a visit.
 fn spell(visits: &[Visit], mut last: usize) -> Vec<u8> {
     let mut string = Vec::new();
     while last != 0 {
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(ask(&["^/[ab]$", "^/[bc]$"], &["^/b"]), Witness::Nothing);
     }
 
-    /// What is not known of a pattern is taken for possible.
+    /// What is not known of a pattern counts as possible.
     #[test]
     fn not_known() {
         let ask = |inside: &[&[u8]], outside: &[&[u8]]| {

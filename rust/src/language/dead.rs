@@ -7,26 +7,26 @@ use crate::syntax::{Hir, Translation};
 /// Whether a rule is the first that matches some URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Liveness {
-    /// It is the first for this URI.
+    /// It is the first that matches this URI.
     Live(Vec<u8>),
-    /// It is never the first.
+    /// It is never the first that matches.
     Dead {
-        /// Earlier rules that together match all URIs of the rule, in the order in which they were needed; none if the
+        /// Earlier rules that together match all URIs of the rule, in the order in which they were found. Empty if the
         /// rule matches no URI.
         by: Vec<usize>,
-        /// The shortest URI in the language of the rule, which the first of `by` takes; empty if `by` is. Where that
-        /// language is a superset, the rule itself may not match it.
+        /// The shortest URI in the language of the rule. The first of `by` matches it. Empty if `by` is. If the
+        /// language is a superset, the rule itself may not match this URI.
         example: Vec<u8>,
     },
-    /// Undecided: the work is bounded, and inexact languages decide little.
+    /// Undecided, because the work is bounded, and inexact languages decide little.
     Unknown,
 }
 
 /// Whether a terminal rule is the first of its run that matches some URI (as [`witness`] defines URIs).
 ///
-/// Guided by counterexamples: the real rules are run on the shortest URI that `rule` matches and the covers so far do
-/// not. If `rule` is the first to match it, `rule` is live; otherwise the first that does becomes a cover. Real runs of
-/// rules need few covers, while the union of all earlier rules is far too large to build.
+/// The search is guided by counterexamples. It runs the real rules on the shortest URI that `rule` matches and the
+/// covers so far do not. If `rule` is the first to match it, `rule` is live; otherwise the first rule that does becomes
+/// a cover. Real runs of rules need few covers, while the union of all earlier rules is far too large to build.
 ///
 /// `languages[i]` is the translation of rule `i`, `None` if its pattern was refused; `first(uri)` is the first rule
 /// that matches. Only exact languages become covers, so a rule is dead only if earlier rules certainly match all its
@@ -58,7 +58,7 @@ pub fn liveness(
             _ => return Liveness::Unknown,
         };
         match &languages[taker] {
-            // A cover that recurs did not cover its own match: its language would be wrong.
+            // If a cover recurs, it did not cover its own match, so its language would be wrong.
             Some(cover) if cover.exact && !by.contains(&taker) => covers.push(&cover.hir),
             _ => return Liveness::Unknown,
         }

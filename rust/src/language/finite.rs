@@ -18,12 +18,12 @@ pub enum Finite {
     /// `any_case`: each string is in lower case and stands for all its case variants (ASCII), which are all in the
     /// language; at least one string has a letter.
     Strings { strings: Vec<Vec<u8>>, any_case: bool },
-    /// Infinitely many strings, or not anchored at both ends.
+    /// The language has infinitely many strings, or the pattern is not anchored at both ends.
     Infinite,
-    /// More strings than the bound, or a string of more than [`LONGEST_STRING`] bytes.
+    /// The language has more strings than the bound, or a string of more than [`LONGEST_STRING`] bytes.
     TooMany,
-    /// An anchor cannot hold on some path through the pattern, as in `a^b`. There may be any number of such paths, all
-    /// of which code that follows the pattern in another order would visit.
+    /// An anchor cannot hold on some path through the pattern, as in `a^b`. Code that follows the pattern in another
+    /// order would visit all such paths, and there may be any number of them.
     Contradictory,
 }
 
@@ -33,8 +33,8 @@ pub enum Finite {
 /// of the pattern is bounded like the whole: a part with more than `bound` strings is [`Finite::TooMany`] even where an
 /// anchor would leave few of them. O(length) for a literal, O(bound x length) for most others.
 ///
-/// If the translation `hir` comes from is not exact, `any_case` speaks of the superset only: the pattern may
-/// distinguish case variants. To filter the strings with PCRE2, list each variant: [`finite_spelled`].
+/// If the translation that `hir` comes from is not exact, `any_case` holds only for the superset: the pattern may
+/// distinguish case variants. To filter the strings with PCRE2, list each variant with [`finite_spelled`].
 pub fn finite(hir: &Hir, bound: usize) -> Finite {
     if !is_case_closed(hir) {
         return finite_spelled(hir, bound);
@@ -88,7 +88,7 @@ fn size(class: &Class) -> usize {
     }
 }
 
-/// The strings of a class in order: bytes, or characters in UTF-8, as the constructors of `Hir` turn a class of ASCII
+/// The strings of a class in order: bytes, or characters in UTF-8. The constructors of `Hir` turn a class of ASCII
 /// bytes, and alternatives that are each a character, into a class of characters.
 fn members(class: &Class) -> Vec<Vec<u8>> {
     match class {
@@ -196,7 +196,7 @@ impl Lister {
 
     fn repetition(&self, repetition: &Repetition) -> Result<Fragments, Stop> {
         let sub = match self.fragments(&repetition.sub) {
-            // Too many strings, repeated without limit, are infinitely many.
+            // Too many strings, repeated without a limit, are infinitely many.
             Err(Stop::TooMany) if repetition.max.is_none() => return Err(Stop::Infinite),
             sub => sub?,
         };

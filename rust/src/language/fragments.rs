@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// The longest string that is listed, in bytes. A longer one does not fit nginx's buffer for tokens
+/// The longest string that is listed, in bytes. A longer one does not fit into nginx's buffer for tokens
 /// (`NGX_CONF_BUFFER`), so it cannot be a key of a map.
 pub const LONGEST_STRING: usize = 4_096;
 

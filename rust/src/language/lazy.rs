@@ -1,4 +1,4 @@
-//! An automaton over whole subjects, its states built as they are reached.
+//! An automaton over whole subjects whose states are built as they are reached.
 
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Builder, Cache, Config, DFA};
@@ -9,7 +9,7 @@ use regex_syntax::hir::Hir;
 
 use super::Limits;
 
-/// The union of some languages as a lazy DFA of a search, and the states found so far.
+/// A lazy DFA that searches for matches of some languages, with the states found so far.
 pub(super) struct Automaton {
     dfa: DFA,
     cache: Cache,
@@ -18,11 +18,11 @@ pub(super) struct Automaton {
 /// A state of an [`Automaton`], as far as whole subjects go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum State {
-    /// A match was found: whatever follows, the subject is in the language.
+    /// A match was found. The subject is in the language, whatever follows.
     Inside,
-    /// No match can come any more.
+    /// No match is possible any more. The subject is not in the language, whatever follows.
     Outside,
-    /// It depends on what follows.
+    /// The answer depends on what follows.
     Open(LazyStateID),
 }
 
@@ -37,7 +37,7 @@ impl Automaton {
             .which_captures(WhichCaptures::None)
             .nfa_size_limit(Some(limits.automaton_bytes));
         let nfa = thompson::Compiler::new().configure(nfa).build_many_from_hir(languages).map_err(|_| TooLarge)?;
-        // A full cache is cleared by default, and the state ids that the product holds would mean other states.
+        // By default, a full cache is cleared. The state ids that the search holds would then mean other states.
         let dfa = Config::new()
             .match_kind(MatchKind::All)
             .cache_capacity(limits.automaton_bytes)

@@ -1,8 +1,10 @@
-//! Questions about the languages of patterns, as [`crate::syntax`] translates them.
+//! Answers questions about the languages of patterns: the sets of strings that they match, as [`crate::syntax`]
+//! translates them.
 //!
-//! [`finite`] lists a small language. [`witness`] finds the shortest URI in one language and outside (or inside)
-//! others, [`witness_of_all`] the shortest that all of several patterns match, and [`liveness`] decides whether a rule
-//! is dead, by searching witnesses. All stop at bounds, with the result unknown.
+//! [`finite`] lists the strings of a small language. [`witness`] finds the shortest URI that is in one language and in
+//! none (or one) of others, and [`witness_of_all`] the shortest that several patterns all match. [`liveness`] decides
+//! whether a rule is dead, by searching for witnesses. The work of all of them is bounded; beyond the bounds, the
+//! answer is "unknown".
 
 mod conjunction;
 mod dead;

@@ -1,6 +1,7 @@
-//! The shortest URI in one language and outside, or inside, others.
+//! Finds the shortest URI in one language and outside, or inside, others.
 //!
-//! A breadth-first search over pairs of states of two lazy automata; 10 to 55 microseconds for patterns of rules.
+//! This is a breadth-first search over pairs of states of two lazy automata. It takes 10 to 55 microseconds for
+//! patterns of rules.
 
 use std::hash::Hash;
 
@@ -14,7 +15,7 @@ use super::lazy::{Automaton, State, TooLarge};
 pub struct Limits {
     /// The most pairs of states.
     pub states: usize,
-    /// The most memory for each automaton, in bytes, for its NFA and its lazy states alike.
+    /// The most memory of each automaton, in bytes. The limit applies to its NFA and to its lazy states.
     pub automaton_bytes: usize,
     /// The most earlier rules that may cover a rule together ([`super::liveness`]).
     pub covers: usize,
@@ -27,12 +28,12 @@ impl Default for Limits {
     }
 }
 
-/// The strings that are searched.
+/// The strings among which a witness is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subjects {
-    /// What `$uri` can be for a client's request: `/` and then any bytes but NUL, for nginx answers `%00` and a path
-    /// that starts otherwise with 400 (`ngx_http_parse_request_line`, `ngx_http_parse_complex_uri`). A rewritten URI
-    /// may start otherwise; it is not looked for.
+    /// What `$uri` can be for a client's request: `/` and then any bytes but NUL. nginx answers 400 for `%00` and for a
+    /// path that starts otherwise (`ngx_http_parse_request_line`, `ngx_http_parse_complex_uri`). A rewritten URI may
+    /// start otherwise; such URIs are left out.
     Uris,
     /// All but the empty string, on which nginx tries no pattern.
     All,
@@ -41,31 +42,31 @@ pub enum Subjects {
 /// The question about the strings in the first language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// In none of the others.
+    /// Which of them is in none of the others?
     Outside,
-    /// In at least one of the others.
+    /// Which of them is in at least one of the others?
     Inside,
 }
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Witness {
-    /// A URI as asked for, and none is shorter.
+    /// The shortest such string.
     Found(Vec<u8>),
-    /// There is none.
+    /// There is no such string.
     Nothing,
-    /// The search was given up.
+    /// The search was given up at its bounds.
     Unknown,
 }
 
-/// The shortest URI in `language` and outside or inside the union of `others`: [`witness_among`] the URIs.
+/// Finds the shortest URI in `language` and outside or inside the union of `others`: [`witness_among`] the URIs.
 pub fn witness(question: Question, language: &Hir, others: &[&Hir], limits: &Limits) -> Witness {
     witness_among(Subjects::Uris, question, language, others, limits)
 }
 
-/// The shortest string of some subjects that is in `language` and outside or inside the union of `others`.
+/// Finds the shortest of the subjects that is in `language` and outside or inside the union of `others`.
 ///
-/// Of supersets the answer is about the supersets. O(states of the product x classes of bytes).
+/// If a language is a superset, the answer is about the superset. O(states of the product x classes of bytes).
 pub fn witness_among(
     subjects: Subjects,
     question: Question,
@@ -76,7 +77,7 @@ pub fn witness_among(
     counted_witness(subjects, question, language, others, limits).0
 }
 
-/// The answer of [`witness_among`], and how many pairs of states it took.
+/// As [`witness_among`], and returns how many pairs of states were visited.
 pub fn counted_witness(
     subjects: Subjects,
     question: Question,
@@ -111,7 +112,7 @@ struct Product {
 /// A state of each side.
 type StatePair = (State, State);
 
-/// A pair that was reached: from which visit, by which byte. The first visit has read nothing.
+/// A pair that was reached, from which visit, and by which byte. The first visit has read nothing.
 struct Visit {
     pair: StatePair,
     from: usize,
@@ -121,8 +122,8 @@ struct Visit {
 impl Product {
     fn search(&mut self, visits: &mut Vec<Visit>, most: usize) -> Result<Option<Vec<u8>>, TooLarge> {
         let start = (self.language.start()?, self.others.start()?);
-        // The first bytes are read here: the visit that has read nothing is not a subject and differs from all later
-        // ones, even if its pair of states recurs.
+        // The first bytes are read here, because the visit that has read nothing is not a subject. It differs from all
+        // later visits, even if its pair of states recurs.
         visits.push(Visit { pair: start, from: 0, byte: 0 });
         let mut seen = HashSet::new();
         let bytes = self.representatives();
@@ -204,7 +205,7 @@ fn unpleasantness(byte: u8) -> u8 {
     }
 }
 
-/// The bytes that lead to a visit.
+/// Returns the bytes that lead to a visit.
 fn spell(visits: &[Visit], mut last: usize) -> Vec<u8> {
     let mut uri = Vec::new();
     while last != 0 {

@@ -26,13 +26,13 @@ pub enum FoldedEvent<'a> {
 
 /// The events of a file, with runs of at least `least` rewrites folded.
 ///
-/// Linear: each statement is read once, and at most once more where a run turns out to be too short.
+/// Linear: each statement is read once, and at most once more if a run turns out to be too short.
 #[derive(Debug)]
 pub struct Folding<'a> {
     bytes: &'a [u8],
     lexer: Lexer<'a>,
     least: usize,
-    /// Up to here the runs are known to be too short.
+    /// Runs that start before this offset are known to be too short.
     too_short: usize,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Folding<'a> {
         self.lexer.checkpoint()
     }
 
-    /// Reads the run at the place reached and goes on after it, or goes nowhere if it is too short.
+    /// Reads the run at the place reached and moves past it. Does not move if the run is too short.
     fn bulk(&mut self) -> Option<Bulk> {
         let from = self.lexer.checkpoint().filter(|from| from.pos >= self.too_short)?;
         let rest = self.bytes.get(from.pos..)?;

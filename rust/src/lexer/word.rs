@@ -23,7 +23,7 @@ impl<'a> Lexer<'a> {
         let window = self.window(start);
         let mut pos = start;
         let mut replaced = false;
-        // The first byte is never an ending: the caller has handled bytes that end or open something.
+        // The first byte never ends a word: the caller has handled bytes that end or open something.
         loop {
             pos += window.get(pos..).map_or(0, plain_bytes);
             let Some(&byte) = window.get(pos) else { break };
@@ -107,7 +107,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The file up to the offset at which a word whose content starts at `start` fills nginx's buffer.
+    /// The file up to the offset at which a word that starts at `start` fills nginx's buffer.
     fn window(&self, start: usize) -> &'a [u8] {
         &self.bytes[..self.bytes.len().min(start + CONF_BUFFER)]
     }
@@ -131,8 +131,8 @@ impl<'a> Lexer<'a> {
         self.words.push(Word { start, end, line, quoted: quote.is_some(), value });
     }
 
-    /// nginx refuses to read on when its buffer is full and still begins with the word at `start`, even one that has
-    /// ended.
+    /// Checks nginx's buffer: nginx refuses to read on if the buffer is full and still begins with the word at `start`,
+    /// even if the word has ended.
     fn check_buffer(&self, start: usize, line: u32) -> Result<(), LexError> {
         if self.pos == start + CONF_BUFFER && self.pos < self.bytes.len() {
             let kind = LexErrorKind::TooLong { head: self.head(start) };
@@ -141,7 +141,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// The error of a word, begun at `start` in `line`, that does not end: in nginx's buffer, or in the file.
+    /// The error for a word, begun at `start` in `line`, that does not end within nginx's buffer, or within the file.
     fn unended(&self, start: usize, line: u32, quote: Option<u8>) -> LexError {
         let content = start + usize::from(quote.is_some());
         if self.bytes.len() > content + CONF_BUFFER {
@@ -159,7 +159,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// How many plain bytes come first.
+/// The number of plain bytes at the start.
 fn plain_bytes(rest: &[u8]) -> usize {
     rest.iter().position(|byte| !IS_PLAIN[usize::from(*byte)]).unwrap_or(rest.len())
 }

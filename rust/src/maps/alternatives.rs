@@ -1,4 +1,4 @@
-//! Writes strings as alternatives of a pattern.
+//! Writes many strings as one pattern of alternatives, with common beginnings written once.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use crate::maps::pattern::{is_in_class, letters};
 use crate::maps::trie::{Trie, TrieNode};
 use crate::pattern_text::escape;
 
-/// A string with the pattern that follows it, and how often it is asked for.
+/// A string to write, the pattern that follows it, and its weight: heavier pieces are tried earlier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Piece<'p> {
     pub text: &'p [u8],
@@ -17,7 +17,7 @@ pub struct Piece<'p> {
     pub weight: usize,
 }
 
-/// Pieces as alternatives of which no subject matches two.
+/// Pieces written as the alternatives of a pattern.
 #[derive(Default)]
 pub struct Alternatives {
     pub text: Vec<u8>,
@@ -26,8 +26,9 @@ pub struct Alternatives {
 }
 
 impl Alternatives {
-    /// `pieces` are sorted. Where one of several must follow a path that `ends`, and none does, the path matches alone:
-    /// PCRE would try all other branches on the way back otherwise.
+    /// Writes sorted pieces. If several pieces continue a path for which `ends` returns true, an empty alternative is
+    /// added after them, so that the path also matches alone. Without it, PCRE would backtrack into all other branches
+    /// if none of the pieces follows.
     pub fn new(pieces: &[Piece], ends: &dyn Fn(&[u8]) -> bool) -> Alternatives {
         let strings: Vec<&[u8]> = pieces.iter().map(|piece| piece.text).collect();
         let mut writer = Writer { trie: Trie::new(&strings), pieces, ends, written: Alternatives::default() };
@@ -79,8 +80,8 @@ impl<'p> Writer<'_, 'p> {
         }
     }
 
-    /// The children of a node in the order in which PCRE tries them, the most wanted first: of those that are a letter
-    /// with the same behind it, all at once.
+    /// Groups the children of a node into branches, heaviest first. Children of a single letter that are followed by
+    /// the same pattern share a branch, which is written as a class.
     fn branches(&self, children: Range<usize>) -> Vec<Vec<usize>> {
         let mut branches: Vec<Vec<usize>> = Vec::new();
         let mut by_rest: HashMap<&[u8], usize> = HashMap::new();
@@ -100,7 +101,7 @@ impl<'p> Writer<'_, 'p> {
         branches
     }
 
-    /// What follows the path of a node that is one letter more than its parent's, if there is nothing else.
+    /// Returns the pattern that follows a node if the node adds just one letter to its parent and ends just one piece.
     fn rest_of_letter(&self, at: usize) -> Option<&'p [u8]> {
         let node = &self.trie.nodes[at];
         let is_letter = node.depth == node.above + 1 && is_in_class(self.first_byte(at));

@@ -9,7 +9,7 @@ use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
 use crate::maps::trie::Trie;
 
-/// Limit of the buckets of a row below its own path; a row that needs more is not part of the tree.
+/// The most buckets below its own path in which a row may be listed. A row that needs more is left out of the tree.
 pub const MOST_COPIES: usize = 32;
 
 /// The rows of one key.
@@ -19,16 +19,17 @@ pub struct Bucket {
     pub node: usize,
     /// The rows that may match before `cover` does, ascending.
     pub tried: Vec<usize>,
-    /// The row that matches everything that no earlier row matches.
+    /// The row that matches every subject of the bucket, so that no later row is needed.
     pub cover: Option<usize>,
-    /// Whether the only subjects here are those with another byte where each of the rows has a dot: hardly any.
+    /// Whether hardly any subject reaches this bucket: all its rows have a dot here, and subjects with a dot in that
+    /// place have another key.
     pub is_rare: bool,
 }
 
 /// The rows of the tree by bucket, in the order of the keys.
 pub struct Buckets {
     pub buckets: Vec<Bucket>,
-    /// The rows that belong in too many of them.
+    /// The rows that would be listed in too many buckets.
     pub scattered: Vec<usize>,
 }
 
@@ -50,7 +51,7 @@ impl<'r> Keyed<'r> {
         &self.chunks.labels.entries[entry]
     }
 
-    /// Lists the rows of each bucket. O(entries), as each row is in few buckets.
+    /// Lists the rows of each bucket. O(entries), because [`MOST_COPIES`] bounds the buckets of a row.
     pub fn buckets(&self, rows: usize) -> Buckets {
         let mut copies = vec![0; rows];
         let mut buckets = Vec::new();

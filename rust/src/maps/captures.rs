@@ -1,4 +1,4 @@
-//! Finds values that use what a regex has captured.
+//! Finds values that use captures of a regex.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ pub struct CaptureNames {
 }
 
 impl CaptureNames {
-    /// Everything that may name a group in some PCRE: `(?<name>`, `(?'name'`, `(?P<name>`.
+    /// Collects everything that may name a group in some version of PCRE: `(?<name>`, `(?'name'`, `(?P<name>`.
     pub fn of(map: &MapBlock) -> CaptureNames {
         let names = map.patterns.iter().flat_map(|row| names(&row.pattern)).collect();
         CaptureNames { names }
@@ -23,7 +23,7 @@ impl CaptureNames {
     }
 }
 
-/// The names after the dollar signs of a value; of `$1`, only the digit.
+/// Returns the names of the variables in a value. Of `$1` and the like, this is the first digit.
 pub fn variables(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b'$').skip(1).map(|after| {
         let name = after.strip_prefix(b"{").unwrap_or(after);

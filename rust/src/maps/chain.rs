@@ -1,4 +1,6 @@
-//! Writes rows that are tried in order, in groups behind guards: patterns that match if no row of the group can.
+//! Writes a chain: rows that nginx tries in order, in groups behind guards.
+//!
+//! A guard is a pattern that tells when no row of its group can match, so that nginx skips the group.
 
 use crate::first_match::Bounds;
 use crate::language::{self, Limits, Question, Subjects, Witness};
@@ -12,39 +14,41 @@ use crate::maps::writer::Writer;
 use crate::pattern_text::{LONGEST, most, token_length};
 use crate::syntax::{self, Ast, Hir, Pattern};
 
-/// Up to this many rows are tried without a guard; of a list with many, one.
+/// Groups of up to this many rows have no guard. In a list of [`MANY`] rows or more, the limit is one row.
 const UNGUARDED: usize = 2;
 
-/// How many rows are many.
+/// From this many rows on, a list counts as long.
 const MANY: usize = 12;
 
 /// The most rows behind one guard; larger groups are divided by guards of their own.
 const GROUP: usize = 64;
 
-/// How many places after a dot a guard for rare subjects looks at; fewer if the pattern would be too long.
+/// How many places after a dot a guard for rare subjects checks: the first of these numbers for which the pattern fits.
 const FURTHER: [usize; 3] = [8, 3, 1];
 
-/// Maps of more rows have no exact guards, which take long to find.
+/// Maps with more rows get no exact guards, because finding these takes too long.
 const MOST_FOR_EXACT: usize = 5_000;
 
-/// The most pairs of states to show that an exact guard lets a row pass, and what automata cost before their first.
+/// The most pairs of states to visit to show that an exact guard lets a row pass, and the cost of building the
+/// automata, in the same unit.
 const MOST_STATES: usize = 1_000;
 const BUILDING: usize = 100;
 
-/// The most pairs of states to show that such a guard lets nothing else pass.
+/// The most pairs of states to visit to show that an exact guard lets nothing else pass.
 const MOST_STATES_OF_GUARD: usize = 5_000;
 
-/// The most ways through a pattern that is compared item by item, and the most rounds of a repetition.
+/// Limits of comparing a pattern with its guard item by item: the most ways through the pattern, and the most rounds of
+/// a repetition.
 const MOST_WAYS: usize = 64;
 const MOST_ROUNDS: u32 = 16;
 
 /// The text around a guard.
 const FRAME: &[u8] = b"~*^(?!)";
 
-/// The shortest literal that makes a guard; shorter ones are in too many subjects.
+/// The shortest literal to use in a guard; too many subjects contain shorter ones.
 const SHORTEST_LITERAL: usize = 2;
 
-/// Writes a chain of rows, in maps with names of their own.
+/// Writes the maps of a chain.
 pub struct ChainWriter<'w, 'm> {
     writer: &'w mut Writer<'m>,
     /// The start of the names of its maps.
@@ -52,17 +56,17 @@ pub struct ChainWriter<'w, 'm> {
     count: usize,
 }
 
-/// A pattern by which a group of rows can be skipped.
+/// A pattern that tells whether a group of rows can be skipped.
 enum Guard {
-    /// The rows match only subjects that begin like this.
+    /// The rows match only subjects whose beginning matches this.
     Beginning(Vec<u8>),
-    /// The rows match only subjects that contain this, in any case of letters.
+    /// The rows match only subjects in which this matches, ignoring case.
     Inside(Vec<u8>),
-    /// The rows match only subjects that begin like this, or have this behind their last slash.
+    /// The rows match only subjects whose beginning, or text after the last slash, matches this.
     Segment(Vec<u8>),
 }
 
-/// A pattern that matches what one of some rows does and nothing else.
+/// A pattern that matches a subject exactly if one of the rows of a group does.
 struct ExactGuard {
     pattern: Vec<u8>,
     caseless: bool,
@@ -77,8 +81,8 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         groups.into_iter().rev().fold(next.to_vec(), |next, group| chain.group(group, &next))
     }
 
-    /// As [`ChainWriter::write`], so that captures are those of a row that matches, or none are set; `None` if PCRE may
-    /// give up on a row.
+    /// As [`ChainWriter::write`], but evaluating the maps leaves the captures of the row that matches, or sets none.
+    /// `None` if PCRE may give up on a row.
     pub fn write_keeping(writer: &'w mut Writer<'m>, label: &'w str, rows: &[usize], next: &[u8]) -> Option<Vec<u8>> {
         if !rows.iter().all(|row| writer.is_certain(*row)) {
             return None;
@@ -91,7 +95,8 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         if self.writer.rows.len() < MANY { UNGUARDED } else { 1 }
     }
 
-    /// Rows behind guards that match only what one of them does, as many as fit.
+    /// Writes rows behind exact guards, which set no captures unless a row does. Halves the rows until each part has
+    /// such a guard or needs none.
     fn keeping_group(&mut self, rows: &[usize], next: &[u8]) -> Vec<u8> {
         if rows.len() <= self.unguarded() {
             return self.plain(rows, None, next);
@@ -105,7 +110,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         self.keeping_group(group, &next)
     }
 
-    /// Whether a proof can show that a guard matches only what one of the rows does.
+    /// Whether it can be proved that a guard matches only subjects that one of the rows matches.
     fn matches_only(&mut self, rows: &[usize], exact: &ExactGuard) -> bool {
         let flag = if exact.caseless { &b"(?i)"[..] } else { b"" };
         let hir = |text: &[u8]| syntax::parse(text).ok().map(|pattern| pattern.translate().hir);
@@ -114,8 +119,8 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         self.is_included(&guard, &hirs.iter().collect::<Vec<_>>(), MOST_STATES_OF_GUARD)
     }
 
-    /// As [`ChainWriter::write`], in one map, for rows that begin with `length` bytes and then hardly ever match; their
-    /// guard looks at a few bytes more.
+    /// As [`ChainWriter::write`], in one map, for rows that hardly ever match although the subject has their first
+    /// `length` bytes. Their guard checks these and a few more.
     pub fn write_rare(
         writer: &'w mut Writer<'m>,
         label: &'w str,
@@ -128,7 +133,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         chain.plain(rows, guard.filter(|_| rows.len() > UNGUARDED), next)
     }
 
-    /// A guard that looks at the first `length` places.
+    /// A guard that checks the first `length` places of the rows.
     fn short_guard(&self, rows: &[usize], length: usize) -> Option<Vec<u8>> {
         let sequences = rows.iter().flat_map(|row| self.writer.rows[*row].sequences());
         let sequences: Vec<Sequence> = sequences.map(|sequence| sequence.first(length)).collect();
@@ -136,7 +141,8 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         (token_length(&pattern) + FRAME.len() <= LONGEST).then_some(pattern)
     }
 
-    /// Cuts rows into groups, each with a guard that fits a pattern, or without a guard.
+    /// Divides rows into groups. Each group either has a guard that fits into a pattern, or consists of rows that no
+    /// guard can skip.
     fn groups<'r>(&self, rows: &'r [usize]) -> Vec<&'r [usize]> {
         let mut groups = Vec::new();
         for run in rows.chunk_by(|one, other| self.is_guarded(*one) == self.is_guarded(*other)) {
@@ -190,8 +196,8 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         }
     }
 
-    /// A map that leads to `body` where a pattern matches. A pattern that is also a row's is put in a group, so that the
-    /// proof does not take it for that row.
+    /// Writes a map that leads to `body` if a pattern matches, and to `next` otherwise. If a row has the same pattern,
+    /// the pattern is wrapped in `(?:...)`, so that the proof does not mistake it for that row.
     fn behind(&mut self, mut pattern: Vec<u8>, caseless: bool, body: Vec<u8>, next: &[u8]) -> Vec<u8> {
         if self.writer.is_row(&pattern, caseless) {
             pattern = [b"(?:", &*pattern, b")"].concat();
@@ -202,7 +208,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         self.writer.add(map)
     }
 
-    /// A pattern that matches what one of the rows does and nothing else; without its `^` if `anchored`.
+    /// The exact guard of some rows. If `anchored`, all rows must begin with `^`, and the guard is written without it.
     fn exact(&mut self, rows: &[usize], anchored: bool) -> Option<ExactGuard> {
         if self.writer.rows.len() > MOST_FOR_EXACT || self.writer.states_left == 0 {
             return None;
@@ -233,7 +239,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
             .then_some(ExactGuard { pattern, caseless })
     }
 
-    /// Whether a proof can show that a guard matches whatever a pattern does; `false` if that takes too long.
+    /// Whether it can be proved that a guard matches all that a pattern matches; `false` if that takes too long.
     fn is_shown(&mut self, pattern: &Pattern, guard: &Hir) -> bool {
         if is_followed(&pattern.ast) {
             return true;
@@ -250,7 +256,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         witness == Witness::Nothing
     }
 
-    /// The rows, one by one.
+    /// Writes a map with the rows as they are, after a guard if there is one.
     fn plain(&mut self, rows: &[usize], guard: Option<Vec<u8>>, next: &[u8]) -> Vec<u8> {
         let mut map = self.next_map();
         map.rows.extend(guard.map(|pattern| (self.none_begins(pattern), next.to_vec())));
@@ -297,7 +303,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
         (token_length(pattern) + FRAME.len() <= LONGEST).then_some(guard)
     }
 
-    /// A guard that looks at the last slash, if the rows are found by what is behind it, or by their beginning.
+    /// A guard that looks at the last slash, if each row has a known beginning or a known text after the last slash.
     fn segment_guard(&self, rows: &[usize]) -> Option<Guard> {
         if self.writer.folded || self.writer.rows.len() < self.writer.large.segments {
             return None;
@@ -336,7 +342,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
     }
 }
 
-/// Whether a pattern can be compared with a guard item by item, as the guard has the same items in the same order.
+/// Whether a pattern can be compared with its exact guard item by item: the guard has the same items in the same order.
 fn is_followed(ast: &Ast) -> bool {
     match ast {
         Ast::Alternation(branches) => branches.iter().all(is_followed),
@@ -349,7 +355,7 @@ fn is_followed(ast: &Ast) -> bool {
     }
 }
 
-/// The ways through a pattern, each repetition in its least rounds; `None` if it has items that are not compared.
+/// Counts the ways through a pattern, with the fewest rounds of each repetition. `None` if an item cannot be compared.
 fn ways(ast: &Ast) -> Option<usize> {
     match ast {
         Ast::Byte(_) | Ast::Class(_) | Ast::Dollar | Ast::Empty => Some(1),
@@ -369,7 +375,7 @@ fn ways_in_turn(items: &[Ast]) -> Option<usize> {
     items.iter().try_fold(1, |product: usize, item| Some(product.saturating_mul(ways(item)?)))
 }
 
-/// A pattern that matches what begins with one of the sequences or contains one of the literals.
+/// A pattern that matches subjects that begin with one of the sequences or contain one of the literals.
 fn inside(sequences: &[&Sequence], literals: &[&[u8]]) -> Option<Vec<u8>> {
     let literals: Vec<Sequence> =
         literals.iter().map(|literal| Sequence { bytes: literal.to_vec(), sets: Vec::new() }).collect();
@@ -378,7 +384,7 @@ fn inside(sequences: &[&Sequence], literals: &[&[u8]]) -> Option<Vec<u8>> {
         return Some(inside);
     }
     let all: Vec<&Sequence> = sequences.iter().copied().chain(&literals).collect();
-    // Without the anchor, all branches begin with one byte, which PCRE searches for first.
+    // If all branches begin with the same byte, leave out the anchor: PCRE then searches for that byte first.
     if all[0].first_byte().is_some_and(|byte| all.iter().all(|sequence| sequence.first_byte() == Some(byte))) {
         return beginning_with(&all, true);
     }

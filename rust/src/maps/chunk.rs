@@ -1,4 +1,4 @@
-//! The trie of the keys, cut into chunks that each fit a pattern.
+//! The trie of the keys, divided into chunks that are each small enough for a pattern.
 
 use std::cmp::Reverse;
 
@@ -9,21 +9,23 @@ use crate::maps::entry::PathEntry;
 use crate::maps::large::LargeForms;
 use crate::maps::trie::Trie;
 
-/// Some of the keys: those at and below its roots, which one map distinguishes.
+/// A part of the trie: the keys at and below its roots. One map finds the longest of them.
 pub struct Chunk {
-    /// Nodes whose paths are keys of the level above, which lead here; none begins with another.
+    /// Nodes whose paths are keys of the level above and lead to this chunk. No root begins with another.
     pub roots: Vec<usize>,
-    /// The patterns, without anchors, the first of which that matches finds the longest key of the chunk that a subject
-    /// begins with.
+    /// The patterns, without anchors, in the order in which they are tried. The first one that matches finds the
+    /// longest key of the chunk that a subject begins with.
     pub patterns: Vec<Vec<u8>>,
 }
 
-/// A trie with its keys. The pattern on top finds the longest root that a subject begins with, whose chunk the longest
-/// root of the next level, and so on; the chunks of the last level find keys. Where a key is not the root of a chunk,
-/// it is the longest.
+/// A trie with its keys, divided into levels of chunks.
+///
+/// The top pattern finds the longest key of the first level that a subject begins with. If that key is the root of a
+/// chunk, the patterns of the chunk find the longest key of the next level, and so on. A key that is not the root of a
+/// chunk is the longest key of the subject.
 pub struct Chunks<'k> {
     pub labels: Labels<'k>,
-    /// The pattern of the first keys.
+    /// The pattern of the first level.
     pub top: Vec<u8>,
     /// The chunks of each level, from the top down.
     pub levels: Vec<Vec<Chunk>>,
@@ -49,7 +51,7 @@ impl<'k> Labels<'k> {
         &self.entries[node.under.start].sequence.bytes[..node.depth]
     }
 
-    /// Keeps, of keys that differ only in case, the one that more rows begin with.
+    /// Of keys that differ only in case, keeps the one that more rows begin with.
     fn settle_spellings(&self, is_key: &mut [bool]) -> Spellings<'k> {
         let mut spellings = Spellings::default();
         let mut keys: Vec<usize> = (0..is_key.len()).filter(|at| is_key[*at]).collect();
@@ -61,20 +63,20 @@ impl<'k> Labels<'k> {
     }
 }
 
-/// The spellings of the keys: a hash table does not distinguish keys that differ only in case.
+/// The spelling of each key. A hash table of nginx can hold only one of the keys that differ only in case.
 #[derive(Default)]
 pub struct Spellings<'k>(HashMap<Vec<u8>, &'k [u8]>);
 
 impl<'k> Spellings<'k> {
-    /// Whether a key may have this spelling; if so, it is taken.
+    /// Reserves the spelling of a key; `false` if another spelling of it is taken.
     pub fn take(&mut self, key: &'k [u8]) -> bool {
         *self.0.entry(key.to_ascii_lowercase()).or_insert(key) == key
     }
 }
 
 impl<'k> Chunks<'k> {
-    /// Cuts the trie where a text would be too long, or its groups too deep. Of keys that differ only in case, the one
-    /// that more rows begin with is kept. O(n log n). `None` if such keys leave no place to cut.
+    /// Cuts the trie wherever a pattern would be too long or its groups nested too deep. Of keys that differ only in
+    /// case, keeps the one that more rows begin with; `None` if such keys leave no place to cut. O(n log n).
     pub fn new(
         trie: Trie,
         entries: Vec<PathEntry<'k>>,
@@ -108,7 +110,7 @@ impl<'k> Chunks<'k> {
         self.has_keys[at]
     }
 
-    /// Whether the path of a node is a key; roots are.
+    /// Whether the path of a node is a key. The roots of chunks are keys, too.
     pub fn is_key(&self, at: usize) -> bool {
         self.is_key[at]
     }

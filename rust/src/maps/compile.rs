@@ -1,4 +1,4 @@
-//! Compiles a map into the maps that replace its patterns.
+//! Compiles a map: writes the maps that replace its patterns, if they cost less.
 
 use crate::collisions;
 use crate::first_match::{FirstMatch, ReadPatterns};
@@ -20,27 +20,28 @@ use crate::maps::writer::{DIGITS, Writer};
 use crate::parallel;
 use crate::variables;
 
-/// How deep the new maps may be nested, below the map itself. nginx nests at most 100 evaluations of variables
-/// (`ngx_http_variable_depth`), those of the rest of the configuration included; deeper values are empty.
+/// How deep the new maps may be nested below the map itself. nginx nests at most 100 evaluations of variables
+/// (`ngx_http_variable_depth`), including those of the rest of the configuration; deeper values are empty.
 const DEEPEST: usize = 39;
 
-/// Of so many rows, what is written is checked while its cost is counted.
+/// From this many rows on, the maps are checked and their cost is measured in parallel.
 const MANY: usize = 512;
 
-/// Compiles a map, of which [`row::read_patterns`] has read the patterns. O(n log n) in its rows; the same map gives
-/// the same bytes.
+/// Compiles a map whose patterns [`row::read_patterns`] has read. O(n log n) in its rows. The same map always gives the
+/// same bytes.
 ///
 /// The names of all new variables start with `stem`, which has only small letters, digits and underscores.
 pub fn compile(map: &MapBlock, patterns: &ReadPatterns, stem: &str) -> Result<Compiled, Stays> {
     compile_with(map, patterns, stem, LargeForms::USUAL)
 }
 
-/// As [`compile`], with the forms of large lists from other sizes on.
+/// As [`compile`], with other sizes from which on the forms for large lists are used.
 pub fn compile_with(map: &MapBlock, patterns: &ReadPatterns, stem: &str, large: LargeForms) -> Result<Compiled, Stays> {
     compiled((map, patterns), stem, Options { keeps_captures: false, others: None, large })
 }
 
-/// As [`compile`], of a map beside other patterns: what one of them matches costs more anyway.
+/// As [`compile`], for a map that is tried beside other patterns. The cost leaves out the misses that one of these
+/// patterns matches.
 pub fn compile_beside(
     map: &MapBlock,
     patterns: &ReadPatterns,
@@ -50,7 +51,7 @@ pub fn compile_beside(
     compiled((map, patterns), stem, Options { keeps_captures: false, others: Some(others), large: LargeForms::USUAL })
 }
 
-/// As [`compile`], into maps whose evaluation leaves captures as one of the map does.
+/// As [`compile`], but evaluating the new maps leaves the same captures as evaluating the original.
 pub fn compile_keeping_captures(map: &MapBlock, patterns: &ReadPatterns, stem: &str) -> Result<Compiled, Stays> {
     compiled((map, patterns), stem, Options { keeps_captures: true, others: None, large: LargeForms::USUAL })
 }
@@ -58,7 +59,7 @@ pub fn compile_keeping_captures(map: &MapBlock, patterns: &ReadPatterns, stem: &
 /// How a map is compiled.
 struct Options<'o> {
     keeps_captures: bool,
-    /// Patterns beside the map.
+    /// Patterns that are tried beside the map.
     others: Option<&'o FirstMatch>,
     large: LargeForms,
 }
@@ -99,7 +100,8 @@ fn compiled(
     cheaper(tree, plan(Parts::chained(&rows, exact, has_no_newline)))
 }
 
-/// The result that tries fewer patterns; if there is none, the reason against the tree.
+/// Returns the result that tries fewer patterns. If both failed, returns the reason against the tree, or that against
+/// the chain if the tree was merely no cheaper.
 fn cheaper(tree: Result<Compiled, Stays>, chain: Result<Compiled, Stays>) -> Result<Compiled, Stays> {
     let rank = |compiled: &Compiled| {
         let Cost { far, near, worst, hit } = compiled.cost;
@@ -112,14 +114,14 @@ fn cheaper(tree: Result<Compiled, Stays>, chain: Result<Compiled, Stays>) -> Res
     }
 }
 
-/// The maps with their cost, if nginx can read them, and tries fewer patterns with them than there are rows.
+/// Returns the maps with their cost, if nginx can read them and they try fewer patterns than there are rows.
 fn checked(
     mut compiled: Compiled,
     rows: &[RowFacts],
     indexes: (&FirstMatch, Option<&FirstMatch>),
     source: &[u8],
 ) -> Result<Compiled, Stays> {
-    // First: to measure a chain of thousands of maps, each inside the one before, would exhaust the stack.
+    // This comes first: measuring a chain of thousands of nested maps would exhaust the stack.
     if compiled.depth() > DEEPEST {
         return Err(Stays::TooDeep);
     }
@@ -142,7 +144,7 @@ fn check(compiled: &Compiled) -> Result<(), Stays> {
     Ok(())
 }
 
-/// Writes all rows, behind guards that match only what a row does.
+/// Writes all rows as a chain whose guards match only if a row does.
 fn write_keeping(parts: &Parts, mut writer: Writer) -> Result<Compiled, Stays> {
     let shape = Shape { rows: writer.rows.len(), floating: parts.floating.len(), ..Shape::default() };
     let fallback = writer.fallback();
@@ -151,7 +153,7 @@ fn write_keeping(parts: &Parts, mut writer: Writer) -> Result<Compiled, Stays> {
     Ok(Compiled { maps: writer.maps, default, guard: None, shape, cost: Cost::default() })
 }
 
-/// Writes the levels from last to first, as each names the next.
+/// Writes the levels from last to first, because each one refers to the next.
 fn write(parts: &Parts, mut writer: Writer) -> Compiled {
     let has_keys = parts.tree.is_some() || parts.front.is_some();
     let lines = has_keys && parts.in_lines && !variables::has_no_newline(&writer.map.source);
@@ -165,7 +167,7 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
         ..Shape::default()
     };
     let fallback = writer.fallback();
-    // What guards all floating rows may stand before all rows.
+    // If one guard covers all floating rows, it can be tried before everything else.
     let only_ends = parts
         .ends
         .as_ref()

@@ -11,7 +11,7 @@ use crate::quote;
 /// The maps that replace the patterns of a map.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
-    /// The new maps; each names only those before it.
+    /// The new maps. Each refers only to earlier ones.
     pub maps: Vec<EmittedMap>,
     /// The new default of the map.
     pub default: Vec<u8>,
@@ -38,8 +38,8 @@ pub struct Shape {
 }
 
 impl Compiled {
-    /// The text of the new maps, the longest first: nginx fills the memory that it took to read one (the temporary pool
-    /// of `ngx_http_map_block`) with those that follow.
+    /// Returns the text of the new maps, longest first: nginx reuses the memory it needed to read one map (the
+    /// temporary pool of `ngx_http_map_block`) for those that follow.
     pub fn text(&self) -> Vec<u8> {
         let write = |map: &EmittedMap| {
             let mut text = Vec::new();
@@ -66,7 +66,7 @@ impl Compiled {
         keys.filter(|keys: &Vec<Vec<u8>>| !keys.is_empty()).collect()
     }
 
-    /// The row for the default of the map, as text: nothing if the default is empty.
+    /// Returns the text of the `default` row of the map, which is empty if the default is.
     pub fn default_row(&self) -> Vec<u8> {
         let mut text = Vec::new();
         if !self.default.is_empty() {
@@ -88,8 +88,8 @@ impl Compiled {
         Some(text)
     }
 
-    /// If a single map has all the rows, keeps only its guard, so that the rows can stay where they are. `fallback` is
-    /// the default of the original.
+    /// If a single new map has all the rows, drops it and keeps only its guard, so that the rows stay in the original
+    /// map. `fallback` is the default of the original.
     pub fn with_guard_in_place(mut self, fallback: &[u8]) -> Compiled {
         if let [map] = self.maps.as_mut_slice()
             && map.rows.len() == self.shape.rows + 1

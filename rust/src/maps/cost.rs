@@ -1,4 +1,4 @@
-//! Counts the patterns that are tried for a subject.
+//! Measures the cost of maps: how many patterns nginx tries for a subject.
 
 use std::borrow::Cow;
 
@@ -19,10 +19,10 @@ const JUNK: &[u8] = b"zqvx7/kwj9-0";
 /// The variable that holds the subject.
 const SUBJECT: &[u8] = b"nxo_subject";
 
-/// Patterns tried for a subject that no row matches; only `hit` is for subjects that one matches.
+/// The number of patterns tried for a subject. All but `hit` are for subjects that no row matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// For a subject that begins like no row.
+    /// The number for a subject that begins like no row.
     pub far: usize,
     /// The median for subjects that begin like some row.
     pub near: usize,
@@ -52,8 +52,8 @@ impl Cost {
         Cost { far: rows, near: rows, worst: rows, hit: rows.div_ceil(2) }
     }
 
-    /// The cost of a compiled map, measured by running it. With `others`, patterns that stand beside the map, a subject
-    /// that one of them matches is no miss.
+    /// The cost of a compiled map, measured by running it on sample subjects. `others` are patterns that are tried
+    /// beside the map; a subject that one of them matches does not count as a miss.
     pub fn of(
         compiled: &Compiled,
         rows: &[RowFacts],
@@ -92,14 +92,14 @@ impl Cost {
     }
 }
 
-/// A subject, by the patterns tried for it.
+/// A sample subject: the number of patterns tried for it.
 enum Probe {
     /// A row matches.
     Hit(usize),
     Miss(usize),
 }
 
-/// A map, with a variable as the source instead of that of the original.
+/// Reads a map, and replaces the source of the original by the variable of the sample subjects.
 fn block<'m>(map: &'m EmittedMap, source: &[u8]) -> MapBlock<'m> {
     let mut block = map.block();
     if let Some(before) = map.source.strip_suffix(source) {
@@ -114,7 +114,8 @@ fn far(rows: &[RowFacts]) -> Vec<u8> {
     [start, JUNK].concat()
 }
 
-/// Subjects for an even sample of rows: their beginning followed by something else, or with another last byte.
+/// Sample subjects for evenly spaced rows: the beginning of a row followed by something else, or with another last
+/// byte.
 fn probes(rows: &[RowFacts]) -> Vec<Vec<u8>> {
     let step = rows.len().div_ceil(MOST_PROBES / 4).max(1);
     let mut probes = Vec::new();

@@ -1,20 +1,21 @@
-//! Cuts chunks off a trie of keys, level by level, until the rest fits a pattern.
+//! Cuts chunks off a trie of keys, level by level, until the rest fits into one pattern.
 
 use crate::maps::chunk::{Chunk, Labels, Spellings};
 use crate::maps::large::LargeForms;
 use crate::maps::pattern::escaped_length;
 use crate::pattern_text::{DEEPEST, LONGEST, escape};
 
-/// The longest text of a pattern with the path that its keys share; a named group is put around it.
+/// The longest text of a pattern, including the path that its keys share. This leaves room for the named group around
+/// it.
 const MOST_TEXT: usize = LONGEST - 60;
 
-/// Keys beside a chunk stay above it if their text is no longer than this.
+/// Keys next to a chunk stay in the level above if their text is no longer than this.
 const LEAST_TEXT: usize = MOST_TEXT / 8;
 
 /// The length of `(?:|)`.
 const GROUP_TEXT: usize = 5;
 
-/// A trie from which chunks are cut off. Their roots stay as keys of what is left.
+/// A trie from which chunks are cut off. The roots of the chunks stay in the rest as keys.
 pub struct Cut<'c, 'k> {
     labels: &'c Labels<'k>,
     is_key: Vec<bool>,
@@ -64,8 +65,8 @@ impl<'c, 'k> Cut<'c, 'k> {
         }
     }
 
-    /// Cuts off the largest subtrees that fit a pattern, several in one where they are neighbours. No chunks if all
-    /// that is left fits a pattern, or no spelling is free for a root.
+    /// Cuts off the largest subtrees that fit into a pattern, and puts neighbours into one chunk. Returns no chunks if
+    /// the rest fits into one pattern, or if no root has a free spelling.
     pub fn level(&mut self, spellings: &mut Spellings<'k>) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         for at in 0..self.sizes.len() {
@@ -93,7 +94,7 @@ impl<'c, 'k> Cut<'c, 'k> {
         chunks
     }
 
-    /// The pattern of what is left, if it fits one.
+    /// The pattern of the rest, if it is short enough.
     pub fn top(&self) -> Option<Vec<u8>> {
         let branches: Vec<usize> = self.branches(0).collect();
         self.fits(0).then(|| self.pattern(0, &branches, false))
@@ -125,13 +126,13 @@ impl<'c, 'k> Cut<'c, 'k> {
         self.sizes[at] = size;
     }
 
-    /// The text of a child as one of several alternatives.
+    /// The length of the text of a child as one of several alternatives.
     fn text(&self, child: usize) -> usize {
         self.label_lengths[child] + self.sizes[child].text + 1
     }
 
-    /// Puts the whole subtrees directly below a node into chunks: into one of which the node is the root, or into
-    /// several of which the children are. A few keys stay if there are chunks below.
+    /// Puts the whole subtrees directly below a node into chunks: into one chunk with the node as its root, or into
+    /// several with the children as roots. Short keys stay in the rest if there are already chunks below the node.
     fn cut_below(&mut self, at: usize, is_first: bool, spellings: &mut Spellings<'k>, chunks: &mut Vec<Chunk>) {
         let path = self.labels.path(at);
         let whole: Vec<usize> = self.branches(at).filter(|child| self.sizes[*child].is_whole).collect();
@@ -157,7 +158,7 @@ impl<'c, 'k> Cut<'c, 'k> {
         }
     }
 
-    /// Divides neighbours into groups that each fit a pattern, the largest first.
+    /// Divides neighbours into groups that each fit into a pattern, largest first.
     fn groups(&self, at: usize, children: &[usize]) -> Vec<Vec<usize>> {
         let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
         for &child in children {
@@ -174,7 +175,7 @@ impl<'c, 'k> Cut<'c, 'k> {
         groups.into_iter().map(|(_, group)| group).collect()
     }
 
-    /// Leaves a root as a key without anything below it.
+    /// Removes everything below a root, which stays as a key.
     fn close(&mut self, root: usize) {
         self.is_gone[self.labels.trie.nodes[root].children.clone()].fill(true);
         self.sizes[root] = Size::default();

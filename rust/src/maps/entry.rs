@@ -1,15 +1,15 @@
-//! Places rows in the trie of their beginnings.
+//! Entries of the trie: the rows, each under the beginnings of its matches.
 
 use crate::maps::row::RowFacts;
 use crate::maps::sequence::Sequence;
 
-/// A set of this many bytes is a dot or similar; in real configurations usually a dot that should have been escaped.
+/// A set of this many bytes counts as a dot. In real configurations it usually is a dot that should have been escaped.
 const WIDE_SET: usize = 200;
 
-/// The most dots of a row that are followed.
+/// The most dots of a row that are followed; the path ends before the next one.
 const MOST_DOTS: usize = 4;
 
-/// A row at a path: its matches begin with it, or some do.
+/// A row at a path of the trie. All or some of its matches begin with the path.
 #[derive(Clone, Copy)]
 pub struct PathEntry<'r> {
     pub row: usize,
@@ -24,7 +24,8 @@ pub struct PathEntry<'r> {
 /// What is known of a row after its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathEnd {
-    /// The pattern has a dot here. This entry is for subjects with another byte; one further down is for a dot.
+    /// The pattern has a dot here. This entry is for subjects with another byte in this place; subjects with a dot have
+    /// an entry further down.
     Dot,
     /// Nothing more is known.
     Open,
@@ -37,7 +38,7 @@ impl<'r> PathEntry<'r> {
         &self.sequence.bytes[..self.length]
     }
 
-    /// Whether the row may match what begins with `text`, which is longer than the path and begins with it.
+    /// Whether the row may match a subject that begins with `text`, which begins with the path and is longer.
     pub fn reaches(&self, text: &[u8]) -> bool {
         let has_room = text.len() <= self.longest;
         has_room && (self.kind != PathEnd::Dot || text[self.length] != b'.') && self.sequence.fits(text, self.length)

@@ -1,4 +1,4 @@
-//! Puts rows that match few strings into a hash table.
+//! Puts rows that match only a few strings into a hash table, with those strings as keys.
 
 use hashbrown::HashMap;
 
@@ -15,25 +15,25 @@ const LONGEST: usize = 512;
 #[derive(Clone, Default)]
 pub struct Exact {
     keys: Vec<KeyAnswer>,
-    /// The places of the keys, by the key in lower case.
+    /// The index of each key in `keys`, by the key in lower case.
     places: HashMap<Vec<u8>, usize>,
     /// By row: whether the table has all strings that the row matches.
     pub holds: Vec<bool>,
 }
 
-/// A string and the row that answers it.
+/// A string, and the first row that matches it.
 #[derive(Clone)]
 struct KeyAnswer {
     string: Vec<u8>,
     row: usize,
-    /// Whether it is a string of a row that matches strings without capital letters only, which all have an answer that
-    /// is never empty; and whether it is one of another row.
+    /// `is_small`: whether it is a string of a row whose strings all lack capital letters and all have values that are
+    /// never empty. `is_spelled`: whether it is a string of a row of another kind. Both can be true.
     is_small: bool,
     is_spelled: bool,
 }
 
 impl Exact {
-    /// Chooses rows for whose strings the first matching row is known.
+    /// Chooses the rows for all of whose strings the first matching row is known.
     pub fn choose(rows: &[RowFacts], first: &FirstMatch) -> Exact {
         let answers = |row: usize| answers(rows[row].strings.as_ref()?, rows, first);
         let mut exact = Exact::none(rows.len());
@@ -84,14 +84,14 @@ impl Exact {
         if small.len() < writer.large.strings {
             return write_spelled(&self.keys.iter().collect::<Vec<_>>(), writer, next);
         }
-        // Each map has all strings of its rows: of what it does not have, no such row matches anything.
+        // Each map has all strings of its rows, so these rows match no subject that the map does not have.
         let spelled: Vec<&KeyAnswer> = self.keys.iter().filter(|key| key.is_spelled).collect();
         let next = if spelled.is_empty() { next.to_vec() } else { write_spelled(&spelled, writer, next) };
         write_small(&small, writer, &next)
     }
 }
 
-/// Keys of which each gives itself, to be compared with the subject, as nginx ignores the case of letters.
+/// Writes maps that look up a key and compare the key found with the subject, because nginx ignores case in look-ups.
 fn write_spelled(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u8> {
     let mut exact = writer.of_source("exact");
     let mut answer = writer.of("exact", "answer");
@@ -114,8 +114,8 @@ fn write_spelled(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u
     writer.add(known)
 }
 
-/// Keys without capital letters: a subject that has none is one of them if nginx finds it, and one that has some is not.
-/// Only what is found is looked at for capital letters.
+/// Writes maps for keys without capital letters. nginx ignores case in look-ups, so a subject that it finds is a key
+/// exactly if the subject has no capital letters. Only subjects that are found are checked for them.
 fn write_small(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u8> {
     let mut listed = writer.of_source("listed");
     listed.rows.extend(keys.iter().map(|key| (Key::Exact(key.string.clone()), writer.value(key.row))));

@@ -1,8 +1,10 @@
-//! Families of rows, one behind the other, and what tells of most subjects that they are of none.
+//! Writes [families](crate::maps::family) of rows, one after the other, so that most subjects skip all of them.
 //!
-//! A *probe* captures the first segments of a subject, and its table leads to the first [`family`](crate::maps::family)
-//! with a row that begins like this; families of what subjects end with are behind a pattern for their endings. No
-//! earlier row may match where a row of a family does, so that it does not matter in which order families are asked.
+//! A *probe* captures the first segments of a subject. Its table leads to the first family that has a row with these
+//! segments; other subjects skip the families. Families of literals at the end of subjects are behind a guard, a
+//! pattern for the endings of the literals.
+//!
+//! Rows that match a subject which an earlier row may match are left out. So the order of the families does not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +24,7 @@ use crate::pattern_text::{escape, literal_start};
 const BEGINNINGS: &str = "family";
 const ENDS: &str = "end";
 
-/// The most endings, from their last dot on, that one pattern tells: PCRE tries one after the other.
+/// The most endings (the text from the last dot on) in a guard. PCRE tries them one after the other.
 const MOST_ENDINGS: usize = 16;
 
 /// The text of the last segment that a probe captures, up to a dot.
@@ -31,10 +33,10 @@ const LAST_SEGMENT: &[u8] = br"[^./A-Z\x0a]*";
 /// Before a literal: a byte that is no dot.
 const NO_DOT_BEFORE: &[u8] = br"(?<!\.)";
 
-/// The key of all families of a probe.
+/// The key that leads to all families of a probe.
 const ALL: &[u8] = b"*";
 
-/// Families, the largest first, that are asked one after the other.
+/// Families that are looked up one after the other, largest first.
 pub struct Families {
     list: Vec<Family>,
     /// The start of the names of their maps.
@@ -42,7 +44,7 @@ pub struct Families {
 }
 
 impl Families {
-    /// The families among rows with a beginning, and the rows that are left. `None` if these are many.
+    /// The families among rows with a known beginning, and the rows that are left. `None` if too many are left.
     pub fn of_beginnings(rows: &[RowFacts], members: &[usize], large: LargeForms) -> Option<(Families, Vec<usize>)> {
         let families = families(rows, members, large, |text| text.strip_prefix(b"^").map(|text| (true, text)))?;
         let count = |families: &[Family]| families.iter().map(|family| family.rows.len()).sum::<usize>();
@@ -56,8 +58,8 @@ impl Families {
             .filter(|(_, left)| are_few(members.len() - left.len()))
     }
 
-    /// The families among rows of literals that end where subjects do, and the rows that are left. `None` if there are
-    /// no families.
+    /// The families among rows that each match a literal at the end of the subject, and the rows that are left. `None`
+    /// if a row has another form, or there are no families.
     pub fn of_ends(rows: &[RowFacts], floating: &[usize], large: LargeForms) -> Option<(Families, Vec<usize>)> {
         let families = families(rows, floating, large, |text| Some((false, text)))?;
         let literals: Option<Vec<(Vec<u8>, usize)>> = floating
@@ -71,7 +73,7 @@ impl Families {
         Families::kept(ENDS, families, (rows, floating), |row| first.contains(&row))
     }
 
-    /// Those rows of families that pass a test, and the others of all rows.
+    /// The families with only those rows that pass a test, and the remaining `members`.
     fn kept(
         label: &'static str,
         mut list: Vec<Family>,
@@ -85,7 +87,7 @@ impl Families {
             held.extend(family.rows.iter().map(|(row, _)| *row));
         }
         list.retain(|family| !family.rows.is_empty());
-        // A row that repeats the pattern of one of these is never reached.
+        // A row with the same pattern as one of these is never reached.
         let texts: HashSet<&[u8]> = held.iter().map(|row| rows[*row].text).collect();
         let left = members.iter().copied().filter(|row| !texts.contains(rows[*row].text)).collect();
         (!list.is_empty()).then_some((Families { list, label }, left))
@@ -118,8 +120,8 @@ impl Families {
         value
     }
 
-    /// Writes the map that gives a value to subjects that end like one of the literals of ends, and another to all
-    /// others; `None` if these end in many ways.
+    /// Writes the guard of families at the end: a map with `value` for subjects that end like one of the literals, and
+    /// `other` for the rest. `None` if the literals have too many endings.
     pub fn write_guard(&self, writer: &mut Writer, value: Vec<u8>, other: Vec<u8>) -> Option<Vec<u8>> {
         let pattern = self.endings()?;
         let mut map = writer.of_source(&format!("{}_guard", self.label));
@@ -128,12 +130,12 @@ impl Families {
         Some(writer.add(map))
     }
 
-    /// Whether the literals of ends end in few ways, so that there is a guard.
+    /// Whether the literals have few enough endings for a guard.
     pub fn have_few_endings(&self) -> bool {
         self.endings().is_some()
     }
 
-    /// A pattern that matches what ends like the literals of ends; `None` if they end in many ways.
+    /// A pattern that matches subjects which end like one of the literals; `None` if these have too many endings.
     fn endings(&self) -> Option<Vec<u8>> {
         let mut endings = BTreeSet::new();
         for (_, literal) in self.list.iter().flat_map(|family| &family.rows).filter(|_| self.label == ENDS) {
@@ -156,7 +158,7 @@ impl Families {
         self.write_table(writer, literal, rows, next)
     }
 
-    /// Families behind one pattern and one table, which tell of most subjects that they are of none.
+    /// Writes families behind a probe, so that most subjects that match no row of them skip them all.
     fn write_probe(&self, writer: &mut Writer, families: &[&Family], segments: usize, next: Vec<u8>) -> Vec<u8> {
         let mut leads: BTreeMap<&[u8], Vec<u8>> = BTreeMap::new();
         let mut unusual: BTreeSet<&[u8]> = BTreeSet::new();
@@ -201,14 +203,15 @@ impl Families {
     }
 }
 
-/// What a probe of so many segments captures of subjects with a literal.
+/// What a probe of `segments` segments captures of subjects that begin with a literal.
 fn probed(literal: &[u8], segments: usize) -> &[u8] {
     let slash = memchr::memchr_iter(b'/', literal).nth(segments - 1).unwrap_or(0);
     let end = memchr::memchr2(b'/', b'.', &literal[slash + 1..]).map_or(literal.len(), |at| slash + 1 + at);
     &literal[..end]
 }
 
-/// The rows of reversed literals for which no earlier literal ends with theirs, or theirs with it.
+/// Returns the rows whose literal is not the end of an earlier row's literal, nor the other way round. The literals are
+/// given in reverse.
 fn without_shorter_or_longer(mut literals: Vec<(Vec<u8>, usize)>) -> HashSet<usize> {
     literals.sort();
     let mut first: HashSet<usize> = literals.iter().map(|(_, row)| *row).collect();
@@ -231,7 +234,7 @@ mod tests {
     use crate::maps::example::with_rows;
     use crate::maps::{LargeForms, compile_with, read_patterns};
 
-    /// A probe captures so many segments, the last up to a dot.
+    /// A probe captures a number of segments, the last up to a dot.
     #[test]
     fn probes() {
         for (literal, segments, captured) in [
@@ -245,7 +248,7 @@ mod tests {
         }
     }
 
-    /// Of two literals of which one ends with the other, the first remains.
+    /// If one of two literals ends with the other, only the first row remains.
     #[test]
     fn ends() {
         let literal = |text: &str, row| (text.bytes().rev().collect(), row);

@@ -1,8 +1,8 @@
-//! Rows that differ in a literal only, each family of them behind one pattern and in one table.
+//! Families: rows that differ only in a literal. One pattern and one table replace the rows of a family.
 //!
-//! The pattern of a family captures the literal, and what follows it is the rows' own: of
-//! `"~^(?<key>/[^/A-Z\x0a]*/)(.*)$" $key` the rows are `^/a/(.*)$`, `^/b/(.*)$` and so on, and the table has the keys
-//! `/a/` and `/b/`. So the answer of the table is that of the only row that matches.
+//! The pattern of a family captures the literal; the rest of the pattern is the same as in the rows. The rows
+//! `^/a/(.*)$`, `^/b/(.*)$` and so on become the pattern `"~^(?<key>/[^/A-Z\x0a]*/)(.*)$" $key` and a table with the
+//! keys `/a/`, `/b/` and so on. At most one row of the family matches a subject, and the table gives its value.
 
 use hashbrown::HashMap;
 
@@ -12,20 +12,20 @@ use crate::maps::row::RowFacts;
 use crate::pattern_text::{LONGEST, literal_start, token_length};
 use crate::syntax::{Ast, ByteSet};
 
-/// The most families: each costs every request a pattern and a look-up.
+/// The most families. Each one may cost a request a pattern and a look-up.
 const MOST: usize = 8;
 
-/// A family has at least this part of the rows.
+/// A family has at least one row in this many rows of the map.
 const SMALLEST_PART: usize = 100;
 
-/// The shortest literal that a probe looks for: shorter ones are in too many subjects.
+/// The shortest literal that a probe searches for; too many subjects contain shorter ones.
 const SHORTEST_UNUSUAL: usize = 3;
 
 /// The most slashes of a literal.
 const MOST_SLASHES: usize = 16;
 
-/// The text of a segment of a literal, without its slash. The table ignores the case of letters, so there are no
-/// capitals.
+/// The pattern of a segment of a literal, without its slash. It excludes capital letters, because the table ignores
+/// case.
 pub const SEGMENT: &str = r"[^/A-Z\x0a]*";
 
 /// Rows with their literals.
@@ -34,12 +34,12 @@ type Literals = Vec<(usize, Vec<u8>)>;
 /// What the rows of a family have in common.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Form<'m> {
-    /// Whether the literal stands at the start of subjects; otherwise it stands at their end.
+    /// Whether the literal is at the start of subjects; otherwise it is at their end.
     is_anchored: bool,
-    /// The slashes of the literal.
+    /// The number of slashes in the literal.
     slashes: usize,
     last: Last,
-    /// The pattern behind the literal.
+    /// The pattern after the literal.
     rest: &'m [u8],
 }
 
@@ -58,14 +58,15 @@ enum Last {
 pub struct Family {
     /// The pattern before and after the name of its group.
     pub pattern: [Vec<u8>; 2],
-    /// How many segments of its literals a probe may capture, if what it captures is known of each row.
+    /// How many segments of the literals a probe may capture; 0 if a probe cannot be used.
     pub segments: usize,
-    /// What comes behind any byte that follows the literal, unless a slash or a dot does, or the subject ends.
+    /// If the literal may be followed by a byte other than a slash or a dot: the text after that byte. A probe searches
+    /// for it, because it cannot tell where the literal ends in such a subject.
     pub unusual: Option<Vec<u8>>,
     pub rows: Literals,
 }
 
-/// The largest families of some rows. `start`: whether a pattern is anchored, and its text behind the anchor.
+/// The largest families of some rows. `start` returns whether a pattern is anchored, and its text after the anchor.
 pub fn families<'m>(
     rows: &[RowFacts<'m>],
     members: &[usize],
@@ -88,13 +89,13 @@ pub fn families<'m>(
     }
     let fewest = large.family.max(rows.len() / SMALLEST_PART);
     let mut found: Vec<(Form, Literals)> = by_form.into_iter().filter(|(_, rows)| rows.len() >= fewest).collect();
-    // The first row decides between families of one size, so that the same rows always give the same maps.
+    // Families of the same size are ordered by their first row, so that the same rows always give the same maps.
     found.sort_by_key(|(_, rows)| (usize::MAX - rows.len(), rows[0].0));
     let found = found.into_iter().filter_map(|(form, rows)| form.family(rows)).take(MOST);
     Some(found.collect()).filter(|families: &Vec<Family>| !families.is_empty())
 }
 
-/// The slashes of a literal, and how its end is found, if it may be one of a family.
+/// The number of slashes of a literal, and how its end is found. `None` if it cannot belong to a family.
 fn shape(literal: &[u8], rest: &[u8], is_anchored: bool) -> Option<(usize, Last)> {
     let slashes = literal.iter().filter(|byte| **byte == b'/').count();
     let is_other = |byte: &u8| byte.is_ascii_uppercase() || matches!(byte, b'$' | b'\n' | 0);
@@ -111,8 +112,8 @@ fn shape(literal: &[u8], rest: &[u8], is_anchored: bool) -> Option<(usize, Last)
 }
 
 impl Form<'_> {
-    /// The family of some rows, without those whose literal its pattern would not capture; `None` if it has no such
-    /// pattern.
+    /// The family of some rows, without those whose literal its pattern would not capture. `None` if no pattern is
+    /// known to capture the literals.
     fn family(&self, mut rows: Literals) -> Option<Family> {
         let before = if self.is_anchored { b"^(?<".to_vec() } else { b"(?<".to_vec() };
         let pattern = [before, [b">", self.literal().as_bytes(), b")", self.rest].concat()];
@@ -134,7 +135,7 @@ impl Form<'_> {
         (is_known && fits && !rows.is_empty()).then_some(Family { pattern, segments, unusual, rows })
     }
 
-    /// The pattern of its literals.
+    /// The pattern that captures the literals.
     fn literal(&self) -> String {
         let mut literal = String::from("/");
         (1..self.slashes).for_each(|_| literal.extend([SEGMENT, "/"]));
@@ -146,7 +147,7 @@ impl Form<'_> {
         literal
     }
 
-    /// How many segments a probe may capture, and what it has to look for besides: see [`Family::unusual`].
+    /// Returns [`Family::segments`] and [`Family::unusual`].
     fn probing(&self, rest: &[Ast]) -> (usize, Option<Vec<u8>>) {
         match (self.last, rest) {
             _ if !self.is_anchored => (0, None),
@@ -167,7 +168,7 @@ fn literal_byte(item: &Ast) -> Option<u8> {
     if let Ast::Byte(byte) = item { Some(*byte) } else { None }
 }
 
-/// Whether items are of one length up to the end of the subject, so that they end in one place only.
+/// Whether items match a fixed number of bytes at the end of the subject, so that they match in one place only.
 fn ends_fixed(items: &[Ast]) -> bool {
     let [items @ .., Ast::Dollar] = items else { return false };
     let sets: Option<Vec<ByteSet>> = items.iter().map(Ast::byte_set).collect();
@@ -185,7 +186,7 @@ fn begins_with_slash(items: &[Ast]) -> bool {
     }
 }
 
-/// Whether what follows a literal matches nowhere before its end, behind its last slash.
+/// Whether the sets that follow a literal match at no place between its last slash and its end.
 fn is_found_first(literal: &[u8], sets: &[ByteSet]) -> bool {
     let start = literal.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
     let allowed = |at: usize| match literal.get(at) {
@@ -212,7 +213,7 @@ mod tests {
         assert!(shape(b"/a.php", b"$", false).is_some() && shape(b"/a", b".php$", false).is_none());
     }
 
-    /// What follows a literal must not match before its end.
+    /// What follows a literal must not match before the end of the literal.
     #[test]
     fn found_first() {
         let sets: Vec<ByteSet> = [ByteSet::NO_NEWLINE, ByteSet::one(b'h'), ByteSet::one(b't')].to_vec();

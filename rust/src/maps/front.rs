@@ -1,11 +1,21 @@
-//! Rows that a table answers, each under a key of its own.
+//! The front: rows of bytes and dots that a hash table answers, each under its own key.
 //!
-//! No earlier row may match where one of these does, so that each subject has at most one of them. Patterns find the
-//! only row that may match by the beginning that no other has, and capture as much of the subject as its key is long:
-//! of `"~^(?<key>/a[^A-Z]{12}|/b/(?:c[^A-Z]{9}(?=$)|d))" $key` the first alternative is the only one for
-//! `/about-us/it`. That the rest is the same, the table finds out. A dot behind the piece that is captured is looked at
-//! only. One before it is captured where the subject has a dot; `"~^/v1[^\x0a\x2e](?<key>0/a|2/b)" "/v1.$key"` finds
-//! other subjects, and the value has the dot. Of several dots before the piece none is captured.
+//! The front takes only rows that match no subject that an earlier row may match. So at most one of its rows matches a
+//! subject, and the front can be tried before the other rows.
+//!
+//! The key of a row is what its matches begin with, up to a dot if need be. A pattern looks only at the part of the key
+//! that distinguishes the row from all others, and captures as many bytes as the key has. In
+//! `"~^(?<key>/a[^A-Z]{12}|/b/(?:c[^A-Z]{11}(?=$)|d))" $key`, the first alternative captures a subject such as
+//! `/about-us/team`, because only one row begins with `/a`. The table then compares the other 12 bytes: the look-up
+//! fails if they differ.
+//!
+//! Dots in the pattern of a row match any byte, but a key has one spelling:
+//!
+//! - A dot after the captured piece is only checked, by a look-ahead.
+//! - A single dot before the end of the piece is captured if the subject has a dot there. For subjects with another
+//!   byte, another pattern such as `"~^/v1[^\x0a\x2e](?<key>0/a|2/b)" "/v1.$key"` captures what follows it, and its
+//!   value puts the dot back into the key.
+//! - If there are several dots, the pattern captures only what follows them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,28 +32,29 @@ use crate::maps::writer::Writer;
 use crate::parallel;
 use crate::pattern_text::{DEEPEST, LONGEST, most};
 
-/// So many patterns are in one map, one after the other: each map costs every request, and a pattern only what begins
-/// like its strings.
+/// How many patterns one map should have. Each map costs every request, but a pattern costs little if the subject
+/// begins with none of its strings.
 const PATTERNS: usize = 3;
 
-/// The rows with their keys, and what leads to them.
+/// The rows of the front, divided into chunks with a map each.
 pub struct Front {
     rows: Vec<FrontRow>,
     chunks: Vec<Chunk>,
-    /// The pattern that finds the beginning of a chunk.
+    /// The pattern that finds the root of a chunk.
     start: Vec<u8>,
 }
 
 /// The rows of one map.
 #[derive(Default)]
 struct Chunk {
-    /// The beginnings that lead to it, each with the number of its rows.
+    /// The beginnings of subjects that lead to this map, each with the number of its rows.
     roots: Vec<(Vec<u8>, usize)>,
     rows: Vec<usize>,
 }
 
 impl Front {
-    /// Chooses from the first `count` of some rows those that no earlier one may meet. `None` if these are few.
+    /// Chooses rows from the first `count` of `members`: those of bytes and dots that match no subject that an earlier
+    /// member may match. `None` if these are too few.
     pub fn choose(
         rows: &[RowFacts],
         (members, count): (&[usize], usize),
@@ -88,17 +99,18 @@ impl Front {
         self.chunks.iter().flat_map(|chunk| &chunk.rows).map(|row| &self.rows[*row])
     }
 
-    /// The beginnings that are known of subjects; none begins with another.
+    /// The beginnings of subjects that the first map distinguishes. None begins with another.
     pub fn roots(&self) -> impl Iterator<Item = &[u8]> {
         self.chunks.iter().flat_map(|chunk| &chunk.roots).map(|(root, _)| root.as_slice())
     }
 
-    /// How many rows there are.
+    /// The number of rows in the front.
     pub fn count(&self) -> usize {
         self.held().count()
     }
 
-    /// The others of some members, without those that have the pattern of one of these, which is tried first.
+    /// Returns the members that are not in the front. Members with the same pattern as a row of the front are left out,
+    /// too, because that row is tried first.
     pub fn without(&self, rows: &[RowFacts], members: &[usize]) -> Vec<usize> {
         let held: HashSet<&[u8]> = self.held().map(|row| rows[row.number].text).collect();
         members.iter().copied().filter(|row| !held.contains(rows[*row].text)).collect()
@@ -126,7 +138,7 @@ impl Front {
     }
 }
 
-/// About how much text the pieces of sorted rows take.
+/// Estimates how much text the pieces of sorted rows take.
 fn text(rows: &[FrontRow]) -> usize {
     let forms = |row: &FrontRow| 1 + usize::from(row.frame.as_ref().is_some_and(|frame| frame.is_rare));
     let text = |row: &FrontRow| (row.own + row.rest.len() + 1) * forms(row);
@@ -137,8 +149,8 @@ fn text(rows: &[FrontRow]) -> usize {
     rows.iter().map(text).sum::<usize>() - rows.windows(2).map(shared).sum::<usize>()
 }
 
-/// Divides sorted rows by what they begin with, before any dot, into parts with `size` bytes of text, and joins
-/// neighbours. Of beginnings that differ only in case, one is kept.
+/// Divides sorted rows by their beginnings, which have no dots, into parts of up to `size` bytes of text, and joins
+/// small neighbouring parts. Of beginnings that differ only in case, keeps the first.
 fn chunks(rows: &[FrontRow], size: usize) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::new();
     let mut open = size;
@@ -160,7 +172,8 @@ fn chunks(rows: &[FrontRow], size: usize) -> Vec<Chunk> {
     chunks
 }
 
-/// Calls `take` for the parts of some rows, each with the beginning of `depth` or more bytes that its rows have.
+/// Divides rows into parts of up to `size` bytes of text, where possible, and calls `take` for each part with the
+/// beginning that its rows share, of at least `depth` bytes.
 fn divide(
     rows: &[FrontRow],
     range: Range<usize>,
@@ -180,7 +193,7 @@ fn divide(
     }
 }
 
-/// The pattern that finds the beginning of a chunk.
+/// Writes the pattern that finds the root of a chunk.
 fn start(chunks: &[Chunk]) -> Vec<u8> {
     let roots = chunks.iter().flat_map(|chunk| &chunk.roots);
     let roots = roots.map(|(root, rows)| Piece { text: root, rest: b"", weight: *rows });
@@ -188,7 +201,7 @@ fn start(chunks: &[Chunk]) -> Vec<u8> {
 }
 
 impl Chunk {
-    /// Leaves out rows with dots before their piece if fewer than `least` have the same there.
+    /// Removes rows that have dots before the captured piece if fewer than `least` rows share the text before it.
     fn retain_frames(&mut self, rows: &[FrontRow], least: usize) {
         let mut counts: HashMap<&[u8], usize> = HashMap::new();
         for frame in self.rows.iter().filter_map(|row| rows[*row].frame.as_ref()) {
@@ -198,17 +211,18 @@ impl Chunk {
     }
 }
 
-/// Pieces that have the same before them.
+/// Pieces that are captured after the same text.
 struct Framed<'f> {
+    /// The pattern of that text.
     before: &'f [u8],
-    /// The same with dots as dots, as the value has it.
+    /// That text in the key, with dots as dots.
     key: &'f [u8],
     pieces: Vec<Piece<'f>>,
 }
 
 impl Front {
-    /// The patterns of a chunk with their values: of rows that have the same before the piece in one, as far as
-    /// `length` allows. Those of subjects with other bytes than dots come last.
+    /// Returns the patterns of a chunk, each with its value. Rows with the same text before their piece share a pattern
+    /// of up to `length` bytes. Patterns for subjects with another byte in the place of a dot come last.
     fn patterns(&self, chunk: &Chunk, group: &[u8], (keys, length): (&HashSet<Vec<u8>>, usize)) -> Vec<(Key, Vec<u8>)> {
         let rows = || chunk.rows.iter().map(|row| &self.rows[*row]);
         let framed = |is_rare: bool| {
@@ -222,7 +236,7 @@ impl Front {
             frames.into_iter().map(|((before, key), pieces)| Framed { before, key, pieces })
         };
         let rare: Vec<Framed> = framed(true).collect();
-        // What comes before the only dot.
+        // The text before the single dot of a key.
         let heads: Vec<&[u8]> = rare.iter().map(|framed| &framed.key[..framed.key.len() - 1]).collect();
         let is_end = |path: &[u8]| {
             let may_meet = |head: &&[u8]| head.starts_with(path) || path.starts_with(head) && path[head.len()] != b'.';
@@ -238,7 +252,8 @@ impl Front {
 }
 
 impl Framed<'_> {
-    /// Adds the patterns of the pieces. `is_end`: whether no later pattern is asked for what begins with a path.
+    /// Adds the patterns of the pieces to `out`. `is_end` returns whether no later pattern can match a subject that
+    /// begins with a path.
     fn write(mut self, group: &[u8], length: usize, is_end: &dyn Fn(&[u8]) -> bool, out: &mut Vec<(Key, Vec<u8>)>) {
         self.pieces.sort_unstable();
         let mut pieces = self.pieces.as_slice();
@@ -277,7 +292,7 @@ mod tests {
         String::from_utf8(compiled.text()).unwrap()
     }
 
-    /// The rows that are chosen.
+    /// Returns the rows that the front chooses.
     fn chosen(texts: &[&str]) -> Vec<usize> {
         with_rows(texts, false, |_, rows| {
             let members: Vec<usize> = (0..rows.len()).collect();
@@ -288,8 +303,8 @@ mod tests {
         })
     }
 
-    /// Patterns capture as much as a key has: what no other row begins with, and how long the rest is. What follows a
-    /// dot is looked at only.
+    /// Patterns capture as many bytes as the key has, but spell out only what distinguishes a row. What follows a dot
+    /// is checked, but not captured.
     #[test]
     fn patterns() {
         let rows = [
@@ -318,7 +333,7 @@ mod tests {
         }
     }
 
-    /// No earlier row may match where one of these does.
+    /// Rows that match a subject which an earlier row may match are not chosen.
     #[test]
     fn choice() {
         assert_eq!(chosen(&["~^/a.* 0;", "~^/ab.* 1;", "~^/b.* 2;"]), [0, 2]);
@@ -327,11 +342,11 @@ mod tests {
         assert_eq!(chosen(&["~^/a.c.* 0;", r"~^/abc\.d.* 1;", r"~^/a\.d.* 2;"]), [0, 2]);
         assert_eq!(chosen(&["~^/a.c$ 0;", "~^/abcd.* 1;", "~^/a.cx.* 2;"]), [0, 1, 2]);
         assert!(chosen(&["~^/.*z 0;", "~^/a.* 1;"]).is_empty());
-        // Behind the first repetition PCRE may give up.
+        // PCRE may give up after the first repetition.
         assert_eq!(chosen(&["'~^/a.b(?:ab){2,}' 0;", "~^/a.b$ 1;", "~^/a.c$ 2;"]), [2]);
     }
 
-    /// A row that stands there twice is never asked for a second time.
+    /// The second of two equal rows is left out.
     #[test]
     fn twice() {
         let rows = ["~^/a.b.* 0;", "~^/a.b.* 1;", "~^/x[0-9] 2;", "~^/y[0-9] 3;", "~^/z[0-9] 4;"];
@@ -340,7 +355,7 @@ mod tests {
         assert!(!maps.contains(r#""1""#), "{maps}");
     }
 
-    /// Few rows with the same before their piece have no pattern of their own.
+    /// Rows with dots before their piece get a pattern only if enough of them share the text before it.
     #[test]
     fn frames() {
         let rows: Vec<String> = (0..5).map(|row| format!("~^/v1.{row}/a.* {row};")).collect();
@@ -355,7 +370,7 @@ mod tests {
         assert_eq!([1, 5, 6].map(count), [7, 7, 2]);
     }
 
-    /// Of keys and of beginnings that differ only in case, one is kept.
+    /// Of keys or beginnings that differ only in case, one is kept.
     #[test]
     fn spellings() {
         assert_eq!(chosen(&["~^/a/b.* 0;", "~^/a/B.* 1;", "~^/c.* 2;"]).len(), 2);
@@ -372,7 +387,7 @@ mod tests {
         });
     }
 
-    /// A list of such rows only has a table as well: the last ones make the tree.
+    /// A list in which the front could take all rows has a front, too: the last rows are left for the tree.
     #[test]
     fn nothing_else() {
         let rows: Vec<String> = (0..9).map(|number| format!("~^/page{number}.x.* {number};")).collect();
@@ -380,7 +395,7 @@ mod tests {
         assert!(maps.contains(r#""/page5" "5""#) && maps.contains(r#""~^/page6.x.*" "6""#), "{maps}");
     }
 
-    /// A list too long for one pattern of beginnings has longer lists behind each.
+    /// If the beginnings are too many for one pattern, there are fewer of them with more rows each.
     #[test]
     fn long_lists() {
         let rows: Vec<String> = (0..4_000).map(|number| format!("~^/{:x}/page.* {number};", number * 7_919)).collect();

@@ -1,4 +1,4 @@
-//! Rows of bytes and dots, and the pieces of subjects that tell which of them may match.
+//! The rows of a [`front`](crate::maps::front), and the piece of a subject that tells which row may match.
 
 use crate::maps::alternatives::Piece;
 use crate::maps::pattern::class;
@@ -7,7 +7,7 @@ use crate::maps::sequence::Sequence;
 use crate::pattern_text::escape;
 use crate::syntax::ByteSet;
 
-/// The text that matches `n` bytes none of which is a capital letter.
+/// The pattern of `n` bytes that are no capital letters.
 const REST: &str = "[^A-Z]{n}";
 
 /// What a dot matches except a dot.
@@ -16,27 +16,29 @@ const NO_DOT: &[u8] = br"[^\x0a\x2e]";
 /// A row of bytes and dots.
 pub struct FrontRow {
     pub number: usize,
-    /// What it begins with, dots as dots.
+    /// What its matches begin with, with dots as dots, up to the first dot after `own` bytes.
     pub key: Vec<u8>,
-    /// How many bytes come before the first dot.
+    /// The number of bytes before the first dot.
     pub head: usize,
-    /// The length of the beginning that no other row has.
+    /// The length of the beginning that the pattern spells out. No other row has this beginning.
     pub own: usize,
-    /// The pattern for what follows it.
+    /// The pattern of what follows the first `own` bytes.
     pub rest: Vec<u8>,
     pub frame: Option<Frame>,
 }
 
-/// Where the piece begins that is captured of a row with dots before it.
+/// What precedes the captured piece in a row with dots among its first `own` bytes.
 pub struct Frame {
-    /// The pattern of what comes before the piece, and its length.
+    /// The pattern of the text before the piece, and the length of that text.
     pub before: Vec<u8>,
     pub start: usize,
-    /// Whether a dot is not meant by the only dot before it: a subject that has one there is found by all of its key.
+    /// Whether `before` excludes subjects with a dot in the place of its single dot. The whole key is captured of
+    /// these.
     pub is_rare: bool,
 }
 
-/// Whether a row matches just what begins with its bytes and dots, or is that.
+/// Whether a row matches exactly the subjects that begin with some bytes and dots, or exactly those that consist of
+/// them.
 pub fn is_of_dots(row: &RowFacts, in_lines: bool) -> bool {
     let [sequence] = row.sequences() else { return false };
     let is_dot = |(_, set): &(usize, ByteSet)| *set == ByteSet::NO_NEWLINE || *set == ByteSet::ALL;
@@ -52,10 +54,10 @@ pub fn is_of_dots(row: &RowFacts, in_lines: bool) -> bool {
 }
 
 impl FrontRow {
-    /// `own`: the length of the beginning that no other row has, with dots as dots or without.
+    /// `own` is the length of the beginning that no other row has, whether dots are read as dots or as any byte.
     pub fn new(number: usize, sequence: &Sequence, is_line: bool, mut own: usize) -> FrontRow {
         let Sequence { bytes, sets } = sequence;
-        // It ends with a byte, as the whole does.
+        // It must end with a byte, not with a dot. The sequence ends with a byte, so the loop ends.
         while sets.iter().any(|(at, _)| at + 1 == own) {
             own += 1;
         }
@@ -77,13 +79,13 @@ impl FrontRow {
         FrontRow { number, key: dotted(sequence)[..end].to_vec(), head, own, rest, frame }
     }
 
-    /// The piece that is captured of subjects that have dots where the row has.
+    /// The piece to capture of subjects with a dot wherever the row has one; `None` if the framed piece is enough.
     pub fn piece(&self) -> Option<Piece<'_>> {
         let is_found = self.frame.as_ref().is_none_or(|frame| frame.is_rare);
         is_found.then(|| Piece { text: &self.key[..self.own], rest: &self.rest, weight: 1 })
     }
 
-    /// The piece that is captured behind the frame.
+    /// The piece to capture after the frame.
     pub fn framed_piece(&self, frame: &Frame) -> Piece<'_> {
         Piece { text: &self.key[frame.start..self.own], rest: &self.rest, weight: 1 }
     }
@@ -106,14 +108,15 @@ impl Frame {
     }
 }
 
-/// A sequence with dots as dots.
+/// Writes a sequence as text, with a dot in each place that allows several bytes.
 pub fn dotted(sequence: &Sequence) -> Vec<u8> {
     let mut bytes = sequence.bytes.clone();
     sequence.sets.iter().for_each(|(at, _)| bytes[*at] = b'.');
     bytes
 }
 
-/// By string, the length of the beginning that no other one has; all of a string that others begin with.
+/// Returns for each string the length of the beginning that no other string has, or its whole length if another string
+/// begins with it.
 pub fn lengths_apart(strings: &[Vec<u8>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..strings.len()).collect();
     order.sort_unstable_by_key(|at| &strings[*at]);
@@ -166,7 +169,7 @@ mod tests {
         }
     }
 
-    /// A string is as long as is needed to tell it from all others.
+    /// The beginning of a string is as long as it must be to distinguish it from all others.
     #[test]
     fn apart() {
         let lengths =

@@ -1,23 +1,25 @@
-//! Chooses the keys of the tree: the paths of the trie that separate the buckets.
+//! Chooses the keys of the tree. A key is a path of the trie; the subjects for which it is the longest key are a
+//! bucket.
 
 use crate::maps::entry::{PathEnd, PathEntry};
 use crate::maps::row::RowFacts;
 use crate::maps::trie::{Trie, TrieNode};
 
-/// From more rows with a dot at one place on, subjects with a dot there have a key: hardly any others get to these rows.
+/// If more rows than this have a dot in the same place, subjects with a dot there get a key. Hardly any other subjects
+/// reach these rows.
 const FEW_DOTS: usize = 2;
 
 /// The keys of a trie, and the rows that cover its nodes.
 pub struct KeyChoice {
     /// Whether the path of a node is a key.
     pub is_key: Vec<bool>,
-    /// The first row that covers all that begins with the path of a node.
+    /// For each node, the first row that matches all subjects that begin with the path of the node.
     pub cover: Vec<Option<usize>>,
 }
 
 impl KeyChoice {
-    /// Chooses keys so that, where possible, at most `leaf` rows are tried in a bucket. The paths of rows that cover,
-    /// and whose values a table can hold, are keys. Linear.
+    /// Chooses keys so that, where possible, at most `leaf` rows are tried in a bucket. If a row matches all subjects
+    /// that begin with its path, and a table can hold its value, the path is a key. Linear.
     pub fn choose(trie: &Trie, entries: &[PathEntry], rows: &[RowFacts], leaf: usize) -> KeyChoice {
         let cover = covers(trie, entries);
         let mut is_key = vec![false; trie.nodes.len()];
@@ -43,12 +45,12 @@ impl KeyChoice {
     }
 }
 
-/// A byte of the path of a node.
+/// Returns one byte of the path of a node.
 fn path_byte(node: &TrieNode, entries: &[PathEntry], at: usize) -> u8 {
     entries[node.under.start].sequence.bytes[at]
 }
 
-/// By node: the first row that covers its path, from the root down.
+/// Computes [`KeyChoice::cover`], from the root down.
 fn covers(trie: &Trie, entries: &[PathEntry]) -> Vec<Option<usize>> {
     let mut cover: Vec<Option<usize>> = vec![None; trie.nodes.len()];
     for at in 0..trie.nodes.len() {

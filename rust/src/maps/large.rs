@@ -1,32 +1,35 @@
-//! The forms that are for large lists.
+//! Forms of maps that pay off only for large lists, and the sizes from which on they are used.
 
 use crate::pattern_text::LONGEST;
 
-/// From which sizes on they are used.
+/// The sizes from which on the forms for large lists are used.
 #[derive(Clone, Copy, Debug)]
 pub struct LargeForms {
-    /// From so many rows on, a tree is not compared with a chain of all rows.
+    /// From this many rows on, a tree is not compared with a chain of all rows.
     pub rows: usize,
-    /// From so many strings without capital letters on, these have a table of their own, which is half as large: each
-    /// stands there once.
+    /// From this many strings without capital letters on, these get a table of their own. It is half as large as the
+    /// other form, because it has each string only once.
     pub strings: usize,
-    /// From so many nodes of the trie on, the chunks of its last level have several short patterns instead of one.
+    /// From this many nodes of the trie on, the chunks of its last level have several short patterns instead of one.
     pub nodes: usize,
-    /// From so many rows on, those that differ in a literal only have a table of their own, if these are so many:
+    /// `families`: from this many rows of the map on, rows that differ only in a literal get a table of their own if
+    /// there are at least `family` of them.
     pub families: usize,
     pub family: usize,
-    /// Families leave at most this part of the rows with a beginning, as these need other forms besides.
+    /// Families are used only if at most one in this many rows with a known beginning is left over. The rows that are
+    /// left need other forms as well.
     pub left: usize,
-    /// From so many rows on that no earlier one may meet, these have a table of their own.
+    /// From this many rows on, a front is used; see [`front`](crate::maps::front).
     pub front: usize,
-    /// So many rows have a pattern of their own there if the same comes before the piece that is captured.
+    /// From this many rows of a front on that share the text before the captured piece, they get a pattern of their
+    /// own. Fewer rows are left out of the front.
     pub frame: usize,
-    /// From so many rows on, those that match only the end of a subject have a guard that looks at its last slash.
+    /// From this many rows on, rows that match only the end of a subject get a guard that looks at its last slash.
     pub segments: usize,
-    /// The longest text of a short pattern. Of a pattern of more than 1,000 bytes, PCRE2 allocates four bytes for each
-    /// while it compiles it (`parsed_pattern` in pcre2_compile.c), which nginx keeps.
+    /// The longest text of a short pattern. While PCRE2 compiles a pattern of more than 1,000 bytes, it allocates four
+    /// bytes for each of them (`parsed_pattern` in pcre2_compile.c), and nginx keeps that memory.
     pub text: usize,
-    /// The longest text of the patterns of a table's keys.
+    /// The longest text of a pattern that captures keys of a front.
     pub long_text: usize,
 }
 
@@ -45,7 +48,7 @@ impl LargeForms {
         long_text: LONGEST - 60,
     };
 
-    /// Small lists get the forms of large ones, as random tests do not reach these otherwise.
+    /// Uses the forms for large lists in small ones, too. Random tests would not reach them otherwise.
     pub const ALWAYS: LargeForms = LargeForms {
         rows: 1,
         strings: 1,

@@ -1,17 +1,25 @@
-//! Maps with many patterns, compiled into trees of look-ups.
+//! Compiles a `map` with many patterns into smaller maps that look up keys and try few patterns.
 //!
-//! A `map` tries its patterns in order. Here its rows are divided: [`exact`] has the rows that match few strings,
-//! [`families`] those that differ in a literal only, [`front`] those of bytes and dots that no earlier row may meet,
-//! [`rooted`] others with a beginning that is known from there, [`tree`] those with any other known beginning, and
-//! [`chain`] the rest, which are still tried in order, but in groups behind guards: patterns that match if no row of
-//! the group can. Maps nest: the value of one may be the variable of another, which nginx evaluates only if that row
-//! matches.
+//! nginx tries the patterns of a `map` in order. The compiler divides the rows by what it knows of their patterns, and
+//! writes different maps for each part:
 //!
-//! The modules, in the order of the data: [`row`] has what is known of a row, its [`sequence`]s and whether its value
-//! has [`captures`]; [`entry`] places rows in a [`trie`]; [`keys`] chooses paths of it, which the patterns of
-//! [`chunk`]s, [`cut`] off the trie, distinguish; [`bucket`] lists the rows of each key. For [`front`], [`symbols`]
-//! tells which rows begin alike, and [`alternatives`] writes the pieces of each [`front_row`]. [`segment`] has a guard
-//! for [`chain`]. [`writer`] collects the [`text`] of the maps, with new [`pattern`]s.
+//! - [`exact`]: rows that match only a few strings;
+//! - [`families`]: rows that differ only in a literal;
+//! - [`front`]: rows of bytes and dots that match no subject that an earlier row may match;
+//! - [`rooted`]: rows that can be found by the beginnings which the patterns of the front capture;
+//! - [`tree`]: other rows with a known beginning;
+//! - [`chain`]: the rest. They are still tried in order, but in groups behind *guards*, patterns that tell when no row
+//!   of the group can match.
+//!
+//! The new maps refer to each other: the value of a row may be the variable of another map, which nginx evaluates only
+//! if that row matches.
+//!
+//! The modules, in the order of the data: [`row`] collects what is known of a row, such as its beginnings
+//! ([`sequence`]) and whether its value uses [`captures`]. [`entry`] places rows in a [`trie`], [`keys`] chooses the
+//! paths of the trie that become keys, [`cut`] cuts the trie into [`chunk`]s whose patterns find the longest key, and
+//! [`bucket`] lists the rows of each key. For [`front`], [`symbols`] finds rows that begin alike, and [`alternatives`]
+//! writes the pieces of each [`front_row`]. [`segment`] writes a guard for [`chain`]. [`pattern`] writes new patterns,
+//! [`writer`] collects the maps, and [`text`] writes them.
 
 pub mod alternatives;
 pub mod bucket;

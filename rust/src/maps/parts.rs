@@ -1,4 +1,4 @@
-//! Divides the rows into a table, a tree and floating rows.
+//! Divides the rows into parts: a table of exact strings, a tree or front, families, and floating rows.
 
 use crate::maps::captures;
 use crate::maps::exact::Exact;
@@ -12,8 +12,8 @@ use crate::maps::stays::Stays;
 use crate::maps::tree::Tree;
 use crate::variables;
 
-/// From this many rows that cover all single-line subjects with their beginning, subjects with an inner newline get a
-/// map of their own.
+/// If at least this many rows match all single-line subjects that have their beginning, subjects with an inner newline
+/// get a map of their own.
 const MANY_LINES: usize = 500;
 
 /// The fewest exact rows for a table.
@@ -27,15 +27,15 @@ const FEWEST_IN_TREE: usize = 3;
 pub struct Parts<'r> {
     pub exact: Option<Exact>,
     pub tree: Option<Tree<'r>>,
-    /// Rows that a table answers before the tree, and others that are found by its beginnings.
+    /// The front, which is tried before the tree, and the rows that its roots lead to.
     pub front: Option<(Front, Rooted)>,
-    /// Rows with a beginning that differ in a literal only.
+    /// The families of rows with a known beginning.
     pub families: Option<Families>,
     /// The rows without a known beginning, ascending.
     pub floating: Vec<usize>,
-    /// Others of these that differ in a literal only.
+    /// The families of rows without a known beginning, which match a literal at the end of subjects.
     pub ends: Option<Families>,
-    /// Whether the tree has subjects without an inner newline only.
+    /// Whether only subjects without an inner newline reach the tree.
     pub in_lines: bool,
     pub order: FloatingOrder,
 }
@@ -43,7 +43,7 @@ pub struct Parts<'r> {
 /// Where the floating rows are tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FloatingOrder {
-    /// Before the tree, all of whose rows come after them.
+    /// Before the tree: all rows of the tree come after them.
     Before,
     #[default]
     After,
@@ -52,7 +52,9 @@ pub enum FloatingOrder {
 }
 
 impl<'r> Parts<'r> {
-    /// Divides the rows, if it can be decided which of two comes first. `has_no_newline`: subjects never have one.
+    /// Divides the rows. Fails if there is no tree, or if the order of floating and other rows is mixed and numbers
+    /// cannot decide which row comes first, because some row must not be evaluated when another one answers.
+    /// `has_no_newline`: subjects never have a newline.
     pub fn divide(
         rows: &'r [RowFacts<'r>],
         exact: Exact,
@@ -73,13 +75,13 @@ impl<'r> Parts<'r> {
         Ok(Parts { exact, ..parts })
     }
 
-    /// A chain of all rows that are not in the table.
+    /// Puts all rows that are not in the table into a chain.
     pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact, has_no_newline: bool) -> Parts<'r> {
         let (exact, floating) = Parts::left(rows, exact);
         Parts { exact, floating, in_lines: has_no_newline, ..Parts::default() }
     }
 
-    /// The table, if it has enough rows, and the rows that are not in it.
+    /// Returns the table, if it has enough rows, and the rows that are not in it.
     fn left(rows: &[RowFacts], exact: Exact) -> (Option<Exact>, Vec<usize>) {
         let exact = Some(exact).filter(|exact| exact.row_count() >= FEWEST_EXACT);
         let is_left = |row: &usize| exact.as_ref().is_none_or(|exact| !exact.holds[*row]);
@@ -141,11 +143,11 @@ impl<'r> Parts<'r> {
         Some(Parts::ordered(rows, left, parts, large))
     }
 
-    /// The parts with the order of the floating rows, which are not sorted yet.
+    /// Sorts the floating rows, decides where they are tried, and finds the families among them.
     fn ordered(rows: &[RowFacts], left: &[usize], mut parts: Parts<'r>, large: LargeForms) -> Parts<'r> {
         parts.floating.sort_unstable();
         parts.order = order(left.iter().filter(|row| parts.floating.binary_search(row).is_err()), &parts.floating);
-        // Behind a tree, rows stand in each of its leaves.
+        // Rows that come after a tree are tried in each of its leaves.
         if parts.order != FloatingOrder::After
             && let Some((ends, others)) = Families::of_ends(rows, &parts.floating, large)
         {
@@ -154,7 +156,8 @@ impl<'r> Parts<'r> {
         parts
     }
 
-    /// A tree of the rows that families leave. If they are too few for one, they come to the floating rows.
+    /// Builds a tree of the rows that the families leave, and returns it with the rows that do not fit into it. If no
+    /// tree can be built, for example from too few rows, all rows are returned. They become floating rows.
     fn small_tree(
         rows: &'r [RowFacts<'r>],
         members: Vec<usize>,
@@ -168,7 +171,7 @@ impl<'r> Parts<'r> {
     }
 }
 
-/// `others`: the rows that are not among the floating ones, ascending.
+/// Decides where the floating rows are tried. `others` are the rows that are not floating, ascending.
 fn order<'o>(mut others: impl Iterator<Item = &'o usize>, floating: &[usize]) -> FloatingOrder {
     let Some(first) = others.next() else { return FloatingOrder::After };
     let last = others.last().unwrap_or(first);
@@ -181,7 +184,8 @@ fn order<'o>(mut others: impl Iterator<Item = &'o usize>, floating: &[usize]) ->
     }
 }
 
-/// Whether many rows match all subjects with their beginning but those with an inner newline, which few rows match.
+/// Whether subjects with an inner newline are worth a map of their own: many rows match all other subjects that have
+/// their beginning, and few rows may match a subject with an inner newline.
 fn is_worth_lines(rows: &[RowFacts], left: &[usize]) -> bool {
     let is_line = |row: &&usize| {
         let row = &rows[**row];
@@ -191,8 +195,8 @@ fn is_worth_lines(rows: &[RowFacts], left: &[usize]) -> bool {
     many && 2 * rows.iter().filter(|row| row.spans_lines).count() <= rows.len()
 }
 
-/// Why a row must not be evaluated when another one answers, if so: PCRE may give up on it, or it sets or reads other
-/// variables.
+/// Returns why a row must not be evaluated when another one answers, or `None` if it may: PCRE may give up on it, or it
+/// sets or reads other variables.
 fn shows(number: usize, row: &RowFacts, in_lines: bool) -> Option<Stays> {
     if !row.is_certain_here(in_lines) {
         return Some(Stays::UnboundedRow(number));
@@ -227,7 +231,7 @@ mod tests {
         assert_eq!(divide(&[&TREE[..2], &["~x 4;"], &TREE[2..]].concat()), Ok((FloatingOrder::Picked, vec![2], false)));
     }
 
-    /// Numbers do not work if evaluating a row has an effect; a newline level may help.
+    /// Numbers cannot be used if evaluating a row has an effect; a map for subjects with a newline may help.
     #[test]
     fn evaluated_for_nothing() {
         let with = |row: &str| divide(&[&TREE[..2], &["~x 4;", row], &TREE[2..]].concat());

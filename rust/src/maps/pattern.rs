@@ -1,12 +1,13 @@
-//! Writes patterns for what a subject begins with or contains.
+//! Writes patterns that match beginnings of subjects, or literals in them.
 //!
-//! They consist of bytes, classes, `(?:`, `|` and `)`, which every PCRE reads alike, and try each place once.
+//! The patterns consist of bytes, classes, `(?:`, `|` and `)`, which every PCRE reads alike. PCRE tries each place of a
+//! subject only once.
 
 use crate::maps::sequence::Sequence;
 use crate::pattern_text::{DEEPEST, escape};
 use crate::syntax::ByteSet;
 
-/// The most bytes that a byte of a pattern takes in a file.
+/// Returns the most bytes that a byte of a pattern takes in a file.
 pub fn escaped_length(byte: u8) -> usize {
     match byte {
         b'\\' => 4,
@@ -16,8 +17,8 @@ pub fn escaped_length(byte: u8) -> usize {
     }
 }
 
-/// A pattern, without an anchor, that matches one of the sequences; `caseless` if PCRE will ignore case. `None` if its
-/// groups are nested too deep.
+/// Writes a pattern, without an anchor, that matches if one of the sequences does. `caseless`: PCRE will ignore case.
+/// `None` if the groups would be nested too deep.
 pub fn beginning_with(sequences: &[&Sequence], caseless: bool) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     (alternatives(sequences, 0, caseless, &mut out) <= DEEPEST).then_some(out)
@@ -38,7 +39,7 @@ fn alternatives(sequences: &[&Sequence], mut at: usize, caseless: bool, out: &mu
     0
 }
 
-/// As [`alternatives`], of sequences that differ at the next place.
+/// As [`alternatives`], for sequences that differ in the next place.
 fn branches(sequences: &[&Sequence], at: usize, caseless: bool, out: &mut Vec<u8>) -> usize {
     let mut branches: Vec<(Symbol, Vec<&Sequence>)> = Vec::new();
     for sequence in sequences {
@@ -69,7 +70,8 @@ enum Symbol {
 }
 
 impl Symbol {
-    /// If case is ignored, a class must treat both cases alike: PCRE reads `[^A-Z]` as no letter at all.
+    /// If case is ignored, a class must contain both cases of a letter or neither: a caseless `[^A-Z]` excludes all
+    /// letters.
     fn of(sequence: &Sequence, at: usize, caseless: bool) -> Symbol {
         let set = sequence.sets.iter().find(|(place, _)| *place == at);
         let set = set.map(|(_, set)| if caseless { set.fold() } else { *set });
@@ -84,7 +86,7 @@ impl Symbol {
     }
 }
 
-/// Writes a class of a set of bytes.
+/// Writes a set of bytes as a class.
 pub(super) fn class(set: &ByteSet, out: &mut Vec<u8>) {
     if *set == ByteSet::ALL {
         return out.extend_from_slice(b"[\\x00-\\xff]");
@@ -104,7 +106,7 @@ pub(super) fn class(set: &ByteSet, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// The class of some letters and digits.
+/// Writes a class of letters and digits.
 pub fn letters(bytes: impl Iterator<Item = u8>) -> Vec<u8> {
     let mut set = ByteSet::default();
     bytes.for_each(|byte| set.insert(byte));
@@ -113,7 +115,7 @@ pub fn letters(bytes: impl Iterator<Item = u8>) -> Vec<u8> {
     out
 }
 
-/// Whether a byte takes one byte in a class.
+/// Whether a byte is written without an escape in a class.
 pub fn is_in_class(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }

@@ -1,21 +1,21 @@
-//! Picks the first of two rows by the numbers in front of their values.
+//! Decides which of two rows comes first, by the numbers at the start of their values.
 
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::{DIGITS, Numbers, Writer};
 
-/// The variables of the answers.
+/// Variables with values from which the numbers have been removed.
 pub struct Picked {
-    /// Of all rows.
+    /// The answer of all rows.
     pub all: Vec<u8>,
-    /// Of the rows of the tree alone.
+    /// The answer of the rows of the tree alone.
     pub tree: Vec<u8>,
 }
 
-/// Writes the maps that pick the value with the lower number from those of the tree and of the floating rows. If there
-/// is neither value, it is the default of the original map.
+/// Writes the maps that pick the answer with the lower number from the answers of the tree and of the floating rows. If
+/// both are empty, the default of the original map is the answer.
 ///
-/// The answer that is less often there is looked up first: that of the floating rows, unless subjects are known to be
-/// like theirs. From here on values have no added numbers.
+/// The maps first look at the answer that is empty more often: that of the floating rows, or that of the tree if
+/// `are_like_floating`. Maps that the writer adds afterwards have no added numbers.
 pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8], are_like_floating: bool) -> Picked {
     let behind_number = if writer.numbers == Numbers::Own { " " } else { r"\|" };
     let (tree_value, floating_value) = match std::mem::replace(&mut writer.numbers, Numbers::None) {
@@ -43,7 +43,7 @@ pub fn write(writer: &mut Writer, tree: &[u8], floating: &[u8], are_like_floatin
     Picked { all: writer.add(pick), tree: tree_value }
 }
 
-/// `$what`: the value of a variable without its number, or the default.
+/// Writes the map of `$what`: the value of a variable without its number, or the default.
 fn write_value(writer: &mut Writer, variable: &[u8], what: &str, group: &str) -> Vec<u8> {
     let mut map = writer.of_value(variable.to_vec(), what);
     let group_name = String::from_utf8_lossy(&writer.name(group)).into_owned();
@@ -55,7 +55,7 @@ fn write_value(writer: &mut Writer, variable: &[u8], what: &str, group: &str) ->
     writer.add(map)
 }
 
-/// `$what`: the number of the value of a variable, or nothing.
+/// Writes the map of `$what`: the number at the start of the value of a variable, or nothing.
 fn write_number(writer: &mut Writer, variable: &[u8], (what, group): (&str, &str), behind: &str) {
     let mut map = writer.of_value(variable.to_vec(), what);
     let group_name = String::from_utf8_lossy(&writer.name(group)).into_owned();
@@ -64,8 +64,8 @@ fn write_number(writer: &mut Writer, variable: &[u8], (what, group): (&str, &str
     writer.add(map);
 }
 
-/// Matches `a:b`, two numbers of the same length, if `a` is lower: after the common part, its next digit is lower.
-/// (`[9-9]`, as `\19` would be a byte.)
+/// A pattern that matches `a:b`, two numbers of the same length, if `a` is lower: after the common beginning, its next
+/// digit is lower. (It has `[9-9]` because PCRE would read `\19` as a byte.)
 fn lower() -> Vec<u8> {
     let digits: Vec<String> = (0..9).map(|digit| format!(r"{digit}[0-9]*:\1[{}-9]", digit + 1)).collect();
     format!("^([0-9]*)(?:{})", digits.join("|")).into_bytes()

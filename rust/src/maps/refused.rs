@@ -1,4 +1,4 @@
-//! Finds rows with which nginx does not start.
+//! Finds rows that nginx refuses, so that it does not start.
 
 use std::collections::HashSet;
 
@@ -9,14 +9,13 @@ use crate::map_block::MapBlock;
 /// A row with which nginx does not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The pattern of this row, by its place among the rows with patterns, does not compile, and PCRE2 says why.
+    /// A pattern that does not compile: its index among the rows with patterns, and the message of PCRE2.
     Pattern(usize, String),
-    /// The key of this row, by its place among the exact rows, is that of an earlier row, ignoring case
-    /// (`ngx_hash_add_key`).
+    /// A key that equals an earlier one, ignoring case (`ngx_hash_add_key`): its index among the exact rows.
     Key(usize),
 }
 
-/// The first row that nginx refuses, of a map of which the patterns have been read. O(length).
+/// Returns the first row that nginx refuses. `patterns` are those of the map. O(length).
 pub fn refused(map: &MapBlock, patterns: &ReadPatterns) -> Option<Refused> {
     let mut unread = (0..map.patterns.len()).filter(|at| patterns.get(*at).is_none());
     let pattern = unread.find_map(|at| Some(Refused::Pattern(at, compile_error(&map.patterns[at].pattern)?)));
@@ -39,8 +38,8 @@ mod tests {
         refused(&map, &read_patterns(&map))
     }
 
-    /// A pattern that no PCRE compiles and a repeated key are refused; patterns that only some PCRE compile are not
-    /// judged.
+    /// A pattern that no PCRE compiles and a repeated key are refused. Nothing is said of patterns that only some PCREs
+    /// compile.
     #[test]
     fn rows() {
         let Some(Refused::Pattern(1, message)) = of("~^/a 1; ~^/(b 2;") else { panic!() };

@@ -1,7 +1,7 @@
-//! Leads from the beginnings that the patterns of a table know to the other rows that may match there.
+//! Finds rows by the roots of a [`front`](crate::maps::front): the beginnings that its first pattern captures.
 //!
-//! Behind a [`front`](crate::maps::front) few rows are left, and the beginning of a subject is known from it, so that most
-//! subjects need no tree to find the rows that may match them.
+//! A front leaves few other rows. For most subjects its first pattern has already captured a root, so a table from
+//! roots to those rows replaces the patterns of a tree.
 
 use crate::maps::bucket::MOST_COPIES;
 use crate::maps::front::Front;
@@ -11,31 +11,31 @@ use crate::maps::text::{EmittedMap, Key};
 use crate::maps::tree::{LARGEST_LEAF, Leaves};
 use crate::maps::writer::Writer;
 
-/// The most rows of a beginning: more are divided by a tree.
+/// The most rows of a root. A tree divides more rows.
 const MOST_ROWS: usize = 2 * LARGEST_LEAF;
 
-/// The rows by the beginnings of a table.
+/// Rows that are found by their root.
 pub struct Rooted {
     roots: Vec<Root>,
 }
 
-/// A beginning, and the rows that may match a subject with it, ascending.
+/// A root, and the rows that may match a subject that begins with it, ascending.
 struct Root {
     path: Vec<u8>,
     rows: Vec<usize>,
 }
 
-/// Rows by where they are tried.
+/// The rows by where they are tried.
 pub struct Placed {
     pub rooted: Rooted,
-    /// The rows that may match where no known beginning leads to them.
+    /// The rows that may also match subjects without a root, or with a root that has too many rows.
     pub others: Vec<usize>,
-    /// The rows that belong in too many places.
+    /// The rows that belong to too many roots.
     pub scattered: Vec<usize>,
 }
 
 impl Rooted {
-    /// Places some rows. A beginning with too many rows is left to the others.
+    /// Places rows under their roots. The rows of a root with too many of them become `others`.
     pub fn place(facts: &[RowFacts], rows: &[usize], front: &Front) -> Placed {
         let mut roots: Vec<Root> = front.roots().map(|path| Root { path: path.to_vec(), rows: Vec::new() }).collect();
         roots.sort_unstable_by(|one, other| one.path.cmp(&other.path));
@@ -59,12 +59,12 @@ impl Rooted {
         Placed { rooted: Rooted { roots }, others, scattered }
     }
 
-    /// Takes rows out.
+    /// Removes rows.
     pub fn leave(&mut self, rows: &[usize]) {
         self.roots.iter_mut().for_each(|root| root.rows.retain(|row| rows.binary_search(row).is_err()));
     }
 
-    /// How many rows have a place.
+    /// The number of rows under at least one root.
     pub fn count(&self) -> usize {
         let mut rows: Vec<usize> = self.roots.iter().flat_map(|root| &root.rows).copied().collect();
         rows.sort_unstable();
@@ -72,8 +72,8 @@ impl Rooted {
         rows.len()
     }
 
-    /// Writes the maps. `next` is the value where no row matches, and `others` that for all other beginnings. Returns the
-    /// variable that has the answer.
+    /// Writes the maps. `next` is the value if no row of a root matches, and `others` the value of subjects with any
+    /// other beginning. Returns the variable that has the answer.
     pub fn write(&self, writer: &mut Writer, next: &[u8], others: &[u8]) -> Vec<u8> {
         let mut leaves = Leaves::new("under", LARGEST_LEAF, next);
         let place = |root: &Root| (!root.rows.is_empty()).then(|| leaves.add(root.rows.clone()));
@@ -87,8 +87,8 @@ impl Rooted {
     }
 }
 
-/// The beginnings with which a subject may begin like one of the sequences, ascending, and whether all such subjects
-/// begin with one of them. None of the beginnings begins with another.
+/// Returns the roots of subjects that may begin with one of the sequences, ascending, and whether all such subjects
+/// have one of these roots. No root begins with another.
 fn places(roots: &[Root], sequences: &[Sequence]) -> (Vec<usize>, bool) {
     let mut places = Vec::new();
     let mut is_only_there = true;

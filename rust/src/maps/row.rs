@@ -1,4 +1,4 @@
-//! Finds what is known of each regex row.
+//! Collects what is known of each regex row: how its matches begin, what they contain, whether PCRE may give up on it.
 
 use std::borrow::Cow;
 
@@ -21,23 +21,25 @@ pub struct RowFacts<'m> {
     pub text: &'m [u8],
     /// The beginnings of its matches.
     pub beginnings: Option<Beginnings>,
-    /// Literals in lower case: each match contains one of them, in any case of letters. Empty if none is known.
+    /// Literals in lower case. Each match contains one of them, ignoring case. Empty if none is known, or if
+    /// `beginnings` are.
     pub needs: Vec<Vec<u8>>,
     /// Whether PCRE never gives up on it, for any subject.
     pub is_certain: bool,
     /// Whether PCRE never gives up on it for a subject without an inner newline.
     pub is_certain_in_lines: bool,
-    /// Whether PCRE answers "no match" for a subject with another beginning.
+    /// Whether PCRE always answers "no match", and never gives up, for a subject with another beginning.
     pub is_skippable: bool,
     /// Whether it may match a subject with a newline that is not its last byte.
     pub spans_lines: bool,
-    /// Whether its value is the same wherever it is evaluated, and nothing else shows that it has matched.
+    /// Whether the value has no captures and the pattern sets no variable, so that the value may be used without a
+    /// match.
     pub is_plain: bool,
-    /// How many single bytes and sets follow the start of its pattern.
+    /// The number of single bytes and sets that directly follow the `^` of the pattern.
     pub singles: usize,
-    /// Whether only a newline may follow these.
+    /// Whether they are followed by a `$` and nothing else.
     pub is_line: bool,
-    /// All strings that the source can have and it matches, if they are few and a case-sensitive table can hold them.
+    /// All strings that the row matches, if they are few, the row does not ignore case, and a table can hold its value.
     pub strings: Option<Vec<Vec<u8>>>,
 }
 
@@ -52,7 +54,7 @@ fn text<'r>(row: &'r PatternRow) -> Cow<'r, [u8]> {
     if row.caseless { Cow::Owned([b"(?i)", &*row.pattern].concat()) } else { Cow::Borrowed(&row.pattern) }
 }
 
-/// What is known of all rows, whose patterns have been read; in lower case if `folded`.
+/// Collects the facts about all rows of a map. If `folded`, beginnings are in lower case.
 pub fn facts<'m>(
     map: &'m MapBlock<'m>,
     patterns: &'m ReadPatterns,
@@ -77,7 +79,7 @@ impl<'m> RowFacts<'m> {
         groups: &CaptureNames,
         folded: bool,
     ) -> RowFacts<'m> {
-        // A row with a named group sets the variable of that name where it matches.
+        // If a row with a named group matches, it sets the variable of that name.
         let is_plain = !groups.are_in(&row.value) && !captures::names_a_group(&row.pattern);
         let Some(read) = read else {
             let beginnings = unread_beginning(text, folded);
@@ -116,7 +118,8 @@ impl<'m> RowFacts<'m> {
         }
     }
 
-    /// Whether it matches all subjects with its beginnings; if `in_lines`, all those without an inner newline.
+    /// Whether the row matches all subjects with one of its beginnings; if `in_lines`, all of these without an inner
+    /// newline.
     pub fn covers(&self, in_lines: bool) -> bool {
         self.is_certain_here(in_lines)
             && match self.beginnings.as_ref().map(|beginnings| beginnings.tail) {
@@ -126,7 +129,7 @@ impl<'m> RowFacts<'m> {
             }
     }
 
-    /// Whether PCRE never gives up on it; if `in_lines`, for subjects without an inner newline.
+    /// Whether PCRE never gives up on the row; if `in_lines`, for subjects without an inner newline.
     pub fn is_certain_here(&self, in_lines: bool) -> bool {
         self.is_certain || (in_lines && self.is_certain_in_lines)
     }
@@ -136,7 +139,7 @@ impl<'m> RowFacts<'m> {
     }
 }
 
-/// The beginning of a pattern that could not be parsed, however a PCRE reads it.
+/// The beginning of a pattern that could not be parsed. It holds however a PCRE reads the rest of the pattern.
 fn unread_beginning(text: &[u8], folded: bool) -> Option<Beginnings> {
     let prefix = syntax::prefix(text);
     let mut sequence = Sequence::default();
@@ -148,7 +151,7 @@ fn unread_beginning(text: &[u8], folded: bool) -> Option<Beginnings> {
     (!sequences[0].bytes.is_empty()).then_some(Beginnings { sequences, tail: Tail::Unknown })
 }
 
-/// The number of single bytes and sets behind the start of a pattern, and what follows them.
+/// The number of single bytes and sets directly after the `^` of a pattern, and the items that follow them.
 fn singles(ast: &Ast) -> (usize, &[Ast]) {
     let Ast::Concat(items) = ast else { return (0, &[]) };
     let [Ast::Start, items @ ..] = items.as_slice() else { return (0, &[]) };
@@ -156,7 +159,7 @@ fn singles(ast: &Ast) -> (usize, &[Ast]) {
     (count, &items[count..])
 }
 
-/// Whether a match requires that only the last byte of the subject can be a newline.
+/// Whether the pattern matches only subjects in which no byte but the last is a newline.
 fn is_one_line(ast: &Ast) -> bool {
     ends(ast) && !holds_newline(ast)
 }

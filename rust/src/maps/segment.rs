@@ -1,27 +1,27 @@
 //! Writes guards that look at what follows the last slash of a subject.
 //!
-//! A row such as `/about.html$` has no anchor in front, but an end: what it matches is the end of the subject, so that the
-//! last slash of the subject is one of the row's. A guard that finds this slash tries its branches once, and not behind
-//! each slash. A dot may be the last slash, too: behind it comes `html`.
+//! A row such as `/about.html$` matches only at the end of the subject, so the last slash of the subject is a place of
+//! the row that allows a slash. A guard that first finds the last slash tries its branches once, and not after each
+//! slash. The dot of the row also allows a slash: the guard must let pass `html` as well as `about.html`.
 
 use crate::maps::pattern::beginning_with;
 use crate::maps::sequence::Sequence;
 use crate::syntax::{self, Ast, ByteSet};
 
-/// Takes all up to the last slash, and gives nothing back. A subject with more slashes passes: without an end to the
-/// rounds, older PCREs would need more of their stack for each.
+/// Takes everything up to the last slash, and gives nothing back. Subjects with more than 16 slashes pass the guard.
+/// The limit exists because older PCREs use more of the stack for each round.
 const LAST_SLASH: &[u8] = b"(?>(?:[^/]*+/){0,16})(?:[^/]*+/|";
 
-/// The shortest text behind a slash that makes a guard.
+/// The shortest text after a slash to use in a guard.
 const SHORTEST: usize = 2;
 
-/// What may follow the last slash of a subject that a pattern matches because of its end, as far as it is known. `None`
-/// if that is little, or the pattern has another form than single bytes and sets before a `$`.
+/// Returns what may follow the last slash of a subject that the pattern matches. `None` if the pattern does not consist
+/// of single bytes and sets before a `$`, has no slash, or too little follows a slash.
 pub fn behind_last_slash(text: &[u8]) -> Option<Vec<Sequence>> {
     let Ast::Concat(items) = syntax::parse(text).ok()?.ast else { return None };
     let [items @ .., Ast::Dollar] = items.as_slice() else { return None };
     let sets = items.iter().map(Ast::byte_set).collect::<Option<Vec<ByteSet>>>()?;
-    // The last slash is this one, or a later place that allows one.
+    // The last slash of the subject is this one, or is at a later place that allows a slash.
     let last = sets.iter().rposition(|set| *set == ByteSet::one(b'/'))?;
     let behind = (last..sets.len()).filter(|at| sets[*at].contains(b'/')).map(|at| &sets[at + 1..]);
     let sequence = |sets: &[ByteSet]| {
@@ -32,7 +32,7 @@ pub fn behind_last_slash(text: &[u8]) -> Option<Vec<Sequence>> {
     behind.map(sequence).collect()
 }
 
-/// A pattern that matches what begins with one of the first sequences, or has one of the others behind its last slash.
+/// Writes a guard for subjects that begin with one of `beginnings`, or have one of `segments` after their last slash.
 pub fn guard(beginnings: &[&Sequence], segments: &[Sequence]) -> Option<Vec<u8>> {
     let segments = beginning_with(&segments.iter().collect::<Vec<_>>(), false)?;
     let last = [LAST_SLASH, &*segments, b")"].concat();
@@ -52,7 +52,7 @@ mod tests {
         Some(sequences.into_iter().map(|sequence| String::from_utf8(sequence.bytes).unwrap()).collect())
     }
 
-    /// The last slash is any of a pattern's, and a dot may be one.
+    /// The last slash of a subject may be the last slash of the pattern or a later dot.
     #[test]
     fn slashes() {
         assert_eq!(segments("/about$").unwrap(), ["about"]);

@@ -13,13 +13,13 @@ const MOST: usize = 32;
 /// A class of at most this many bytes is expanded into one beginning for each.
 const SMALL_CLASS: usize = 4;
 
-/// The most rounds of a repetition that are followed.
+/// The most rounds of a repetition that are followed; its beginning is known only up to there.
 const MOST_ROUNDS: u32 = 16;
 
 /// A beginning: the subject starts with these bytes, except at places where a set allows others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sequence {
-    /// A byte for each place; of a set, a dot if it has one.
+    /// A byte for each place. For a place with a set, a dot if the set has one, otherwise another byte of it.
     pub bytes: Vec<u8>,
     /// The places that allow more than one byte, ascending.
     pub sets: Vec<(usize, ByteSet)>,
@@ -32,7 +32,7 @@ impl Sequence {
         (from..end).all(|at| self.allows(at, text[at]))
     }
 
-    /// Its first places.
+    /// The sequence of the first `length` places.
     pub fn first(&self, length: usize) -> Sequence {
         let length = length.min(self.bytes.len());
         let sets = self.sets.iter().copied().take_while(|(at, _)| *at < length);
@@ -45,7 +45,7 @@ impl Sequence {
         set.map_or(self.bytes[at] == byte, |(_, set)| set.contains(byte))
     }
 
-    /// The byte that it begins with, if that is one.
+    /// The byte in the first place, if that place allows only one.
     pub fn first_byte(&self) -> Option<u8> {
         self.bytes.first().copied().filter(|_| self.sets.first().is_none_or(|(at, _)| *at > 0))
     }
@@ -63,9 +63,9 @@ impl Sequence {
 /// What follows a sequence in a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// Nothing is known of it.
+    /// Unknown.
     Unknown,
-    /// Anything without a newline, except for one at the end.
+    /// Anything without a newline, except one at the end.
     Line,
     /// Anything.
     Anything,
@@ -74,14 +74,14 @@ pub enum Tail {
 /// What all matches of a pattern begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beginnings {
-    /// A match begins with one of these.
+    /// Each match begins with one of these.
     pub sequences: Vec<Sequence>,
-    /// What may follow for a match: all subjects that begin with a sequence and continue like this match.
+    /// If known: every subject that begins with a sequence and continues like this matches.
     pub tail: Tail,
 }
 
-/// The beginnings of a pattern; if `folded`, in lower case, for subjects in lower case. `None` if a match need not
-/// start at the start of the subject, or its beginning is unknown.
+/// The beginnings of a pattern; if `folded`, in lower case, for subjects in lower case. `None` if matches may start
+/// after the start of the subject, or how they begin is unknown.
 pub fn beginnings(pattern: &Pattern, folded: bool) -> Option<Beginnings> {
     let mut items = Vec::new();
     flatten(&pattern.ast, &mut items);
@@ -113,7 +113,7 @@ fn flatten<'a>(ast: &'a Ast, items: &mut Vec<Cow<'a, Ast>>) {
     }
 }
 
-/// What the last items of a pattern match at any place.
+/// What the last items of a pattern match, wherever they are tried.
 fn tail(items: &[Cow<Ast>]) -> Tail {
     let (items, end) = match items.split_last().map(|(last, items)| (items, &**last)) {
         Some((items, end @ (Ast::Dollar | Ast::End))) => (items, Some(end)),
@@ -152,13 +152,13 @@ fn star(item: &Ast) -> Tail {
     }
 }
 
-/// A beginning that has been read so far.
+/// A beginning, as far as it has been read.
 #[derive(Clone, Default, PartialEq)]
 struct PartialBeginning {
     sequence: Sequence,
-    /// Whether it is at the start of the subject.
+    /// Whether it starts at the start of the subject.
     is_anchored: bool,
-    /// Whether what follows is unknown.
+    /// Whether what follows it is unknown, so that nothing is added.
     is_closed: bool,
 }
 
@@ -215,7 +215,7 @@ impl BeginningsWalk {
         }
     }
 
-    /// The start of the subject; after other bytes it does not match.
+    /// Reads `^`, which does not match after other bytes.
     fn start(&mut self) {
         for part in self.parts.iter_mut().filter(|part| !part.is_closed) {
             self.is_superset |= !part.sequence.bytes.is_empty();
@@ -223,7 +223,7 @@ impl BeginningsWalk {
         }
     }
 
-    /// The set as it is used: if folded, of lower-case letters, each of which stands for both cases.
+    /// The set to use in place of another. If `folded`, it has lower-case letters only, which stand for both cases.
     fn folded(&mut self, set: &ByteSet) -> ByteSet {
         if !self.folded {
             return *set;
@@ -239,7 +239,7 @@ impl BeginningsWalk {
         self.place(|sequence| sequence.bytes.push(byte));
     }
 
-    /// Adds a place to all parts that are open.
+    /// Adds a place to all parts that are not closed.
     fn place(&mut self, add: impl Fn(&mut Sequence)) {
         for part in self.parts.iter_mut().filter(|part| !part.is_closed) {
             if part.sequence.bytes.len() < LONGEST {
@@ -250,7 +250,7 @@ impl BeginningsWalk {
         }
     }
 
-    /// One byte of a set.
+    /// Reads a single byte that is one of a set.
     fn set(&mut self, set: &ByteSet) {
         let set = self.folded(set);
         let members: Vec<u8> = if set.len() <= SMALL_CLASS { set.iter().collect() } else { Vec::new() };

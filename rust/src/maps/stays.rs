@@ -1,6 +1,6 @@
-//! Why a map stays as it is.
+//! The reasons for which a map is left unchanged.
 
-/// The reason why a map stays; rows are counted from 0.
+/// Why a map is left unchanged. Rows are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stays {
     /// The new maps would not try fewer patterns.
@@ -39,7 +39,7 @@ impl Stays {
         }
     }
 
-    /// The row it is about.
+    /// The row that is the reason, if it is a single row.
     pub fn row(self) -> Option<usize> {
         match self {
             Stays::UnboundedRow(row) | Stays::ShowingRow(row) => Some(row),

@@ -1,4 +1,7 @@
-//! Texts of symbols, each a set of bytes, and which of them some string may begin with at once.
+//! Finds rows that may match the same subject, judged by their beginnings.
+//!
+//! A beginning is written as a text of symbols. A symbol is a byte or a set of bytes. Two texts *meet* if some string
+//! begins with both.
 
 use std::iter;
 use std::ops::Range;
@@ -10,16 +13,16 @@ use crate::maps::sequence::Sequence;
 use crate::parallel;
 use crate::syntax::ByteSet;
 
-/// A byte, or from 256 on a set of bytes.
+/// A byte, or, from 256 on, the number of a set of bytes plus 256.
 pub type Symbol = u16;
 
-/// The sets of some sequences.
+/// The sets of bytes that occur in some sequences.
 pub struct Symbols {
     sets: Vec<ByteSet>,
     numbers: HashMap<ByteSet, Symbol>,
 }
 
-/// A beginning of a row.
+/// One beginning of a row.
 pub struct SymbolText {
     pub row: usize,
     pub symbols: Vec<Symbol>,
@@ -27,13 +30,13 @@ pub struct SymbolText {
     pub is_line: bool,
 }
 
-/// Texts in order.
+/// The texts of some rows, sorted by their symbols.
 pub struct SymbolTexts<'s> {
     symbols: &'s Symbols,
     texts: Vec<SymbolText>,
 }
 
-/// Those of some candidates that no earlier member may meet: no subject begins like both.
+/// Returns the candidates that share no subject with an earlier member: no string begins with a text of both.
 pub fn without_earlier(rows: &[RowFacts], members: &[usize], candidates: &[usize]) -> Vec<usize> {
     let symbols = Symbols::of(members.iter().flat_map(|row| rows[*row].sequences()));
     let texts = |row: &usize| symbols.texts(*row, &rows[*row]);
@@ -62,7 +65,7 @@ impl Symbols {
         let text = |sequence: &Sequence| {
             let mut symbols = self.text(sequence);
             if !facts.is_certain {
-                // A proof follows such a row no further.
+                // The proof does not follow a row further than this if PCRE may give up on it.
                 symbols.truncate(facts.singles);
             }
             SymbolText { row, symbols, is_line: facts.is_line && facts.singles == sequence.bytes.len() }
@@ -84,7 +87,7 @@ impl Symbols {
         symbols
     }
 
-    /// Whether some byte is in both.
+    /// Whether a byte belongs to both symbols.
     fn meet(&self, one: Symbol, other: Symbol) -> bool {
         match (u8::try_from(one), u8::try_from(other)) {
             (Ok(one), Ok(other)) => one == other,
@@ -109,7 +112,7 @@ impl<'s> SymbolTexts<'s> {
         &self.texts
     }
 
-    /// Whether some string may begin with a text of an earlier row and with this one.
+    /// Whether some string may begin with both this text and a text of an earlier row.
     pub fn has_earlier(&self, text: &SymbolText) -> bool {
         let mut stack = vec![(0..self.texts.len(), 0)];
         while let Some((range, depth)) = stack.pop() {
@@ -134,7 +137,8 @@ impl<'s> SymbolTexts<'s> {
         false
     }
 
-    /// The length of the beginning of a text that no string of another begins with; all of it if only its end differs.
+    /// Returns the length of the shortest beginning of a text that meets no other text. This is the whole text if the
+    /// rows differ only in what follows it.
     pub fn own(&self, at: usize) -> usize {
         let text = &self.texts[at];
         let mut ranges: Vec<Range<usize>> = iter::once(0..self.texts.len()).collect();
@@ -155,15 +159,16 @@ impl<'s> SymbolTexts<'s> {
         text.symbols.len()
     }
 
-    /// Where the texts of a range that end at a depth do.
+    /// Returns the end of those texts in a range that have just `depth` symbols. They come first.
     fn ends(&self, range: &Range<usize>, depth: usize) -> usize {
         range.start + self.texts[range.clone()].partition_point(|text| text.symbols.len() <= depth)
     }
 
-    /// The parts of a range, of texts longer than `depth`, that go on like a symbol.
+    /// Returns the parts of a range of texts in which the symbol at `depth` has a byte in common with `symbol`. All
+    /// texts of the range are longer than `depth`.
     fn following(&self, range: Range<usize>, depth: usize, symbol: Symbol) -> impl Iterator<Item = Range<usize>> + '_ {
         let mut start = range.start;
-        // Of the bytes only one meets a byte.
+        // The only byte that a byte meets is itself.
         if let Ok(byte) = u8::try_from(symbol) {
             start += self.texts[range.clone()].partition_point(|text| text.symbols[depth] < Symbol::from(byte));
         }
@@ -213,7 +218,8 @@ mod tests {
     }
 
     proptest! {
-        /// The searches agree with a scan of short strings, except that they may see what is not there in lines.
+        /// The searches agree with a scan of short strings, except that they may report a common string that does not
+        /// exist if a text may only be followed by a newline.
         #[test]
         fn agree_with_a_scan(rows in prop::collection::vec(("[ab.0]{1,3}", any::<bool>()), 1..7)) {
             let sequences: Vec<Sequence> = rows.iter().map(|(text, _)| sequence(text)).collect();

@@ -8,16 +8,16 @@ use crate::quote::{escape_pattern, quote, quote_key, quoted_length};
 /// The longest token: it must fit into nginx's buffer of 4,096 bytes (`NGX_CONF_BUFFER`).
 pub const LONGEST_TOKEN: usize = 4_090;
 
-/// The most bytes that a byte takes in a token, and those around them: quotes, `~*`, and the backslash of a key.
+/// The most bytes that a byte takes in a token, and the most bytes around them: quotes, `~*`, the backslash of a key.
 const MOST_ESCAPED: usize = 2;
 const MOST_AROUND: usize = 6;
 
-/// A map to be written.
+/// A new `map` block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EmittedMap {
     /// The value that is looked up.
     pub source: Vec<u8>,
-    /// The name of its variable, without `$`.
+    /// The name of the variable that it defines, without `$`.
     pub name: Vec<u8>,
     pub volatile: bool,
     pub hostnames: bool,
@@ -63,7 +63,7 @@ impl EmittedMap {
         out.extend_from_slice(b"}\n");
     }
 
-    /// The block as it is read from its text; without spans.
+    /// Returns the block as it would be read from its text, but without spans.
     pub fn block(&self) -> MapBlock<'_> {
         let mut block = MapBlock {
             source: Cow::Borrowed(&self.source),
@@ -89,8 +89,8 @@ impl EmittedMap {
         block
     }
 
-    /// The same with another start of names; both are of one length, and no pattern or value contains the former
-    /// elsewhere.
+    /// Returns the map with names that start with `other` instead of `stem`. Both must have the same length, and `stem`
+    /// must not occur elsewhere in patterns or values.
     pub fn with_names(&self, stem: &str, other: &str) -> EmittedMap {
         let renamed = |text: &[u8]| {
             let mut renamed = text.to_vec();
@@ -143,7 +143,7 @@ impl Key {
         pattern.get(start..end).filter(is_name)
     }
 
-    /// The length of its token, or a bound on it that is short enough.
+    /// The length of the token, or an upper bound if the bound is short enough.
     fn token_length(&self) -> usize {
         let (Key::Exact(key) | Key::Pattern { pattern: key, .. }) = self;
         let most = MOST_ESCAPED * key.len() + MOST_AROUND;
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(map.block(), without_spans);
     }
 
-    /// A token is longer in a file than it is.
+    /// Escapes make a token longer in the file than its text.
     #[test]
     fn long_tokens() {
         let map = |length| EmittedMap { default: vec![b'"'; length], ..EmittedMap::default() };

@@ -1,4 +1,5 @@
-//! The tree: from the longest key that a subject begins with to the rows that may match it.
+//! The tree finds the longest key that a subject begins with, and tries only the rows that may match a subject with
+//! that key.
 
 use std::slice;
 
@@ -13,13 +14,14 @@ use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 
-/// The most rows of a leaf in a large list; leaves of small lists take fewer. Each map costs every request.
+/// The most rows of a leaf in a large list. Leaves of small lists have fewer. Leaves are not smaller because each map
+/// costs every request.
 pub const LARGEST_LEAF: usize = 64;
 
-/// From this leaf size on, a leaf is not made for one value alone.
+/// From this leaf size on, a leaf no longer has a value of its own for when no row matches; see [`Leaf::value`].
 const MANY: usize = 12;
 
-/// Rows that keys lead to.
+/// The rows of a tree, with their keys and buckets.
 pub struct Tree<'r> {
     /// The rows, ascending.
     pub members: Vec<usize>,
@@ -38,8 +40,8 @@ pub struct WrittenTree {
 }
 
 impl<'r> Tree<'r> {
-    /// Builds a tree of rows, and returns those that belong in too many of its leaves. `None` if there is no
-    /// key, or two spellings of one leave no place to cut the trie.
+    /// Builds a tree, and returns it with the rows that would be in too many of its leaves. `None` if there is no key,
+    /// or if keys that differ only in case leave no place to cut the trie.
     pub fn new(
         rows: &'r [RowFacts<'r>],
         mut members: Vec<usize>,
@@ -106,7 +108,7 @@ fn write_chunks(writer: &mut Writer, chunks: &Chunks) {
     }
 }
 
-/// Writes the map that gives the longest key, which the first pattern that matches finds.
+/// Writes a map whose value is the longest key of the subject. The first pattern that matches captures it.
 fn write_keys(writer: &mut Writer, patterns: &[Vec<u8>], what: &str) -> Vec<u8> {
     let key = writer.name("key");
     let mut map = writer.of_source(what);
@@ -117,7 +119,7 @@ fn write_keys(writer: &mut Writer, patterns: &[Vec<u8>], what: &str) -> Vec<u8> 
     writer.add(map)
 }
 
-/// The value of the tree for a key.
+/// The value to which a key leads.
 enum BucketValue {
     Next,
     /// The value of a row.
@@ -125,14 +127,15 @@ enum BucketValue {
     Leaf(usize),
 }
 
-/// The leaves, of which neighbouring keys share one.
+/// The leaves of a tree. Neighbouring keys share a leaf.
 pub struct Leaves<'n> {
     /// The start of the names of their maps.
     label: &'n str,
     size: usize,
     next: &'n [u8],
     leaves: Vec<Leaf>,
-    /// The last leaf that others may share: of those that hardly any subject reaches, and of the others.
+    /// The last leaf that a later bucket may share: first among ordinary leaves, then among those that hardly any
+    /// subject reaches.
     last: [Option<usize>; 2],
     by_content: HashMap<Leaf, usize>,
 }
@@ -142,11 +145,11 @@ pub struct Leaves<'n> {
 struct Leaf {
     rows: Vec<usize>,
     value: Option<usize>,
-    /// If hardly any subject reaches the leaf: the length of the rows' beginnings that all subjects here have.
+    /// If hardly any subject reaches the leaf: how many bytes of the rows' beginnings all subjects here have.
     rare: Option<usize>,
 }
 
-/// A leaf that hardly any subject reaches takes this many times more rows.
+/// A leaf that hardly any subject reaches may have this many times more rows.
 const RARE: usize = 2;
 
 impl<'n> Leaves<'n> {
@@ -154,11 +157,12 @@ impl<'n> Leaves<'n> {
         Leaves { label, size, next, leaves: Vec::new(), last: [None; 2], by_content: HashMap::new() }
     }
 
-    /// `length` is that of the key.
+    /// Returns the value for a bucket whose key has `length` bytes.
     fn place(&mut self, bucket: &Bucket, length: usize, writer: &Writer) -> BucketValue {
         let is_empty_key = bucket.node == 0;
         let mut tried = bucket.tried.clone();
-        // nginx also gives the default to the empty subject, and where PCRE gives up.
+        // The value becomes the default of a map. nginx also uses the default for the empty subject and if PCRE gives
+        // up.
         let is_value = |row: &usize| writer.rows[*row].is_plain && tried.iter().all(|row| writer.is_certain(*row));
         let value = bucket.cover.filter(|row| !is_empty_key && is_value(row));
         if tried.is_empty()
@@ -166,7 +170,7 @@ impl<'n> Leaves<'n> {
         {
             return BucketValue::Value(value);
         }
-        // In a large list leaves are shared, so each also has the covering rows.
+        // Leaves of large lists are shared between keys, so they try the covering row like any other.
         let value = value.filter(|_| self.size < MANY);
         if value.is_none() {
             tried.extend(bucket.cover);
@@ -177,13 +181,13 @@ impl<'n> Leaves<'n> {
         BucketValue::Leaf(self.leaf(Leaf { rows: tried, value, rare: bucket.is_rare.then_some(length) }, is_empty_key))
     }
 
-    /// The leaf of some rows.
+    /// Returns a leaf that tries these rows.
     pub fn add(&mut self, rows: Vec<usize>) -> usize {
         self.leaf(Leaf { rows, value: None, rare: None }, false)
     }
 
-    /// The leaf of a bucket: one with the same rows, the last one with these rows added, or a new one. The leaf of the
-    /// empty key is not shared: most subjects reach it.
+    /// Returns a leaf for a bucket: an existing one with the same rows, the last one with these rows added, or a new
+    /// one. The leaf of the empty key is not shared, because most subjects reach it.
     fn leaf(&mut self, leaf: Leaf, is_empty_key: bool) -> usize {
         if is_empty_key {
             self.leaves.push(leaf);
@@ -203,7 +207,7 @@ impl<'n> Leaves<'n> {
         at
     }
 
-    /// Adds the rows of a leaf to another, if it has room for all.
+    /// Adds the rows of a leaf to another one if it has room for all. Returns whether it did.
     fn joins(&mut self, at: usize, leaf: &Leaf) -> bool {
         let other = &mut self.leaves[at];
         if other.value != leaf.value {

@@ -1,31 +1,32 @@
-//! A trie of byte strings, without nodes that neither branch nor end a string.
+//! A compact trie of byte strings: each node branches, or ends a string, or both.
 
 use std::ops::Range;
 
-/// A node with more children has labels of one byte, so that its subtrees can be cut off to fit a pattern.
+/// If a node has more children than this, their labels are one byte long, so that subtrees can be cut off to fit into a
+/// pattern.
 const WIDE: usize = 30;
 
-/// A trie over sorted strings; the first node is the root, and children follow their parents.
+/// A trie over sorted strings. The first node is the root, and nodes come after their parents.
 pub struct Trie {
     pub nodes: Vec<TrieNode>,
 }
 
-/// A node; its path is the first `depth` bytes of the strings under it.
+/// A node. Its path is the first `depth` bytes of the strings under it.
 #[derive(Clone, Debug)]
 pub struct TrieNode {
     /// The length of the path, in bytes.
     pub depth: usize,
     /// The length of the parent's path.
     pub above: usize,
-    /// The strings whose path passes or ends here.
+    /// The strings that begin with the path.
     pub under: Range<usize>,
-    /// Those that end here.
+    /// The strings that equal the path.
     pub own: Range<usize>,
     pub children: Range<usize>,
 }
 
 impl Trie {
-    /// `strings` are in ascending order. Linear in their bytes.
+    /// Builds a trie of strings in ascending order. Linear in their bytes.
     pub fn new<S: AsRef<[u8]>>(strings: &[S]) -> Trie {
         let root = TrieNode { depth: 0, above: 0, under: 0..strings.len(), own: 0..0, children: 0..0 };
         let mut nodes = vec![root];
@@ -52,7 +53,7 @@ impl Trie {
         Trie { nodes }
     }
 
-    /// By node: whether one of the marked nodes is at the node or further down.
+    /// Returns for each node whether it or a node below it is marked.
     pub fn has_below(&self, is_marked: &[bool]) -> Vec<bool> {
         let mut has = is_marked.to_vec();
         for at in (0..has.len()).rev() {

@@ -1,19 +1,21 @@
 //! Writes one pattern that matches a subject if one of several patterns does.
 //!
-//! The patterns are cut into items, such as a byte, a class or a repetition, and common beginnings are written once, as
-//! PCRE tries the branches of a pattern one after the other. Groups capture nothing.
+//! The patterns are split into items, such as a byte, a class or a repetition. PCRE tries the branches of a pattern one
+//! after the other, so common beginnings of items are written only once. No group captures.
 
 use crate::maps::pattern::class;
 use crate::pattern_text::escape;
 use crate::syntax::{Ast, ByteSet};
 
-/// The most copies of a letter in any case that are written one by one: PCRE2 10.34 to 10.39 read `[Aa]{2}` wrongly.
+/// The most copies of a letter in both cases that are written one by one, because PCRE2 10.34 to 10.39 read `[Aa]{2}`
+/// wrongly.
 const MOST_COPIES: u32 = 8;
 
-/// A branch: what it matches one after the other.
+/// The items of a branch, in the order in which they match.
 type Items = Vec<Ast>;
 
-/// The items of each branch of a pattern; a search for them finds a match wherever one for the pattern does.
+/// The items of each branch of a pattern. A search for one of the branches finds a match whenever a search for the
+/// pattern does.
 pub fn branches(ast: &Ast) -> Vec<Items> {
     match ast {
         Ast::Alternation(branches) => branches.iter().flat_map(self::branches).collect(),
@@ -26,7 +28,8 @@ pub fn branches(ast: &Ast) -> Vec<Items> {
     }
 }
 
-/// The beginning of a pattern up to the first item that is not one byte, if there are bytes behind its anchor.
+/// The `^` and the single bytes and sets that each branch of a pattern begins with. `None` if a branch has no `^`, or
+/// fewer than two bytes and sets after it.
 pub fn head(ast: &Ast) -> Option<Vec<Items>> {
     let head = |items: Items| {
         let length = 1 + items.iter().skip(1).take_while(|item| matches!(item, Ast::Byte(_) | Ast::Class(_))).count();
@@ -72,7 +75,7 @@ fn plain(ast: &Ast) -> Ast {
     if items.len() == 1 { items.remove(0) } else { Ast::Concat(items) }
 }
 
-/// The items without what may match nothing at the ends, as a search finds the others.
+/// Shortens repetitions at both ends to their least number of rounds. A search finds a match with or without the rest.
 fn searched(mut items: Items) -> Items {
     while let Some(Ast::Repeat { min, .. }) = items.last() {
         let least = *min;
@@ -122,7 +125,7 @@ fn has_letter(ast: &Ast) -> bool {
     }
 }
 
-/// The letter, if a set is one in both cases.
+/// The letter in lower case, if a set has just both cases of one letter.
 fn letter(set: &ByteSet) -> Option<u8> {
     let first = set.iter().next().filter(u8::is_ascii_alphabetic)?;
     (*set == ByteSet::one(first).fold()).then_some(first.to_ascii_lowercase())
@@ -134,9 +137,9 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes branches, of which each begins where the others do.
+    /// Writes branches that all begin at the same place.
     fn alternatives(&self, branches: &[&[Ast]], is_top: bool, out: &mut Vec<u8>) {
-        // A branch ends here: the others match only what it does.
+        // One branch ends here. The others need not be written: where they match, it does, too.
         if branches.iter().any(|branch| branch.is_empty()) {
             return;
         }

@@ -1,4 +1,4 @@
-//! Writes the parts that the maps of a compilation share: names, flags, values.
+//! Collects the maps of a compilation, and writes what they share: names, flags and values.
 
 use std::cell::OnceCell;
 
@@ -10,19 +10,19 @@ use crate::maps::parts::{FloatingOrder, Parts};
 use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
 
-/// The digits of a number in front of a value: fixed, so that numbers compare like texts.
+/// The number of digits of a row number at the start of a value. It is fixed, so that numbers compare like texts.
 pub const DIGITS: usize = 6;
 
-/// The most pairs of states of automata for all exact guards of a compilation: some 20 ms.
+/// The most pairs of states of automata to visit for all exact guards of a compilation, which takes about 20 ms.
 const MOST_STATES: usize = 20_000;
 
 /// How values show which of two rows comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
     None,
-    /// Each value has the number of its row in front, and "no match" is the empty string.
+    /// Each new value begins with the number of its row, and "no match" is the empty string.
     Added,
-    /// The values of the map have such numbers, and a space behind them.
+    /// The values of the original already begin with such numbers, followed by a space.
     Own,
 }
 
@@ -30,16 +30,16 @@ pub enum Numbers {
 pub struct Writer<'m> {
     pub map: &'m MapBlock<'m>,
     pub rows: &'m [RowFacts<'m>],
-    /// The start of the names of all variables.
+    /// The start of the names of all new variables.
     pub stem: &'m str,
-    /// Whether beginnings are in lower case and stand for all spellings.
+    /// Whether beginnings are in lower case and stand for both cases.
     pub folded: bool,
     pub numbers: Numbers,
     /// Whether subjects have no inner newline.
     pub in_lines: bool,
     pub large: LargeForms,
     pub maps: Vec<EmittedMap>,
-    /// The work that is left to show that exact guards let all rows pass.
+    /// How many more pairs of states may be visited for exact guards.
     pub states_left: usize,
     /// See [`Writer::is_row`].
     patterns: OnceCell<HashSet<(&'m [u8], bool)>>,
@@ -91,7 +91,7 @@ impl<'m> Writer<'m> {
         }
     }
 
-    /// The value where no row matches.
+    /// The value if no row matches.
     pub fn fallback(&self) -> Vec<u8> {
         if self.numbers == Numbers::Added { Vec::new() } else { self.map.fallback().to_vec() }
     }
@@ -103,12 +103,12 @@ impl<'m> Writer<'m> {
         EmittedMap { source, name: self.name(what), volatile, hostnames, ..EmittedMap::default() }
     }
 
-    /// A map of another variable of the compilation.
+    /// A map whose source is another variable of the compilation.
     pub fn of(&self, variable: &str, what: &str) -> EmittedMap {
         self.of_value(self.variable(variable), what)
     }
 
-    /// A map of a value made of variables of the compilation.
+    /// A map whose source is a value made of variables of the compilation.
     pub fn of_value(&self, source: Vec<u8>, what: &str) -> EmittedMap {
         EmittedMap { source, name: self.name(what), volatile: self.map.volatile, ..EmittedMap::default() }
     }
@@ -138,7 +138,7 @@ impl<'m> Writer<'m> {
     }
 }
 
-/// Whether values begin with numbers that show their order, and the default is empty.
+/// Whether all values begin with numbers that increase from row to row, and the default is empty.
 fn have_own_numbers(map: &MapBlock) -> bool {
     let number = |value: &[u8]| -> Option<usize> {
         let (digits, rest) = value.split_at_checked(DIGITS)?;

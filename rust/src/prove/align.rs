@@ -1,5 +1,5 @@
-//! Aligns the two texts: statements other than rules have to be the same, in the same order, and each run of rules has
-//! to be replaced by a compiled form of it.
+//! Aligns the two texts. All statements other than rules must be the same, in the same order, and each run of rules
+//! must be replaced by its compiled form.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use crate::prove::surroundings;
 use crate::prove::tables::{self, Behind, Include};
 use crate::prove::{Checked, Discharged, Facts, Pair, Refutation};
 
-/// What is known during the comparison of the files.
+/// What the comparison of the files needs to know.
 pub struct Known<'t, 'f> {
     pub maps: &'t Maps<'t>,
     /// The maps that look up groups of rules.
@@ -23,11 +23,11 @@ pub struct Known<'t, 'f> {
     pub used: &'f Used,
     /// Whether `$1` to `$9` may be read after rules.
     pub captures_matter: bool,
-    /// Whether a block inside another has its headers wherever it adds none of its own.
+    /// Whether every block that adds no headers inherits those of the block around it.
     pub headers_inherited: bool,
 }
 
-/// Compares a file before and after; exactly one of all files contains `include`.
+/// Compares a file before and after. Exactly one of all files contains `include`.
 pub fn file<'t>(
     before: &'t [Node<'t>],
     after: &'t [Node<'t>],
@@ -82,7 +82,7 @@ impl<'t> Alignment<'t, '_> {
         Ok(checked)
     }
 
-    /// The phase of the rules of a block; `None` where nginx allows no rules, or no `if` that could replace them.
+    /// The phase of the rules of a block. `None` if nginx allows no rules there, or no `if` that could replace them.
     fn phase(&self, in_location: bool, block: Option<&[u8]>) -> Option<Phase> {
         let takes_rules = match block {
             None => self.pair.takes_rules,
@@ -91,7 +91,7 @@ impl<'t> Alignment<'t, '_> {
         takes_rules.then_some(if in_location { Phase::Location } else { Phase::Server })
     }
 
-    /// Which rules may stand in an `if` of a block. Of a location whose statements are not all here, nothing is known.
+    /// Which rules may stand in an `if` of a block. None of a location if not all of its statements are here.
     fn entering(&self, before: &[Node], phase: Option<Phase>, block: Option<&[u8]>) -> Entering {
         match phase {
             Some(Phase::Server) => Entering::All,
@@ -102,7 +102,7 @@ impl<'t> Alignment<'t, '_> {
         }
     }
 
-    /// Compares a statement outside the script: its words have to be the same, and its block is compared in turn.
+    /// Compares a statement outside the script: its words must be the same, and its block is compared in turn.
     fn other(&mut self, before: &'t Node<'t>, after: &'t Node<'t>, in_location: bool) -> Discharged<Checked> {
         if before.words != after.words && !tables::is_raised(before, after) {
             return Err(changed(Some(before)));
@@ -124,7 +124,7 @@ impl<'t> Alignment<'t, '_> {
         }
     }
 
-    /// Compares the statements of the rewrite module; also returns those that replaced rules.
+    /// Compares the statements of the rewrite module. Also returns those that replaced rules.
     fn script(
         &mut self,
         before: &[&'t Node<'t>],
@@ -169,12 +169,12 @@ impl<'t> Alignment<'t, '_> {
         Ok((checked, emitted))
     }
 
-    /// Whether this is a size of the hash tables that is new in the http block.
+    /// Whether the statement sets the size of a hash table and is new in the http block.
     fn is_added(&self, node: &Node, block: Option<&[u8]>) -> bool {
         block == Some(b"http") && self.include.is_added(node)
     }
 
-    /// Whether this is the statement that is new in the http block.
+    /// Whether the statement is the new `include` of the maps in the http block.
     fn is_include(&self, node: &Node, block: Option<&[u8]>) -> bool {
         block == Some(b"http") && self.include.is(node)
     }
@@ -189,7 +189,8 @@ fn count<T>(items: &[T], test: impl Fn(&T) -> bool) -> usize {
     items.iter().take_while(|item| test(item)).count()
 }
 
-/// What identifies an emitted statement: it reads an emitted map, or the variable that holds the class.
+/// The names by which an emitted statement is recognised: it reads an emitted map, or the variable that holds the
+/// class.
 struct EmittedNames<'t> {
     maps: &'t Maps<'t>,
     classes: HashSet<&'t [u8]>,

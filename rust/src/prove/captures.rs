@@ -1,5 +1,5 @@
-//! Decides whether something may read `$1` to `$9` after the rules. Nothing does in a complete configuration whose text
-//! does not, and that has no directive that runs programs.
+//! Decides whether anything may read `$1` to `$9` after the rules. Nothing does if the configuration is complete, its
+//! text does not mention them, and no directive runs programs.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use crate::prove::node::Node;
 /// A file of the configuration.
 pub struct File<'n> {
     pub nodes: &'n [Node<'n>],
-    /// Its statements are the rows of a block such as `map`, not directives.
+    /// Whether its statements are the rows of a block such as `map`, not directives.
     pub holds_rows: bool,
 }
 
@@ -21,7 +21,7 @@ pub fn may_be_read(files: &[File], harmless: &HashSet<Vec<u8>>) -> bool {
 
 struct CaptureSearch<'r, 'n> {
     harmless: &'r HashSet<Vec<u8>>,
-    /// The blocks around, in this file.
+    /// The enclosing blocks in this file.
     around: Vec<&'n Node<'n>>,
 }
 
@@ -62,8 +62,8 @@ fn mentions(node: &Node) -> bool {
     node.words().iter().skip(1).any(|word| memchr::memchr_iter(b'$', word).any(|at| starts_capture(&word[at + 1..])))
 }
 
-/// Whether entering `block` sets the captures that `node` in it reads: the condition of an `if`, which its statements
-/// follow at once, or a location by a regex in which no rule can come between.
+/// Whether entering `block` sets the captures that `node` in it reads. The condition of an `if` does, because its
+/// statements follow at once, and so does a regex location in which no rule can come between.
 fn sets_for(block: &Node, node: &Node) -> bool {
     match block.word(0) {
         b"if" => is_match(block) && matches!(node.word(0), b"set" | b"return" | b"break"),

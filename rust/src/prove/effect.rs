@@ -11,27 +11,27 @@ use crate::prove::maps::{Maps, Near};
 use crate::prove::target::{End, Target, TargetPart, variable};
 use crate::syntax::{self, Ast};
 
-/// The most calls of PCRE2; the planner allows fewer.
+/// The most calls of PCRE2. The planner allows fewer.
 const CALLS: u32 = 100_000;
 
-/// A URI that both texts are run on.
+/// A URI on which both texts are run.
 #[derive(Clone, Copy, Debug)]
 pub struct Uri<'u> {
     pub text: &'u [u8],
-    /// It stands for all spellings of its letters that are not exact keys.
+    /// Whether it stands for all spellings of its letters that are not exact keys.
     pub any_case: bool,
-    /// Where the maps had the URI before this one.
+    /// Where the maps found the previous URI.
     pub near: &'u Near,
 }
 
-/// A piece of a target, as it will be written.
+/// A piece of a target as nginx will write it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece<'e> {
     Text(Cow<'e, [u8]>),
     Variable(&'e [u8]),
-    /// A captured text that nginx escapes in some requests only.
+    /// A captured text that nginx escapes only in some requests.
     Escapable(Vec<u8>),
-    /// A group of a pattern run on a URI that stands for many.
+    /// A group of a pattern that was run on a URI that stands for many.
     Spelled(u8),
 }
 
@@ -59,13 +59,13 @@ pub struct Effect<'e> {
 pub enum Behaviour<'e> {
     Fires(Effect<'e>),
     Falls,
-    /// A guard is true of the URI, and nothing fires: in a location, the `if` has swapped the configuration by then.
+    /// A guard is true for the URI, but no rule fires. In a location, the `if` has already changed the configuration.
     Entered,
-    /// It is not known.
+    /// Unknown.
     Unknown,
 }
 
-/// A `rewrite`, as known before it runs.
+/// A `rewrite` that can be run on URIs.
 pub struct Rewrite<'t> {
     pub pattern: Cow<'t, [u8]>,
     pub groups: u32,
@@ -80,7 +80,7 @@ pub enum Matches {
     Yes,
     /// It matches in no PCRE, and none gives up on it.
     No,
-    /// One PCRE may match and another not, or give up; or it depends on the spelling.
+    /// Versions of PCRE may differ or give up, or the answer depends on the spelling.
     Unknown,
 }
 
@@ -98,7 +98,8 @@ impl<'t> Rewrite<'t> {
         self.target.variables()
     }
 
-    /// Whether the rule matches; for a URI that stands for many, `own` says whether it is known to match all of them.
+    /// Whether the rule matches. For a URI that stands for many, `own` returns whether a pattern is known to match all
+    /// of them.
     pub fn matches(&self, uri: Uri, own: &dyn Fn(&[u8]) -> bool) -> Matches {
         if &*self.pattern == b"^" {
             return Matches::Yes;
@@ -122,7 +123,7 @@ impl<'t> Rewrite<'t> {
         self.regex.get_or_init(compile).as_ref()
     }
 
-    /// The effect of the rule on a URI that it matches. Without `keep_captures`, nothing reads the captures afterwards.
+    /// The effect of the rule on a URI that it matches. If not `keep_captures`, nothing reads the captures afterwards.
     pub fn effect<'e>(&self, uri: Uri, maps: Option<&'e Maps<'e>>, keep_captures: bool) -> Option<Effect<'e>>
     where
         't: 'e,
@@ -199,7 +200,8 @@ fn push_text<'e>(out: &mut Vec<Piece<'e>>, text: Cow<'e, [u8]>) {
     }
 }
 
-/// The value of a map: text and variables. Captures are not allowed, as their origin would be unknown.
+/// Adds the value of a map, which consists of text and variables. Captures are not allowed, because it would be unknown
+/// which match set them.
 fn push_value<'e>(out: &mut Vec<Piece<'e>>, value: &'e [u8]) -> Option<()> {
     let mut rest = value;
     while let Some(at) = memchr::memchr(b'$', rest) {
@@ -236,8 +238,8 @@ pub fn matches_some_case(pattern: &[u8], text: &[u8]) -> Matches {
     }
 }
 
-/// Whether a pattern lists its strings, and none is a spelling of `text`: its automaton may allow more, as a `$` before
-/// other items.
+/// Whether the strings of a pattern can be listed, and none is a spelling of `text`. The automaton of the pattern may
+/// match more, for example if a `$` comes before other items.
 fn lists_no_spelling(ast: &Ast, text: &[u8]) -> bool {
     match enumerate::subjects(ast, Letters::Exact, LIMIT) {
         Enumeration::All(subjects) => !subjects.iter().any(|subject| subject.eq_ignore_ascii_case(text)),

@@ -1,26 +1,27 @@
-//! Lists all strings that a pattern can match, by running its tree forward over the subjects it allows so far.
+//! Lists all strings that a pattern can match. It walks the syntax tree from left to right, and keeps the subjects that
+//! the tree has allowed so far.
 //!
-//! The planner does it differently (it joins the strings of subtrees of the HIR), so that two mistakes would have to
-//! agree.
+//! The planner uses another method (it joins the strings of subtrees of the HIR), so an error would have to occur in
+//! both to go unnoticed.
 
 use crate::syntax::{Ast, ByteSet};
 
 /// The subjects a pattern allows.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Enumeration {
-    /// All of them; a superset where the tree has nodes that are supersets.
+    /// All subjects; a superset of them if the tree has nodes that are supersets.
     All(Vec<Vec<u8>>),
-    /// More than the limit, or infinitely many.
+    /// There are more than the limit, or infinitely many.
     TooMany,
 }
 
-/// How much of the end of the subject is settled.
+/// What is known of the end of the subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum SubjectEnd {
     Open,
     /// The subject ends here.
     Ended,
-    /// One newline is left, and then the subject ends: what `$` also stands for.
+    /// Only a final newline follows. A `$` also matches here.
     Newline,
 }
 
@@ -32,18 +33,18 @@ struct PartialSubject {
     tail: SubjectEnd,
 }
 
-/// The longest key of a map: nginx reads no longer token.
+/// The longest key of a map. nginx reads no longer tokens.
 const LONGEST: usize = 4096;
 
-/// Which bytes stand for others.
+/// How letters are listed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Letters {
     Exact,
-    /// Capital letters are left out: their small ones stand for them.
+    /// Capital letters are left out. Small letters stand for both cases.
     SmallOnly,
 }
 
-/// Runs `ast`; gives up above `limit` subjects at any point.
+/// Lists the subjects of `ast`. Gives up if there are more than `limit` subjects at any point.
 pub fn subjects(ast: &Ast, letters: Letters, limit: usize) -> Enumeration {
     let start = PartialSubject { text: Vec::new(), started: false, tail: SubjectEnd::Open };
     let Some(states) = (Runner { letters, limit }).run(ast, vec![start]) else {
@@ -66,7 +67,7 @@ impl PartialSubject {
         self.text
     }
 
-    /// The subject with one byte more, if one is allowed here.
+    /// Adds a byte, if one is allowed here.
     fn push(&self, byte: u8) -> Option<PartialSubject> {
         let tail = match self.tail {
             SubjectEnd::Open => SubjectEnd::Open,
@@ -79,17 +80,17 @@ impl PartialSubject {
         Some(PartialSubject { text, started: self.started, tail })
     }
 
-    /// `^`: only before anything was read.
+    /// Matches `^`, which is possible only before anything was read.
     fn start(self) -> Option<PartialSubject> {
         self.text.is_empty().then_some(PartialSubject { started: true, ..self })
     }
 
-    /// `\z`, and one half of `$`.
+    /// Matches `\z`, which is also one of the two meanings of `$`.
     fn end(self) -> Option<PartialSubject> {
         (self.tail != SubjectEnd::Newline).then_some(PartialSubject { tail: SubjectEnd::Ended, ..self })
     }
 
-    /// The other half of `$`.
+    /// Matches a `$` before a final newline.
     fn before_newline(self) -> Option<PartialSubject> {
         (self.tail != SubjectEnd::Ended).then_some(PartialSubject { tail: SubjectEnd::Newline, ..self })
     }
@@ -123,7 +124,7 @@ impl Runner {
     fn concat(&self, parts: &[Ast], mut states: Vec<PartialSubject>) -> Option<Vec<PartialSubject>> {
         for part in parts {
             match (part, states.as_mut_slice()) {
-                // A literal is one state that grows: this is nearly all of nearly all rules.
+                // A literal extends a single state. Nearly all rules consist almost only of these.
                 (Ast::Byte(byte), [state]) if state.tail == SubjectEnd::Open => state.text.push(*byte),
                 _ => states = self.run(part, states)?,
             }
@@ -164,7 +165,7 @@ impl Runner {
         let mut all = if min == 0 { current.clone() } else { Vec::new() };
         for count in 1..=max.unwrap_or(u32::MAX) {
             let next = self.run(sub, current.clone())?;
-            // Once a round changes nothing no later one does; a round that always adds a byte runs into the limit.
+            // If a round changes nothing, no later round does. A round that always adds a byte reaches the limit.
             let settled = next == current || next.is_empty();
             current = next;
             if count >= min || settled {
@@ -201,7 +202,7 @@ mod tests {
         Enumeration::All(list.iter().map(|string| string.as_bytes().to_vec()).collect())
     }
 
-    /// `$` also stands before a final newline, which may even be read after it; `\z` does not.
+    /// `$` also matches before a final newline, and the newline may even be read after it; `\z` does not.
     #[test]
     fn ends() {
         assert_eq!(all("^/a$"), strings(&["/a", "/a\n"]));

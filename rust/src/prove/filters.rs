@@ -37,7 +37,7 @@ pub fn has_no_groups(pattern: &[u8]) -> bool {
     syntax::parse(pattern).is_ok_and(|pattern| pattern.captures == 0)
 }
 
-/// Checks that an `if` with this pattern does what its statements do, which have to be rewrites.
+/// Checks that an `if` with this pattern does the same as its statements without it. They must be rewrites.
 pub fn check(pattern: &[u8], rules: &[Node], entering: Entering, keeps_captures: bool) -> Discharged<()> {
     let Some(first) = rules.first().filter(|_| rules.iter().all(Node::is_rewrite)) else {
         return Err(Refutation::new("a filter has something other than rewrites behind it"));

@@ -8,24 +8,24 @@ use crate::syntax::{self, Ast, Literal};
 
 /// The most strings listed for one rule.
 ///
-/// The planner lists at most 1,024, and only where no anchor contradicts another: so each text met on the way through a
-/// pattern begins one of these strings, with at most three ends and two starts.
+/// The planner lists at most 1,024, and only if no anchor contradicts another. So each text on the way through a
+/// pattern is the beginning of one of these strings, with at most three ends and two starts.
 pub const LIMIT: usize = 3 * 2 * 1_024;
-/// The most calls of PCRE2 for a string of a pattern; the planner allows fewer.
+/// The most calls of PCRE2 for a string of a pattern. The planner allows fewer.
 const CALLS: u32 = 100_000;
-/// Up to this many letters, each spelling is tried.
+/// A string with up to this many letters is tried in each spelling.
 const FEW_LETTERS: u32 = 8;
 
-/// The strings of the removed rules, each with its first rule, and the keys of the maps.
+/// The strings of the removed rules, each with the first rule that has it, and the keys of the maps.
 #[derive(Default)]
 pub struct GoneStrings {
     pub exact: Owners,
-    /// Strings in lower case, each for all its spellings.
+    /// Strings in lower case, each of which stands for all its spellings.
     pub any_case: Owners,
 }
 
 impl GoneStrings {
-    /// None yet, with room for those of so many rules.
+    /// An empty set with room for the strings of `count` rules.
     pub fn of_rules(count: usize) -> GoneStrings {
         GoneStrings { exact: Owners::with_capacity(count), any_case: Owners::default() }
     }

@@ -35,7 +35,7 @@ use crate::prove::{Discharged, Facts, Refutation, filters, maps, names, surround
 use crate::prove_map;
 use crate::quote::quote;
 
-/// The maps that look up the group of a URI.
+/// The maps that look up the groups and kinds of rules.
 #[derive(Default)]
 pub struct Trees<'t> {
     text: &'t [u8],
@@ -44,7 +44,7 @@ pub struct Trees<'t> {
 
 /// A look-up of the first rule that matches.
 enum LookUp<'l, 't> {
-    /// Of its group, which a variable holds.
+    /// It finds the group of the rule, which a variable holds.
     Group {
         group: &'t [u8],
         root: &'l MapBlock<'t>,
@@ -53,7 +53,7 @@ enum LookUp<'l, 't> {
 }
 
 impl<'t> LookUp<'_, 't> {
-    /// The variables that it sets.
+    /// The variables that the look-up sets.
     fn variables(&self) -> Vec<&'t [u8]> {
         match self {
             LookUp::Group { group, .. } => vec![group],
@@ -62,7 +62,7 @@ impl<'t> LookUp<'_, 't> {
     }
 }
 
-/// What statements behind a look-up stand for: these rules, in order.
+/// The rules that the statements after a look-up stand for, in order.
 pub struct Replaced<'t> {
     pub rules: Vec<&'t Node<'t>>,
     /// The number of the statements.
@@ -90,7 +90,7 @@ impl<'t> Trees<'t> {
         Ok(Trees { text, by_name })
     }
 
-    /// The variables that the maps define, and all others in the values of patterns: these are named groups.
+    /// The variables that the maps define, including named groups: all other variables in the values of patterns.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         let values = self.by_name.values().flat_map(|block| &block.patterns).flat_map(|row| variables(&row.value));
         let groups: HashSet<&[u8]> = values.filter(|name| !self.by_name.contains_key(*name)).collect();
@@ -102,9 +102,9 @@ impl<'t> Trees<'t> {
         self.by_name.values().try_for_each(|block| maps::fits(&block.variable, &block.exact, |row| &row.key, sizes))
     }
 
-    /// Replaces look-ups of groups by the rules of the groups, those of kinds by the rules that these stand for, and
-    /// filters by the rules behind them, which have to be rules that may stand in an `if`. Statements of the original
-    /// are no filters.
+    /// Replaces look-ups of groups by the rules of the groups, look-ups of kinds by the rules that these stand for, and
+    /// filters by the rules behind them. These rules must be allowed in an `if`. Statements of the original are not
+    /// taken for filters.
     pub fn flatten(
         &self,
         script: &[&'t Node<'t>],
@@ -156,7 +156,7 @@ impl<'t> Trees<'t> {
         Ok(flat)
     }
 
-    /// The rules of the groups behind a look-up.
+    /// Reads the rules of the groups after a look-up.
     fn groups(
         &self,
         (variable, root): (&'t [u8], &MapBlock<'t>),
@@ -172,8 +172,8 @@ impl<'t> Trees<'t> {
         Ok(Replaced { rules, length })
     }
 
-    /// Nothing else may set the variables that a look-up sets: neither the configuration, nor a group in a map, which
-    /// would set it also where no rule matches (`ngx_http_regex_exec`).
+    /// Checks that nothing else sets the variables of a look-up: neither the configuration, nor a named group in a map,
+    /// which would set a variable even if no rule matches (`ngx_http_regex_exec`).
     fn check_variables(&self, look_up: &LookUp, known: &Known) -> Discharged<()> {
         let variables = look_up.variables();
         for variable in &variables {
@@ -191,7 +191,7 @@ impl<'t> Trees<'t> {
         Ok(())
     }
 
-    /// `set $group ""; if ($pattern ~ "...") { }` where `$pattern` is one of the maps.
+    /// Reads `set $group ""; if ($pattern ~ "...") { }`, where `$pattern` is one of the maps.
     fn look_up<'l>(&'l self, set: &'t Node<'t>, read: &'t Node<'t>) -> Option<LookUp<'l, 't>> {
         let (variable, value) = set.sets()?;
         let [b"if", source, b"~", _, b")"] = read.words()[..] else { return None };
@@ -244,7 +244,7 @@ impl<'t> Trees<'t> {
         patterns: &ReadPatterns,
         root: &MapBlock<'t>,
     ) -> Discharged<()> {
-        // Otherwise a rule responds with 500, but a map gives its default.
+        // If PCRE gives up, a rule responds with 500, but a map gives its default.
         let always_answers = |rule| patterns.get(rule).is_some_and(|read| read.bounds.always_answers);
         if !(0..rules.len()).all(always_answers) {
             return Err(Refutation::new("a group contains a rule on which PCRE may give up"));
@@ -258,8 +258,9 @@ impl<'t> Trees<'t> {
         })
     }
 
-    /// The name of a map of `$uri` that has the value of `root`, and the text of all its maps: `root` itself, if it has
-    /// keys or some of the patterns, or one that has no more than its variable as the default.
+    /// Returns the name of a map of `$uri` that has the value of `root`, and the text of that map and all that it leads
+    /// to. The map is `root` itself if it has keys or some of the patterns. Otherwise it is a new map with only the
+    /// variable of `root` as its default.
     fn of_uris(&self, root: &MapBlock<'t>, patterns: &HashSet<&[u8]>) -> (Vec<u8>, Vec<u8>) {
         let mut text = self.text_of_reached(root);
         let has_rows = !root.exact.is_empty() || root.patterns.iter().any(|row| patterns.contains(&*row.pattern));
@@ -274,7 +275,7 @@ impl<'t> Trees<'t> {
         (name, text)
     }
 
-    /// A map and all maps that it leads to.
+    /// Returns a map and all maps that it leads to.
     pub(super) fn reached<'l>(&'l self, root: &'l MapBlock<'t>) -> Vec<&'l MapBlock<'t>> {
         let mut reached = vec![root];
         let mut seen = HashSet::from([root.variable.as_ref()]);
@@ -287,14 +288,14 @@ impl<'t> Trees<'t> {
         reached
     }
 
-    /// The text of a map and of all maps that it leads to.
+    /// Returns the text of a map and of all maps that it leads to.
     fn text_of_reached(&self, root: &MapBlock<'t>) -> Vec<u8> {
         let spans = self.reached(root).into_iter().map(|block| block.span.clone());
         spans.flat_map(|span| [&self.text[span], b"\n"].concat()).collect()
     }
 }
 
-/// The names of the variables that a map looks up, or leads to.
+/// The names of the variables in the source and values of a map.
 fn reads<'b>(block: &'b MapBlock) -> impl Iterator<Item = &'b [u8]> {
     let exact = block.exact.iter().map(|row| &*row.value);
     let values = exact.chain(block.patterns.iter().map(|row| &*row.value)).chain(block.default.as_deref());
@@ -318,8 +319,8 @@ pub(super) fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]
     (name == variable && !number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(number)
 }
 
-/// The text of the map that the look-up replaces: the rules' patterns in order, each with its value. A map tries no pattern on the empty
-/// string, to which `try_files` may lead, so that is a key.
+/// Returns the text of the map that the look-up stands for: the patterns of the rules in order, each with its value.
+/// The empty string, to which `try_files` may lead, is a key, because a map tries no pattern on it.
 fn original(rules: &[(&[u8], &[u8])], patterns: &ReadPatterns, variable: &[u8]) -> Discharged<Vec<u8>> {
     let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();
     match patterns.first().map(|index| index.first(b"", rules.len())) {

@@ -1,4 +1,5 @@
-//! The form for a server: emitted statements behind guards, and their effect on a URI (`ngx_http_rewrite_handler`).
+//! Reads the form for a server, which is emitted statements behind guards, and runs it on a URI
+//! (`ngx_http_rewrite_handler`).
 
 use std::borrow::Cow;
 
@@ -29,8 +30,8 @@ enum Then<'t> {
 }
 
 impl<'t> Guards<'t> {
-    /// Admits a variable that is emptied first, one that removes a newline from the URI, exact guards, and comparisons
-    /// of the first with a number: nothing that could affect a URI that is not a key.
+    /// Accepts only statements that cannot affect a URI that is not a key: a variable that is emptied first, a variable
+    /// without the final newline of the URI, exact guards, and comparisons of the first variable with a number.
     pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Discharged<Guards<'t>> {
         let (hit, rest) = match nodes {
             [set, rest @ ..] if set.sets().is_some_and(|(_, value)| value.is_empty()) => (set.sets(), rest),
@@ -53,9 +54,9 @@ impl<'t> Guards<'t> {
         Ok(Guards { line, statements })
     }
 
-    /// Whether `$1` to `$9` are empty after a URI for which no guard is true: the pattern that looks for a newline
-    /// empties them if it does not match (`ngx_http_script_regex_start_code`), and the statements of its block if it
-    /// does.
+    /// Whether the statements leave `$1` to `$9` empty if no guard is true. The pattern that looks for a newline
+    /// empties them if it does not match (`ngx_http_script_regex_start_code`); if it does, the statements of its block
+    /// do.
     pub fn clears_captures(&self) -> bool {
         self.line.is_some()
     }
@@ -109,14 +110,14 @@ impl<'t> Guards<'t> {
 /// A string that a compiled form answers.
 pub struct Key<'k> {
     pub text: &'k [u8],
-    /// It stands for every spelling of its letters.
+    /// Whether it stands for every spelling of its letters.
     pub any_case: bool,
-    /// The same with one newline more is answered, too.
+    /// Whether the string with one more newline is answered, too.
     pub has_twin: bool,
 }
 
-/// `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI without
-/// its final newline: the variable.
+/// Reads `set $line $uri;` and `if ($line ~ "\n\z") { set $line $text; rewrite NEVER /; }`, where `$text` is the URI
+/// without its final newline. Returns the variable.
 fn read_line<'t>(set: &'t Node<'t>, strip: &'t Node<'t>, maps: &Maps) -> Discharged<&'t [u8]> {
     let refute = || Refutation::new("the final newline of the URI is not removed correctly");
     let (line, _) = set.sets().ok_or_else(refute)?;
@@ -182,11 +183,11 @@ fn condition<'t>(node: &'t Node<'t>) -> Option<(&'t [u8], &'t [u8], &'t [Node<'t
 /// The directives of a block, tried in order.
 struct Rewrites<'t> {
     all: Vec<Rewrite<'t>>,
-    /// Finds the rules that may match, if there are many: a class whose rules set captures has one for each.
+    /// Finds the rules that may match, if there are many. A class that sets captures has a directive for each rule.
     index: Option<Box<Residual<'t>>>,
 }
 
-/// Up to this many rules, trying them is faster than the search.
+/// Up to this many rules, trying all is faster than searching for those that may match.
 const FEW: usize = 8;
 
 impl<'t> Rewrites<'t> {

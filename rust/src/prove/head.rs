@@ -1,19 +1,20 @@
 //! Finds what a match of a pattern must begin with.
 //!
-//! PCRE tries the parts of a pattern in order, so on a subject on which no way through the *head* ends, it gets no
-//! further, and gives up only where the head by itself makes it. The head is the pattern as far as its parts are few:
-//! up to an unbounded repetition, which may take many tries, or a construct that is not read exactly.
+//! The *head* is the beginning of a pattern that takes few tries: up to an unbounded repetition, which may take many,
+//! or a construct that is not read exactly. PCRE tries the parts of a pattern in order. If no way through the head
+//! matches a subject, PCRE gets no further, and gives up only if it would give up on the head alone.
 
 use crate::syntax::{Ast, Pattern};
 
-/// The least rounds of a repetition that the head has; and how many nodes it may have for more than one.
+/// Of the least rounds of a repetition, the head has at most this many, or one if a round has more than [`FEW_NODES`]
+/// nodes.
 const MOST_ROUNDS: u32 = 10;
 const FEW_NODES: usize = 100;
 /// The head ends at this many nodes.
 const MOST_NODES: usize = 2_000;
 
-/// The head of a pattern, as a pattern: each match of `pattern` begins with one of it, and has no attempt that goes
-/// beyond it where it has none. O([`MOST_NODES`]) nodes for each part.
+/// Returns the head of a pattern, as a pattern. Each match of `pattern` begins with a match of the head, and an attempt
+/// goes beyond the head only if the head matches. O([`MOST_NODES`]) nodes for each part.
 pub fn of(pattern: &Pattern) -> Pattern {
     let Ways { mut ended, through } = ways(&pattern.ast);
     ended.extend(through);
@@ -50,7 +51,7 @@ fn ways(ast: &Ast) -> Ways {
             if rounds < *min {
                 return one_after_the_other(least.chain([Ways { ended: vec![Ast::Empty], through: None }]));
             }
-            // One round more is entered or not; what comes of those behind it is not looked at.
+            // Another round may be entered. Rounds after that are not looked at.
             let more = (*max != Some(*min)).then(|| {
                 let Ways { mut ended, through } = ways(sub);
                 ended.extend(through);
@@ -83,7 +84,7 @@ fn one_after_the_other(parts: impl Iterator<Item = Ways>) -> Ways {
     Ways { ended, through: Some(Ast::Concat(before)) }
 }
 
-/// The nodes of a tree, a repetition as often as the head has it.
+/// The number of nodes of a tree, with a repetition counted as often as the head has it.
 fn size(ast: &Ast) -> usize {
     match ast {
         Ast::Concat(parts) | Ast::Alternation(parts) => 1 + parts.iter().map(size).sum::<usize>(),
@@ -109,7 +110,7 @@ mod tests {
             .is_match(subject)
     }
 
-    /// A head has the ways up to a repetition, and those without one; it ends in time, whatever follows.
+    /// A head has the ways that end in a repetition and those without one. PCRE answers on it in time.
     #[test]
     fn heads() {
         for (pattern, subject) in [

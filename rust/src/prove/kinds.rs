@@ -54,7 +54,7 @@ pub struct KindLookUp<'l, 't> {
     pub target: &'t [u8],
 }
 
-/// What a look-up tells of a rule.
+/// What a look-up finds for a rule.
 #[derive(Clone, Copy)]
 struct Told<'l> {
     text: &'l [u8],
@@ -62,18 +62,18 @@ struct Told<'l> {
     target: &'l [u8],
 }
 
-/// A rule of the original, and what the look-up tells of it.
+/// A rule of the original, and what the look-up finds for it.
 struct ToldRule<'l, 't> {
     node: &'t Node<'t>,
     text: Cow<'l, [u8]>,
-    /// `None` if the rule is in no map, and its statement is gone.
+    /// The kind of the rule. `None` if the rule is in no map, and its statement is gone.
     kind: Option<&'l [u8]>,
     target: &'l [u8],
 }
 
 impl<'l, 't> KindLookUp<'l, 't> {
-    /// The rules that `rest`, the statements of a script behind the look-up, stands for: of the first sequence in
-    /// `original` that they fit, which then begins with it.
+    /// Returns the rules that `rest` stands for, the statements of a script after the look-up. They are from the first
+    /// sequence in `original` that fits; `original` then begins with that sequence.
     pub fn replaced(
         &self,
         (script, rest): (&[&'t Node<'t>], &[&'t Node<'t>]),
@@ -106,7 +106,7 @@ impl<'l, 't> KindLookUp<'l, 't> {
         Err(refuted.unwrap_or_else(no_such_rule))
     }
 
-    /// What the maps may tell, by the numbers of rules. That they tell it of the right URIs is shown later.
+    /// Collects all values of the maps, by the numbers of rules. Another check shows that URIs get the right values.
     fn told(&self) -> Discharged<BTreeMap<usize, Told<'l>>> {
         let mut told: BTreeMap<usize, Told> = BTreeMap::new();
         for block in self.trees.reached(self.root) {
@@ -132,7 +132,7 @@ impl<'l, 't> KindLookUp<'l, 't> {
 }
 
 impl<'l> Told<'l> {
-    /// The number of a rule, and what follows it in a value.
+    /// Splits a value into the number of a rule and the rest.
     fn read(value: &'l [u8]) -> Option<(usize, Told<'l>)> {
         let text = behind_number(value);
         let mut parts = text.splitn(3, |byte| *byte == b' ');
@@ -142,7 +142,7 @@ impl<'l> Told<'l> {
     }
 }
 
-/// A value without the number by which one of two answers is chosen.
+/// A value without the number that decides which of two answers comes first.
 fn behind_number(value: &[u8]) -> &[u8] {
     let digits = value.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(0);
     value[digits..].strip_prefix(b"|").unwrap_or(value)
@@ -164,12 +164,12 @@ fn by_kind<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> Discharged<HashMap<&'t [u
     Ok(by_kind)
 }
 
-/// The kind that each statement is of.
+/// The kind of each statement.
 fn kinds_of<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> HashMap<&'t Node<'t>, &'t [u8]> {
     blocks.iter().flat_map(|(kind, node)| node.block.iter().flatten().map(|statement| (statement, *kind))).collect()
 }
 
-/// Whether the strings of a rule can be listed, so that others may stand for it.
+/// Whether the strings of a rule can be listed, so that something else may replace it.
 fn is_listed(rule: &Node) -> bool {
     GoneStrings::default().add(rule.word(1), 0).is_ok()
 }
@@ -190,13 +190,13 @@ struct Check<'c, 'l, 't> {
     facts: &'c Facts,
     /// Whether `$1` to `$9` may be read after rules.
     captures_matter: bool,
-    /// By the numbers of rules.
+    /// What the look-up finds, by the numbers of rules.
     told: BTreeMap<usize, Told<'l>>,
     /// The statements of each kind.
     blocks: HashMap<&'t [u8], &'t [Node<'t>]>,
     /// All statements of the script.
     statements: HashSet<&'t Node<'t>>,
-    /// The kinds of those that are of one.
+    /// The kinds of the statements that belong to one.
     kinds: HashMap<&'t Node<'t>, &'t [u8]>,
 }
 
@@ -286,7 +286,7 @@ fn another_effect() -> Refutation {
     Refutation::new("the rewrite of a kind has another effect than one of its rules")
 }
 
-/// Whether a pattern matches each URI that a rule does, and captures what the rule captures, as far as that matters.
+/// Whether a shared pattern matches each URI that a rule matches, and captures the same, as far as captures matter.
 fn captures_alike(shared: &[u8], (own, read): (&[u8], &Pattern), captures_matter: bool) -> bool {
     if read.named {
         return false;
@@ -297,7 +297,7 @@ fn captures_alike(shared: &[u8], (own, read): (&[u8], &Pattern), captures_matter
     !matches!(read.ast, Ast::Alternation(_)) && is_behind_segments(shared, own)
 }
 
-/// Whether `own` is `^PR`, and `shared` the same with any segments in place of the literal ones of P.
+/// Whether `own` is `^PR`, and `shared` is the same with arbitrary segments in place of the literal segments of P.
 fn is_behind_segments(shared: &[u8], own: &[u8]) -> bool {
     let (Some(own), Some(mut rest)) = (own.strip_prefix(b"^"), shared.strip_prefix(b"^/")) else { return false };
     let mut segments = 1;
@@ -311,7 +311,7 @@ fn is_behind_segments(shared: &[u8], own: &[u8]) -> bool {
     }
 }
 
-/// The slashes of a pattern of literal text that begins and ends with one; `None` for any other.
+/// The number of slashes in a pattern of literal text that begins and ends with a slash. `None` for any other pattern.
 fn slashes(pattern: &[u8]) -> Option<usize> {
     let mut rest = pattern.strip_prefix(b"/")?;
     let (mut count, mut last) = (1, b'/');

@@ -1,4 +1,4 @@
-//! The form without an `if`: rules in sequence whose patterns list the keys.
+//! Reads the form without an `if`, which is a sequence of rules whose patterns list the keys.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,13 @@ pub struct Listed<'t> {
     rules: Vec<Rewrite<'t>>,
     /// The strings, each with the first rule that matches it.
     exact: Owners,
-    /// Strings in lower case that stand for all their spellings, likewise.
+    /// Strings in lower case that stand for all their spellings, each with the first rule that matches it.
     any_case: Owners,
 }
 
 impl<'t> Listed<'t> {
-    /// Admits rules with a flag and without groups, whose targets consist of text, variables of nginx and maps of the
-    /// URI.
+    /// Accepts only rules with a flag and without groups. Their targets must consist of text, variables of nginx and
+    /// maps of the URI.
     pub fn read(nodes: &[&'t Node<'t>], maps: &'t Maps<'t>) -> Discharged<Listed<'t>> {
         let mut listed = Listed { rules: Vec::new(), exact: Owners::default(), any_case: Owners::default() };
         for node in nodes {
@@ -47,7 +47,7 @@ impl<'t> Listed<'t> {
         self.rules.is_empty()
     }
 
-    /// The effect of the first rule that matches. A URI that stands for many spellings is not one of the listed
+    /// Returns the effect of the first rule that matches. A URI that stands for many spellings is not one of the listed
     /// strings.
     pub fn run(&self, uri: Uri, maps: &'t Maps<'t>, keep_captures: bool) -> Behaviour<'t> {
         let any_case = (!self.any_case.is_empty()).then(|| self.any_case.get(&uri.text.to_ascii_lowercase())).flatten();

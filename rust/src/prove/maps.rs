@@ -1,4 +1,4 @@
-//! The emitted maps file, read again: it may contain only maps of `$uri` and hash table sizes.
+//! Reads the emitted file of maps. It may contain only maps of the URI and sizes of hash tables.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -27,19 +27,19 @@ struct MapRow<'t> {
     value: Cow<'t, [u8]>,
 }
 
-/// The row of each map that was found last. URIs are asked in about the order of the rows: then the next row is the
-/// one to be found, as no two have equal keys, and needs no hash.
+/// The row that was found last in each map. URIs are looked up in about the order of the rows, so the next row is
+/// usually the one, and is found without a hash. Keys are distinct, so a row that fits is the right one.
 #[derive(Debug)]
 pub struct Near(Box<[Cell<usize>]>);
 
-/// One `map $uri $name { volatile; ... }`, or one of the variable that holds the URI without a final newline.
+/// A map `map $uri $name { volatile; ... }`, or a map of the variable that holds the URI without a final newline.
 #[derive(Default)]
 pub struct UriMap<'t> {
     /// Its number among the maps.
     number: usize,
     /// The name of the variable that it looks up.
     source: Cow<'t, [u8]>,
-    /// If it only removes a final newline: the name of the group that does so.
+    /// If it only removes a final newline: the name of the group that captures the rest.
     strips: Option<Cow<'t, [u8]>>,
     rows: Vec<MapRow<'t>>,
     default: Option<Cow<'t, [u8]>>,
@@ -48,7 +48,7 @@ pub struct UriMap<'t> {
     hasher: DefaultHashBuilder,
 }
 
-/// Some of the rows, by their keys in small letters: those with places before `end`.
+/// A part of the rows, by their keys in lower case: those whose hashes fall into places before `end`.
 struct Table {
     end: usize,
     rows: HashTable<u32>,
@@ -108,17 +108,18 @@ fn header<'t>(number: usize, words: impl Iterator<Item = Word<'t>>) -> Discharge
     }
 }
 
-/// "subpattern name is too long" beyond that, before PCRE2 10.44 (`MAX_NAME_SIZE`).
+/// The longest name of a group. Before 10.44, PCRE2 refuses longer names as "subpattern name is too long"
+/// (`MAX_NAME_SIZE`).
 pub const LONGEST_GROUP: usize = 32;
 
-/// The group of `"~(?s)^(?<group>.*)\n\z" $group`.
+/// The name of the group in `"~(?s)^(?<group>.*)\n\z" $group`.
 fn stripping_group<'k>(key: &'k [u8], value: &[u8]) -> Option<&'k [u8]> {
     let group = key.strip_prefix(b"~(?s)^(?<")?.strip_suffix(b">.*)\n\\z")?;
     (value.strip_prefix(b"$") == Some(group) && group.len() <= LONGEST_GROUP).then_some(group)
 }
 
 impl<'t> UriMap<'t> {
-    /// One statement of the block, as `ngx_http_map` reads it.
+    /// Adds one statement of the block, as `ngx_http_map` reads it.
     fn add(&mut self, name: &[u8], words: impl Iterator<Item = Word<'t>>) -> Discharged<()> {
         let refute = |what: &str| Err(Refutation::new(format!("${}: {what}", name.escape_ascii())));
         let mut words = words.map(|word| word.value);
@@ -152,7 +153,8 @@ impl<'t> UriMap<'t> {
         Ok(())
     }
 
-    /// Makes the tables of the rows, unless two have the same key, ignoring case. Each processor makes one.
+    /// Builds the tables of the rows, one on each processor. Returns false if two rows have the same key, ignoring
+    /// case.
     fn index(&mut self) -> bool {
         let tables = parallel::ranges(self.rows.len(), |places| self.table(places));
         let Some(tables) = tables.into_iter().collect() else { return false };
@@ -160,8 +162,8 @@ impl<'t> UriMap<'t> {
         true
     }
 
-    /// The table of the rows whose hashes fall into these of as many places as there are rows; `None` if two of them
-    /// have the same key.
+    /// Builds the table of the rows whose hashes fall into these places. There are as many places as rows. `None` if
+    /// two rows have the same key.
     fn table(&self, places: Range<usize>) -> Option<Table> {
         let key = |at: u32| &*self.rows[at as usize].key;
         let mut rows = HashTable::with_capacity(places.len());
@@ -183,7 +185,7 @@ impl<'t> UriMap<'t> {
         Some(Table { end: places.end, rows })
     }
 
-    /// The place of a hash among as many as there are rows.
+    /// The place into which a hash falls. There are as many places as rows.
     fn place(&self, hash: u64) -> usize {
         (((hash >> 32) * self.rows.len() as u64) >> 32) as usize
     }
@@ -224,7 +226,7 @@ impl<'t> UriMap<'t> {
         self.find(self.subject(uri)).map_or(self.fallback(), |at| &self.rows[at].value)
     }
 
-    /// The same, where URIs are asked in about the order of the rows.
+    /// As [`UriMap::get`], for URIs that are looked up in about the order of the rows.
     pub fn get_near(&self, uri: &[u8], near: &Near) -> &[u8] {
         let (subject, last) = (self.subject(uri), &near.0[self.number]);
         let next = (last.get()..last.get() + 2).find(|at| self.is_at(*at, subject));
@@ -233,7 +235,7 @@ impl<'t> UriMap<'t> {
         &self.rows[at].value
     }
 
-    /// The value of the map where it has no row: the default, or the empty string.
+    /// The value of a URI without a row: the default, or the empty string.
     fn fallback(&self) -> &[u8] {
         self.default.as_deref().unwrap_or_default()
     }
@@ -242,9 +244,9 @@ impl<'t> UriMap<'t> {
         self.rows.iter().map(|row| (&*row.key, &*row.value))
     }
 
-    /// Whether `if ($map = $uri)` is true for its keys only: each gives itself, or `$uri` to answer every spelling of
-    /// its letters; the empty URI, which an internal redirect may lead to, gives something else; and everything else
-    /// gives the empty string. A `$` in any other value would be a variable.
+    /// Whether `if ($map = $uri)` is true only for keys of the map. Each key must give itself, or `$uri` to answer
+    /// every spelling of its letters. The empty URI, to which an internal redirect may lead, must give something else,
+    /// and all other URIs the empty string. A `$` in any other value would be a variable.
     pub fn is_guard(&self) -> bool {
         let gives_itself = |key: &[u8], value: &[u8]| value == key && !key.contains(&b'$');
         let is_exact = |(key, value): (&[u8], &[u8])| match key {
@@ -256,7 +258,7 @@ impl<'t> UriMap<'t> {
 }
 
 impl<'t> Maps<'t> {
-    /// The first row of each map, to ask from there.
+    /// Returns the first row of each map, from where look-ups start.
     pub fn near(&self) -> Near {
         Near(vec![Cell::new(0); self.by_name.len()].into())
     }
@@ -294,8 +296,8 @@ pub fn fits<R: Sync>(name: &[u8], rows: &[R], key: impl Fn(&R) -> &[u8] + Sync, 
     Err(Refutation::new(format!("${}: {problem}", name.escape_ascii())))
 }
 
-/// The hash of `bytes` in small letters, as many at a time as a processor has in a register; the last ones may count
-/// twice.
+/// Hashes `bytes` in lower case, as many at a time as fit into a register of a processor. Some of the last bytes may be
+/// hashed twice.
 fn hash_lowered(hasher: &DefaultHashBuilder, bytes: &[u8]) -> u64 {
     const WIDTH: usize = 16;
     let mut state = hasher.build_hasher();
@@ -331,7 +333,7 @@ mod tests {
         format!("map $uri $to {{ volatile; {rows} }}")
     }
 
-    /// Each key is found in any letter case, and no other; with a twin of one of them, nginx refuses the map.
+    /// Each key is found in any case, and nothing else is. If two keys differ only in case, nginx refuses the map.
     #[test]
     fn many_rows() {
         let all = text((0..MANY).map(key));

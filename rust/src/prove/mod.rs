@@ -1,8 +1,8 @@
 //! The proof that an emitted configuration answers every request as the original does.
 //!
-//! It reads both texts again, from nothing, with code that shares the lexer, the PCRE translator, the index over
-//! patterns and the model of nginx's hash with the planner, and nothing else. What has been read of patterns may be
-//! handed over ([`Facts::patterns`]); it is used for equal texts only.
+//! The proof reads both texts from scratch. It shares only these parts with the planner: the lexer, the PCRE
+//! translator, the index over patterns, and the model of nginx's hash. Patterns that have been read already may be
+//! passed in ([`Facts::patterns`]); they are used only for equal texts.
 //!
 //! # Theorem
 //!
@@ -13,7 +13,7 @@
 //! matches a u outside S, nor does PCRE2 give up on one ([`work`]), so all rules that match are still there, in the
 //! same order, and M is not defined.
 //!
-//! So the languages of the kept rules are never reasoned about. What has to hold besides, and is checked on the text:
+//! So the proof never has to reason about the languages of the kept rules. It also checks these conditions on the text:
 //!
 //! - the compiled form does nothing outside the domain of M ([`guards`] admits only guards that are exact);
 //! - maps are evaluated anew for each URI (`volatile`), and nginx builds them without a warning ([`maps`]);
@@ -21,8 +21,8 @@
 //! - the maps are included once, where nginx takes the sizes of their tables ([`tables`]);
 //! - no new variable is nginx's or the configuration's, and all of them fit their table ([`names`]).
 //!
-//! Rules that match every spelling of a string stand for more strings than can be listed: they are run on one URI
-//! that stands for all spellings not in S ([`effect::Uri::any_case`]).
+//! Rules that match every spelling of a string match more strings than can be listed. They are run on one URI that
+//! stands for all spellings not in S ([`effect::Uri::any_case`]).
 
 pub mod align;
 pub mod captures;
@@ -67,11 +67,11 @@ use crate::syntax::Readings;
 pub struct Facts {
     /// The declared differences.
     pub readings: Readings,
-    /// The directives that add nothing to the script of the rewrite module; rules on both sides of one are one run.
+    /// The directives that add nothing to the script of the rewrite module. Rules before and after one form one run.
     pub transparent: HashSet<Vec<u8>>,
     /// The directives that read captures only in their text.
     pub harmless: HashSet<Vec<u8>>,
-    /// The directives of a location that an `if` in it inherits, or that do not matter once the location is found.
+    /// The directives of a location that an `if` in it inherits, or that have no effect once the location is found.
     pub inherited: HashSet<Vec<u8>>,
     /// Whether no file that requests depend on is missing.
     pub is_complete: bool,
@@ -79,7 +79,7 @@ pub struct Facts {
     pub include: Option<Vec<Vec<u8>>>,
     /// If a file of the http block is missing: the paths of includes that may lead to sizes of the maps' tables.
     pub may_set_sizes: Option<HashSet<Vec<u8>>>,
-    /// What has been read of patterns: it is taken over for those of the same texts, and depends on nothing else.
+    /// Patterns that have been read already. They are used for patterns with the same text.
     pub patterns: Vec<Arc<ReadPatterns>>,
 }
 
@@ -94,7 +94,7 @@ pub struct Pair<'t> {
     pub in_http: bool,
     /// Whether its statements are the rows of a block such as `map`.
     pub holds_rows: bool,
-    /// Whether its top level is that of a server or a location: where rules may stand, and an `if` in their place.
+    /// Whether its top level is that of a server or a location, where rules may stand, and an `if` in place of a rule.
     pub takes_rules: bool,
 }
 
@@ -111,9 +111,9 @@ pub struct Other<'t> {
 pub struct Checked {
     pub rules: usize,
     pub gone: usize,
-    /// Strings on which both texts were run.
+    /// The number of strings on which both texts were run.
     pub strings: usize,
-    /// Strings that stand for all spellings of their letters.
+    /// The number of these that stand for all spellings of their letters.
     pub any_case: usize,
 }
 
@@ -131,7 +131,7 @@ impl std::ops::AddAssign for Checked {
 pub struct Refutation {
     /// What does not hold, as a sentence without a full stop.
     pub what: String,
-    /// A URI on which the two texts differ, where one was found.
+    /// A URI on which the two texts differ, if one was found.
     pub counterexample: Option<Vec<u8>>,
 }
 
@@ -148,7 +148,7 @@ impl Refutation {
 /// The result of an obligation that holds, or why it does not hold.
 pub type Discharged<T> = Result<T, Refutation>;
 
-/// Decides whether the changed files, with `maps` and then `trees` in the http block, do what the files did before.
+/// Proves that the changed files, with `maps` and then `trees` in the http block, do what the files did before.
 /// `others` are the unchanged files of the configuration.
 pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts: &Facts) -> Discharged<Checked> {
     let read_files = || -> Discharged<_> {
@@ -157,7 +157,7 @@ pub fn prove(pairs: &[Pair], others: &[Other], maps: &[u8], trees: &[u8], facts:
         let after = read_all(pairs.iter().map(|pair| pair.after), "the emitted text")?;
         Ok((others, before, after))
     };
-    // The maps are about as long as all files together, so both halves take about the same time.
+    // The maps are about as long as all files together, so the two parts take about the same time.
     let (files, maps) = parallel::both(read_files, || maps::read(maps));
     let (maps, (unchanged, before, after)) = (maps?, files?);
     let trees = Trees::read(trees)?;

@@ -1,7 +1,7 @@
-//! The names of variables: which are nginx's own, and which the configuration uses.
+//! Checks that the names of new variables are neither nginx's own nor used by the configuration.
 //!
-//! nginx does not mind the case of a name (`ngx_http_get_variable_index`), and where a variable that it computes may be
-//! changed, as `$args` may, it lets a map take it over in silence (`ngx_http_add_variable`).
+//! nginx ignores the case of a name (`ngx_http_get_variable_index`). If a built-in variable may be changed, as `$args`
+//! may, nginx silently lets a map replace it (`ngx_http_add_variable`).
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::prove::node::Node;
 use crate::prove::{Discharged, Refutation};
 use crate::variables;
 
-/// Checks the name of a variable that the emitted text defines.
+/// Checks that the emitted text may define a variable of this name.
 pub fn is_free(name: &[u8]) -> Discharged<()> {
     let refute = |why: &str| Err(Refutation::new(format!("${} {why}", name.escape_ascii())));
     let Some(text) = std::str::from_utf8(name).ok().filter(|text| is_plain(text)) else {
@@ -26,11 +26,11 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
 }
 
-/// The variables of some texts, in small letters.
+/// The variables of some texts, in lower case.
 #[derive(Default)]
 pub struct Used {
     all: HashSet<Vec<u8>>,
-    /// Variables that a directive may define: it names them in a word of their own.
+    /// Variables that a directive may define, because they are a word of their own.
     defined: HashSet<Vec<u8>>,
 }
 
@@ -53,8 +53,8 @@ impl Used {
 }
 
 /// Checks that nginx builds the table of all variables (`ngx_http_variables_init_vars`) without a warning: its own,
-/// those of the configuration and those of the maps. One that is too long for a bucket is none: nginx does not start
-/// with it.
+/// those of the configuration and those of the maps. A name of the configuration that is too long for a bucket cannot
+/// be a variable, because nginx would not start.
 pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes: Sizes) -> Discharged<()> {
     let mut maps = maps.peekable();
     if maps.peek().is_none() {
@@ -71,7 +71,7 @@ pub fn fit<'n>(used: [&'n Used; 2], maps: impl Iterator<Item = &'n [u8]>, sizes:
     Err(Refutation::new("nginx would fail to build the variables hash, or warn"))
 }
 
-/// The names of the groups of a pattern; also what may be one.
+/// The names of the groups of a pattern, including everything that may be one.
 pub fn of_groups(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
     memchr::memmem::find_iter(pattern, b"(?").filter_map(|at| {
         let behind = &pattern[at + 2..];
@@ -83,7 +83,7 @@ pub fn of_groups(pattern: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The names after each `$` of a statement and its block, and those of groups, which become variables.
+/// Collects the names after each `$` of a statement and its block, and the names of groups, which become variables.
 fn mentioned<'n>(node: &'n Node, names: &mut HashSet<&'n [u8]>, defined: &mut HashSet<&'n [u8]>) {
     for word in &node.words {
         for name in of_groups(word).filter(|name| !name.is_empty()) {

@@ -1,4 +1,4 @@
-//! Finds plain bytes that every match of a pattern has at its start, at its end or inside.
+//! Finds the needs of a pattern: bytes that every match has at its start, at its end or inside.
 
 use crate::syntax::{self, Ast};
 
@@ -14,8 +14,8 @@ pub enum Need {
 #[derive(Default)]
 pub struct Needs {
     pub all: Vec<Need>,
-    /// The longest subject that lacks an end or a part for which PCRE2 certainly answers "no match". If the start is
-    /// missing it always does: the attempt ends there.
+    /// The longest subject for which PCRE2 certainly answers "no match" if the needed end or part is missing. If the
+    /// needed start is missing, it always does, because the attempt ends there.
     pub longest: usize,
 }
 
@@ -65,9 +65,9 @@ fn bytes(run: &[Ast]) -> Vec<u8> {
 /// A tenth of PCRE2's match limit.
 const FEW_CALLS: f64 = 1e6;
 
-/// The longest subject for which PCRE2 says No before its match limit, by a bound that only knows sequences of bytes,
-/// sets and repetitions of one of these: each repetition, and the start of an unanchored match, has at most one way for
-/// each byte of the subject.
+/// The longest subject for which PCRE2 answers "no match" before its match limit. The bound applies only to sequences
+/// of bytes, sets and repetitions of one of these: each repetition, and the start of an unanchored match, has at most
+/// one way for each byte of the subject.
 fn longest(parts: &[Ast]) -> usize {
     let mut loops = i32::from(parts.first() != Some(&Ast::Start));
     let mut size = 1.0;

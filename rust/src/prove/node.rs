@@ -1,4 +1,4 @@
-//! Reads a text into statements, for both sides of the proof.
+//! Reads a text into statements. The proof uses this for both texts.
 
 use std::borrow::Cow;
 

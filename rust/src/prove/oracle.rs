@@ -1,4 +1,5 @@
-//! Decides whether a pattern matches a subject in every PCRE, by PCRE2 where all agree.
+//! Decides whether a pattern matches a subject in every version of PCRE. If all of them read the pattern alike, PCRE2
+//! answers for all.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +14,7 @@ use crate::syntax::{self, Pattern};
 /// What is known of a pattern.
 pub enum Oracle {
     Portable(Box<Pattern>, PortableRegex),
-    /// It matches only subjects that begin like this.
+    /// A pattern that PCRE versions read differently. It matches only subjects that begin with these bytes.
     Unportable(Vec<u8>),
 }
 
@@ -36,10 +37,10 @@ pub struct PortableRegex {
     slow: AtomicU32,
 }
 
-/// The most calls for a question from one place of the subject; the planner allows no more.
+/// The most calls of PCRE2 from one place of a subject. The planner allows no more.
 const CALLS: u32 = 8_000;
 
-/// After this many long questions, the automaton is asked first.
+/// After this many matches that took too long, the automaton is tried first.
 const PATIENCE: u32 = 64;
 
 impl PortableRegex {
@@ -59,7 +60,7 @@ impl PortableRegex {
         }
     }
 
-    /// The answer of PCRE, if it comes within nginx's limit, however long that takes.
+    /// The answer that PCRE gives within nginx's limit, even if that would take long. `None` if there may be none.
     fn in_the_end(&self, pattern: &Pattern, subject: &[u8]) -> Option<Matches> {
         let build = || {
             let translation = pattern.translate();

@@ -1,5 +1,5 @@
-//! Finds the first kept rule that matches a string. PCRE2 decides for patterns that every PCRE reads alike; plain bytes
-//! that every match must contain exclude most rules.
+//! Finds the first kept rule that matches a string. Bytes that every match must contain exclude most rules; PCRE2
+//! decides for the rest, if every PCRE reads the pattern alike.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -18,15 +18,14 @@ use crate::syntax::{self, Pattern};
 #[derive(Default)]
 pub struct Residual<'t> {
     rules: Vec<ResidualRule<'t>>,
-    /// By the bytes that a subject starts and ends with, in lower case. An end is also looked for before a final
-    /// newline.
+    /// Rules by the bytes that a subject starts or ends with, in lower case. An end may also be before a final newline.
     starting: Bytes,
     ending: Bytes,
-    /// By the bytes that a subject contains anywhere, in lower case.
+    /// Rules by bytes that a subject contains anywhere, in lower case.
     holding: Option<AhoCorasick>,
     held_by: Vec<u32>,
-    /// Rules in `ending` and `holding` on which PCRE2 may give up if the subject is longer than this many bytes.
-    /// Ascending.
+    /// Rules in `ending` and `holding` on which PCRE2 may give up, each with the most bytes of a subject on which it
+    /// does not. Ascending.
     may_give_up: Vec<(usize, u32)>,
     /// The rules that any subject may match.
     others: Vec<u32>,
@@ -82,7 +81,7 @@ impl<'t> Residual<'t> {
         if self.rules.is_empty() {
             return all;
         }
-        // In order: an early match saves a long run of the next pattern.
+        // Rules are tried in order, because an early match may save a pattern that takes long.
         for at in self.candidates(subject, places) {
             match self.rules[at as usize].takes(subject) {
                 Matches::Yes => return Matches::Yes,
@@ -93,7 +92,8 @@ impl<'t> Residual<'t> {
         all
     }
 
-    /// Whether one of them may match some spelling of `subject`, which is in lower case; `false` is certain.
+    /// Whether a rule whose place is one of `places` may match some spelling of `subject`, which is in lower case.
+    /// `false` is certain.
     pub fn may_take_some_case(&self, subject: &[u8], places: Range<usize>) -> bool {
         self.candidates(subject, places).into_iter().any(|at| self.rules[at as usize].may_take_some_case(subject))
     }
@@ -148,7 +148,7 @@ impl<'t> ResidualRule<'t> {
         may_take(pattern, spellings, subject) && self.may_begin(pattern, subject)
     }
 
-    /// Whether PCRE may get beyond the head of the pattern on some spelling of the subject, or give up in it.
+    /// Whether PCRE may get beyond the head of the pattern on some spelling of the subject, or give up in the head.
     fn may_begin(&self, pattern: &Pattern, subject: &[u8]) -> bool {
         let head = self.head.get_or_init(|| PatternHead::of(pattern));
         may_take(&head.pattern, || head.spellings.as_ref(), &subject.to_ascii_lowercase())
@@ -180,10 +180,10 @@ impl PatternHead {
     }
 }
 
-/// An automaton of the case variants of a pattern's language, or of a larger one.
+/// Builds an automaton for all case variants of a pattern's language, or of a superset.
 fn spellings(pattern: &Pattern) -> Option<meta::Regex> {
     let folded = pattern.translate_folded().hir;
-    // Small and quick to build, as it runs on few strings.
+    // It runs on few strings, so it should be small and quick to build.
     let config = meta::Config::new().utf8_empty(false).hybrid(false).auto_prefilter(false);
     meta::Regex::builder().configure(config).build_from_hir(&folded).ok()
 }
@@ -206,7 +206,7 @@ impl Bytes {
         self.lengths.dedup();
     }
 
-    /// The rules of all parts of a subject; `part` gives the one of a length.
+    /// The rules of all parts of a subject. `part` returns the part of a given length.
     fn of<'b>(&'b self, subject: &[u8], part: impl Fn(usize) -> &'b [u8]) -> impl Iterator<Item = &'b u32> {
         let fitting = self.lengths.partition_point(|length| *length <= subject.len());
         self.lengths[..fitting].iter().filter_map(move |length| self.rules.get(part(*length))).flatten()

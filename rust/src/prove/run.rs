@@ -26,8 +26,8 @@ pub struct CompiledForm<'t> {
     rules: Vec<&'t Node<'t>>,
 }
 
-/// The rules of a compiled form: those that stay before the new ones, by number, the new ones, and the places among the
-/// original's of all that stay.
+/// The rules of a compiled form: how many stay before the new ones, the new ones, and the places of all that stay among
+/// the rules of the original.
 struct RuleOrder<'t> {
     leading: usize,
     new: Vec<&'t Node<'t>>,
@@ -48,7 +48,7 @@ impl<'t> Form<'t> {
         }
     }
 
-    /// Calls `with` for each string that it answers.
+    /// Calls `with` for each string that the form answers.
     fn keys(&self, with: impl FnMut(Key)) {
         match self {
             Form::Guards(guards) => guards.keys().for_each(with),
@@ -56,7 +56,8 @@ impl<'t> Form<'t> {
         }
     }
 
-    /// Whether `$1` to `$9` are empty after a URI that it does not answer, as after a pattern that does not match.
+    /// Whether the form leaves `$1` to `$9` empty for a URI that it does not answer, as a pattern that does not match
+    /// does.
     fn clears_captures(&self) -> bool {
         match self {
             Form::Guards(guards) => guards.clears_captures(),
@@ -66,7 +67,7 @@ impl<'t> Form<'t> {
 }
 
 impl<'t> CompiledForm<'t> {
-    /// Takes the statements that belong to one run, and returns how many there are.
+    /// Reads the statements of one compiled run, and returns how many there are.
     pub fn split(nodes: &[&'t Node<'t>], is_emitted: impl Fn(&Node) -> bool) -> (CompiledForm<'t>, usize) {
         let emitted: Vec<_> = nodes.iter().copied().take_while(|node| is_emitted(node)).collect();
         let mut rest = &nodes[emitted.len()..];
@@ -80,7 +81,8 @@ impl<'t> CompiledForm<'t> {
         (CompiledForm { emitted, clears, rules }, length)
     }
 
-    /// Separates kept rules from new ones: as many as possible are matched with the original's, from both ends.
+    /// Separates kept rules from new ones. As many rules as possible are matched with those of the original, from both
+    /// ends.
     fn order(&self, rules: &[&'t Node<'t>]) -> Discharged<RuleOrder<'t>> {
         if !self.emitted.is_empty() {
             return Ok(RuleOrder { leading: 0, new: Vec::new(), kept: places(rules, &self.rules)? });
@@ -102,7 +104,7 @@ impl<'t> CompiledForm<'t> {
     }
 }
 
-/// Decides whether `compiled` does what `rules` do.
+/// Checks that `compiled` does what `rules` do.
 pub fn check<'t>(
     rules: &[&'t Node<'t>],
     compiled: &CompiledForm<'t>,
@@ -134,8 +136,8 @@ pub fn check<'t>(
     Ok(Checked { rules: rules.len(), gone: rules.len() - kept.len(), strings: strings.exact.len(), any_case })
 }
 
-/// Whether `$1` to `$9` are as before wherever the compiled form does not answer: at its end, and at each kept rule,
-/// which does not restore them. A rule that does not match leaves them empty.
+/// Checks that `$1` to `$9` are as before for URIs that the compiled form does not answer: at its end, and before each
+/// kept rule, which may fail and leave them as they were. A rule that does not match leaves them empty.
 fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Discharged<()> {
     let (was_empty, is_empty) = match kept.first() {
         Some(first) => (*first > 0, leading == 0 && form_clears),
@@ -152,7 +154,7 @@ fn check_captures(leading: usize, kept: &[usize], form_clears: bool) -> Discharg
     }
 }
 
-/// The places of the kept rules among all rules: they must be unchanged and in the same order.
+/// Returns the places of the kept rules among all rules. They must be unchanged and in the same order.
 fn places(rules: &[&Node], kept: &[&Node]) -> Discharged<Vec<usize>> {
     let mut places = Vec::with_capacity(kept.len());
     let mut all = rules.iter().enumerate();
@@ -223,7 +225,7 @@ impl<'t> Comparison<'t, '_> {
             let owner = owner.min(strings.any_case_owner(string));
             let fires = if owner == NOBODY { None } else { self.fires(string, owner as usize)? };
             let uri = Uri { text: string, any_case: false, near };
-            // If the form does something else, it may still be that no such URI reaches it.
+            // If the form does something else, that is no fault as long as a leading rule takes the URI before it.
             self.compare(uri, fires).or_else(|refutation| match self.residual.takes(string, 0..self.leading) {
                 Matches::Yes => Ok(()),
                 _ => Err(refutation),
@@ -236,8 +238,8 @@ impl<'t> Comparison<'t, '_> {
         parallel::ranges(strings.exact.places(), check_part).into_iter().collect()
     }
 
-    /// The rule that fires on a URI whose first removed rule is `owner`: that one, or `None` if a kept rule after the
-    /// compiled form comes first.
+    /// Returns the removed rule that fires on a URI: `owner`, which is the first removed rule that matches it, or
+    /// `None` if a kept rule after the compiled form comes first.
     fn fires(&self, string: &[u8], owner: usize) -> Discharged<Option<usize>> {
         match self.residual.takes(string, self.leading..owner) {
             Matches::No => Ok(Some(owner)),
@@ -249,7 +251,7 @@ impl<'t> Comparison<'t, '_> {
         }
     }
 
-    /// The same for spellings that are not listed: one URI stands for each group of them.
+    /// As [`Comparison::check_exact`], for spellings that are not listed. One URI stands for all spellings of a string.
     fn check_any_case(&self, strings: &GoneStrings) -> Discharged<usize> {
         let mut checked = 0;
         let near = &self.maps.near();
@@ -266,7 +268,8 @@ impl<'t> Comparison<'t, '_> {
         Ok(checked)
     }
 
-    /// Runs both texts. `rule` is the rule that fires in the original, if it was removed.
+    /// Runs both texts on a URI and compares the effects. `rule` is the rule that fires in the original, if it was
+    /// removed.
     fn compare(&self, uri: Uri, rule: Option<usize>) -> Discharged<()> {
         let own_pattern = rule.map(|rule| self.pattern(rule));
         let own = |pattern: &[u8]| own_pattern == Some(pattern);

@@ -1,20 +1,21 @@
-//! A set of byte strings in few allocations, each with the first rule given for it.
+//! A set of byte strings, each with the first rule given for it. It takes few allocations.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Strings in the order they came in, with their owners. A string and the same with a final newline, which `$` also
-/// matches before, are next to each other and share their bytes.
+/// Strings in the order in which they were added, with their owners. Most rules match a string and its twin with a
+/// final newline, because `$` also matches before one. Twins are next to each other and share their bytes.
 #[derive(Default)]
 pub struct Owners {
-    /// All stems, each with a newline behind it.
+    /// All stems, each followed by a newline.
     bytes: Vec<u8>,
     stems: Vec<Stem>,
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
-    /// The stem that was looked for last: those that are looked for in the order they came in are found without a hash.
+    /// The stem that was looked up last. Stems that are looked up in the order in which they were added are found
+    /// without a hash.
     last: usize,
     count: usize,
 }
@@ -23,7 +24,7 @@ pub struct Owners {
 struct Stem {
     /// The end of its newline in `bytes`.
     end: u32,
-    /// The owner of the string, and that of the string with a newline.
+    /// The owner of the string, and the owner of the string with a newline.
     owners: [u32; 2],
 }
 
@@ -38,14 +39,14 @@ impl Owners {
         Owners { stems: Vec::with_capacity(strings), table: HashTable::with_capacity(strings), ..Owners::default() }
     }
 
-    /// Adds `string` unless it is there already; the first owner stays.
+    /// Adds `string` unless it is in the set already. The first owner stays.
     pub fn add(&mut self, string: &[u8], owner: u32) {
         let (stem, newline) = divided(string);
         let at = self.stem(stem);
         self.own(at, newline, owner);
     }
 
-    /// Adds `string`, and the same with one newline more.
+    /// Adds `string`, and `string` with one more newline.
     pub fn add_twins(&mut self, string: &[u8], owner: u32) {
         let (_, newline) = divided(string);
         if newline > 0 {
@@ -81,7 +82,7 @@ impl Owners {
         self.stems.len()
     }
 
-    /// The strings from one place up to another, at most two for each.
+    /// The strings at some places, at most two for each place.
     pub fn part(&self, places: Range<usize>) -> impl Iterator<Item = (&[u8], u32)> + '_ {
         let twins = |at: usize| {
             let line = line(&self.bytes, &self.stems, at);
@@ -127,7 +128,7 @@ impl Owners {
     }
 }
 
-/// A string without its final newline, and the number of these.
+/// Returns a string without its final newline, and 1 if it had one, otherwise 0.
 fn divided(string: &[u8]) -> (&[u8], usize) {
     string.strip_suffix(b"\n").map_or((string, 0), |stem| (stem, 1))
 }

@@ -1,22 +1,22 @@
-//! Which rules an `if` may hold in a block, once it is certain that one of them fires.
+//! Decides which rules an `if` in a block may contain, given that one of them certainly fires.
 //!
-//! In a location, a true `if` replaces the configuration of the request by its own (`ngx_http_script_if_code`). That is
-//! merged from the location's, so that it has all that the location has, but for
+//! In a location, a true `if` replaces the configuration of the request by its own (`ngx_http_script_if_code`). This is
+//! merged from that of the location, so it has all that the location has, except
 //!
 //! - `try_files`, which is not merged: it is tried where the script ends with `break`;
 //! - headers where `add_header_inherit` or `add_trailer_inherit` is `off` (`ngx_http_headers_merge`, nginx 1.29.3);
-//! - what a true `if` before it says, as each is merged from the location alone.
+//! - what an earlier true `if` says, because each `if` is merged from the location alone.
 
 use crate::phase::Entering;
 use crate::prove::node::Node;
 use crate::prove::target::End;
 use crate::prove::{Discharged, Facts, Refutation};
 
-/// The directives of the rewrite module: an `if` that holds nothing else has the location's configuration.
+/// The directives of the rewrite module. An `if` with no others has the configuration of the location.
 const SCRIPT: [&[u8]; 5] = [b"break", b"if", b"return", b"rewrite", b"set"];
 
-/// Which rules may stand in an `if` of a location with these statements. `headers_inherited`: nowhere may
-/// `add_header_inherit` be `off`.
+/// Which rules may stand in an `if` of a location with these statements. `headers_inherited`: `add_header_inherit` is
+/// certainly never `off`.
 pub fn entering(block: &[Node], facts: &Facts, headers_inherited: bool) -> Entering {
     if !block.iter().all(|node| keeps(node, facts, headers_inherited)) {
         return Entering::Nothing;
@@ -24,7 +24,7 @@ pub fn entering(block: &[Node], facts: &Facts, headers_inherited: bool) -> Enter
     if block.iter().any(|node| node.word(0) == b"try_files") { Entering::AllButBreak } else { Entering::All }
 }
 
-/// Checks that an `if` which certainly fires a rule may hold it.
+/// Checks that a rule may stand in an `if` in which a rule certainly fires.
 pub fn check(entering: Entering, rule: &Node) -> Discharged<()> {
     let is_break = End::of(rule.word(2), rule.flag()) == Some(End::Break);
     match entering {
@@ -36,7 +36,7 @@ pub fn check(entering: Entering, rule: &Node) -> Discharged<()> {
     }
 }
 
-/// Whether a statement of a location is as good in an `if` of ours.
+/// Whether a statement of a location has the same effect once an emitted `if` has been entered.
 fn keeps(node: &Node, facts: &Facts, headers_inherited: bool) -> bool {
     match node.word(0) {
         b"if" => node.block.iter().flatten().all(|inner| SCRIPT.contains(&inner.word(0))),

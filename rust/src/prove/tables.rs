@@ -1,8 +1,8 @@
 //! Checks where the maps are included, and the sizes of nginx's hash tables.
 //!
-//! nginx fixes `map_hash_max_size` and `map_hash_bucket_size` at the first map it reads; set twice, or behind a map,
-//! they are an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`). Those of `variables_hash` are read when the http
-//! block ends. Directives of these names in `stream` are that module's.
+//! nginx fixes `map_hash_max_size` and `map_hash_bucket_size` when it reads the first map. Setting them twice or after
+//! a map is an error (`ngx_http_map_block`, `ngx_conf_set_num_slot`). The sizes of `variables_hash` take effect when
+//! the http block ends. Directives of these names in `stream` belong to that module.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ use crate::prove::{Discharged, Refutation};
 
 const NAMES: [&[u8]; 4] =
     [b"map_hash_max_size", b"map_hash_bucket_size", b"variables_hash_max_size", b"variables_hash_bucket_size"];
-/// The number of names that are sizes of maps.
+/// How many of `NAMES` are sizes of maps. They come first.
 const OF_MAPS: usize = 2;
 
-/// The sizes in the order of `NAMES`, where set.
+/// The sizes that are set, in the order of `NAMES`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableSizes([Option<usize>; 4]);
 
@@ -96,7 +96,7 @@ fn may_hold_map(node: &Node) -> bool {
     matches!(node.word(0), b"map" | b"include")
 }
 
-/// A size may grow: that changes no result of a look-up.
+/// Whether a statement only raises a size, which changes no result of a look-up.
 pub fn is_raised(before: &Node, after: &Node) -> bool {
     is_size(before)
         && before.word(0) == after.word(0)
@@ -105,7 +105,7 @@ pub fn is_raised(before: &Node, after: &Node) -> bool {
         && matches!((number(before.word(1)), number(after.word(1))), (Some(size), Some(raised)) if size <= raised)
 }
 
-/// What is new in the http block: the statement that includes the maps, which must occur once, and sizes.
+/// The statements that are new in the http block: the one that includes the maps, which must occur once, and sizes.
 pub struct Include {
     words: Option<Vec<Vec<u8>>>,
     /// See [`super::Facts::may_set_sizes`].
@@ -162,8 +162,8 @@ impl Include {
         }
         self.is_found = true;
         let behind = &block[at + 1..];
-        // In a configuration that nginx accepts, sizes of other files come before every map, so before the next one
-        // here.
+        // In a configuration that nginx accepts, sizes in other files come before every map, so also before the next
+        // map here.
         let here = block.iter().filter(|node| is_map_size(node)).count();
         let next = behind.iter().find(|node| may_hold_map(node) || is_map_size(node));
         let is_map_next = next.is_some_and(|node| node.word(0) == b"map");
@@ -184,7 +184,7 @@ impl Include {
         !behind.iter().take_while(|node| node.word(0) != b"map").any(leads)
     }
 
-    /// A new size of maps comes first, or after one that nginx accepts there.
+    /// Checks that a new size of maps comes first, or after one that nginx accepts there.
     fn check_added(&self, block: &[Node]) -> Discharged<()> {
         let mut may_follow_map = false;
         for node in block {

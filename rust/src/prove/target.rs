@@ -13,8 +13,8 @@ pub enum End {
 }
 
 impl End {
-    /// The end that a replacement and a flag cause; `None` for a rule that does not end the script, or ends it in
-    /// another way.
+    /// The end that a replacement and a flag cause. `None` if the rule does not end the script, or ends it in another
+    /// way.
     pub fn of(replacement: &[u8], flag: Option<&[u8]>) -> Option<End> {
         let redirects = replacement.starts_with(b"http://")
             || replacement.starts_with(b"https://")
@@ -38,13 +38,14 @@ pub enum TargetPart<'t> {
 }
 
 impl TargetPart<'_> {
-    /// A variable may be a map with a regex, which sets `$1` to `$9` before the target's own are written.
+    /// Whether reading the part may change `$1` to `$9`. A variable may be a map with a regex, which sets them before
+    /// the captures of the target are written.
     pub fn may_set_captures(&self) -> bool {
         matches!(self, TargetPart::Variable(name) if !variables::keeps_captures(name))
     }
 }
 
-/// What a rule does with a URI that it matches.
+/// The replacement of a rule, split into pieces, and how the rule ends the script.
 pub struct Target<'t> {
     pub end: End,
     pub path: Vec<TargetPart<'t>>,
@@ -52,7 +53,7 @@ pub struct Target<'t> {
     pub appends_args: bool,
 }
 
-/// A piece of a replacement; text beside text is one.
+/// A piece of a replacement. Adjacent texts are joined.
 #[derive(PartialEq, Eq)]
 enum Joined<'v> {
     Text(Cow<'v, [u8]>),
@@ -61,7 +62,7 @@ enum Joined<'v> {
 }
 
 impl<'t> Target<'t> {
-    /// Walks over a replacement; `None` for a rule that does not end the script.
+    /// Reads a replacement. `None` for a rule that does not end the script.
     pub fn read(replacement: &'t [u8], flag: Option<&[u8]>) -> Option<Target<'t>> {
         let end = End::of(replacement, flag)?;
         let (text, appends_args) = match replacement {
@@ -117,12 +118,13 @@ impl<'t> Target<'t> {
         })
     }
 
-    /// Whether it has what the rule captures.
+    /// Whether the target uses captures of the rule.
     pub fn reads_captures(&self) -> bool {
         self.parts().any(|part| matches!(part, TargetPart::Capture(_)))
     }
 
-    /// Whether this is another target once some variables are replaced by their values, which hold no variables.
+    /// Whether this target equals another one once some variables are replaced by their values, which have no
+    /// variables.
     pub fn is_with<'v>(&'v self, other: &'v Target, value: &dyn Fn(&[u8]) -> Option<&'v [u8]>) -> bool {
         let same = |own: &'v [TargetPart], others: &'v [TargetPart]| joined(own, value) == joined(others, &|_| None);
         let same_args = match (&self.args, &other.args) {
@@ -160,7 +162,7 @@ fn joined<'v>(parts: &'v [TargetPart], value: &dyn Fn(&[u8]) -> Option<&'v [u8]>
     out
 }
 
-/// A variable at a `$`, with the bytes it takes.
+/// Reads a variable at a `$`. Also returns how many bytes it takes.
 pub fn variable(text: &[u8]) -> Option<(TargetPart<'_>, usize)> {
     let name = |from: usize| {
         let rest = &text[from..];

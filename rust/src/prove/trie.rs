@@ -1,7 +1,7 @@
-//! Patterns that list literals, read back into the strings they match: the guards of a location.
+//! Reads patterns that list literals back into the strings that they match. In a location, they stand in for guards.
 //!
-//! Allowed are literal bytes, `(?:`, `|`, `)`, a leading `^` with or without `(?i)` before it, and `$` or `\z` at the
-//! end: every PCRE reads these alike, and none can give up on a pattern with so few strings.
+//! The patterns may contain literal bytes, `(?:`, `|`, `)`, a leading `^` with or without `(?i)` before it, and `$` or
+//! `\z` at the end. Every PCRE reads these alike, and none can give up on a pattern with so few strings.
 
 /// The strings that a pattern matches.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,13 +11,13 @@ pub struct ListedStrings {
     pub any_case: bool,
 }
 
-/// The most strings listed for one pattern; a token of nginx has no room for half as many.
+/// The most strings listed for one pattern. A token of nginx has no room for half as many.
 const LIMIT: usize = 8_192;
 
 /// The greatest depth of nested groups in PCRE (`PARENS_NEST_LIMIT`).
 const DEEPEST: usize = 250;
 
-/// Reads a pattern; `None` for any other.
+/// Lists the strings of a pattern. `None` if it is not such a list of literals.
 pub fn read(pattern: &[u8]) -> Option<ListedStrings> {
     let (any_case, rest) = match pattern.strip_prefix(b"(?i)") {
         Some(rest) => (true, rest),
@@ -44,7 +44,7 @@ struct PatternReader<'p> {
 type Read<'p> = (Vec<Vec<u8>>, &'p [u8]);
 
 impl<'p> PatternReader<'p> {
-    /// A sequence of literals and groups, up to anything else.
+    /// Reads a sequence of literals and groups, up to anything else.
     fn sequence(mut self) -> Option<Read<'p>> {
         let mut strings = vec![Vec::new()];
         loop {
@@ -67,7 +67,7 @@ impl<'p> PatternReader<'p> {
         }
     }
 
-    /// Alternatives up to the end of the group.
+    /// Reads alternatives up to the end of the group.
     fn group(self) -> Option<Read<'p>> {
         if self.depth > DEEPEST {
             return None;
@@ -91,7 +91,7 @@ fn product(heads: &[Vec<u8>], tails: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
     fits.then(|| heads.iter().flat_map(|head| tails.iter().map(move |tail| [&head[..], tail].concat())).collect())
 }
 
-/// Bytes with a special meaning outside a class; a NUL ends a pattern in the oldest PCRE.
+/// Whether a byte has a special meaning outside a class. A NUL ends a pattern in the oldest PCRE.
 fn is_special(byte: u8) -> bool {
     b"\\^$.[|()?*+{\0".contains(&byte)
 }

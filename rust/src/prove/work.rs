@@ -1,25 +1,24 @@
-//! Bounds what PCRE may have to try: a rule that does not match may still use up the match limit, and nginx answers
-//! 500.
+//! Bounds how much PCRE may have to try for a pattern.
 //!
-//! So knowing the strings of a pattern is not enough: a rule may be removed only if its pattern always ends in time.
+//! A rule that does not match may still use up the match limit, and nginx then answers 500. So it is not enough to know
+//! the strings of a pattern: a rule may be removed only if its pattern always ends in time.
 //!
-//! The bound is never above the planner's (`effort` in `first_match`), and the limit is higher, so that a pattern that
-//! passes there passes here: by induction over the tree, the ways and tries counted here are at most those counted
-//! there. A test compares the two.
+//! The bound is never above the planner's (`effort` in `first_match`), and the limit is higher, so a pattern that
+//! passes there also passes here. This follows by induction over the tree: the ways and tries counted here are at most
+//! those counted there. A test compares the two.
 
 use crate::syntax::Ast;
 
-/// Half the match limit of PCRE, which is 10,000,000 calls of `match()` from one place of the subject.
+/// The most tries: half the match limit of PCRE, which is 10,000,000 calls of `match()` from one place of the subject.
 const MOST: u64 = 5_000_000;
 
-/// Whether PCRE2 tries `ast` from any one place within its limit, when no unbounded repetition makes more than `rounds`
+/// Whether PCRE2 can try `ast` from any one place within its limit, if no unbounded repetition makes more than `rounds`
 /// rounds.
 pub fn ends_in_time(ast: &Ast, rounds: u32) -> bool {
     of(ast, rounds).is_some_and(|work| work.tries <= MOST)
 }
 
-/// How many ways there are through a node, and how many tries it takes to find them all; what overflows stays at the
-/// top.
+/// How many ways there are through a node, and how many tries it takes to find them all. The numbers saturate.
 #[derive(Clone, Copy)]
 struct Work {
     ways: u64,
@@ -39,7 +38,7 @@ impl Work {
     }
 }
 
-/// `None` for a look-around, whose inside is not known.
+/// The work for a node. `None` for a look-around, whose inside is not known.
 fn of(ast: &Ast, rounds: u32) -> Option<Work> {
     match ast {
         Ast::Concat(parts) => parts.iter().try_fold(Work::NONE, |work, part| Some(work.then(of(part, rounds)?))),

@@ -1,4 +1,4 @@
-//! Reads the alternatives of patterns that capture keys of a table.
+//! Reads the patterns that capture the keys of a table, as lists of alternatives.
 
 use std::collections::BTreeMap;
 use std::slice;
@@ -11,21 +11,21 @@ use crate::prove_map::row::as_text;
 use crate::prove_map::symbols::{DOT, NO_DOT, Symbols, around_variable, symbols, with_dots};
 use crate::syntax::{Ast, ByteSet};
 
-/// Limit of the alternatives of a pattern; a token has no room for more.
+/// The most alternatives of a pattern. A token has no room for more.
 const MOST: usize = 1 << 12;
 
-/// A byte that is no capital letter, as a number above those of bytes and dots.
+/// The symbol of any byte but a capital letter. Its number is above those of bytes and dots.
 const SMALL: u16 = 258;
 
 /// One of the strings that a pattern lists.
 pub struct Alternative {
-    /// What comes before it, and the key so far.
+    /// The symbols before the piece, and the part of the key that the value adds for them.
     pub before: Symbols,
     pub key: Vec<u8>,
     pub piece: Piece,
 }
 
-/// A string that is captured, how many bytes without capital letters go on, and what must follow.
+/// A captured string, the number of bytes that are captured after it, and what must follow.
 #[derive(Clone, Default)]
 pub struct Piece {
     pub text: Vec<u8>,
@@ -61,23 +61,23 @@ impl Prover<'_> {
 }
 
 impl Alternative {
-    /// What a subject begins with, up to a dot.
+    /// The bytes that a matching subject begins with, up to the first dot.
     pub fn head(&self) -> Vec<u8> {
         let symbols = self.before.iter().copied().chain(self.piece.text.iter().copied().map(u16::from));
         symbols.map_while(|symbol| u8::try_from(symbol).ok()).collect()
     }
 
-    /// The same, with dots.
+    /// The text that a matching subject begins with, with dots as dots.
     pub fn start(&self) -> Vec<u8> {
         [with_dots(&self.before), self.piece.text.clone()].concat()
     }
 
-    /// Whether nothing but its string is looked at.
+    /// Whether the alternative checks nothing after its string.
     pub fn is_string(&self) -> bool {
         self.piece.more == 0 && self.piece.after.is_empty() && !self.piece.is_line
     }
 
-    /// The symbols of the whole.
+    /// The symbols of the whole alternative.
     fn symbols(&self) -> Symbols {
         let Piece { text, more, after, .. } = &self.piece;
         let text = text.iter().copied().map(u16::from);
@@ -86,8 +86,8 @@ impl Alternative {
     }
 }
 
-/// Checks that no string begins with two of the alternatives, which stand in the order in which PCRE tries them. Those
-/// that lead to no row (`is_end`) may be met by what comes before them.
+/// Checks that no string begins with two of the alternatives, which are in the order in which PCRE tries them. A string
+/// may begin with an alternative that leads to no row (`is_end`) and with an earlier one.
 pub fn check_apart(alternatives: &[Alternative], is_end: &[bool]) -> Result<(), String> {
     let lines = alternatives.iter().zip(is_end).enumerate().map(|(number, (alternative, is_end))| {
         let is_line = alternative.piece.is_line;
@@ -110,7 +110,7 @@ struct Line {
     is_end: bool,
 }
 
-/// Two of some alternatives, equal in their first `depth` symbols, with which a string may begin.
+/// Finds two alternatives with which one string may begin. All have the same first `depth` symbols.
 fn first_pair(lines: Vec<&Line>, depth: usize) -> Option<[&Line; 2]> {
     if lines.len() < 2 {
         return None;
@@ -119,7 +119,7 @@ fn first_pair(lines: Vec<&Line>, depth: usize) -> Option<[&Line; 2]> {
     let mut parts: BTreeMap<u16, Vec<&Line>> = BTreeMap::new();
     longer.iter().for_each(|line| parts.entry(line.symbols[depth]).or_default().push(line));
     let symbols: Vec<u16> = parts.keys().copied().collect();
-    // A set of bytes meets others than its own.
+    // A set of bytes also has bytes in common with other symbols.
     let sets = &symbols[symbols.partition_point(|symbol| *symbol < DOT)..];
     let pairs = sets.iter().flat_map(|set| symbols.iter().map(move |other| (*set, *other)));
     let mut meeting = pairs.filter(|(set, other)| other < set && !are_apart(*set, *other));
@@ -130,7 +130,7 @@ fn first_pair(lines: Vec<&Line>, depth: usize) -> Option<[&Line; 2]> {
         .or_else(|| parts.values().find_map(|part| first_pair(part.clone(), depth + 1)))
 }
 
-/// An alternative with one of others with which a string may begin as well.
+/// Finds one of `others` such that a string may begin with both it and `line`.
 fn meets<'l>(line: &'l Line, others: &[&'l Line]) -> Option<[&'l Line; 2]> {
     let (one, is_one_line) = (&line.symbols, line.is_line);
     let may_meet = |other: &&&'l Line| {
@@ -149,7 +149,7 @@ fn meets<'l>(line: &'l Line, others: &[&'l Line]) -> Option<[&'l Line; 2]> {
     others.iter().find(may_meet).map(|other| [line, *other])
 }
 
-/// Whether no byte is both.
+/// Whether two symbols have no byte in common.
 fn are_apart(one: u16, other: u16) -> bool {
     let is_apart = |symbol: u16, byte: u8| match symbol {
         DOT => byte == b'\n',
@@ -164,11 +164,12 @@ fn are_apart(one: u16, other: u16) -> bool {
     }
 }
 
-/// A pattern whose look-aheads are groups that capture, at the end of what another group captures: it matches the same
-/// subjects by the same branches. `None` if it has other classes, groups or escapes than emitted ones.
+/// Rewrites the look-aheads of a pattern as capturing groups, so that it is read exactly. They are at the end of what
+/// another group captures, so the new pattern matches the same subjects by the same branches. `None` if the pattern has
+/// a class, group or escape that the compiler does not write.
 fn with_groups(pattern: &[u8]) -> Option<Vec<u8>> {
     const CLASSES: [&[u8]; 4] = [br"[^\x0a]", br"[\x00-\xff]", br"[^\x0a\x2e]", b"[^A-Z]"];
-    // Of letters and digits only.
+    // A class of letters, digits and ranges of these.
     let letters = |rest: &[u8]| {
         let count = rest[1..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
         (rest.get(count + 1) == Some(&b']')).then_some(count + 2)
@@ -199,7 +200,7 @@ fn with_groups(pattern: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Bytes and dots, or what a dot matches except a dot.
+/// The symbols of items that are bytes, dots, or what a dot matches except a dot.
 fn before_piece(items: &[Ast]) -> Option<Symbols> {
     let no_dot = || ByteSet::of(|byte| byte != b'\n' && byte != b'.');
     let symbol = |item: &Ast| match item {
@@ -238,7 +239,7 @@ fn pieces(ast: &Ast) -> Option<Vec<Piece>> {
     (pieces.len() <= MOST).then_some(pieces)
 }
 
-/// Pieces with what follows them.
+/// Appends the pieces of the next item to each piece.
 fn joined(starts: &[Piece], next: &Ast) -> Option<Vec<Piece>> {
     let ends = pieces(next)?;
     if starts.len().checked_mul(ends.len())? > MOST {

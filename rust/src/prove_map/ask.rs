@@ -1,4 +1,6 @@
-//! Questions about languages over all subjects but the empty one, for which nginx tries no pattern.
+//! Answers questions about the subjects that patterns match, such as whether two patterns have one in common.
+//!
+//! The empty subject is left out, because nginx tries no pattern on it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -23,13 +25,14 @@ pub fn is_inner_newline(pattern: &[u8]) -> bool {
     pattern == INNER_NEWLINE || pattern == br"(?s)\n."
 }
 
-/// The most states that all questions of a proof may take together, a few seconds.
+/// The most states that all questions of a proof may take together. They take a few seconds.
 const MOST_STATES: usize = 10_000_000;
 
-/// What an automaton costs before its first state.
+/// The cost of building an automaton, as a number of states.
 const BUILDING: usize = 100;
 
-/// Answers questions about languages as long as their work is within a bound. Then nothing is known any more.
+/// Answers questions about languages until a bound on their total work is reached. After that, every answer is
+/// "unknown".
 pub struct Questions {
     most: usize,
     left: Cell<usize>,
@@ -51,12 +54,12 @@ impl Questions {
         Questions { most: states, left: Cell::new(states), covers: RefCell::default() }
     }
 
-    /// The same bound of work for a part of the questions.
+    /// Returns separate `Questions` with as much work as is left here, for a part of the proof.
     pub fn part(&self) -> Questions {
         Questions::within(self.left.get())
     }
 
-    /// Takes the work for a [part](Questions::part) from the bound.
+    /// Subtracts the work that a [part](Questions::part) has done.
     pub fn add(&self, part: &Questions) {
         self.left.set(self.left.get().saturating_sub(part.most - part.left.get()));
     }
@@ -90,8 +93,8 @@ impl Questions {
         found(self.ask(Question::Outside, one, &[other]))
     }
 
-    /// Whether all subjects that begin with `key` and are not in `left_out` are in the language. What is left out has
-    /// to stay so whatever is put in front of it.
+    /// Whether the language has all subjects that begin with `key` and are not in `left_out`. A subject in `left_out`
+    /// must remain in it whatever is put in front of it.
     pub fn covers(&self, language: &ReadPattern, key: &[u8], caseless: bool, left_out: Option<&Hir>) -> bool {
         if !language.translation.exact {
             return false;
@@ -102,7 +105,7 @@ impl Questions {
         let [Ast::Start, behind @ ..] = items.as_slice() else {
             return self.holds(&language.translation.hir, key, caseless, left_out);
         };
-        // One byte of the key remains, so that the question includes an empty rest of the subject.
+        // One byte of the key is kept, so that the question includes the subject that is just the key.
         let most = key.len().saturating_sub(1);
         let taken = behind.iter().zip(&key[..most]).take_while(|(item, _)| is_single(item)).count();
         if !behind.iter().zip(&key[..taken]).all(|(item, byte)| takes(item, *byte, caseless)) {
@@ -139,7 +142,7 @@ fn found(witness: Witness) -> Option<Vec<u8>> {
     }
 }
 
-/// The subjects that begin with a key; in any case of letters if `caseless`.
+/// The language of the subjects that begin with a key, ignoring case if `caseless`.
 pub fn beginning_with(key: &[u8], caseless: bool) -> Hir {
     let byte = |byte: &u8| {
         let spellings = [byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
@@ -151,8 +154,8 @@ pub fn beginning_with(key: &[u8], caseless: bool) -> Hir {
     Hir::concat([start].into_iter().chain(key).collect())
 }
 
-/// Whether a match has a newline only at its very end: the pattern is anchored at both ends, and nothing in it matches
-/// a newline.
+/// Whether a subject that matches can have a newline only as its last byte: the pattern is anchored at both ends, and
+/// nothing in it matches a newline.
 pub fn has_no_inner_newline(ast: &Ast) -> bool {
     fn takes_none(ast: &Ast) -> bool {
         match ast {
@@ -186,8 +189,8 @@ fn takes(item: &Ast, byte: u8, caseless: bool) -> bool {
     if caseless { takes(byte.to_ascii_lowercase()) && takes(byte.to_ascii_uppercase()) } else { takes(byte) }
 }
 
-/// The beginnings of subjects that begin with the key and as the anchored pattern does, up to its first unbounded
-/// repetition; in lower case if `caseless`.
+/// Returns the beginnings of the subjects that begin with the key and that the anchored pattern may match, up to its
+/// first unbounded repetition. They are in lower case if `caseless`.
 pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
     let Some(start) = along(ast, key, caseless) else { return Vec::new() };
     let mut open: Vec<(Vec<&Ast>, Vec<u8>)> = vec![start];
@@ -231,8 +234,8 @@ pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
     found
 }
 
-/// The items behind those that take the bytes of the key one by one, the next of them last, and the bytes taken; `None`
-/// if an item does not take its byte.
+/// Matches the bytes of the key with the items of a pattern, one by one. Returns the remaining items, the next one
+/// last, and the bytes matched; `None` if an item does not match its byte.
 fn along<'a>(ast: &'a Ast, key: &[u8], caseless: bool) -> Option<(Vec<&'a Ast>, Vec<u8>)> {
     let Ast::Concat(items) = ast else { return Some((vec![ast], Vec::new())) };
     let [Ast::Start, items @ ..] = items.as_slice() else { return Some((vec![ast], Vec::new())) };
@@ -250,13 +253,13 @@ fn only_member(item: &Ast, caseless: bool) -> Option<u8> {
     }
 }
 
-/// Limit of the ways through the beginning of a pattern.
+/// The most ways through the beginning of a pattern that are followed.
 const MOST_WAYS: usize = 64;
 
-/// Limit of the bytes of a class that are enumerated.
+/// The most bytes of a class that are followed one by one.
 const MOST_MEMBERS: usize = 16;
 
-/// The bytes, or the key if it is longer.
+/// Returns the bytes, or the key if it is longer.
 fn longer(bytes: Vec<u8>, key: &[u8]) -> Vec<u8> {
     if bytes.len() < key.len() { key.to_vec() } else { bytes }
 }
@@ -304,7 +307,8 @@ mod tests {
         Questions::default().covers(&language(pattern), key.as_bytes(), caseless, lines.then_some(&newline))
     }
 
-    /// A pattern without an end covers all; one that ends in `.*$` only what has no inner newline.
+    /// A pattern that is open at its end covers everything; one that ends in `.*$` covers subjects without an inner
+    /// newline.
     #[test]
     fn covering() {
         assert!(covers("^/a", "/a", false, false) && covers("^/a", "/ab", false, false));
@@ -360,7 +364,7 @@ mod tests {
         assert!(!Questions::within(2 * BUILDING + 3).is_included(&one, &[&one]));
     }
 
-    /// A newline behind a newline is an inner one, too.
+    /// A newline before a final newline is an inner newline.
     #[test]
     fn newlines() {
         for pattern in ["^/a.*$", "^/a$", r"^/a[^\n]*\z", "^/a(b|c)?$"] {

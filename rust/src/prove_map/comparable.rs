@@ -1,14 +1,14 @@
-//! Finds the rows that may match a subject that another row matches: a head of one begins with a head of the other.
+//! Finds rows that may match the same subject as another row: a head of one begins with a head of the other.
 
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::row::{Heads, OriginalRow};
 
-/// The first row that may match, for each beginning of a subject.
+/// Finds the first row that may match a subject with a given beginning.
 pub struct Comparable {
     heads: Prefixes,
     /// For each head, the first row that has this head or a prefix of it.
     up: Vec<usize>,
-    /// For each power of two and each head, the first row of that many heads from this one on.
+    /// For each power of two and each head, the first row with one of that many heads, from this head on.
     runs: Vec<Vec<usize>>,
     fold: bool,
 }
@@ -44,7 +44,7 @@ impl Comparable {
         heads_of(row, self.fold).iter().filter_map(|head| self.first_of(head)).min()
     }
 
-    /// The first row that may match a subject that begins like this.
+    /// The first row that may match a subject that begins with `start`.
     pub fn first_of(&self, start: &[u8]) -> Option<usize> {
         let shorter = self.heads.longest(start).map(|at| self.up[at]);
         let longer = self.heads.extending(start);

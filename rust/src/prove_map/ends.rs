@@ -1,4 +1,4 @@
-//! Reads tables of literals that subjects end with, and what guards them.
+//! Proves tables of literals at the end of subjects, and the guards before them.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::prove_map::prover::{Chain, Place, Prover, Split};
 use crate::syntax::Ast;
 
 impl<'b> Prover<'b> {
-    /// Tables of literals at the end of subjects, and the chain behind them.
+    /// Reads tables of literals at the end of subjects and the chain that follows them, as one chain.
     pub fn ends_and_chain(&self, value: &'b [u8], place: &Place<'b>) -> Result<Chain<'b>, MapRefutation> {
         let guarded = self.map_of(value).and_then(|block| Some((block, self.split(block)?)));
         if let Some((block, split)) = guarded.filter(|(_, split)| self.is_family_table(split.inside)) {
@@ -33,7 +33,7 @@ impl<'b> Prover<'b> {
         Ok(Chain { rows, end: others.end })
     }
 
-    /// Tables of literals at the end of subjects, at most to the value `stop`, and what is next.
+    /// Reads tables of literals at the end of subjects, up to the value `stop`, and returns the value that follows.
     fn ends(
         &self,
         mut value: &'b [u8],
@@ -55,7 +55,7 @@ impl<'b> Prover<'b> {
         Ok((all, value))
     }
 
-    /// Whether a guard such as `\.(?:php|html)$` matches whatever some rows do.
+    /// Checks that a guard such as `\.(?:php|html)$` matches all that some rows match.
     pub fn check_endings(&self, split: &Split<'b>, rows: &[usize]) -> Result<(), MapRefutation> {
         let language = self.own_pattern(split.row)?;
         let endings = match &language.pattern.ast {
@@ -78,7 +78,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// No earlier row among others may match a subject that ends with the literal of a row.
+    /// Checks that no earlier row of `others` may match a subject that ends with the literal of a row.
     pub fn check_ends(&self, rows: &[usize], others: &[usize]) -> Result<(), MapRefutation> {
         let mut ends: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
         let mut unknown = Vec::new();
@@ -103,7 +103,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// The literal of a row that matches what ends with it, from its end.
+    /// Returns the literal, in reverse, of a row that matches exactly the subjects that end with a literal.
     fn reversed_end(&self, row: usize) -> Option<Vec<u8>> {
         let Ast::Concat(items) = &self.rows.list[row].exact()?.pattern.ast else { return None };
         let [items @ .., Ast::Dollar] = items.as_slice() else { return None };

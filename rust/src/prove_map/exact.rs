@@ -1,4 +1,4 @@
-//! Proves strings that are looked up: each gets the value of the first row that matches it.
+//! Proves tables of exact strings: each string gets the value of the first row that matches it.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,18 @@ use crate::prove_map::prover::{Numbers, Place, Prover};
 use crate::prove_map::row::Rows;
 use crate::variables;
 
-/// Limit of the strings of one row.
+/// The most strings of one row.
 const MOST_STRINGS: usize = 128;
 
-/// Of so many rows, the answers are checked while the rest of the maps is.
+/// From this many rows on, the answers are checked in parallel with the other maps.
 const MANY: usize = 4_096;
 
-/// `"~(?s)^(.+)>\1\z"` of `"$exact>SRC"`: the hash ignores case and nothing else, so both sides have one length, and
-/// only the `>` in the middle splits them.
+/// The pattern that compares a key with the subject, in a map of `"$exact>SRC"`. Both sides have the same length,
+/// because a look-up ignores case and nothing else; so only the `>` in the middle can separate them.
 const SAME: &[u8] = br"(?s)^(.+)>\1\z";
 
-/// `"~[A-Z]"`: a subject without capital letters is what nginx looks up in its place.
+/// The pattern that finds capital letters. nginx looks up a subject in lower case; without capital letters, that is the
+/// subject itself.
 const CAPITAL: &[u8] = b"[A-Z]";
 
 /// Strings that are looked up.
@@ -30,7 +31,7 @@ struct LookedUp<'b> {
     by_spelling: HashMap<Vec<u8>, Lookup<'b>>,
 }
 
-/// A string with its answer; with `any_case`, it is in lower case and stands for all spellings.
+/// A string with its answer. If `any_case`, the string is in lower case and stands for all spellings.
 struct Lookup<'b> {
     key: &'b [u8],
     value: &'b [u8],
@@ -46,8 +47,8 @@ impl LookedUp<'_> {
 }
 
 impl<'b> Prover<'b> {
-    /// `map $exact $known { "" NEXT; default $same; }`: strings that are looked up, and a value for each; then the
-    /// level of all other subjects, those with capital letters included where no string has any.
+    /// Proves `map $exact $known { "" NEXT; default $same; }`: the value of each string that is looked up, and the
+    /// level of all other subjects.
     pub fn exact(
         &self,
         block: &'b MapBlock<'b>,
@@ -59,7 +60,7 @@ impl<'b> Prover<'b> {
         self.answered(&known, next, place)
     }
 
-    /// Checks the values of the strings, and the level of all other subjects, which `next` leads to.
+    /// Checks the values of the strings, and the level that `next` leads to, for all other subjects.
     fn answered(&self, known: &LookedUp<'b>, next: &'b [u8], mut place: Place<'b>) -> Result<(), MapRefutation> {
         let answers = Answers { rows: &self.rows, known, numbers: place.numbers, end: place.end };
         self.leave_exact(known, &mut place);
@@ -116,9 +117,9 @@ impl<'b> Prover<'b> {
         is_split && self.is_of_source(block) && block.fallback() == [b"$", &*listed.variable].concat()
     }
 
-    /// `map SRC $listed { "string" VALUE; ... }`: strings without capital letters. nginx looks up a subject in small
-    /// letters (`ngx_http_map_find`), which without capital letters is the subject itself. A value that is empty would
-    /// be taken for that of a subject that is not found.
+    /// Reads `map SRC $listed { "string" VALUE; ... }`, whose strings have no capital letters. nginx looks up a subject
+    /// in lower case (`ngx_http_map_find`); without capital letters, that is the subject itself. No value may be empty,
+    /// because the next map takes an empty value as "not found".
     fn listed(&self, listed: &'b MapBlock<'b>) -> Result<LookedUp<'b>, MapRefutation> {
         let mut known = LookedUp::default();
         for row in &listed.exact {
@@ -138,7 +139,7 @@ impl<'b> Prover<'b> {
         Ok(known)
     }
 
-    /// Each key maps to itself, or to the subject as spelled, and has an answer.
+    /// Reads the keys of a table, and checks that each maps to itself, or to the subject as spelled, and has an answer.
     fn exact_keys(&self, keys: &'b MapBlock<'b>, answers: &'b MapBlock<'b>) -> Result<LookedUp<'b>, MapRefutation> {
         let values: HashMap<&[u8], &[u8]> = answers.exact.iter().map(|row| (&*row.key, &*row.value)).collect();
         let mut known = LookedUp::default();
@@ -164,7 +165,7 @@ impl<'b> Prover<'b> {
         Ok(known)
     }
 
-    /// A row whose strings are all looked up matches no remaining subject.
+    /// Removes the rows whose strings are all looked up: they match no remaining subject.
     fn leave_exact(&self, known: &LookedUp, place: &mut Place) {
         let rows = &self.rows.list;
         let has_no_newline = variables::has_no_newline(&self.original.source);
@@ -175,7 +176,7 @@ impl<'b> Prover<'b> {
     }
 }
 
-/// Whether all strings of a language are looked up; those with a newline need not be if there are none.
+/// Whether all strings of a language are looked up. If subjects have no newline, strings with one need not be.
 fn has_all(known: &LookedUp, language: &ReadPattern, has_no_newline: bool) -> bool {
     let hir = &language.translation.hir;
     hir.properties().maximum_len().is_some()
@@ -189,7 +190,7 @@ fn has_all(known: &LookedUp, language: &ReadPattern, has_no_newline: bool) -> bo
         }
 }
 
-/// What is looked up, to be compared with the rows.
+/// The strings that are looked up, to be compared with the rows.
 struct Answers<'p, 'b> {
     rows: &'p Rows<'b>,
     known: &'p LookedUp<'b>,

@@ -1,4 +1,4 @@
-//! Reads tables of rows that differ in a literal only, which a pattern captures.
+//! Proves tables of families: rows that differ only in a literal, which one pattern captures.
 //!
 //! # Lemma
 //!
@@ -42,7 +42,7 @@ use crate::syntax::{self, Ast, ByteSet};
 /// The pattern of a family.
 pub struct Family {
     pub is_anchored: bool,
-    /// The slashes of the literal.
+    /// The number of slashes in the literal.
     slashes: usize,
     last: Last,
     /// What follows the literal.
@@ -86,20 +86,21 @@ impl<'b> Prover<'b> {
         self.family_form(literal).is_some() || self.probe_form(literal).is_some()
     }
 
-    /// The table and the family of a value, if it is the answer of one.
+    /// The table and the family to which a value leads, if it leads to one.
     pub fn family_at(&self, value: &[u8]) -> Result<Option<(&'b MapBlock<'b>, Family)>, MapRefutation> {
         let Some(table) = self.map_of(value) else { return Ok(None) };
         let Some(literal) = self.map_of(&table.source) else { return Ok(None) };
         Ok(self.family(literal)?.map(|family| (table, family)))
     }
 
-    /// Whether a value is that of a table of a family, or of a probe.
+    /// Whether a value leads to the table of a family or of a probe.
     pub fn is_family_table(&self, value: &[u8]) -> bool {
         let literal = self.map_of(value).and_then(|table| self.map_of(&table.source));
         literal.is_some_and(|literal| self.is_family_literal(literal))
     }
 
-    /// Tables of families, one after the other, before all other rows. Returns what is next.
+    /// Proves tables of families that are tried one after the other, before all other rows. Returns the value that
+    /// follows them.
     pub fn families(&self, mut value: &'b [u8], place: &mut Place<'b>) -> Result<&'b [u8], MapRefutation> {
         loop {
             if let Some((table, probe)) = self.probe_at(value)? {
@@ -115,7 +116,7 @@ impl<'b> Prover<'b> {
         }
     }
 
-    /// Rows of a family, which are tried before all others.
+    /// Removes rows of a family, which are tried before all others, and checks that this is allowed.
     pub fn leave_family(&self, rows: &[usize], family: &Family, place: &mut Place<'b>) -> Result<(), MapRefutation> {
         rows.iter().for_each(|row| place.live[*row] = false);
         if family.is_anchored {
@@ -125,7 +126,7 @@ impl<'b> Prover<'b> {
         self.check_ends(rows, &left)
     }
 
-    /// The rows of `map $literal $table { "key" value; ... default NEXT; }`.
+    /// Reads the rows of `map $literal $table { "key" value; ... default NEXT; }`.
     pub fn family_rows(
         &self,
         table: &'b MapBlock<'b>,
@@ -197,7 +198,7 @@ impl Family {
         has_name.then(|| Family { is_anchored, slashes, last, rest: rest.to_vec() })
     }
 
-    /// Whether it is certain where PCRE ends the literal, except for what depends on the literal.
+    /// Whether it is certain where PCRE ends the literal, as far as this does not depend on the literal itself.
     fn finds_the_end(&self) -> bool {
         match self.last {
             Last::Slash => self.is_anchored,
@@ -210,7 +211,7 @@ impl Family {
         }
     }
 
-    /// Whether the pattern captures this literal of all that a row with it matches.
+    /// Whether the pattern captures this literal in every subject that a row with the literal matches.
     fn may_capture(&self, literal: &[u8]) -> bool {
         let has_slashes = literal.iter().filter(|byte| **byte == b'/').count() == self.slashes;
         let has_form = has_slashes
@@ -224,7 +225,7 @@ impl Family {
             }
     }
 
-    /// Whether what follows a literal matches nowhere before its end, behind its last slash.
+    /// Whether what follows the literal matches at no place between its last slash and its end.
     fn is_found_first(&self, literal: &[u8]) -> bool {
         let Some(sets) = self.rest.iter().map(Ast::byte_set).collect::<Option<Vec<ByteSet>>>() else { return false };
         let whole: Vec<ByteSet> = literal.iter().map(|byte| ByteSet::one(*byte)).chain(sets.iter().copied()).collect();
@@ -245,7 +246,7 @@ impl Family {
     }
 }
 
-/// The number of slashes of `/T/T/` or `/T/T`, of which there is at least one T, and what comes last.
+/// The number of slashes of `/T/T/` or `/T/T`, with at least one T, and what comes last.
 pub fn slashes(items: &[Ast]) -> Option<(usize, Last)> {
     let segment = ByteSet::of(|byte| !matches!(byte, b'/' | b'\n' | b'A'..=b'Z'));
     let mut last = None;
@@ -267,7 +268,7 @@ pub fn byte(item: &Ast) -> Option<u8> {
     if let Ast::Byte(byte) = item { Some(*byte) } else { None }
 }
 
-/// Whether items are single bytes and sets before a `$`, so that a subject has one place where they end.
+/// Whether items are single bytes and sets before a `$`, so that they end in only one place of a subject.
 fn ends_in_one_place(items: &[Ast]) -> bool {
     let [items @ .., Ast::Dollar] = items else { return false };
     let sets: Option<Vec<ByteSet>> = items.iter().map(Ast::byte_set).collect();
@@ -291,7 +292,7 @@ pub fn begins_with_slash(items: &[Ast]) -> bool {
     }
 }
 
-/// Whether two items are the same but for the numbers of their groups.
+/// Whether two items are the same, except for the numbers of their groups.
 fn are_alike(one: &Ast, other: &Ast) -> bool {
     let all_alike = |one: &[Ast], other: &[Ast]| {
         one.len() == other.len() && one.iter().zip(other).all(|(one, other)| are_alike(one, other))

@@ -1,12 +1,12 @@
-//! Decides whether one pattern stands for several: whether it matches wherever PCRE matches one of them or gives up on
-//! it.
+//! Proves filters. A filter is a pattern that matches every subject on which PCRE matches one of several patterns, or
+//! gives up on one of them.
 
 use crate::first_match::{First, FirstMatch, ReadPattern};
 use crate::prove_map::ask::Questions;
 use crate::prove_map::guard::Guarding;
 use crate::prove_map::row::OriginalRow;
 
-/// A filter, on which PCRE always answers.
+/// A filter. PCRE never gives up on it.
 pub struct Filter<'f> {
     text: &'f [u8],
     language: ReadPattern,
@@ -18,11 +18,11 @@ pub struct Filter<'f> {
 pub enum NoFilter {
     /// A named group sets a variable.
     SetsAName,
-    /// What it matches is not known exactly, or PCRE may give up on it.
+    /// The language of the pattern is not known exactly, or PCRE may give up on the pattern.
     Unknown,
 }
 
-/// A subject that does not pass, if one was found.
+/// A filter turns away a subject that should pass. Holds that subject, if one was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnedAway(pub Option<Vec<u8>>);
 
@@ -41,7 +41,7 @@ impl<'f> Filter<'f> {
         Ok(Filter { text, language, questions: Questions::default() })
     }
 
-    /// Checks that a subject on which something happens to a pattern passes: PCRE matches it, or gives up.
+    /// Checks that every subject passes on which PCRE matches a pattern or gives up on it.
     pub fn lets_pass(&self, pattern: &[u8]) -> Result<(), TurnedAway> {
         let read = ReadPattern::of(pattern);
         let row = OriginalRow::of_pattern(pattern, read.as_ref());
@@ -61,7 +61,7 @@ impl<'f> Filter<'f> {
         Err(TurnedAway(row.events().and_then(|events| self.questions.outside(&events.translation.hir, hir))))
     }
 
-    /// Whether one of the patterns matches each subject that passes, and PCRE gives up on none of them.
+    /// Whether each subject that passes is matched by one of the patterns, and PCRE gives up on none of these.
     pub fn is_exact(&self, patterns: &[&[u8]]) -> bool {
         let read: Vec<Option<ReadPattern>> = patterns.iter().map(|pattern| ReadPattern::of(pattern)).collect();
         let rows = patterns.iter().zip(&read).map(|(pattern, read)| OriginalRow::of_pattern(pattern, read.as_ref()));
@@ -70,7 +70,7 @@ impl<'f> Filter<'f> {
         hirs.is_some_and(is_in) && (!matches_empty(&[self.text]) || matches_empty(patterns))
     }
 
-    /// The same for the empty subject.
+    /// Whether the empty subject passes, if it has to.
     fn passes_if_empty(&self, pattern: &[u8]) -> bool {
         let Ok(index) = FirstMatch::new(&[pattern]) else { return false };
         index.first(b"", 1) == First::None || matches_empty(&[self.text])
@@ -98,7 +98,7 @@ mod tests {
         Ok(filter.is_exact(&patterns))
     }
 
-    /// A filter lets pass what the patterns match, and possibly more.
+    /// A filter lets pass all that the patterns match, and possibly more.
     #[test]
     fn languages() {
         assert_eq!(check("^/(?:a|b)", &["^/a/(.*)$", "^/b"]), Ok(false));
@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    /// Where PCRE gives up on a rule, it passes.
+    /// Subjects on which PCRE gives up pass.
     #[test]
     fn giving_up() {
         assert_eq!(check("^/a", &["^/a(b+)+$", "^/a/(.*)/(.*)x"]), Ok(false));

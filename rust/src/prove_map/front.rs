@@ -1,4 +1,4 @@
-//! Reads tables of rows, each under a key that patterns capture: the level before a tree.
+//! Proves fronts: tables before a tree, with rows under keys that patterns capture.
 //!
 //! # Lemma
 //!
@@ -21,8 +21,8 @@
 //! and what gets this value by one of its alternatives is a subject of it. So the rows of a table have no subject in
 //! common. If also no earlier row of those that are left has one in common with them, they may be tried first.
 //!
-//! An alternative that is a string which is no key of the table gives no answer. A string may begin with it and with
-//! alternatives before it, as PCRE tries these first.
+//! An alternative may also be a string that is no key of the table. It gives no answer. A subject may begin with it and
+//! with an alternative before it, because PCRE tries that one first.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -40,7 +40,8 @@ use crate::prove_map::symbols::{RowsByText, Start, Symbols, with_dots};
 type Table<'b> = BTreeMap<Vec<u8>, &'b [u8]>;
 
 impl<'b> Prover<'b> {
-    /// `map $candidate $front { "key" value; ... default NEXT; }`. Returns what is next, with the rows that are left.
+    /// Proves `map $candidate $front { "key" value; ... default NEXT; }`. Returns the value that follows, and leaves in
+    /// `place` the rows that are not in the table.
     pub fn front(
         &self,
         block: &'b MapBlock<'b>,
@@ -89,7 +90,7 @@ impl<'b> Prover<'b> {
         Ok(block.fallback())
     }
 
-    /// The strings that lead to the maps of patterns; none of them begins with another.
+    /// Reads the strings that lead to the maps of patterns. None of them begins with another.
     fn roots(&self, candidate: &'b MapBlock<'b>) -> Result<Keys, MapRefutation> {
         let name = candidate.variable.escape_ascii();
         let Some(start) = self.map_of(&candidate.source).filter(|_| candidate.fallback().is_empty()) else {
@@ -122,7 +123,7 @@ impl<'b> Prover<'b> {
         Ok(alternatives)
     }
 
-    /// The row that has the key of an alternative, and what of it the alternative matches.
+    /// The row that has the key of an alternative, and the part of the row's language that the alternative matches.
     fn row_of_alternative(
         &self,
         alternative: &Alternative,
@@ -159,7 +160,7 @@ impl<'b> Prover<'b> {
         Ok((row, symbols))
     }
 
-    /// No row that is left and comes before one of these may match the same subject.
+    /// Checks that none of these rows may match the same subject as an earlier row that is left.
     pub fn check_none_earlier(&self, rows: &[usize], place: &Place) -> Result<(), MapRefutation> {
         let left: Vec<usize> = (0..place.live.len()).filter(|row| place.live[*row]).collect();
         let index = RowsByHead::new(left.iter().map(|row| (*row, &self.rows.list[*row])));
@@ -179,7 +180,7 @@ impl<'b> Prover<'b> {
     }
 }
 
-/// Whether an alternative is a string that leads to no row, as it is no key.
+/// Whether an alternative is a string that leads to no row, because it is no key.
 fn is_end(alternative: &Alternative, table: &Table) -> bool {
     let key = [&*alternative.key, &*alternative.piece.text].concat();
     alternative.is_string() && !table.contains_key(&key.to_ascii_lowercase())
@@ -202,7 +203,7 @@ impl RowsByHead {
         RowsByHead { heads, rows }
     }
 
-    /// The rows of which a head begins with a head of this one, or the other way round.
+    /// The rows with a head that begins with a head of this row, or the other way round.
     fn meeting(&self, row: &OriginalRow) -> impl Iterator<Item = usize> + '_ {
         heads_of(row, false)
             .into_iter()

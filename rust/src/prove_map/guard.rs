@@ -1,23 +1,23 @@
-//! Decides item by item, without automata, whether the beginning of a row satisfies a guard.
+//! Compares the beginning of a row with a guard, item by item and without automata.
 
 use std::slice;
 use std::sync::LazyLock;
 
 use crate::syntax::{Ast, ByteSet};
 
-/// Steps after which the answer is "not known".
+/// The most steps of a comparison. After these, the answer is "unknown".
 const PATIENCE: usize = 20_000;
 
 /// How far the comparison with a row may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Up to the first repetition, behind which PCRE may give up on the row.
+    /// Up to the first repetition. After it, PCRE may give up on the row.
     Repetition,
-    /// To the end of the row, on which PCRE always answers.
+    /// To the end of the row. PCRE never gives up on it.
     End,
 }
 
-/// The pattern of a guard: what lets subjects pass that begin with it, and what does so anywhere.
+/// The branches of a guard: those that must match at the start of a subject, and those that may match anywhere.
 pub struct Guarding {
     first: Vec<Ast>,
     anywhere: Vec<Ast>,
@@ -42,19 +42,19 @@ impl Guarding {
         guarding
     }
 
-    /// Whether the guard lets subjects with this head pass, in any case of letters if `folded`.
+    /// Whether the guard lets pass all subjects with this head; if `folded`, in any case.
     pub fn is_begun_by(&self, head: &[u8], folded: bool) -> bool {
         let head: Vec<&Ast> = head.iter().rev().map(|byte| &BYTES[usize::from(*byte)]).collect();
         implies(&head, &self.first, folded, Reach::End)
     }
 
-    /// Whether the guard lets subjects pass that begin like these items.
+    /// Whether the guard lets pass all subjects that begin with a match of these items.
     pub fn is_begun_by_items(&self, items: &[Ast]) -> bool {
         implies(&stack(&items.iter().collect::<Vec<_>>()), &self.first, false, Reach::End)
     }
 
-    /// Whether the guard lets pass all subjects that begin as an anchored pattern does, as far as `reach`; `false` if
-    /// that is not obvious.
+    /// Whether the guard lets pass all subjects that an anchored pattern may match, judged by the pattern as far as
+    /// `reach`; `false` if that is not obvious.
     pub fn is_begun_by_pattern(&self, row: &Ast, reach: Reach) -> bool {
         match row {
             Ast::Alternation(branches) => branches.iter().all(|branch| self.is_begun_by_pattern(branch, reach)),
@@ -88,7 +88,7 @@ impl Guarding {
     }
 }
 
-/// The rest of a row that starts with a repetition, from its last rounds on: what it matches ends like this.
+/// The items of a row that starts with a repetition, with only the last rounds of it. Each match ends with these.
 fn last_rounds<'a>(row: &[&'a Ast]) -> Option<Vec<&'a Ast>> {
     let (first, rest) = row.split_first()?;
     let Ast::Repeat { min: min @ 1..=MOST_ROUNDS, sub, .. } = first else { return None };
@@ -113,14 +113,15 @@ fn flat(ast: &Ast) -> Vec<&Ast> {
     items
 }
 
-/// Whether the rest of a row, its first item last, always begins with one of the branches of a guard.
+/// Whether what the rest of a row matches always begins with one of the branches of a guard. The rest is a stack: the
+/// first item is last.
 fn implies(row: &[&Ast], branches: &[Ast], folded: bool, reach: Reach) -> bool {
     let mut steps = PATIENCE;
     let mut implication = Implication { folded, reach, steps: &mut steps };
     branches.iter().any(|branch| implication.implies(row, Guard { next: slice::from_ref(branch), behind: None }))
 }
 
-/// The rest of a guard: the items that come next, and what stands behind them.
+/// The rest of a guard: the next items, and what follows these.
 #[derive(Clone, Copy)]
 struct Guard<'g> {
     next: &'g [Ast],
@@ -128,7 +129,7 @@ struct Guard<'g> {
 }
 
 impl<'g> Guard<'g> {
-    /// The item that comes next, and the rest behind it.
+    /// The next item, and the rest after it.
     fn split_first(self) -> Option<(&'g Ast, Guard<'g>)> {
         match self.next {
             [first, next @ ..] => Some((first, Guard { next, ..self })),
@@ -136,7 +137,7 @@ impl<'g> Guard<'g> {
         }
     }
 
-    /// The items in front of it.
+    /// Puts items in front of the rest.
     fn behind(&'g self, next: &'g [Ast]) -> Guard<'g> {
         Guard { next, behind: Some(self) }
     }
@@ -149,7 +150,7 @@ struct Implication<'s> {
 }
 
 impl Implication<'_> {
-    /// Of the row, a stack, what comes next is last.
+    /// Whether `row` implies `guard`. The row is a stack: the next item is last.
     fn implies(&mut self, row: &[&Ast], guard: Guard) -> bool {
         let Some(steps) = self.steps.checked_sub(1) else { return false };
         *self.steps = steps;
@@ -172,7 +173,7 @@ impl Implication<'_> {
         }
     }
 
-    /// The same of `branches`, with `guards` behind them, which the guard begins with.
+    /// As [`Implication::implies`], for a guard that begins with `branches`, followed by `guards`.
     fn implies_branch(&mut self, row: &[&Ast], guard: Guard, (branches, guards): (&[Ast], Guard)) -> bool {
         if let Some(repetition @ Ast::Repeat { .. }) = row.last()
             && let Some(branch) = branches.iter().find(|branch| begins_with_same(branch, repetition))
@@ -194,7 +195,7 @@ impl Implication<'_> {
             || spelled(row).is_some_and(|rows| rows.iter().all(|row| self.implies(row, guard)))
     }
 
-    /// The same of so many rounds of an item, with `guards` behind them.
+    /// As [`Implication::implies`], for a guard that begins with `rounds` rounds of an item, followed by `guards`.
     fn implies_rounds(&mut self, row: &[&Ast], guards: Guard, sub: &Ast, rounds: u32) -> bool {
         match rounds {
             0 => self.implies(row, guards),
@@ -202,7 +203,7 @@ impl Implication<'_> {
         }
     }
 
-    /// The next item of the row is a byte of the set that comes next in the guard, and `guards` stand behind it.
+    /// As [`Implication::implies`], for a guard that begins with a byte of `set`, followed by `guards`.
     fn takes(&mut self, row: &[&Ast], (guard, guards): (Guard, Guard), set: &ByteSet) -> bool {
         let Some((&first, rows)) = row.split_last() else { return false };
         let mut allows = |byte: u8| {
@@ -221,10 +222,10 @@ impl Implication<'_> {
     }
 }
 
-/// An item for each byte.
+/// The item of each byte.
 static BYTES: LazyLock<Vec<Ast>> = LazyLock::new(|| (0..=u8::MAX).map(Ast::Byte).collect());
 
-/// The rows for each byte of a small class that comes next.
+/// If the next item of a row is a small class: the rows with each byte of the class in its place.
 fn spelled<'a>(row: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
     let (first, rows) = row.split_last()?;
     let Ast::Class(set) = first else { return None };
@@ -232,8 +233,8 @@ fn spelled<'a>(row: &[&'a Ast]) -> Option<Vec<Vec<&'a Ast>>> {
     (set.len() <= MOST_MEMBERS).then(|| set.iter().map(spelled).collect())
 }
 
-/// Whether two items match the same from each place, whether PCRE tries more rounds of a repetition or fewer first, and
-/// whatever groups capture.
+/// Whether two items match the same texts at each place. They may differ in what their groups capture, and in whether
+/// PCRE first tries more rounds of a repetition or fewer.
 fn is_same(one: &Ast, other: &Ast) -> bool {
     match (one, other) {
         (Ast::Repeat { min, max, sub, .. }, Ast::Repeat { min: other_min, max: other_max, sub: other_sub, .. }) => {
@@ -249,18 +250,18 @@ fn is_same(one: &Ast, other: &Ast) -> bool {
     }
 }
 
-/// The same for sequences of items.
+/// As [`is_same`], for sequences of items.
 fn are_same(one: &Ast, other: &Ast) -> bool {
     let (items, others) = (flat(one), flat(other));
     items.len() == others.len() && items.iter().zip(others).all(|(item, other)| is_same(item, other))
 }
 
-/// Whether a branch of a guard begins with a repetition.
+/// Whether a branch of a guard begins with this repetition.
 fn begins_with_same(branch: &Ast, repetition: &Ast) -> bool {
     flat(branch).first().is_some_and(|first| is_same(repetition, first))
 }
 
-/// The rounds of a repetition that has a fixed number of them: what is repeated, and how often.
+/// What a repetition with a fixed number of rounds repeats, and how often.
 fn fixed_rounds(ast: &Ast) -> Option<(&Ast, u32)> {
     match ast {
         Ast::Repeat { min: min @ 1..=MOST_ROUNDS, max: Some(max), sub, .. } if min == max => Some((sub, *min)),
@@ -277,13 +278,14 @@ fn first_byte(branch: &Ast) -> Option<u8> {
     }
 }
 
-/// The largest least number of rounds of a repetition that is followed.
+/// A repetition is followed if its least number of rounds is at most this.
 const MOST_ROUNDS: u32 = 16;
 
 /// The most members of a class that are followed one by one.
 const MOST_MEMBERS: usize = 16;
 
-/// Stands for further rounds of a repetition and what follows them, of which nothing is known: no walk passes an end.
+/// Stands for further rounds of a repetition and all that follows them. It is an end because no walk goes past an end,
+/// so nothing is concluded from what follows.
 static UNKNOWN: Ast = Ast::End;
 
 /// The alternatives of an item that is not a single byte, each followed by `rest`; `None` if there are too many.
@@ -379,7 +381,7 @@ mod tests {
         assert!(Guarding::new(&guard).is_begun_by_pattern(&row, Reach::Repetition));
     }
 
-    /// A guard may name what is anywhere in the subject or at its start.
+    /// A guard may match at the start of the subject or anywhere in it.
     #[test]
     fn anywhere() {
         let guard = "(?i)^(?:/a|/b)|(?:page|post)-id|wp-";

@@ -1,4 +1,4 @@
-//! Finds what every match of a pattern begins with.
+//! Finds the heads of a pattern: strings such that every match begins with one of them.
 
 use crate::syntax::Ast;
 
@@ -20,7 +20,7 @@ struct PartialHead {
 pub fn heads(ast: &Ast, fold: bool) -> Vec<Vec<u8>> {
     let mut heads: Vec<Vec<u8>> = of(ast, fold).into_iter().map(|head| head.bytes).collect();
     heads.sort_unstable();
-    // Strings that begin with another follow it directly.
+    // The list is sorted, so strings that begin with another one follow it directly.
     heads.dedup_by(|string, shorter| string.starts_with(shorter));
     heads
 }
@@ -67,7 +67,7 @@ fn lower(byte: u8, fold: bool) -> u8 {
     if fold { byte.to_ascii_lowercase() } else { byte }
 }
 
-/// The heads, the open ones continued by what `next` begins with; unchanged if that gave too many.
+/// Continues the open heads with the heads of `next`. If these would be too many, closes the heads instead.
 fn then(mut heads: Vec<PartialHead>, next: &Ast, fold: bool) -> Vec<PartialHead> {
     let openings = heads.iter().filter(|head| head.open && head.bytes.len() < LONGEST).count();
     if openings == 0 {

@@ -1,4 +1,4 @@
-//! Evaluates maps for one subject as nginx does, with real PCRE2, to find a witness where a proof fails.
+//! Evaluates maps for a subject as nginx does, with real PCRE2, to find a counterexample when a proof fails.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -11,19 +11,19 @@ use crate::prove_map::text::Texts;
 use crate::syntax::Hir;
 use crate::variables;
 
-/// The limit of `match()` calls for a pattern: enough for these subjects.
+/// The most `match()` calls for a pattern and a subject. That is enough for the subjects that are tried here.
 const CALLS: u32 = 10_000;
-/// The limit on the work of an interpreter: rows that are tried, and calls of patterns on which PCRE gives up.
+/// The most work of an interpreter: rows that are tried, and calls for patterns on which PCRE gives up.
 const MOST_WORK: usize = 3_000_000;
-/// The limit on the states that tell the shortest match of a pattern.
+/// The most states to visit to find the shortest match of a pattern.
 const MOST_STATES: usize = 2_000;
-/// Limits on the rows that subjects are derived from, and on the subjects that are tried.
+/// The most rows from which subjects are derived, and the most subjects that are tried.
 const MOST_ROWS: usize = 400;
 const MOST_SUBJECTS: usize = 8_000;
-/// nginx does not nest evaluations of variables deeper.
+/// The deepest nesting of evaluations. A value nested deeper is unknown; proved maps nest at most 40 deep.
 const DEEPEST: usize = 60;
 
-/// Maps by the name of their variable, and the patterns compiled so far.
+/// Evaluates maps, which are stored by the name of their variable with the patterns compiled so far.
 pub struct Interpreter<'b> {
     source: &'b [u8],
     maps: HashMap<&'b [u8], &'b MapBlock<'b>>,
@@ -32,7 +32,7 @@ pub struct Interpreter<'b> {
     left: Cell<usize>,
 }
 
-/// Patterns by whether they ignore case, and their text; `None` for those that PCRE2 does not compile.
+/// Compiled patterns, by whether they ignore case, and by their text; `None` for a pattern that PCRE2 does not compile.
 type Regexes<'b> = HashMap<(bool, &'b [u8]), Option<Regex>>;
 
 /// The groups of a match, by number and by name.
@@ -51,8 +51,8 @@ impl<'b> Interpreter<'b> {
         Interpreter { source, maps, regexes: RefCell::default(), left: Cell::new(MOST_WORK) }
     }
 
-    /// The value of a variable for a subject. Variables that no map defines stay as written; `None` if that is unknown:
-    /// maps nest too deep, a pattern takes too long, or all work is done.
+    /// Returns the value of a variable for a subject. Variables that no map defines stay as written. `None` if the
+    /// value is unknown, because maps are nested too deep, a pattern takes too long, or no work is left.
     pub fn value(&self, variable: &[u8], subject: &[u8]) -> Option<Vec<u8>> {
         self.evaluate(self.maps.get(variable)?, subject, &mut Captured::default(), 0)
     }
@@ -90,7 +90,7 @@ impl<'b> Interpreter<'b> {
         self.expand(block.fallback(), subject, captures, depth)
     }
 
-    /// Takes work from what is left, `None` if that is less.
+    /// Subtracts from the work that is left. `None` if less is left.
     fn work(&self, work: usize) -> Option<()> {
         let left = self.left.get().checked_sub(work);
         self.left.set(left.unwrap_or(0));
@@ -101,7 +101,7 @@ impl<'b> Interpreter<'b> {
         self.left.get() > 0
     }
 
-    /// The groups of the match, `None` if there is no match. The error is a code of PCRE2.
+    /// The groups of the match; `None` if there is no match. The error is a code of PCRE2.
     fn captures(&self, pattern: &'b [u8], caseless: bool, subject: &[u8]) -> Result<Option<MatchGroups>, i32> {
         let mut regexes = self.regexes.borrow_mut();
         let compile = || Regex::new(&as_text(pattern, caseless)).ok();
@@ -116,7 +116,7 @@ impl<'b> Interpreter<'b> {
         Ok(Some((groups, named)))
     }
 
-    /// A value with variables of the maps and captures expanded; a value that is the source gives the subject.
+    /// Expands variables of the maps and captures in a value. A value that equals the source gives the subject.
     fn expand(&self, text: &'b [u8], subject: &[u8], captures: &mut Captured, depth: usize) -> Option<Vec<u8>> {
         let mut value = Vec::new();
         let mut rest = text;
@@ -160,7 +160,7 @@ fn named_groups(pattern: &[u8]) -> Vec<(usize, &[u8])> {
     capturing.zip(1..).filter(|(at, _)| is_named(*at)).filter_map(|(_, number)| Some((number, names.next()?))).collect()
 }
 
-/// A subject for which the two texts give different values, if the rows suggest one.
+/// Searches for a subject for which the two texts give different values, among subjects that the rows suggest.
 pub fn counterexample(texts: &Texts, suggested: Option<Vec<u8>>) -> Option<Vec<u8>> {
     let original = Interpreter::new(&texts.original.source, std::iter::once(&texts.original));
     let emitted = Interpreter::new(&texts.original.source, texts.emitted());
@@ -223,7 +223,7 @@ mod tests {
         }
     }
 
-    /// What takes too much work is unknown: a pattern, or all of it.
+    /// A value is unknown if a pattern takes too much work, or if all work is used up.
     #[test]
     fn bounded() {
         let text = br#"map $uri $v { "~^(a|aa)+$" 1; default 0; }"#;
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!((maps.value(b"v", b"aaa"), maps.has_work_left()), (None, false));
     }
 
-    /// The search ends after some work, however many rows and keys there are.
+    /// The search ends after a bounded amount of work, however many rows and keys there are.
     #[test]
     fn search_ends() {
         let rows = |value: &str| (0..20_000).map(|number| format!("~x{number}y {value};")).collect::<String>();

@@ -1,4 +1,4 @@
-//! Proves that an evaluation of the maps leaves `$1` to `$9` and named groups as one of the original does.
+//! Proves that evaluating the maps leaves the same `$1` to `$9` and named groups as evaluating the original.
 //!
 //! # Lemma
 //!
@@ -18,7 +18,7 @@ use crate::prove_map::prover::{Prover, Split};
 use crate::syntax::Hir;
 
 impl<'b> Prover<'b> {
-    /// Checks that captures are as the original leaves them, of maps that are proved.
+    /// Checks that the maps, which have been proved, leave the same captures as the original.
     pub fn check_captures_kept(&self) -> Result<(), MapRefutation> {
         if !self.own.patterns.is_empty() {
             return refute(Obligation::Captures, "a guard among the rows of a map sets captures where it matches");
@@ -37,7 +37,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// Where a map leads that holds rows of the original and nothing else.
+    /// Checks that a map holds only rows of the original. Returns the value that follows them.
     fn only_rows(&self, block: &'b MapBlock<'b>) -> Result<&'b [u8], MapRefutation> {
         let is_row = |row: &PatternRow| {
             self.rows.find(row.caseless, &row.pattern, &row.value, None).is_some() && self.map_of(&row.value).is_none()
@@ -48,7 +48,7 @@ impl<'b> Prover<'b> {
         sets_others(&block.variable)
     }
 
-    /// Where a filter leads that matches only what a row behind it does.
+    /// Checks that a filter matches only what a row behind it matches. Returns the value that follows.
     fn filtered(&self, split: &Split<'b>) -> Result<&'b [u8], MapRefutation> {
         let pattern = split.row.pattern.escape_ascii();
         let Some(behind) = self.map_of(split.inside).filter(|_| *split.row.value == *split.inside) else {

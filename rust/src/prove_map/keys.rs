@@ -1,4 +1,4 @@
-//! Reads tries that are written as patterns, and the keys that they capture.
+//! Reads the keys that patterns capture. The patterns are tries: literals as nested alternatives.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,19 +9,19 @@ use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::row::as_text;
 use crate::syntax::Ast;
 
-/// Limit of the strings that one pattern lists; a token has no room for more.
+/// The most strings that one pattern lists. A token has no room for more.
 const MOST_STRINGS: usize = 1 << 16;
 
-/// A variable that holds the longest key that the subject begins with, spelled as in the subject; empty if there is
-/// none.
+/// The keys of a variable that holds the longest key that the subject begins with, spelled as in the subject. The
+/// variable is empty if there is no such key.
 pub struct Keys {
-    /// In small letters if `caseless`.
+    /// The keys, in lower case if `caseless`.
     pub keys: Prefixes,
     pub caseless: bool,
 }
 
-/// The strings of a pattern that consists of literals and alternatives, in the order in which PCRE prefers them; `None`
-/// for any other pattern. With `caseless` they are in lower case and stand for all spellings.
+/// Lists the strings of a pattern of literals and alternatives, in the order in which PCRE prefers them. `None` for any
+/// other pattern. If `caseless`, they are in lower case and stand for all spellings.
 pub fn strings(ast: &Ast, caseless: bool) -> Option<Vec<Vec<u8>>> {
     let strings = match ast {
         Ast::Empty => vec![Vec::new()],
@@ -85,7 +85,8 @@ impl<'b> KeysReader<'_, 'b> {
         if *block.source == *self.source { self.trie(block) } else { self.chunks(block) }
     }
 
-    /// The first pattern that matches captures: together they are one trie, whose branches are the tries of the rows.
+    /// Reads a map of several tries. The first pattern that matches captures the key, so that together they are one
+    /// trie whose branches are the tries of the rows.
     fn trie(&mut self, block: &MapBlock) -> Result<Keys, MapRefutation> {
         let name = block.variable.escape_ascii();
         let caseless = block.patterns.first().is_some_and(|row| row.caseless);
@@ -105,8 +106,8 @@ impl<'b> KeysReader<'_, 'b> {
         Ok(Keys { keys, caseless })
     }
 
-    /// `map $keys $longest { "root" $chunk; ... default $keys; }`: keys longer than the roots of the trie above. Several
-    /// roots may lead to one chunk.
+    /// Reads `map $keys $longest { "root" $chunk; ... default $keys; }`, which adds keys that are longer than the roots
+    /// in the trie above. Several roots may lead to one chunk.
     fn chunks(&mut self, block: &'b MapBlock<'b>) -> Result<Keys, MapRefutation> {
         let name = block.variable.escape_ascii();
         let Some(upper) = self.map_of(&block.source).filter(|_| block.patterns.is_empty()) else {
@@ -135,8 +136,8 @@ impl<'b> KeysReader<'_, 'b> {
         Ok(Keys { keys: Prefixes::new(keys), caseless: upper.caseless })
     }
 
-    /// The keys of one chunk: its roots, and keys that begin with one of them but with no longer key of the trie above.
-    /// So of the keys that a subject begins with, those longer than its root are all in the chunk of this root.
+    /// Reads the keys of one chunk: its roots, and keys that begin with a root but with no longer key of the trie
+    /// above. So all keys that a subject begins with, and that are longer than its root, are in the chunk of this root.
     fn chunk(&mut self, value: &[u8], roots: &[usize], upper: &Keys) -> Result<Vec<Vec<u8>>, MapRefutation> {
         let name = |place: usize| upper.keys.strings()[place].escape_ascii();
         let Some(chunk) = self.map_of(value) else {
@@ -161,7 +162,7 @@ impl<'b> KeysReader<'_, 'b> {
     }
 }
 
-/// The strings, if each occurs once and stands before its own prefixes, so that PCRE captures the longest.
+/// Returns the strings, if each occurs once and comes before its own prefixes, so that PCRE captures the longest.
 fn longest_first(strings: Vec<Vec<u8>>) -> Result<Prefixes, String> {
     let order: HashMap<Vec<u8>, usize> = strings.iter().cloned().zip(0..).collect();
     if order.len() < strings.len() {
@@ -180,7 +181,7 @@ fn longest_first(strings: Vec<Vec<u8>>) -> Result<Prefixes, String> {
     Ok(keys)
 }
 
-/// The values of a map of keys, by the place of the key; `None` is the empty key.
+/// Returns the values of a map of keys, by the index of the key; `None` is the empty key.
 pub fn buckets<'b>(
     block: &'b MapBlock<'_>,
     keys: &Keys,

@@ -1,5 +1,5 @@
-//! The levels, from the variable's own map on: newline, exact strings, rows, tree. Each leaves rows or subjects to the
-//! next.
+//! Proves the levels of the maps, from the variable's own map on: newline, exact strings, rows, tree. Each level leaves
+//! some rows or subjects to the next.
 
 use std::sync::Arc;
 
@@ -59,19 +59,19 @@ impl<'b> Prover<'b> {
         self.finish(value, &place)
     }
 
-    /// The keys that a map captures.
+    /// Reads the keys that a map captures.
     pub fn keys(&self, block: &'b MapBlock<'b>) -> Result<Keys, MapRefutation> {
         let mut used = self.used.borrow_mut();
         let (source, maps, proved) = (&*self.original.source, &self.maps, &self.proved);
         KeysReader { source, maps, used: &mut used, proved }.keys(block)
     }
 
-    /// Whether a map of keys is one before others: its default leads to another map, which holds no rows.
+    /// Whether the default of a map of keys leads to another map of keys, and not to rows.
     fn leads_to_keys(&self, block: &MapBlock) -> bool {
         self.map_of(block.fallback()).is_some_and(|next| !self.is_link(next))
     }
 
-    /// The value where no row is left.
+    /// Checks the value that ends the last level: no row is left, and the value is the default.
     fn finish(&self, value: &[u8], place: &Place) -> Result<(), MapRefutation> {
         if let Some(row) = place.live.iter().position(|live| *live) {
             return refute(Obligation::Bucket, format!("{} is tried nowhere", self.name(row)));
@@ -84,7 +84,8 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// Rows that are tried before all others: no earlier row may match a subject that one of them matches.
+    /// Removes rows that are tried before all others. Checks that no earlier row may match a subject that one of them
+    /// matches.
     fn leave(&self, rows: &[usize], place: &mut Place) -> Result<(), MapRefutation> {
         rows.iter().for_each(|&row| place.live[row] = false);
         let left: Vec<usize> = (0..place.live.len()).filter(|&row| place.live[row]).collect();
@@ -101,7 +102,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// A row matches no subject of an earlier row that is tried later.
+    /// Checks that a row matches no subject of an earlier row that is tried later.
     pub fn check_apart(&self, row: usize, earlier: impl Iterator<Item = usize>) -> Result<(), MapRefutation> {
         let late = &self.rows.list[row];
         for other in earlier {
@@ -121,7 +122,8 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// `map SRC $lines { "~(?s)\n." $rows; default NEXT; }`: the rows are all that can match an inner newline.
+    /// Proves `map SRC $lines { "~(?s)\n." $rows; default NEXT; }`. The rows must be all that may match a subject with
+    /// an inner newline.
     fn newline(&self, block: &'b MapBlock<'b>, place: &mut Place<'b>) -> Result<&'b [u8], MapRefutation> {
         let name = block.variable.escape_ascii();
         let row = self.newline_row(block);

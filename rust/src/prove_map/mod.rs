@@ -1,8 +1,8 @@
-//! Proves that maps of look-ups give the values that one map with patterns gives.
+//! Proves that compiled maps give every subject the value that the original map with patterns gives it.
 //!
-//! It reads both texts, with code that shares the reading of blocks, the PCRE translator, languages, PCRE2 itself and
-//! the index over patterns with the planner, and nothing else. Names, order and form of the emitted maps are not
-//! trusted: each map is known by what stands in it, and a map of no known kind is refuted.
+//! The proof reads both texts from scratch. It shares only these parts with the compiler: the reader of blocks, the
+//! PCRE translator, languages, PCRE2 itself and the index over patterns. It does not trust the names, order or form of
+//! the emitted maps: it recognises the kind of each map by its rows, and refutes a map of an unknown kind.
 //!
 //! # What is proved
 //!
@@ -32,17 +32,18 @@
 //! gives. In C nothing happens on u: not to rows before ri, since i is the first, and not to rows behind it, by 3. So
 //! the end is the answer.
 //!
-//! The emitted maps cut the subjects into sets U, the buckets, and give each a chain. Of the E(i) only bounds from
-//! above are needed: what every match begins with, a translation of the pattern, or all subjects, where PCRE2 may give
-//! up or the pattern is not understood. Of the buckets too: the key of u is the longest string of a set K that u begins
-//! with, as each trie lists its keys before their prefixes, so that all subjects of a bucket begin with its key, and
-//! what begins with a longer key is in another. Of the L(c) a bound from below is needed, which only exact translations
-//! give.
+//! The emitted maps divide the subjects into sets U, the buckets, and give each bucket a chain. The proof needs only
+//! supersets of the E(i): the subjects that begin like every match, a translation of the pattern, or all subjects if
+//! PCRE2 may give up or the pattern is not understood. It needs only supersets of the buckets, too. The key of u is the
+//! longest string of a set K that u begins with, because each trie lists its keys before their prefixes. So all
+//! subjects of a bucket begin with its key, and subjects that begin with a longer key are in another bucket. Of the
+//! L(c), the proof needs subsets, which only exact translations give.
 //!
-//! Levels that stand before the tree are chains and sets as well: subjects with an inner newline; finitely many
-//! strings, for each of which the first of all rows is asked of PCRE2; rows that come first. What they decide is not
-//! examined again: a row all of whose strings are listed, or which was tried, does not happen to any subject that is
-//! left. Two chains side by side (*pick*) each give the number of their row, and the smaller one answers.
+//! The levels before the tree are sets with chains as well: subjects with an inner newline; finitely many strings, for
+//! each of which PCRE2 finds the first of all rows; rows that are tried first. Later levels need not consider the rows
+//! that these decide: if all strings of a row are listed, or the row has been tried, nothing happens to it on any
+//! remaining subject. Two chains side by side (*pick*) each give the number of their row, and the smaller number
+//! answers.
 //!
 //! # Obligations
 //!
@@ -58,31 +59,30 @@
 //! | `row` | a row of a chain is a row of the original, with its value |
 //! | `order` | the rows of a chain ascend |
 //! | `guard` | a guard or a filter is implied by all rows that it may skip |
-//! | `trie` | the patterns of keys list literals and capture all of one; each key comes before those it begins with |
+//! | `trie` | the patterns of keys list literals and capture them whole; each key comes before its own prefixes |
 //! | `chunk` | each root has a chunk, which holds it and only keys whose longest root leads to this chunk |
-//! | `bucket-key` | the rows of a tree are keys of its trie, which differ by more than case |
+//! | `bucket-key` | the keys of a tree's map are keys of its trie, and differ by more than case |
 //! | `bucket` | a row that may match in a bucket is tried there, or comes after one that covers it |
-//! | `front` | a table before a tree has the keys that patterns capture, each with the value of its row, and no earlier row may meet it |
-//! | `family` | a table has the literals that one pattern captures, each with the value of the row that is the literal and what follows it in the pattern |
-//! | `probe` | what leads to families by the first segments of subjects leads those of each row to its table, or to one before it |
+//! | `front` | a table before a tree has the keys that patterns capture, each with the value of its row; no earlier row may match a subject of these rows |
+//! | `family` | a table has the literals that one pattern captures, each with the value of the row whose pattern is the literal and the rest of that pattern |
+//! | `probe` | a probe leads the subjects of each row to the table of the row, or to a table before it |
 //! | `cover` | a row whose value ends a chain matches all subjects of the bucket |
 //! | `end` | a subject that no row matches gets the default |
 //! | `empty` | the empty subject gets the default |
 //! | `floating` | a row tried out of order matches no subject of a row that it has changed places with |
-//! | `newline` | `(?s)\n.` selects subjects with an inner newline, and all rows that may match one are tried there |
+//! | `newline` | `(?s)\n.` selects the subjects with an inner newline, for which all rows that may match one are tried |
 //! | `exact-key` | an exact key has an answer, and is compared with the subject unless neither has capital letters |
 //! | `exact-answer` | the answer is the value of the first row that matches the key |
 //! | `pick` | two answers are compared as numbers of equal width, and the smaller one's text is taken |
 //! | `number` | the number in front of a value is the row's place, from 0 |
 //! | `captures` | a value with captures has its own pattern; a row that sets a variable by name is tried as before |
-//! | `effort` | PCRE2 never gives up on an emitted pattern; where it may on a row, nginx says the default, as it did |
+//! | `effort` | PCRE2 never gives up on a new pattern; if it may give up on a row, nginx answers the default, as before |
 //!
-//! Where an obligation fails, a subject that the texts answer differently is looked for by running both
-//! ([`interpret`]).
+//! If an obligation fails, [`interpret`] runs both texts to search for a subject that they answer differently.
 //!
-//! What is taken as given: SRC has one value for all maps that one evaluation reads, no other part of the configuration
-//! uses the new names, or captures after an evaluation where they need not be [kept](keeping), and the tables of nginx
-//! have room.
+//! The proof assumes that SRC has the same value for all maps that one evaluation reads, that no other part of the
+//! configuration uses the new names, that nothing reads captures after an evaluation unless they are [kept](keeping),
+//! and that the hash tables of nginx have room.
 
 pub mod alternatives;
 pub mod ask;
@@ -130,16 +130,16 @@ use crate::parallel;
 use crate::variables;
 use text::Texts;
 
-/// Decides whether the variable of `original`, one `map` block with its includes inline, has for every subject the
-/// value that the block of that variable in `emitted`, whole `map` blocks in any order, gives it.
+/// Proves that the variable of a map has the same value in both texts, for every subject.
 ///
-/// `patterns`: those of the original, where somebody has read them already. They are compared with the text, and read
-/// again if they are others.
+/// `original` is one `map` block with its includes inline. `emitted` is a list of whole `map` blocks in any order, one
+/// of which defines the same variable. `patterns` are the patterns of the original, if they have been read already;
+/// they are compared with the text, and read again if they differ.
 pub fn prove(original: &[u8], emitted: &[u8], patterns: Option<&ReadPatterns>) -> Result<Proved, MapRefutation> {
     prove_with(original, emitted, patterns, false)
 }
 
-/// The same, and that an evaluation leaves captures as one of the original does.
+/// As [`prove`], and proves that an evaluation leaves the same captures as an evaluation of the original.
 pub fn prove_keeping_captures(
     original: &[u8],
     emitted: &[u8],
@@ -165,7 +165,7 @@ fn prove_with(
     })
 }
 
-/// Calls a function with the patterns of a map as PCRE takes them without options.
+/// Calls a function with the patterns of a map, written as PCRE reads them without options.
 fn with_row_texts<R>(map: &MapBlock, call: impl FnOnce(&[&[u8]]) -> R) -> R {
     let texts: Vec<Cow<[u8]>> = map.patterns.iter().map(|row| as_text(&row.pattern, row.caseless)).collect();
     call(&texts.iter().map(AsRef::as_ref).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! The obligations of an emitted text by name, and the count of those that hold.
+//! The obligations that an emitted text has to meet, and counts of how often each was checked.
 
 use std::cell::Cell;
 use std::fmt;
@@ -69,7 +69,7 @@ impl Obligation {
         Obligation::Effort,
     ];
 
-    /// The name under which it is counted and refuted.
+    /// The name in counts and refutations.
     pub fn name(self) -> &'static str {
         match self {
             Obligation::Reads => "reads",

@@ -1,7 +1,7 @@
-//! Takes the one of two answers whose row has the smaller number.
+//! Proves maps that take the answer with the smaller row number from two chains.
 //!
-//! The number is in front of the value, or the values of the original begin with numbers that ascend from row to row: of
-//! two such values the one with the smaller number is that of the row before.
+//! The compiler writes the number of a row in front of its value, unless the values of the original already begin with
+//! numbers that ascend from row to row. Of two such values, the one with the smaller number belongs to the earlier row.
 
 use crate::map_block::{MapBlock, PatternRow};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
@@ -9,24 +9,24 @@ use crate::prove_map::prover::{Numbers, Place, Prover, Split};
 use crate::prove_map::text::variables_in;
 use crate::variables;
 
-/// Matches `A:B` where A and B have the same number of digits and A is smaller: after the common part, the next digit
-/// of B is larger. (`\1[9-9]`, as `\19` is octal.)
+/// Matches `A:B` if A and B have the same number of digits and A is smaller: after the common beginning, the next digit
+/// of B is larger. (It has `\1[9-9]` because `\19` is octal.)
 pub const IS_SMALLER: &[u8] = br"^([0-9]*)(?:0[0-9]*:\1[1-9]|1[0-9]*:\1[2-9]|2[0-9]*:\1[3-9]|3[0-9]*:\1[4-9]|4[0-9]*:\1[5-9]|5[0-9]*:\1[6-9]|6[0-9]*:\1[7-9]|7[0-9]*:\1[8-9]|8[0-9]*:\1[9-9])";
 
 /// Matches `A:` without a B.
 const IS_ALONE: &[u8] = br"^[0-9]+:\z";
 
-/// Limit of the digits of a number.
+/// The most digits of a number.
 const MOST_DIGITS: usize = 9;
 
-/// Two answers, of which the one whose row has the smaller number is taken.
+/// Two answers. The one whose row has the smaller number is taken.
 struct Picked<'b> {
-    /// The rows that are not of the tree.
+    /// The rows outside the tree.
     floats: Vec<usize>,
     /// The answer of the tree.
     tree: &'b [u8],
     numbers: Numbering,
-    /// Where the tree is.
+    /// The place of the tree.
     place: Place<'b>,
 }
 
@@ -39,13 +39,13 @@ pub struct GuardedPick<'b> {
 /// Where the numbers of rows are, and how many digits they have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Numbering {
-    /// In front of values, which follow a `|`.
+    /// In front of each value, with a `|` between them.
     Added(usize),
     /// In the values of the original, which begin with them and a space.
     Own(usize),
 }
 
-/// Which of two answers a map tests whether it is there.
+/// Which of the two answers the map tests first: if it is empty, the other one is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tested {
     Float,
@@ -53,16 +53,17 @@ enum Tested {
 }
 
 impl<'b> Prover<'b> {
-    /// `map $float $pick { "" $value; default $lower; }`, where `$float` holds the answer of the floats with its
-    /// number, and `$value` that of the tree without. Each is the first of its own rows, so the smaller number answers.
-    /// If the values of the original begin with such numbers, `$value` is the answer of the tree as it is.
+    /// Proves `map $float $pick { "" $value; default $lower; }`. `$float` holds the answer of the floats with its
+    /// number, and `$value` the answer of the tree without its number; if the values of the original begin with such
+    /// numbers, `$value` keeps it. Each answer is that of the first matching row among its own, so the smaller number
+    /// decides.
     pub fn pick(&self, block: &'b MapBlock<'b>, place: &Place<'b>) -> Result<(), MapRefutation> {
         let picked = self.picked(block, Tested::Float, place)?;
         self.level(picked.tree, picked.place)
     }
 
-    /// `map SRC $guard { "~\.(?:php|html)$" $pick; default $value; }`, where `$value` is that of the tree, and all
-    /// floats are literals that subjects end with. Here `$pick` tests whether the tree has an answer.
+    /// Reads `map SRC $guard { "~\.(?:php|html)$" $pick; default $value; }`. `$value` is the answer of the tree, and
+    /// all floats match literals at the end of subjects. Here, `$pick` first tests the answer of the tree.
     pub fn guarded_pick(&self, block: &'b MapBlock<'b>) -> Option<GuardedPick<'b>> {
         let split = self.split(block).filter(|_| self.is_of_source(block) && block.exact.is_empty())?;
         let pick = self.map_of(split.inside).filter(|pick| !self.is_of_source(pick) && pick.patterns.is_empty())?;
@@ -70,7 +71,7 @@ impl<'b> Prover<'b> {
         is_key_empty.then_some(GuardedPick { split, pick })
     }
 
-    /// What the guard does not let pass is matched by no float, so that the tree alone answers it.
+    /// Proves a guarded pick. No float matches a subject that the guard turns away, so the tree alone answers it.
     pub fn pick_behind(&self, guarded: &GuardedPick<'b>, place: &Place<'b>) -> Result<(), MapRefutation> {
         let GuardedPick { split, pick } = guarded;
         self.meet(pick);
@@ -124,7 +125,7 @@ impl<'b> Prover<'b> {
         Ok(Picked { floats: floats.rows, tree, numbers, place })
     }
 
-    /// Whether a value is that of an answer, without an added number; without an answer it is `end`.
+    /// Whether a value is that of an answer without an added number, and `end` if there is no answer.
     fn is_value(&self, value: &[u8], answer: &[u8], numbers: Numbering, end: &[u8]) -> bool {
         match numbers {
             Numbering::Own(_) => value == answer,
@@ -135,7 +136,8 @@ impl<'b> Prover<'b> {
         }
     }
 
-    /// The digits of the numbers that the values of all rows begin with, if they ascend and the default is empty.
+    /// How many digits the numbers have that the values of all rows begin with, if these ascend and the default is
+    /// empty.
     fn own_digits(&self, place: &Place) -> Option<usize> {
         let (mut digits, mut last) = (None, None);
         for (row, _) in place.live.iter().enumerate().filter(|(_, live)| **live) {
@@ -149,7 +151,8 @@ impl<'b> Prover<'b> {
         digits.filter(|digits| place.end.is_empty() && (1..=MOST_DIGITS).contains(digits))
     }
 
-    /// `map $answer $x { "~(?s)^[0-9]{6}\|(?<text>.*)\z" $text; default END; }`: the number of digits.
+    /// Reads `map $answer $x { "~(?s)^[0-9]{6}\|(?<text>.*)\z" $text; default END; }`, and returns the number of
+    /// digits.
     fn text(&self, block: &MapBlock<'b>, answer: &[u8], end: &[u8]) -> Option<usize> {
         let row = self.only_row(block, answer)?;
         let group = row.value.strip_prefix(b"$")?;
@@ -158,7 +161,7 @@ impl<'b> Prover<'b> {
         if block.fallback() == end { number(digits) } else { None }
     }
 
-    /// `map $answer $x { "~^(?<number>[0-9]{6})\|" $number; }`
+    /// Whether a map is `map $answer $x { "~^(?<number>[0-9]{6})\|" $number; }`.
     fn is_number(&self, block: &MapBlock<'b>, answer: &[u8], numbers: Numbering) -> bool {
         let (digits, behind) = match numbers {
             Numbering::Added(digits) => (digits, r"\|"),
@@ -220,8 +223,8 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// nginx computes both answers, so evaluating the unused one must have no effect: it sets no variable by name,
-    /// evaluates no variable that a map may define, and PCRE does not give up on its rows.
+    /// Checks that evaluating the answer that is not taken has no effect, because nginx computes both: it sets no
+    /// variable by name, evaluates no variable that a map may define, and PCRE does not give up on its rows.
     fn check_numbered(&self, place: &Place) -> Result<(), MapRefutation> {
         for (row, _) in place.live.iter().enumerate().filter(|(_, live)| **live) {
             let name = self.name(row);
@@ -257,7 +260,7 @@ mod tests {
     use super::{IS_ALONE, IS_SMALLER};
     use crate::pcre::{MatchOutcome, Regex};
 
-    /// Of all pairs of three-digit numbers, it matches those whose first is smaller.
+    /// The pattern matches exactly those pairs of three-digit numbers whose first is smaller.
     #[test]
     fn is_smaller() {
         let [smaller, alone] = [IS_SMALLER, IS_ALONE].map(|pattern| Regex::new(pattern).unwrap());

@@ -1,4 +1,4 @@
-//! Byte strings, searched by their prefixes.
+//! A set of byte strings that can be searched by prefixes.
 
 use std::ops::Range;
 
@@ -30,19 +30,19 @@ impl Prefixes {
         &self.strings
     }
 
-    /// The place of a string.
+    /// The index of a string.
     pub fn find(&self, string: &[u8]) -> Option<usize> {
         self.strings.binary_search_by(|other| other.as_slice().cmp(string)).ok()
     }
 
-    /// The longest proper prefix, among the strings, of the string at a place.
+    /// The index of the longest other string that is a prefix of the string at `place`.
     pub fn parent(&self, place: usize) -> Option<usize> {
         self.parents[place].map(|parent| parent as usize)
     }
 
-    /// The longest string that is a prefix of `subject`.
+    /// The index of the longest string that is a prefix of `subject`.
     pub fn longest(&self, subject: &[u8]) -> Option<usize> {
-        // All strings sorted between a string and one that begins with it begin with it, too.
+        // If a string begins with another, all strings sorted between the two begin with that other one, too.
         let after = self.strings.partition_point(|string| string.as_slice() <= subject);
         let mut place = after.checked_sub(1);
         while let Some(at) = place.filter(|&at| !subject.starts_with(&self.strings[at])) {
@@ -51,7 +51,7 @@ impl Prefixes {
         place
     }
 
-    /// The strings that begin with `start`.
+    /// The indexes of the strings that begin with `start`.
     pub fn extending(&self, start: &[u8]) -> Range<usize> {
         let first = self.strings.partition_point(|string| string.as_slice() < start);
         let count = self.strings[first..].partition_point(|string| string.starts_with(start));

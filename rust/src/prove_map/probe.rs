@@ -1,4 +1,4 @@
-//! Reads probes: maps that tell from the first segments of a subject which families it may be of.
+//! Proves probes: maps that look up the first segments of a subject to find the families that may match it.
 //!
 //! # Lemma
 //!
@@ -30,19 +30,19 @@ use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::{Place, Prover};
 use crate::syntax::{self, Ast, ByteSet};
 
-/// The most tables behind one another.
+/// The most tables that follow one another.
 const MOST_TABLES: usize = 40;
 
-/// What captures the first segments of subjects, up to a dot.
+/// A probe, which captures the first segments of subjects, up to a dot.
 pub struct Probe<'b> {
     segments: usize,
-    /// Literals: subjects with one of them that is not behind a dot get the key of all families.
+    /// Literals. A subject that has one of them, not directly after a dot, gets the key that leads to all families.
     unusual: Vec<Vec<u8>>,
     all: &'b [u8],
 }
 
 impl<'b> Prover<'b> {
-    /// The table and the probe of a value, if it is the answer of one.
+    /// The table and the probe to which a value leads, if it leads to one.
     pub fn probe_at(&self, value: &[u8]) -> Result<Option<(&'b MapBlock<'b>, Probe<'b>)>, MapRefutation> {
         let Some(table) = self.map_of(value) else { return Ok(None) };
         let Some(literal) = self.map_of(&table.source) else { return Ok(None) };
@@ -62,7 +62,7 @@ impl<'b> Prover<'b> {
         Ok(Some((table, probe)))
     }
 
-    /// Families that the table of a probe leads to, and that end where it does.
+    /// Proves the families to which the table of a probe leads. They end with the same value as that table.
     pub fn families_behind(
         &self,
         table: &'b MapBlock<'b>,
@@ -109,7 +109,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// The table from which most others follow, up to an end.
+    /// The table that is followed by the most others, up to an end.
     fn first_of_tables(&self, leads: &HashMap<Vec<u8>, &'b [u8]>, end: &[u8]) -> Result<&'b [u8], MapRefutation> {
         let length = |lead: &&'b [u8]| {
             let next = |value: &&'b [u8]| self.map_of(value).map(|table| table.fallback()).filter(|next| *next != end);
@@ -122,7 +122,7 @@ impl<'b> Prover<'b> {
         }
     }
 
-    /// `map SRC $literal { "~(?<!\.)html" "*"; "~^(?<key>/[^./A-Z\x0a]*)" $key; }`
+    /// Reads `map SRC $literal { "~(?<!\.)html" "*"; "~^(?<key>/[^./A-Z\x0a]*)" $key; }`.
     pub fn probe_form(&self, literal: &'b MapBlock<'b>) -> Option<Probe<'b>> {
         let (last, unusual) = literal.patterns.split_last()?;
         let has_form = self.is_of_source(literal) && literal.exact.is_empty();
@@ -141,8 +141,8 @@ impl<'b> Prover<'b> {
 }
 
 impl Probe<'_> {
-    /// What the probe captures of all subjects that a row of a family with this literal matches, unless they get the
-    /// key of all families.
+    /// What the probe captures of every subject that the row of a family with this literal matches, except of subjects
+    /// that get the key of all families.
     fn captured<'k>(&self, family: &Family, literal: &'k [u8]) -> Option<&'k [u8]> {
         let slash = memchr::memchr_iter(b'/', literal).nth(self.segments - 1)?;
         match memchr::memchr2(b'/', b'.', &literal[slash + 1..]) {
@@ -151,7 +151,7 @@ impl Probe<'_> {
         }
     }
 
-    /// Whether behind a literal a segment ends, or nearly so: what follows gets the key of all families otherwise.
+    /// Whether the captured segment ends with the literal in every subject that does not get the key of all families.
     fn ends_with(&self, rest: &[Ast]) -> bool {
         let is_unusual = |literal: &Vec<u8>, items: &[Ast]| {
             literal.len() <= items.len() && literal.iter().zip(items).all(|(byte, item)| *item == Ast::Byte(*byte))

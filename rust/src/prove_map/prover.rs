@@ -1,4 +1,4 @@
-//! The data of a proof, and the proof of chains: rows tried in order, from map to map.
+//! The prover: the data of a proof, and the proof of chains, which are rows that nginx tries in order, from map to map.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -26,16 +26,16 @@ pub struct Prover<'b> {
     pub used: RefCell<HashSet<&'b [u8]>>,
 }
 
-/// A place in the maps, and what is known of all subjects that reach it.
+/// What is known of the subjects that reach a place in the maps.
 #[derive(Clone)]
 pub struct Place<'b> {
-    /// The rows that may be the first to match, or to make PCRE give up.
+    /// For each row, whether it may be the first on which PCRE matches or gives up.
     pub live: Vec<bool>,
-    /// The value where no row matches.
+    /// The value if no row matches.
     pub end: &'b [u8],
-    /// Subjects that do not reach this place.
+    /// The subjects that do not reach this place.
     pub left_out: Option<Arc<Hir>>,
-    /// How rows are numbered, from 0, if values start with the number of their row.
+    /// If values start with the number of their row, counted from 0: how these numbers are written.
     pub numbers: Option<Numbers>,
 }
 
@@ -53,8 +53,8 @@ pub struct Chain<'b> {
 }
 
 impl<'b> Prover<'b> {
-    /// Runs two parts of a proof at once, each by a prover of its own, so that neither depends on the work of the
-    /// other. If both fail, the first is what failed.
+    /// Runs two parts of a proof in parallel, each with its own prover, so that neither depends on the work that the
+    /// other does. If both fail, returns the first failure.
     pub fn both(
         &self,
         first: impl FnOnce(&Prover<'b>) -> Result<(), MapRefutation> + Send,
@@ -83,7 +83,7 @@ impl<'b> Prover<'b> {
         }
     }
 
-    /// The map of a value that consists of one emitted variable.
+    /// The map to which a value leads: the value consists of one emitted variable.
     pub fn map_of(&self, value: &[u8]) -> Option<&'b MapBlock<'b>> {
         value.strip_prefix(b"$").and_then(|name| self.maps.get(name)).copied()
     }
@@ -106,7 +106,7 @@ impl<'b> Prover<'b> {
         self.used.borrow_mut().insert(&block.variable);
     }
 
-    /// Follows a value from map to map while these hold rows, at most to the value `stop`.
+    /// Reads a chain: follows a value from map to map as long as these hold rows, up to the value `stop`.
     pub fn chain(&self, value: &'b [u8], place: &Place<'b>, stop: Option<&[u8]>) -> Result<Chain<'b>, MapRefutation> {
         let chain = self.chain_behind(value, place, stop, None)?;
         self.check_order(&chain.rows)?;
@@ -141,7 +141,7 @@ impl<'b> Prover<'b> {
         Err(MapRefutation { obligation: Obligation::Order, what, counterexample: self.common(pair[0], pair[1]) })
     }
 
-    /// No subject matches both rows, of which the later one is tried first.
+    /// Checks that no subject matches both `row` and `earlier`, because `row` is tried first.
     pub fn check_pair(&self, row: usize, earlier: usize) -> Result<(), MapRefutation> {
         let [one, other] = [row, earlier].map(|row| &self.rows.list[row]);
         let are_disjoint = || {
@@ -156,13 +156,13 @@ impl<'b> Prover<'b> {
         Err(MapRefutation { obligation: Obligation::Order, what, counterexample })
     }
 
-    /// A subject that two rows match, judged by their languages.
+    /// Returns a subject that two rows match, judged by their languages.
     pub fn common(&self, one: usize, other: usize) -> Option<Vec<u8>> {
         let [one, other] = [one, other].map(|row| self.rows.list[row].language);
         self.questions.common(&one?.translation.hir, &other?.translation.hir)
     }
 
-    /// Whether a map has the form of one that holds rows.
+    /// Whether a map may be a link of a chain, which holds rows.
     pub fn is_link(&self, block: &'b MapBlock<'b>) -> bool {
         self.is_of_source(block) && block.exact.is_empty() && !self.is_trie(block) && self.newline_row(block).is_none()
     }
@@ -184,7 +184,7 @@ impl<'b> Prover<'b> {
         self.map_of(inside).map(|_| Split { row, inside, outside })
     }
 
-    /// Whether a map has the form of one that captures a part of its source.
+    /// Whether a map looks like one that captures a part of its source.
     fn is_trie(&self, block: &'b MapBlock<'b>) -> bool {
         let captures = |row: &PatternRow| {
             let group = row.value.strip_prefix(b"$");
@@ -195,7 +195,7 @@ impl<'b> Prover<'b> {
         block.exact.is_empty() && self.is_of_source(block) && !rows.is_empty() && rows.iter().all(captures)
     }
 
-    /// Whether a map has the form of one that holds keys, of one trie or of chunks.
+    /// Whether a map looks like one that captures keys, of one trie or of chunks.
     pub fn has_keys(&self, block: &'b MapBlock<'b>) -> bool {
         self.is_trie(block) && !self.is_family_literal(block)
             || block.patterns.is_empty() && self.map_of(&block.source).is_some_and(|inner| self.has_keys(inner))
@@ -218,7 +218,7 @@ impl<'b> Prover<'b> {
         block.patterns.last().is_some_and(is_next)
     }
 
-    /// Reads one map of a chain, whose rows follow the row `behind`.
+    /// Reads one map of a chain. Its rows come after the row `behind`.
     pub fn link(
         &self,
         block: &'b MapBlock<'b>,
@@ -269,7 +269,7 @@ impl<'b> Prover<'b> {
         if place.left_out.is_some() { row.may_give_up_in_lines } else { row.may_give_up }
     }
 
-    /// The row of the original that an emitted row repeats.
+    /// Finds the row of the original that an emitted row repeats.
     fn row(&self, row: &'b PatternRow<'b>, behind: Option<usize>, place: &Place<'b>) -> Result<usize, MapRefutation> {
         let found = match place.numbers {
             Some(numbers) => self.numbered(row, numbers)?,
@@ -304,8 +304,8 @@ impl<'b> Prover<'b> {
         negated(&row.pattern).is_some() && self.rows.find(row.caseless, &row.pattern, value, behind).is_none()
     }
 
-    /// Rows that are tried only if a pattern lets the subject pass; without a match all lead where the pattern leads
-    /// otherwise.
+    /// Reads rows that are tried only if a pattern lets the subject pass. If none of them matches, they must lead to
+    /// the value that subjects get that do not pass.
     fn skipping(
         &self,
         split: &Split<'b>,
@@ -321,7 +321,7 @@ impl<'b> Prover<'b> {
         Ok(chain)
     }
 
-    /// Checks that all rows imply the pattern of a guard or a filter.
+    /// Checks that the pattern of a guard or filter lets pass all subjects on which something happens to the rows.
     fn check_implied(&self, row: &PatternRow, rows: &[usize]) -> Result<(), MapRefutation> {
         if let Some(guard) = self.segment_guard(row)? {
             return self.check_segments(&guard, rows);
@@ -341,7 +341,7 @@ impl<'b> Prover<'b> {
         Ok(())
     }
 
-    /// The same of a guard that looks at the last slash.
+    /// As [`Prover::check_implied`], for a guard that looks at the last slash.
     fn check_segments(&self, guard: &SegmentGuard, rows: &[usize]) -> Result<(), MapRefutation> {
         for &row in rows {
             let is_begun = || guard.beginning().is_some_and(|guarding| self.is_begun(row, guarding, false));
@@ -358,7 +358,7 @@ impl<'b> Prover<'b> {
         Err(MapRefutation { obligation: Obligation::Guard, what, counterexample })
     }
 
-    /// Whether PCRE neither matches a row nor gives up on it for subjects that do not begin as the guard says.
+    /// Whether PCRE neither matches a row nor gives up on it for subjects that do not begin with a match of the guard.
     fn is_begun(&self, place: usize, guarding: &Guarding, caseless: bool) -> bool {
         let row = &self.rows.list[place];
         let by_beginning =
@@ -370,14 +370,15 @@ impl<'b> Prover<'b> {
         by_beginning() || by_heads()
     }
 
-    /// The same of subjects that the guard does not match.
+    /// Whether PCRE neither matches a row nor gives up on it for subjects that the guard does not match.
     fn is_held(&self, place: usize, guarding: &Guarding, guard: &ReadPattern) -> bool {
         let Some(events) = self.rows.list[place].events() else { return false };
         guarding.is_held_by_pattern(&events.pattern.ast)
             || self.questions.is_included(&events.translation.hir, &[&guard.translation.hir])
     }
 
-    /// The language that a new row lets pass: it is known exactly, PCRE compiles the pattern and never gives up on it.
+    /// Reads the pattern of a new row. Checks that its language is known exactly, that PCRE compiles it, and that PCRE
+    /// never gives up on it.
     pub fn own_pattern(&self, row: &PatternRow) -> Result<ReadPattern, MapRefutation> {
         let escaped = row.pattern.escape_ascii();
         let (passing, is_whole) = match negated(&row.pattern) {
@@ -405,12 +406,12 @@ impl<'b> Prover<'b> {
         self.rows.name(row)
     }
 
-    /// Whether a value is that of a row, as written at this place.
+    /// Whether a value is the value of a row, as it is written at this place.
     pub fn says(&self, row: usize, value: &[u8], place: &Place) -> bool {
         self.rows.says(row, value, place.numbers)
     }
 
-    /// Checks that the value of a row may stand without its own pattern.
+    /// Checks that the value of a row may be used without its pattern.
     pub fn check_moves(&self, row: usize) -> Result<(), MapRefutation> {
         self.rows.check_moves(row, &self.proved)
     }
@@ -423,18 +424,18 @@ impl<'b> Prover<'b> {
 /// A map that splits subjects by one pattern.
 pub struct Split<'b> {
     pub row: &'b PatternRow<'b>,
-    /// The value for subjects that rows may match.
+    /// The value for subjects that the rows may match.
     pub inside: &'b [u8],
     pub outside: &'b [u8],
 }
 
-/// The inside of a pattern that is one negative look-ahead: what a subject must not begin with.
+/// The inside of a pattern `^(?!...)`: what a subject must not begin with.
 fn negated(pattern: &[u8]) -> Option<&[u8]> {
     pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")
 }
 
 impl Numbers {
-    /// The row that the number of a value names, and the value without the number.
+    /// Splits a value into the number of its row and the rest.
     pub fn split<'v>(&self, value: &'v [u8]) -> Option<(usize, &'v [u8])> {
         let number = value.get(..self.digits).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
         let number: usize = std::str::from_utf8(number).ok()?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! The regex rows of the original, and what is known of each.
+//! The regex rows of the original map, and what is known of each.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,29 +17,30 @@ pub struct OriginalRow<'b> {
     pub pattern: &'b [u8],
     pub caseless: bool,
     pub value: &'b [u8],
-    /// The pattern as PCRE takes it without options.
+    /// The pattern, written as PCRE reads it without options.
     text: &'b [u8],
     /// The parsed pattern; `None` if PCRE versions read it differently.
     pub language: Option<&'b ReadPattern>,
-    /// Whether PCRE may give up on a subject of up to 65,536 bytes, on which nginx then answers the default.
+    /// Whether PCRE may give up on a subject of up to 65,536 bytes. nginx then answers the default.
     pub may_give_up: bool,
-    /// The same for subjects without an inner newline.
+    /// Whether PCRE may give up on such a subject that has no inner newline.
     pub may_give_up_in_lines: bool,
     /// Whether PCRE neither matches nor gives up on a subject that differs from the beginning of the pattern.
     has_heads: bool,
-    /// Whether a group has a name: a match then sets a variable.
+    /// Whether a group has a name, so that a match sets a variable.
     pub is_named: bool,
-    /// Whether the value has captures, which only a match of its own pattern sets.
+    /// Whether the value has captures, so that it needs a match of its own pattern.
     pub has_captures: bool,
 }
 
 impl<'b> OriginalRow<'b> {
-    /// What is known of a pattern that belongs to no map.
+    /// A row for a pattern that belongs to no map.
     pub fn of_pattern(pattern: &'b [u8], read: Option<&'b ReadPattern>) -> OriginalRow<'b> {
         OriginalRow::new((pattern, false, b""), (pattern, read))
     }
 
-    /// `row`: its pattern, whether it ignores case, and its value; then the pattern as PCRE takes it without options.
+    /// Takes the pattern of a row, whether it ignores case, and the value; then the pattern, written as PCRE reads it
+    /// without options, and what was read of it.
     fn new(
         (pattern, caseless, value): (&'b [u8], bool, &'b [u8]),
         (text, language): (&'b [u8], Option<&'b ReadPattern>),
@@ -60,8 +61,8 @@ impl<'b> OriginalRow<'b> {
         }
     }
 
-    /// The strings that subjects begin with where PCRE matches or gives up. With `fold` they are in lower case. Without
-    /// it, the prefix of a pattern that could not be parsed is [`Heads::AnyCase`].
+    /// The strings with which every subject begins on which PCRE matches or gives up. If `fold`, they are in lower
+    /// case; otherwise, the prefix of a pattern that could not be parsed is [`Heads::AnyCase`].
     pub fn heads(&self, fold: bool) -> Heads {
         match self.language {
             _ if !self.has_heads => Heads::Exact(vec![Vec::new()]),
@@ -95,7 +96,7 @@ impl<'b> OriginalRow<'b> {
     }
 }
 
-/// The beginnings of subjects: spelled as requested, or in any case of letters.
+/// The beginnings of subjects, either spelled exactly or in any case.
 pub enum Heads {
     Exact(Vec<Vec<u8>>),
     AnyCase(Vec<u8>),
@@ -122,7 +123,7 @@ fn may_have_names(pattern: &[u8]) -> bool {
     !group_names(pattern).is_empty()
 }
 
-/// Everything that may be the name of a group.
+/// Returns everything that may be the name of a group.
 pub fn group_names(pattern: &[u8]) -> Vec<&[u8]> {
     let name = |rest: &'_ [u8]| -> Option<usize> {
         let skipped = [&b"(?<"[..], b"(?P<", b"(?'"].into_iter().find(|opening| rest.starts_with(opening))?.len();
@@ -133,7 +134,7 @@ pub fn group_names(pattern: &[u8]) -> Vec<&[u8]> {
     names.map(|start| &pattern[start..][..pattern[start..].iter().take_while(|byte| is_word(byte)).count()]).collect()
 }
 
-/// The rows in order, and an index from their text to their places.
+/// The rows in order, and an index from their patterns to their places.
 pub struct Rows<'b> {
     pub list: Vec<OriginalRow<'b>>,
     /// Their patterns.
@@ -143,7 +144,7 @@ pub struct Rows<'b> {
 }
 
 impl<'b> Rows<'b> {
-    /// The rows of a map, and what is read of their patterns. O(total length), on all processors.
+    /// Collects the rows of a map. `patterns` are those of the rows. O(total length), on all processors.
     pub fn new(block: &'b MapBlock<'_>, patterns: &'b ReadPatterns) -> Rows<'b> {
         let row = |place: usize| {
             let row = &block.patterns[place];
@@ -158,13 +159,13 @@ impl<'b> Rows<'b> {
         Rows { list, patterns, places }
     }
 
-    /// The first row with this text and value after the row `behind`, else the first of all such rows.
+    /// The first row with this pattern and value after the row `behind`, or else the first of all such rows.
     pub fn find(&self, caseless: bool, pattern: &[u8], value: &[u8], behind: Option<usize>) -> Option<usize> {
         let equal = || self.with_text(caseless, pattern).iter().filter(|&&place| self.list[place].value == value);
         equal().find(|&&place| behind.is_none_or(|last| place > last)).or_else(|| equal().next()).copied()
     }
 
-    /// All rows with this text.
+    /// All rows with this pattern.
     pub fn with_text(&self, caseless: bool, pattern: &[u8]) -> &[usize] {
         self.places[usize::from(caseless)].get(pattern).map_or(&[], Vec::as_slice)
     }
@@ -174,7 +175,7 @@ impl<'b> Rows<'b> {
         format!("row {} \"{}\"", row + 1, self.list[row].pattern.escape_ascii())
     }
 
-    /// Whether a value is that of a row, as it is written with or without numbers.
+    /// Whether a value is the value of a row, as it is written with or without numbers.
     pub fn says(&self, row: usize, value: &[u8], numbers: Option<Numbers>) -> bool {
         match numbers {
             None => value == self.list[row].value,
@@ -182,7 +183,7 @@ impl<'b> Rows<'b> {
         }
     }
 
-    /// Checks that the value of a row may stand without its own pattern.
+    /// Checks that the value of a row may be used without its pattern.
     pub fn check_moves(&self, row: usize, proved: &Proved) -> Result<(), MapRefutation> {
         let Some(what) = self.why_bound(row) else {
             proved.discharge(Obligation::Captures);
@@ -200,7 +201,7 @@ impl<'b> Rows<'b> {
         }
     }
 
-    /// Whether no earlier row has the same text. An earlier one would decide on all subjects of this one.
+    /// Whether no earlier row has the same pattern. Such a row would decide on all subjects of this one.
     pub fn is_first_of_its_text(&self, place: usize) -> bool {
         let row = &self.list[place];
         self.with_text(row.caseless, row.pattern).first() == Some(&place)

@@ -1,4 +1,4 @@
-//! Reads guards that look at what follows the last slash of a subject.
+//! Proves guards that look at what follows the last slash of a subject.
 //!
 //! # Lemma
 //!
@@ -19,14 +19,14 @@ use crate::prove_map::prover::Prover;
 use crate::prove_map::row::OriginalRow;
 use crate::syntax::Ast;
 
-/// What finds the last slash.
+/// The part of the pattern that finds the last slash.
 const LAST_SLASH: &[u8] = b"(?>(?:[^/]*+/){0,16})(?:[^/]*+/|";
 
-/// A guard of this kind.
+/// A guard that looks at the last slash.
 pub struct SegmentGuard {
-    /// What lets subjects pass that begin with it.
+    /// The branch that lets subjects pass by their beginning.
     beginning: Option<Guarding>,
-    /// What lets subjects pass that have it behind their last slash.
+    /// The branch that lets subjects pass by what follows their last slash.
     segment: Guarding,
 }
 
@@ -42,7 +42,8 @@ impl Prover<'_> {
         if Regex::new(&row.pattern).is_err() {
             return refute(Obligation::Pattern, format!("PCRE2 does not take the pattern \"{escaped}\""));
         }
-        // The first group takes each byte once and is never entered again: it adds no more calls than a subject has bytes.
+        // The first group reads each byte once and is never entered again, so it adds no more calls than a subject has
+        // bytes.
         let read = |inside: &[u8]| {
             let pattern = [b"^(?!", inside, b")"].concat();
             let language = self.own_pattern(&PatternRow { pattern: pattern.into(), ..row.clone() })?;
@@ -53,7 +54,7 @@ impl Prover<'_> {
 }
 
 impl SegmentGuard {
-    /// The guard of subjects by their beginning.
+    /// The branch that lets subjects pass by their beginning.
     pub fn beginning(&self) -> Option<&Guarding> {
         self.beginning.as_ref()
     }
@@ -70,7 +71,7 @@ impl SegmentGuard {
     }
 }
 
-/// What the two branches of a guard list: beginnings, and what follows the last slash.
+/// Splits a guard into its two branches: beginnings, and what follows the last slash.
 fn parts(pattern: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     let rest = pattern.strip_prefix(b"^")?;
     if let Some(segment) = rest.strip_prefix(LAST_SLASH) {
@@ -116,7 +117,7 @@ mod tests {
         }
     }
 
-    /// Groups that capture or set options are others.
+    /// Groups that capture or set options are not plain.
     #[test]
     fn groups() {
         assert!([r"a(?:b|c\()", "", r"\\(?:a)"].iter().all(|text| has_plain_groups(text.as_bytes())));

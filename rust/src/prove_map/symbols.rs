@@ -1,4 +1,4 @@
-//! How rows begin: with bytes and dots, or sets of bytes.
+//! Describes how rows begin: by symbols, which are bytes and dots, or by sets of bytes.
 
 use std::collections::HashMap;
 
@@ -6,15 +6,15 @@ use crate::prove_map::prover::{Place, Prover};
 use crate::prove_map::row::{Heads, OriginalRow};
 use crate::syntax::{Ast, ByteSet};
 
-/// Bytes and dots: a dot is a number above those of the bytes.
+/// A text of bytes and dots. The number of a dot is above those of the bytes.
 pub type Symbols = Vec<u16>;
 
 pub const DOT: u16 = 256;
 pub const ANY_BYTE: u16 = 257;
-/// What a dot matches except a dot.
+/// The symbol of what a dot matches except a dot.
 pub const NO_DOT: u16 = 259;
 
-/// The live rows of bytes and dots, by what these are with dots as dots.
+/// The live rows of bytes and dots, by their text with dots as dots.
 pub type RowsByText = HashMap<Vec<u8>, Vec<usize>>;
 
 impl Prover<'_> {
@@ -29,8 +29,8 @@ impl Prover<'_> {
         rows
     }
 
-    /// The first of some rows that matches all that begins with these bytes and dots; if `is_line`, all that also ends
-    /// there.
+    /// The first of some rows that matches all subjects that begin with these symbols; if `is_line`, all that also end
+    /// with them.
     pub fn row_of(&self, rows: &[usize], symbols: &[u16], is_line: bool, place: &Place) -> Option<usize> {
         let fits = |row: &&usize| {
             let row = &self.rows.list[**row];
@@ -42,7 +42,8 @@ impl Prover<'_> {
         rows.iter().find(fits).copied()
     }
 
-    /// Whether strings that begin with some of these bytes and dots are all that a row matches.
+    /// Whether `parts` together are the symbols of a row: the same symbols, or two texts that differ in one place,
+    /// where the row has a dot, one text has the byte `.`, and the other has [`NO_DOT`].
     pub fn are_all_of(&self, row: usize, parts: &[Symbols]) -> bool {
         let Some((own, _)) = symbols_of(&self.rows.list[row]) else { return false };
         match parts {
@@ -59,7 +60,7 @@ impl Prover<'_> {
 
     /// Whether a row matches all subjects that reach this place and begin with its bytes and dots.
     fn is_open(&self, row: &OriginalRow, symbols: &[u16], place: &Place) -> bool {
-        // Where the last is a byte, what follows does not depend on the dots.
+        // If the last symbol is a byte, what may follow does not depend on the dots.
         let Some(key) =
             symbols.iter().map(|symbol| u8::try_from(*symbol).ok().or(Some(b'.'))).collect::<Option<Vec<u8>>>()
         else {
@@ -72,19 +73,19 @@ impl Prover<'_> {
     }
 }
 
-/// Bytes and dots with dots as dots.
+/// Writes symbols as text, with dots as dots.
 pub fn with_dots(symbols: &[u16]) -> Vec<u8> {
     symbols.iter().map(|symbol| u8::try_from(*symbol).unwrap_or(b'.')).collect()
 }
 
-/// Whether at each place the first matches all that the second does.
+/// Whether each symbol of `own` matches all that the symbol of `symbols` in the same place does.
 fn holds(own: &[u16], symbols: &[u16]) -> bool {
     let is_held =
         |(own, symbol): (&u16, &u16)| own == symbol || *own == DOT && (*symbol == u16::from(b'.') || *symbol == NO_DOT);
     own.len() == symbols.len() && own.iter().zip(symbols).all(is_held)
 }
 
-/// How the subjects begin on which PCRE matches a row or gives up.
+/// How the subjects begin on which PCRE matches a row or gives up on it.
 pub struct Start {
     /// The bytes allowed at each place.
     sets: Vec<ByteSet>,
@@ -93,7 +94,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// `None` if PCRE may match the row, or give up on it, wherever a subject begins.
+    /// `None` if PCRE may match the row or give up on it for subjects with any beginning.
     pub fn of(row: &OriginalRow) -> Option<Start> {
         if row.language.is_none() {
             let either_case = |byte: u8| ByteSet::one(byte).fold();
@@ -108,13 +109,13 @@ impl Start {
         Some(Start { sets: items.iter().map(set).collect(), is_line })
     }
 
-    /// Whether no subject begins like both rows.
+    /// Whether no subject can begin like both rows.
     pub fn is_apart(&self, other: &Start) -> bool {
         let are_apart = |(one, other): (&ByteSet, &ByteSet)| one.intersection(other).is_empty();
         self.sets.iter().zip(&other.sets).any(are_apart) || self.ends_before(other) || other.ends_before(self)
     }
 
-    /// Whether what begins like another row is too long for this one.
+    /// Whether every subject that begins like the other row is too long for this one.
     fn ends_before(&self, other: &Start) -> bool {
         let behind = other.sets.get(self.sets.len()..).unwrap_or_default();
         let may_be_newline = behind.len() <= 1 && behind.iter().all(|set| set.contains(b'\n'));
@@ -136,7 +137,7 @@ fn symbols_of<'r>(row: &OriginalRow<'r>) -> Option<(Symbols, &'r [Ast])> {
     Some((symbols(items)?, rest))
 }
 
-/// Items that are bytes and dots.
+/// The symbols of items that are all bytes and dots.
 pub fn symbols(items: &[Ast]) -> Option<Symbols> {
     let symbol = |item: &Ast| match item {
         Ast::Byte(byte) => Some(u16::from(*byte)),
@@ -147,7 +148,7 @@ pub fn symbols(items: &[Ast]) -> Option<Symbols> {
     items.iter().map(symbol).collect()
 }
 
-/// What stands before and behind the only variable of a value, if it is this one.
+/// Splits a value around its only variable, if that has this name.
 pub fn around_variable<'v>(value: &'v [u8], name: &[u8]) -> Option<(&'v [u8], &'v [u8])> {
     let at = memchr::memchr(b'$', value)?;
     let after = value[at + 1..].strip_prefix(name)?;

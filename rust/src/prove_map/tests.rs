@@ -11,7 +11,8 @@ mod programs;
 use faults::FAULTS;
 use programs::*;
 
-/// The verdict, which is the same with patterns that have been read and asked before, and with those of another map.
+/// Returns the verdict. Checks that it does not change with patterns that have been read before, or with those of
+/// another map.
 fn verdict(original: &str, emitted: &str) -> Result<Proved, MapRefutation> {
     let verdict = prove(original.as_bytes(), emitted.as_bytes(), None);
     let Ok(map) = read_one(original.as_bytes()) else { return verdict };
@@ -52,7 +53,7 @@ fn tree() {
     assert_eq!(proved.counts().count(), Obligation::ALL.len());
 }
 
-/// So are the other forms.
+/// The other forms are proved, too.
 #[test]
 fn forms() {
     assert!(proved(ORIGINAL_CHUNKS, CHUNKS).count(Obligation::Chunk) >= 3);
@@ -101,7 +102,7 @@ fn faults() {
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }
 
-/// A row of a table may not come before an earlier one that is not.
+/// A row of a table must not be tried before an earlier row outside the table that may match the same subject.
 #[test]
 fn tables_in_order() {
     let (row, other) = (r#""~^/w/xyzabc" 5;"#, r#""~^/w/x[a-z]+" 7;"#);
@@ -111,7 +112,7 @@ fn tables_in_order() {
     assert!(refutation.counterexample.is_some_and(|subject| subject.starts_with(b"/w/xyzabc")));
 }
 
-/// A table looks up in small letters, so that a key with capital letters behind what is captured is none of its rows'.
+/// A table looks up subjects in lower case, so a row with capital letters after the captured piece cannot have a key.
 #[test]
 fn tables_with_capital_letters() {
     let capital = |text: &str| text.replace("the-company", "the-Company");
@@ -121,7 +122,7 @@ fn tables_with_capital_letters() {
     proved(&capital(ORIGINAL_FRONT), &whole.replace(r#""/about-the-Company" 0"#, r#""/about-the-company" 0"#));
 }
 
-/// A row that goes on behind its last slash, or has none, is not found by what is behind the last slash of a subject.
+/// A row that is open at its end, or has no slash, cannot be found by what follows the last slash of a subject.
 #[test]
 fn segments_of_other_rows() {
     for row in ["/about", "about$", r"/about\z", "/(about)$", "[/x]about$", "/about/?$", "/about|/x$"] {
@@ -130,7 +131,7 @@ fn segments_of_other_rows() {
     }
 }
 
-/// The value of a row with captures does not stand in a table, and neither does a row on which PCRE may give up.
+/// A table cannot hold the value of a row with captures, or of a row on which PCRE may give up.
 #[test]
 fn tables_of_other_rows() {
     let captures = ORIGINAL_FRONT.replace(r#"/v1.0/ab" 1;"#, r#"/v1.0/ab(.*)" "$1";"#);
@@ -150,7 +151,7 @@ fn counterexamples() {
     assert!(seen.count() * 20 >= FAULTS.len() * 11);
 }
 
-/// `$request_uri` has no newline, so that `.*$` matches all that begins like it, and `$` ends the subject.
+/// `$request_uri` has no newline, so `.*$` matches everything that follows, and `$` only the end of the subject.
 #[test]
 fn subjects_without_newlines() {
     let original = r#"map $request_uri $to { default d; "~^/a/.*$" 1; "~^/b$" 2; }"#;
@@ -172,7 +173,7 @@ fn subjects_without_newlines() {
     assert_eq!(refuted(original, &wrong).counterexample.as_deref(), Some(&b"/b"[..]));
 }
 
-/// On some rows PCRE gives up for subjects with a newline inside only; what they say may stand where there are none.
+/// Some rows make PCRE give up only on subjects with an inner newline. Their values may be used where there are none.
 #[test]
 fn rows_that_answer_lines() {
     let original = r#"map $request_uri $to { default d; "~^/a(.*).*$" 1; "~^/b" 2; "~^/c" 3; }"#;
@@ -184,7 +185,8 @@ fn rows_that_answer_lines() {
     assert_eq!(refuted(&original, &emitted).obligation, Obligation::Effort);
 }
 
-/// A row of the original that matches anything is one also where it has a number, and no step to the next map.
+/// A row of the original that matches everything counts as a row also if it has a number, and not as a step to the next
+/// map.
 #[test]
 fn numbered_rows_that_match_anything() {
     let original = ORIGINAL_PICK.replace(r#""~e$" 5;"#, r#""~^" 5;"#);
@@ -193,7 +195,7 @@ fn numbered_rows_that_match_anything() {
     assert_eq!(refuted(&original, &emitted.replace("05|5", "05|4")).obligation, Obligation::End);
 }
 
-/// What a bucket of its own would say, and what it may not.
+/// Values that a bucket may and may not have instead of rows.
 #[test]
 fn values() {
     let original = r#"map $uri $to { default d; "~^/a(.*)" "$1"; "~^/b(?<n>.*)" 2; "~" 3; "~^/z" 4; }"#;

@@ -1,4 +1,4 @@
-//! Both texts as maps, and the obligations of every map.
+//! Reads both texts as maps, and checks the obligations that every map has to meet.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,11 +8,11 @@ use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::row::{group_names, has_captures};
 use crate::variables;
 
-/// nginx nests at most 100 evaluations of variables (`ngx_http_variable_depth`), SRC and whatever evaluates `$var`
-/// included. Deeper, a value is silently empty.
+/// The deepest nesting of maps. nginx nests at most 100 evaluations of variables (`ngx_http_variable_depth`), including
+/// those of SRC and of whatever evaluates `$var`; a value nested deeper is silently empty.
 const DEEPEST: usize = 40;
 
-/// The bytes that a row of a map takes, or more.
+/// A row of a map takes about this many bytes of text, or more.
 const BYTES_OF_A_ROW: usize = 32;
 
 /// The blocks of both texts.
@@ -83,7 +83,7 @@ impl<'t> Texts<'t> {
         Ok(())
     }
 
-    /// Each name is new and defined once.
+    /// Checks that each name is new and defined once.
     fn check_names(&self, proved: &Proved) -> Result<HashMap<&[u8], &MapBlock<'t>>, MapRefutation> {
         let used = self.names_of_original();
         let mut by_name: HashMap<&[u8], &MapBlock> = HashMap::new();
@@ -144,7 +144,7 @@ impl<'t> Texts<'t> {
         Ok(())
     }
 
-    /// Follows sources and values from the own map: no map leads to itself, and none is too deep.
+    /// Follows sources and values from the own map, and checks that no map leads to itself and none is too deep.
     fn check_depth(&self, by_name: &HashMap<&[u8], &MapBlock<'t>>) -> Result<(), MapRefutation> {
         fn depth<'b>(
             block: &'b MapBlock,

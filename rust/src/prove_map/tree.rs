@@ -16,20 +16,20 @@ use crate::prove_map::row::{Heads, OriginalRow};
 use crate::prove_map::walk::{KeyWalk, first_items};
 use crate::syntax::{Ast, Hir};
 
-/// Limit of the pairs of a row and a bucket in which it may match.
+/// The most pairs of a row and a bucket in which it may match.
 const MOST_PAIRS: usize = 20_000_000;
 
-/// Limit of the keys by which subjects without a key are excluded.
+/// The most keys with which a language is compared to show that all its subjects have a key.
 const MOST_KEYS: usize = 2_000;
 
-/// Of so many buckets, one half is checked while the other is.
+/// From this many buckets on, the two halves are checked in parallel.
 const MANY: usize = 1_024;
 
 /// A tree, and what is known of its buckets.
 struct Tree<'p, 'b> {
     place: &'p Place<'b>,
     keys: &'p Keys,
-    /// The value where no leaf has a match.
+    /// The value if no row of a leaf matches.
     default: &'b [u8],
     floats: Chain<'b>,
     is_float: Vec<bool>,
@@ -42,16 +42,16 @@ struct Tree<'p, 'b> {
 struct TreeProof<'p, 'b> {
     prover: &'p Prover<'b>,
     tree: &'p Tree<'p, 'b>,
-    /// The leaves by their value, whose order relative to the floats has been checked.
+    /// The leaves whose order relative to the floats has been checked, by their value.
     leaves: HashMap<&'b [u8], Rc<Chain<'b>>>,
 }
 
-/// The bucket of a key; `None` has the subjects that begin with no key.
+/// The index of a bucket's key; `None` for the bucket of subjects that begin with no key.
 type BucketId = Option<usize>;
 
 impl<'b> Prover<'b> {
-    /// `map $key $part { ...; default $other; }`: each bucket that is listed has its rows in order. Returns what is next,
-    /// with the rows that may match in other buckets.
+    /// Proves `map $key $part { ...; default $other; }`: each listed bucket tries its rows in order. Returns the value
+    /// that follows, and the rows that may match in other buckets.
     pub fn part_of_tree(
         &self,
         block: &'b MapBlock<'b>,
@@ -82,7 +82,7 @@ impl<'b> Prover<'b> {
         Ok(block.fallback())
     }
 
-    /// `map $key $tree { ... }`: each bucket has its rows in order.
+    /// Proves `map $key $tree { ... }`: each bucket tries its rows in order.
     pub fn tree(&self, block: &'b MapBlock<'b>, keys: &Keys, place: &Place<'b>) -> Result<(), MapRefutation> {
         let values = buckets(block, keys, Obligation::BucketKey)?;
         self.proved.discharge(Obligation::BucketKey);
@@ -105,7 +105,7 @@ impl<'b> Prover<'b> {
 }
 
 impl<'p, 'b> Tree<'p, 'b> {
-    /// `default`: the value where no leaf has a match, from which floats are tried.
+    /// `default` is the value if no row of a leaf matches. It leads to the floats.
     fn new(
         prover: &Prover<'b>,
         place: &'p Place<'b>,
@@ -192,7 +192,7 @@ impl<'b> TreeProof<'_, 'b> {
         Ok(leaf)
     }
 
-    /// No float may match a subject of a later row in a leaf, which is tried before the float.
+    /// Checks that no float may match a subject of a later row in the leaf, because that row is tried before the float.
     fn check_floats(&self, leaf: &Chain) -> Result<(), MapRefutation> {
         for &row in &leaf.rows {
             let first = self.tree.comparable.first(&self.prover.rows.list[row]).filter(|&first| first < row);
@@ -207,7 +207,7 @@ impl<'b> TreeProof<'_, 'b> {
         Ok(())
     }
 
-    /// The rows, ascending, that may match in a bucket by their heads and are not tried there.
+    /// The rows that may match in a bucket, judged by their heads, but are not tried there; ascending.
     fn untried(&self, bucket: BucketId, leaf: &Chain, goes_on: bool) -> Vec<usize> {
         let candidates = &self.tree.candidates[bucket.unwrap_or(self.tree.candidates.len() - 1)];
         let is_untried = |row: &usize| leaf.rows.binary_search(row).is_err();
@@ -225,8 +225,8 @@ impl<'b> TreeProof<'_, 'b> {
         untried
     }
 
-    /// Whether PCRE neither matches a row nor gives up on it for the subjects of a bucket, as they begin with a key or,
-    /// without one, do not.
+    /// Whether PCRE neither matches a row nor gives up on it for the subjects of a bucket, judged by the keys with
+    /// which the subjects of the row begin.
     fn leads_elsewhere(&self, bucket: BucketId, row: usize) -> bool {
         let keys = &self.tree.keys.keys;
         let key = bucket.map_or(&[][..], |place| &keys.strings()[place]);
@@ -236,7 +236,7 @@ impl<'b> TreeProof<'_, 'b> {
         })
     }
 
-    /// The same, judged by languages.
+    /// Whether PCRE neither matches a row nor gives up on it for the subjects of a bucket, judged by languages.
     fn is_apart(&self, bucket: BucketId, row: usize) -> bool {
         let Some(events) = self.prover.rows.list[row].events() else { return false };
         let Some(place) = bucket else { return self.have_keys(&events.translation.hir) };
@@ -254,7 +254,7 @@ impl<'b> TreeProof<'_, 'b> {
         self.prover.questions.is_included(language, &starts.iter().collect::<Vec<_>>())
     }
 
-    /// Whether a row matches all subjects of a bucket but the empty one, and PCRE never gives up on it.
+    /// Whether a row matches all subjects of a bucket except the empty one, and PCRE never gives up on it.
     fn covers(&self, bucket: BucketId, row: usize) -> bool {
         let key = bucket.map_or(&[][..], |place| &self.tree.keys.keys.strings()[place]);
         let language = self.prover.rows.list[row].language.filter(|_| !self.prover.may_give_up(row, self.tree.place));
@@ -262,7 +262,7 @@ impl<'b> TreeProof<'_, 'b> {
         language.is_some_and(|language| self.prover.questions.covers(language, key, self.tree.keys.caseless, left_out))
     }
 
-    /// Checks a value that replaces a row: the row matches all subjects of the bucket that no earlier row matches.
+    /// Checks a value that replaces a row: the row must match all subjects of the bucket that no earlier row matches.
     fn check_cover(&self, bucket: BucketId, leaf: &Chain, row: usize) -> Result<(), MapRefutation> {
         let proved = &self.prover.proved;
         let name = self.prover.name(row);
@@ -303,8 +303,8 @@ impl<'b> TreeProof<'_, 'b> {
     }
 }
 
-/// The pairs of a row and a bucket in which it may match, in the order of the rows; `None` if there are too many. The
-/// last bucket is that of the subjects without a key.
+/// The pairs of a row and a bucket in which it may match, in the order of the rows. `None` if there are too many. The
+/// last bucket has the subjects without a key.
 fn pairs_of(rows: &[usize], list: &[OriginalRow], keys: &Keys, folded: &FoldedKeys) -> Option<Vec<(u32, u32)>> {
     let mut pairs = Vec::new();
     for &row in rows {
@@ -323,7 +323,7 @@ fn pairs_of(rows: &[usize], list: &[OriginalRow], keys: &Keys, folded: &FoldedKe
     Some(pairs)
 }
 
-/// Adds the buckets in which a row may match.
+/// Collects the buckets in which a row may match.
 struct BucketsOfRow<'p> {
     keys: &'p Keys,
     pairs: &'p mut Vec<(u32, u32)>,
@@ -335,21 +335,23 @@ impl BucketsOfRow<'_> {
         self.pairs.push((self.row, bucket.unwrap_or(self.keys.keys.strings().len()) as u32));
     }
 
-    /// The buckets of subjects that begin with these items.
+    /// Adds the buckets of subjects that begin with a match of these items.
     fn add_walked(&mut self, items: &[Ast]) {
         let keys = self.keys;
         KeyWalk { keys: &keys.keys, items, caseless: keys.caseless, found: |key| self.add(key) }.run();
     }
 
-    /// The bucket of a head is that of its longest key, unless more bytes lead to a longer one.
+    /// Adds the bucket of the longest key that a head begins with, and the buckets of longer keys that begin with the
+    /// head.
     fn add_head(&mut self, head: &[u8]) {
         let keys = &self.keys.keys;
         keys.extending(head).for_each(|key| self.add(Some(key)));
         self.add(keys.longest(head));
     }
 
-    /// In a case-sensitive trie some spellings of a head lead to any key that it begins with, or that begins with it,
-    /// but for case: all of them to one that is the same in any case, or to a longer one.
+    /// Adds the buckets of all spellings of a head, for a case-sensitive trie. Some spelling leads to each key that
+    /// begins with the head, or that the head begins with, ignoring case. If such a key has no letters, all spellings
+    /// lead to it or to a longer key.
     fn add_any_case(&mut self, head: &[u8], folded: &FoldedKeys) {
         folded.keys.extending(head).for_each(|at| self.add(Some(folded.places[at])));
         let mut place = folded.keys.longest(head);
@@ -370,7 +372,7 @@ fn push(rows: &mut Vec<u32>, row: u32) {
     }
 }
 
-/// The keys of a case-sensitive trie in lower case, with their places.
+/// The keys of a case-sensitive trie in lower case, with the places of their spellings.
 struct FoldedKeys {
     keys: Prefixes,
     places: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Decides whether a pattern is the union of others: whether it matches exactly what one of them does.
+//! Proves that a pattern is the union of others: that it matches a subject exactly if one of them does.
 //!
 //! # Lemma
 //!
@@ -10,7 +10,7 @@
 //! group and ends no search, so a branch matches at a place as it does by itself, and a pattern without its groups as it
 //! does with them.
 //!
-//! So nothing need be known of a look-around but how long PCRE takes for it.
+//! So the proof needs to know nothing of a look-around except how long PCRE takes for it.
 
 use crate::first_match::answers_with_looks;
 use crate::prove_map::filter::{Filter, NoFilter, TurnedAway};
@@ -21,7 +21,7 @@ use crate::syntax::{self, Pattern};
 pub enum NoUnion {
     NoFilter(NoFilter),
     TurnsAway(TurnedAway),
-    /// It may match what none of them matches, or PCRE may give up on one of them.
+    /// The pattern may match a subject that none of the others matches, or PCRE may give up on one of them.
     TooWide,
 }
 
@@ -69,7 +69,7 @@ fn has_flags(pattern: &[u8]) -> bool {
     pattern.starts_with(b"(?i") || pattern.starts_with(b"(?s")
 }
 
-/// A pattern with `(?:` for each `(`; `None` for one with flags at its start.
+/// Replaces each `(` of a pattern by `(?:`. `None` if the pattern has flags at its start.
 fn without_groups(pattern: &[u8]) -> Option<Vec<u8>> {
     let Pattern { unnamed, .. } = syntax::parse(pattern).ok().filter(|_| !has_flags(pattern))?;
     let mut text = pattern.to_vec();
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(check("^/a(?!b)", &["^/a"]), Err(NoUnion::NoFilter(NoFilter::Unknown)));
     }
 
-    /// Patterns with look-arounds are branches as they are, but for their groups.
+    /// Patterns with look-arounds are branches as they are, except for their groups.
     #[test]
     fn looks() {
         let looking = "^/a(?!(b|c))(.*)$";

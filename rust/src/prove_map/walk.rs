@@ -1,12 +1,12 @@
-//! Finds the keys that subjects of a row may have, by its first items: bytes and sets.
+//! Finds the keys of the subjects that a row may match, by the bytes and sets at the start of its pattern.
 
 use std::ops::Range;
 
 use crate::prove_map::prefixes::Prefixes;
 use crate::syntax::{Ast, ByteSet};
 
-/// The items of a pattern at the start of the subject, up to the first that is not one byte of a set. `None` if another
-/// bound is sharper: more is known of what follows.
+/// The items of a pattern at the start of the subject that match single bytes, up to the first other item. `None` if
+/// heads are a sharper bound, because more is known of what follows.
 pub fn first_items(ast: &Ast) -> Option<&[Ast]> {
     let Ast::Concat(items) = ast else { return None };
     let [Ast::Start, items @ ..] = items.as_slice() else { return None };
@@ -20,8 +20,8 @@ pub fn first_items(ast: &Ast) -> Option<&[Ast]> {
     is_open.then_some(first)
 }
 
-/// A walk from the shortest keys to longer ones. Each key that is the longest of a subject which begins with the items
-/// is found, `None` for subjects without a key; other keys may be found too.
+/// Walks from the shortest keys to longer ones, and calls `found` with the longest key of each subject that begins with
+/// a match of the items, or with `None` for subjects without a key. It may also be called with other keys.
 pub struct KeyWalk<'k, F> {
     pub keys: &'k Prefixes,
     pub items: &'k [Ast],
@@ -35,8 +35,8 @@ impl<F: FnMut(Option<usize>)> KeyWalk<'_, F> {
         self.below(0..self.keys.strings().len(), 0, None);
     }
 
-    /// `range`: the keys that share the first `depth` bytes, which the items allow. `longest`: the longest key among
-    /// these bytes.
+    /// `range` has the keys that share the first `depth` bytes, which the items allow. `longest` is the longest key
+    /// that these bytes begin with.
     fn below(&mut self, mut range: Range<usize>, mut depth: usize, mut longest: Option<usize>) {
         loop {
             if self.keys.strings().get(range.start).is_some_and(|key| key.len() == depth && !range.is_empty()) {
@@ -60,7 +60,7 @@ impl<F: FnMut(Option<usize>)> KeyWalk<'_, F> {
         }
     }
 
-    /// The keys of a range that have this byte at a place.
+    /// The keys of a range that have this byte in the place `at`.
     fn with_byte(&self, range: Range<usize>, at: usize, byte: u8) -> Range<usize> {
         let keys = &self.keys.strings()[range.clone()];
         if let [first, .., last] = keys
@@ -114,7 +114,7 @@ mod tests {
         places
     }
 
-    /// Only where nothing but bytes and sets comes before what may be left out.
+    /// Items are returned only if nothing but bytes and sets comes before what may be left out.
     #[test]
     fn items() {
         let count = |pattern: &str| first_items(&parse(pattern.as_bytes()).unwrap().ast).map(<[_]>::len);

@@ -9,7 +9,7 @@ use crate::request::run::{Flow, Run};
 use crate::request::setting::{self, Own, Setting};
 use crate::request::site::{Node, Stated};
 
-/// An `allow`, `deny` or `set_real_ip_from`.
+/// The address of an `allow`, `deny` or `set_real_ip_from`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
     pub node: Node,
@@ -23,7 +23,7 @@ enum Network {
     Unix,
     /// The address and the length of its prefix.
     Inet(IpAddr, u8),
-    /// A name, or what nginx refuses.
+    /// A name, or a text that nginx refuses.
     Name,
 }
 
@@ -33,7 +33,7 @@ impl Address {
         Some(Address { node: directive.node, is_denied, network })
     }
 
-    /// Whether nginx takes a text for the address of an `allow` or `deny`.
+    /// Whether nginx accepts a text as the address of an `allow` or `deny`.
     pub fn is_valid(text: &[u8]) -> bool {
         match Network::read(text) {
             Network::Inet(IpAddr::V4(_), length) => length <= 32 || !text.contains(&b'/'),
@@ -43,7 +43,7 @@ impl Address {
         }
     }
 
-    /// Whether a client's address is among those of the directive; the error if that is not known.
+    /// Whether the directive applies to a client's address. Fails if that is unknown.
     pub fn has(&self, client: Option<&[u8]>) -> Result<bool, Unknown> {
         let unknown = |reason: &str| Unknown { reason: reason.to_owned(), node: Some(self.node), question: None };
         if self.network == Network::All {
@@ -78,7 +78,7 @@ impl Network {
     }
 }
 
-/// An address as text; `None` for that of a client on a unix socket.
+/// Parses an address. `None` for the address of a client on a unix socket.
 fn parse(text: &[u8]) -> Option<IpAddr> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
@@ -101,7 +101,8 @@ fn is_in(client: IpAddr, network: IpAddr, length: u8) -> bool {
     }
 }
 
-/// The addresses of a level in the order of reading; any of its own replaces all of the level around it.
+/// Reads the addresses of a level, in the order of the text. If it has any of its own, they replace all of the level
+/// around it.
 pub fn read(own: &Own, outer: &Setting<Arc<[Address]>>) -> Setting<Arc<[Address]>> {
     let allowed = own.all("allow")?.into_iter().filter_map(|directive| Address::read(directive, false));
     let denied = own.all("deny")?.into_iter().filter_map(|directive| Address::read(directive, true));
@@ -113,7 +114,7 @@ pub fn read(own: &Own, outer: &Setting<Arc<[Address]>>) -> Setting<Arc<[Address]
     Ok(addresses.into())
 }
 
-/// What a check of the access phase says.
+/// The result of a check of the access phase.
 enum Verdict {
     Declined,
     Allowed(Node),
@@ -121,7 +122,7 @@ enum Verdict {
 }
 
 impl<R: Recorder> Run<'_, R> {
-    /// `ngx_http_core_access_phase`: subrequests pass.
+    /// Runs the access phase (`ngx_http_core_access_phase`). Subrequests always pass.
     pub fn access(&mut self) -> Result<Flow, Unknown> {
         if self.main_method.is_some() {
             return Ok(Flow::Next);
@@ -186,7 +187,8 @@ impl<R: Recorder> Run<'_, R> {
         Err(Unknown { reason: "whether the password is right".into(), node: Some(*node), question: None })
     }
 
-    /// `auth_request`: 401 and 403 of the subrequest are kept, another status but 2xx is a 500.
+    /// Runs the subrequest of `auth_request`. If its status is 401 or 403, that is the status of the request. 2xx
+    /// passes, and any other status becomes 500.
     fn subrequest(&mut self) -> Result<Verdict, Unknown> {
         let Some(uri) = self.settings().auth_request.clone()? else { return Ok(Verdict::Declined) };
         let (node, value) = &*uri;

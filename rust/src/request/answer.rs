@@ -1,4 +1,4 @@
-//! From a request to its outcome: the socket, what nginx reads, the server, and the run.
+//! Answers a request: finds the socket, reads the request, finds the server, and runs the phases.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,7 @@ use crate::request::wire::{self, Head, Settings, Stop};
 use crate::request::world::{Request, World};
 
 impl Model {
-    /// What becomes of a request.
+    /// Returns the outcome of a request.
     pub fn answer<R: Recorder>(&self, request: &Request, world: &World, recorder: &mut R) -> Outcome {
         match self.start(request, world, recorder) {
             Ok(outcome) => outcome,
@@ -52,7 +52,7 @@ impl Model {
         Ok(run.run(flow))
     }
 
-    /// A request over IPv4 to a socket of IPv6 that takes it: both addresses are written as ones of IPv6.
+    /// If a request over IPv4 goes to a socket of IPv6, returns the request with both addresses written as IPv6.
     fn mapped(&self, request: &Request) -> Option<Request> {
         let port = request.connection.port;
         let takes = |socket: &Socket| socket.takes_ipv4 && socket.port == port && same(&socket.host, b"::");
@@ -70,7 +70,8 @@ impl Model {
         Some(mapped)
     }
 
-    /// The address that the client is connected to: its own, else that of all addresses (`ngx_http_init_connection`).
+    /// The socket that the client is connected to: one with just that address, or else the one for all addresses
+    /// (`ngx_http_init_connection`).
     fn socket(&self, request: &Request) -> Result<usize, Unknown> {
         let connection = &request.connection;
         let is_same = |socket: &Socket| {
@@ -95,7 +96,7 @@ impl Model {
         })
     }
 
-    /// The server of a request, `None` for the default one, and the status if it is refused
+    /// Finds the server of a request, or `None` for the default one, and the status if the request is refused
     /// (`ngx_http_set_virtual_server`, `ngx_http_process_request`).
     fn serve(
         &self,
@@ -131,7 +132,7 @@ impl Model {
         Ok((choice, None))
     }
 
-    /// The server of the name that the client asks for in its TLS handshake; `None` if none has it.
+    /// The server with the name that the client sends in its TLS handshake. `None` if no server has it.
     fn greeted(&self, socket: usize, request: &Request) -> Result<Option<Choice>, Unknown> {
         match request.connection.sni.as_ref().filter(|_| request.connection.tls) {
             Some(name) => self.names[socket].find(&name.to_ascii_lowercase()),
@@ -139,7 +140,7 @@ impl Model {
         }
     }
 
-    /// The settings by which the request is read.
+    /// The settings with which nginx reads the request.
     fn wire_settings(&self, socket: usize, request: &Request, host: Option<&[u8]>) -> Settings {
         let choice = match host {
             Some(host) => self.names[socket].find(host),
@@ -150,7 +151,7 @@ impl Model {
     }
 }
 
-/// The settings of a server by which requests are read.
+/// The settings of a server with which nginx reads requests.
 pub fn wire_settings(site: &Site, server: LevelId) -> Settings {
     let first = |name: &str| {
         let mut level = Some(server);
@@ -180,7 +181,7 @@ pub fn wire_settings(site: &Site, server: LevelId) -> Settings {
     }
 }
 
-/// An outcome before a server is known.
+/// The outcome if the request is unknown before a server is found.
 fn nowhere(unknown: Unknown) -> Outcome {
     Outcome {
         kind: OutcomeKind::Unknown,
@@ -199,7 +200,7 @@ fn nowhere(unknown: Unknown) -> Outcome {
     }
 }
 
-/// Whether two texts are one address.
+/// Whether two texts are the same address.
 fn same(left: &[u8], right: &[u8]) -> bool {
     let address = |text: &[u8]| -> Option<IpAddr> {
         let text = text.strip_prefix(b"[").and_then(|text| text.strip_suffix(b"]")).unwrap_or(text);
@@ -243,7 +244,7 @@ impl<'m, R: Recorder> Run<'m, R> {
         }
     }
 
-    /// The answer to a subrequest (`ngx_http_subrequest`), which shares the variables.
+    /// Answers a subrequest (`ngx_http_subrequest`), which shares the variables of the request.
     pub fn ask(&mut self, uri: &[u8], node: Node) -> Result<Outcome, Unknown> {
         let mut state = State::new(self.state.server, self.server_level(), 0);
         state.slots = std::mem::take(&mut self.state.slots);

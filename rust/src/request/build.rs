@@ -4,14 +4,14 @@ use crate::request::outcome::Unknown;
 use crate::request::site::Build;
 
 impl Build {
-    /// Whether `$1` is still escaped in a script after a rewrite with arguments: until 1.31.0 (CVE-2026-42945).
+    /// Whether a script still escapes `$1` after a rewrite with arguments: until 1.31.0 (CVE-2026-42945).
     pub fn keeps_is_args(&self) -> bool {
         let is_stable = self.version >= (1, 30, 1) && self.version < (1, 31, 0);
         !(self.version >= (1, 31, 0) || is_stable || self.fixes.contains("CVE-2026-42945"))
     }
 
-    /// Whether an `alias` has no path while a rewrite without a flag has changed the URI: since 1.30.6, and in a later
-    /// 1.31 (CVE-2026-15176).
+    /// Whether an `alias` gives no path after a rewrite without a flag has changed the URI: since 1.30.6, and in a
+    /// later 1.31 (CVE-2026-15176).
     pub fn checks_alias(&self) -> Result<bool, Unknown> {
         let is_stable = self.version >= (1, 30, 6) && self.version < (1, 31, 0);
         if is_stable || self.fixes.contains("CVE-2026-15176") {
@@ -24,7 +24,7 @@ impl Build {
         Err(Unknown { reason, node: None, question: None })
     }
 
-    /// Whether a value that a map makes shorter while it is written ends there: since 1.31.3.
+    /// Whether a value is cut off if a map makes it shorter while it is written: since 1.31.3.
     pub fn cuts_values(&self) -> bool {
         self.version >= (1, 31, 3)
     }

@@ -1,4 +1,4 @@
-//! Bytes that travel as JSON: each is the character of its number, as in Latin-1.
+//! Bytes in JSON: each byte is written as the character with its number, as in Latin-1.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::ops::Deref;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Bytes of a configuration, a request or a response; any, UTF-8 or not.
+/// Bytes of a configuration, a request or a response. They need not be UTF-8.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! What nginx requires of the values of settings and of names, where reading them does not tell.
+//! Checks the values of settings and names as nginx does, as far as reading them does not check them.
 
 use crate::request::access::Address;
 use crate::request::bytes::Bytes;
@@ -28,7 +28,7 @@ const METHODS: [&str; 14] = [
     "PATCH",
 ];
 
-/// The first directive of all settings that nginx refuses for its values.
+/// Fails with the first directive whose values nginx refuses.
 pub fn refuse(site: &Site) -> Result<(), Refused> {
     let faults = site.levels.iter().flat_map(|level| of_level(site, level));
     faults.min_by_key(|refused| refused.node).map_or(Ok(()), Err)
@@ -51,7 +51,7 @@ fn of_methods(level: &Level) -> Option<Refused> {
     Some(Refused::new(level.node, format!("invalid method \"{}\"", word.escape_ascii())))
 }
 
-/// nginx's message for the values of a directive.
+/// Returns nginx's message if it refuses the values of a directive.
 fn fault(site: &Site, level: &Level, name: &str, directive: &Stated) -> Option<String> {
     let words: Vec<&[u8]> = directive.args.iter().map(|word| &**word).collect();
     let first = argument(directive, 0);
@@ -92,7 +92,7 @@ fn fault(site: &Site, level: &Level, name: &str, directive: &Stated) -> Option<S
     }
 }
 
-/// Values that have variables.
+/// Checks values that may contain variables.
 fn of_values(values: &[Bytes]) -> Option<String> {
     let values = values.iter().filter(|value| !value.starts_with(b"~"));
     values.map(|value| Value::parse(value, &mut Variables::default())).find_map(Result::err)
@@ -131,7 +131,7 @@ fn of_limit(words: &[&[u8]]) -> Option<String> {
     }
 }
 
-/// A parameter at its `=`.
+/// Splits a parameter at its `=`.
 fn split(word: &[u8]) -> Option<(&[u8], &[u8])> {
     let equals = word.iter().position(|byte| *byte == b'=')?;
     Some((&word[..equals], &word[equals + 1..]))

@@ -1,4 +1,4 @@
-//! Requests with conditions: what nginx sends instead of 200 (`ngx_http_not_modified_header_filter`).
+//! Conditional requests, which may get another status than 200 (`ngx_http_not_modified_header_filter`).
 
 use crate::request::outcome::{OutcomeKind, Unknown};
 use crate::request::record::Recorder;
@@ -6,10 +6,10 @@ use crate::request::response::Response;
 use crate::request::run::Run;
 
 impl<R: Recorder> Run<'_, R> {
-    /// The status that a request gets whose response has 200.
+    /// Returns the status of a response that would have status 200 without conditions.
     ///
-    /// A `return` has neither a date nor an entity tag, so that only `*` matches it; those of other responses are not
-    /// known.
+    /// The response of a `return` has neither a date nor an entity tag, so only `*` matches it. For other responses,
+    /// date and entity tag are unknown.
     pub fn conditional_status(&self, response: &Response) -> Result<u16, Unknown> {
         if self.main_method.is_some() || !self.has_condition() {
             return Ok(200);

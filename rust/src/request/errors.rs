@@ -1,4 +1,4 @@
-//! Errors and their pages (`ngx_http_special_response_handler`).
+//! Error responses and `error_page` (`ngx_http_special_response_handler`).
 
 use crate::request::bytes::Bytes;
 use crate::request::outcome::{Outcome, OutcomeKind, StepKind, Unknown};
@@ -16,7 +16,7 @@ use crate::request::variables::Variables;
 pub struct ErrorPage {
     pub node: Node,
     status: u16,
-    /// `=200`; 0 for `=`, by which the page's own status counts.
+    /// The status to send (`=200`). 0 stands for `=`: the status of the page itself is sent.
     overwrite: Option<u16>,
     target: Value,
     /// The arguments of a target without variables.
@@ -57,7 +57,7 @@ impl ErrorPage {
 }
 
 impl<R: Recorder> Run<'_, R> {
-    /// Ends with a status that `node` causes.
+    /// Ends the phase with a status. `node` is the directive that causes it.
     pub fn fail(&mut self, status: u16, node: Option<Node>) -> Flow {
         self.state.cause = node;
         Flow::Error(status)
@@ -71,7 +71,7 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    /// Whether an `error_page` is for a status.
+    /// Whether there is an `error_page` for a status.
     pub fn has_page(&self, status: u16) -> Result<bool, Unknown> {
         Ok(self.settings().error_pages.clone()?.iter().any(|page| page.status == status))
     }
@@ -92,7 +92,7 @@ impl<R: Recorder> Run<'_, R> {
         self.respond_with_error(status)
     }
 
-    /// nginx's own page.
+    /// Responds with nginx's own error page.
     fn respond_with_error(&mut self, status: u16) -> Result<Flow, Unknown> {
         let kind = if self.state.is_return { OutcomeKind::Return } else { OutcomeKind::Error };
         let node = self.state.cause;

@@ -38,7 +38,8 @@ impl<R: Recorder> Run<'_, R> {
         self.fastcgi_split().map(|(_, info)| info)
     }
 
-    /// An empty `$fastcgi_path_info` has no address, and versions of PCRE2 differ on whether such a subject is an error.
+    /// Fails if a pattern would be matched against an empty `$fastcgi_path_info`. This value is a null pointer, and
+    /// versions of PCRE2 differ on whether such a subject is an error.
     pub fn check_path_info(&self, variable: VariableId, subject: &[u8], node: Node) -> Result<(), Unknown> {
         let source = &self.model.sources[variable];
         if !subject.is_empty() || !matches!(source, Source::Request(RequestVariable::FastcgiPathInfo)) {
@@ -48,7 +49,7 @@ impl<R: Recorder> Run<'_, R> {
         Err(Unknown { reason, node: Some(node), question: None })
     }
 
-    /// The URI as name and rest, as they were when they were used first (`ngx_http_fastcgi_split`).
+    /// Splits the URI into script name and path info. Later uses get the same values (`ngx_http_fastcgi_split`).
     fn fastcgi_split(&mut self) -> Result<(Vec<u8>, Vec<u8>), Unknown> {
         if let Some(split) = &self.state.fastcgi {
             return Ok(split.clone());

@@ -1,4 +1,4 @@
-//! Whether files exist: on the disk, or as assumed.
+//! Finds out whether files exist, on the disk or as the user assumes.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -30,7 +30,7 @@ enum Answer {
 }
 
 impl<R: Recorder> Run<'_, R> {
-    /// What is at a path; `None` if nothing is.
+    /// Returns what is at a path; `None` if nothing is.
     pub fn look_up(&self, path: &[u8], node: Node) -> Result<Option<Found>, Unknown> {
         match answer(&self.world.files, path) {
             Answer::Found(Found::File | Found::Other) if path.ends_with(b"/") => Ok(None),
@@ -40,7 +40,7 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    /// Whether the owner may execute a file, or it is a folder.
+    /// Whether the path is a folder, or a file that its owner may execute.
     pub fn is_executable(&self, path: &[u8], node: Node) -> Result<bool, Unknown> {
         match self.look_up(path, node)? {
             Some(Found::Folder) => Ok(true),
@@ -81,7 +81,7 @@ fn answer(files: &Files, path: &[u8]) -> Answer {
     if files.disk { ask_disk(files, &path) } else { Answer::Unknown }
 }
 
-/// Without repeated and final slashes.
+/// Removes repeated and final slashes from a path.
 fn simple(path: &[u8]) -> Vec<u8> {
     let mut path = path.to_vec();
     path.dedup_by(|next, before| *next == b'/' && *before == b'/');

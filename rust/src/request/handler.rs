@@ -1,4 +1,4 @@
-//! What answers a request in a location (`clcf->handler`), and where it passes requests on to.
+//! The handler of a location (`clcf->handler`), which answers its requests or passes them on to a server.
 
 use crate::request::bytes::Bytes;
 use crate::request::outcome::OutcomeKind;
@@ -28,7 +28,7 @@ pub struct Pass {
     pub handler: Handler,
     pub node: Node,
     pub target: Target,
-    /// The length of the location's name, which a URI replaces.
+    /// The length of the location's name, which the URI of the directive replaces.
     pub location: usize,
 }
 
@@ -48,7 +48,7 @@ pub struct Url {
 }
 
 impl Handler {
-    /// Those that pass requests on, with their directives.
+    /// The handlers that pass requests on, with their directives.
     pub const PASSES: [(Handler, &'static str); 6] = [
         (Handler::Proxy, "proxy_pass"),
         (Handler::Fastcgi, "fastcgi_pass"),
@@ -65,7 +65,7 @@ impl Handler {
         (Handler::Mp4, "mp4"),
     ];
 
-    /// The last that a level states; a `limit_except` inherits one that passes requests on.
+    /// The last handler that a level states. A `limit_except` inherits a handler that passes requests on.
     pub fn of(own: &Own, passes: &[Pass]) -> Setting<Option<(Handler, Node)>> {
         let mut stated: Option<(Handler, Node)> = None;
         for (handler, name) in Handler::PASSES.into_iter().chain(Handler::OTHERS) {
@@ -151,7 +151,8 @@ impl Url {
     }
 }
 
-/// The server and the URI behind it: up to the first slash or question mark, or the second colon of a unix socket.
+/// Splits a text into the server and the URI after it. The server ends at the first slash or question mark, or, for a
+/// unix socket, at the second colon.
 fn split(text: &[u8]) -> (&[u8], &[u8]) {
     if text.len() > 5 && text[..5].eq_ignore_ascii_case(b"unix:") {
         return match text[5..].iter().position(|byte| *byte == b':') {
@@ -163,7 +164,7 @@ fn split(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 impl Level {
-    /// The name of a location without a pattern that is not a named one.
+    /// The name of a location that has no pattern and is not a named location.
     pub fn plain_name(&self) -> Option<&[u8]> {
         if self.kind != Kind::Location {
             return None;

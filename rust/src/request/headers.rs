@@ -24,7 +24,7 @@ pub struct AddHeader {
 pub struct Expires {
     node: Node,
     value: Value,
-    /// Whether the time counts from the change of the file (`modified`).
+    /// Whether the time counts from the modification of the file (`modified`).
     is_modified: bool,
 }
 
@@ -70,7 +70,8 @@ pub fn fault(words: &[&[u8]]) -> Option<&'static str> {
 }
 
 impl<R: Recorder> Run<'_, R> {
-    /// The headers for a status; the first that is not known is named in `unknown`. A subrequest computes none.
+    /// Returns the headers for a status. Stores the first unknown header in `unknown`. A subrequest computes no
+    /// headers.
     pub fn headers(&mut self, status: Option<u16>, unknown: &mut Option<Unknown>) -> Vec<Header> {
         let mut headers = Vec::new();
         if self.main_method.is_some() {
@@ -117,7 +118,7 @@ impl<R: Recorder> Run<'_, R> {
         Ok(())
     }
 
-    /// `Expires` and `Cache-Control`, if they do not depend on the time.
+    /// Adds `Expires` and `Cache-Control`, if they do not depend on the time.
     fn expires(&mut self, expires: &Expires, status: Option<u16>, headers: &mut Vec<Header>) -> Result<(), Unknown> {
         let text = self.evaluate(&expires.value)?;
         if text == b"off" && !expires.is_modified {
@@ -146,7 +147,7 @@ impl<R: Recorder> Run<'_, R> {
             time => seconds(time),
         };
         match time {
-            // nginx sends neither header for a value that is no time.
+            // For a value that is not a time, nginx sends neither header.
             None => Ok(()),
             Some(time) if time < 0 => {
                 push("Cache-Control", "no-cache");
@@ -175,12 +176,12 @@ fn of_time(node: Node) -> Unknown {
     Unknown { reason: "the time".into(), node: Some(node), question: None }
 }
 
-/// The statuses for which headers are added without `always`.
+/// Whether headers are added for a status without `always`.
 fn is_safe(status: u16) -> bool {
     matches!(status, 200 | 201 | 204 | 206 | 301 | 302 | 303 | 304 | 307 | 308)
 }
 
-/// A time in seconds: `1h 30m`, `45` (`ngx_parse_time`).
+/// Parses a time such as `1h 30m` or `45`, and returns seconds (`ngx_parse_time`).
 fn seconds(text: &[u8]) -> Option<i64> {
     const UNITS: [(u8, i64); 7] =
         [(b'y', 31_536_000), (b'M', 2_592_000), (b'w', 604_800), (b'd', 86_400), (b'h', 3_600), (b'm', 60), (b's', 1)];
@@ -220,7 +221,7 @@ fn seconds(text: &[u8]) -> Option<i64> {
 mod tests {
     use super::seconds;
 
-    /// Units descend, each once; without one a number is of seconds.
+    /// Units descend, and each occurs once. A number without a unit counts seconds.
     #[test]
     fn times() {
         for (text, expected) in [

@@ -1,4 +1,4 @@
-//! Names of hosts with wildcards: those of servers and of maps with `hostnames` (`ngx_hash_add_key`,
+//! Tables of host names with wildcards, for servers and for maps with `hostnames` (`ngx_hash_add_key`,
 //! `ngx_hash_find_combined`).
 
 use hashbrown::{HashMap, HashSet};
@@ -7,11 +7,11 @@ use hashbrown::{HashMap, HashSet};
 #[derive(Debug)]
 pub struct Hosts<T> {
     exact: HashMap<Vec<u8>, T>,
-    /// By what follows `*.`; whether the name itself matches as well.
+    /// Names `*.x` and `.x`, by `x`, and whether `x` itself matches as well.
     heads: HashMap<Vec<u8>, (T, bool)>,
-    /// By what precedes `.*`.
+    /// Names `x.*`, by `x`.
     tails: HashMap<Vec<u8>, T>,
-    /// The names that no exact one may have any more.
+    /// The names that can no longer be added as exact ones.
     taken: HashSet<Vec<u8>>,
 }
 
@@ -68,7 +68,7 @@ impl<T: Copy> Hosts<T> {
         }
     }
 
-    /// Adds a name that is no wildcard, whatever is in it.
+    /// Adds a name as it is, even if it looks like a wildcard.
     pub fn add_exact(&mut self, name: &[u8], value: T) -> Result<(), NotAdded> {
         let name = name.to_ascii_lowercase();
         if !self.taken.insert(name.clone()) {
@@ -78,8 +78,8 @@ impl<T: Copy> Hosts<T> {
         Ok(())
     }
 
-    /// The name that matches `host`, which is in lower case: an exact one, the longest `*.x`, the longest `x.*`.
-    /// O(length of the host), times its dots.
+    /// Finds the name that matches `host`, which is in lower case: an exact one, or else the longest `*.x`, or else the
+    /// longest `x.*`. O(length of the host x its dots).
     pub fn find(&self, host: &[u8]) -> Option<(T, Form)> {
         if let Some(value) = self.exact.get(host) {
             return Some((*value, Form::Exact));
@@ -119,7 +119,7 @@ mod tests {
 
     use super::{Form, Hosts};
 
-    /// The names that match a host, each alone, by the rules of nginx's documentation.
+    /// Whether a name, by itself, matches a host, by the rules of nginx's documentation.
     fn matches(name: &str, host: &str) -> Option<(Form, usize)> {
         if let Some(rest) = name.strip_prefix("*.") {
             return host.ends_with(&format!(".{rest}")).then_some((Form::Head, name.len()));
@@ -144,7 +144,7 @@ mod tests {
     }
 
     proptest! {
-        /// The best form answers, and of those the longest name.
+        /// The best form answers, and among names of that form the longest.
         #[test]
         fn agrees_with_a_scan(names in prop::collection::vec(name(), 0..8), host in "(a|b|c)(\\.(a|b|c)){0,4}") {
             let mut hosts = Hosts::default();

@@ -1,4 +1,4 @@
-//! The settings of every level, read once: what is in force there, inherited or stated.
+//! Reads the settings of every level once: the values in force there, whether stated or inherited.
 
 mod settings;
 
@@ -22,7 +22,8 @@ pub use settings::{Settings, Verify};
 
 use settings::Switched;
 
-/// The settings of all levels, by their number. The error is nginx's for a directive that it refuses.
+/// Returns the settings of all levels, by their number. Fails with the message of nginx for a directive that it
+/// refuses.
 pub fn read(site: &Site, variables: &mut Variables) -> Result<Vec<Settings>, Refused> {
     let mut read: Vec<Option<Settings>> = vec![None; site.levels.len()];
     for level in 0..site.levels.len() {
@@ -117,7 +118,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A value of a directive. The error is nginx's.
+    /// Reads the value of a directive. Fails with the message of nginx.
     fn parse(&mut self, directive: &Stated, text: &[u8]) -> Result<Value, Refused> {
         Value::parse(text, self.variables).map_err(|message| Refused::new(directive.node, message))
     }
@@ -135,7 +136,7 @@ impl Reader<'_> {
         })
     }
 
-    /// A directive with one value, or `off`.
+    /// Reads a directive with one value, or `off`.
     fn unless_off(&mut self, name: &str, own: &Own, outer: &Setting<Switched>) -> Result<Setting<Switched>, Refused> {
         Ok(match own.last(name) {
             Ok(None) => outer.clone(),
@@ -213,7 +214,8 @@ impl Reader<'_> {
         Ok(Ok(pages.into()))
     }
 
-    /// Those of the level replace those around it, unless `add_header_inherit` says otherwise (since 1.29.3).
+    /// The headers of a level replace those of the level around it, unless `add_header_inherit` says otherwise (since
+    /// 1.29.3).
     fn add_headers(&mut self, own: &Own, outer: &Settings) -> Result<Setting<Arc<[AddHeader]>>, Refused> {
         let mut headers = Vec::new();
         let directives = match own.all("add_header") {
@@ -239,7 +241,7 @@ impl Reader<'_> {
         Ok(Ok(headers.into()))
     }
 
-    /// The directive of a name in force at the level.
+    /// The directive of this name that is in force at the level.
     fn in_force(&self, name: &str) -> Setting<Option<&Stated>> {
         let mut level = Some(self.level);
         while let Some(id) = level {

@@ -1,4 +1,4 @@
-//! The location of a URI (`ngx_http_core_find_location`).
+//! Finds the location of a URI (`ngx_http_core_find_location`).
 
 mod name;
 mod reasons;
@@ -22,17 +22,17 @@ pub struct Locations {
     named: HashMap<Vec<u8>, LevelId>,
 }
 
-/// The locations side by side in a server or a location.
+/// The locations directly in a server or a location.
 #[derive(Default)]
 struct Siblings {
     tree: Tree,
     regexes: Vec<Location>,
     patterns: Option<Patterns>,
-    /// Those in a location of them.
+    /// The locations nested in each of these.
     inner: HashMap<LevelId, Siblings>,
     /// The prefix and exact locations.
     statics: Vec<Location>,
-    /// Whether nginx never finds the prefix and exact ones, as they are in a location with a pattern.
+    /// Whether nginx never finds the prefix and exact locations, because they are in a location with a pattern.
     is_dead: bool,
 }
 
@@ -43,26 +43,26 @@ struct Location {
     node: Node,
     name: Vec<u8>,
     is_exact: bool,
-    /// Whether no pattern beside it is tried (`^~`).
+    /// Whether patterns of the same level are not tried if it is chosen (`^~`).
     no_regex: bool,
-    /// Whether nginx redirects to its name.
+    /// Whether nginx redirects to its name if the URI lacks only the final slash.
     redirects: bool,
 }
 
 /// The location that nginx chooses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// `None` if the settings of the server serve.
+    /// The level of the location. `None` if no location matches, so that the settings of the server are in force.
     pub location: Option<LevelId>,
-    /// Whether nginx redirects to the name of the location, which is the URI and a slash.
+    /// Whether nginx redirects to the name of the location, which is the URI with a slash.
     pub redirect: bool,
-    /// What the patterns captured that matched, in that order: the numbered captures are those of the last, the named
-    /// ones of all. A pattern matches that is chosen, and one in which a location is chosen.
+    /// The captures of the patterns that matched, in this order. The numbered captures are those of the last pattern;
+    /// named captures are kept from all. These are the pattern that is chosen and those around the chosen location.
     pub captures: Vec<Captures>,
 }
 
 impl Locations {
-    /// The locations in a server. The error is nginx's for the first that it refuses.
+    /// Reads the locations of a server. Fails with the message of nginx for the first that it refuses.
     pub fn new(site: &Site, server: LevelId) -> Result<Locations, Refused> {
         let mut locations = Locations { top: Siblings::default(), named: HashMap::default() };
         let mut named = Vec::new();
@@ -73,26 +73,26 @@ impl Locations {
         Ok(locations)
     }
 
-    /// The location `@name`.
+    /// Finds the location `@name`.
     pub fn named(&self, name: &[u8]) -> Option<LevelId> {
         self.named.get(name).copied()
     }
 
-    /// The location for a URI.
+    /// Finds the location for a URI.
     pub fn select(&self, uri: &[u8]) -> Result<Selection, Unknown> {
         let mut selection = Selection::default();
         self.top.find(uri, &mut selection)?;
         Ok(selection)
     }
 
-    /// The locations that match a URI, or were tried, and are not chosen for it, with the reason. This takes longer than
-    /// [`Locations::select`].
+    /// Returns the locations that match a URI or were tried, but are not chosen for it, with the reason. This takes
+    /// longer than [`Locations::select`].
     pub fn passed_over(&self, uri: &[u8]) -> Vec<PassedOver> {
         reasons::of(&self.top, uri)
     }
 }
 
-/// Whether the search goes on further out.
+/// Whether the search continues in the enclosing levels.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Search {
     Over,
@@ -138,7 +138,7 @@ impl Siblings {
         self.statics.is_empty() && self.regexes.is_empty()
     }
 
-    /// Finds a location for a URI among these; what is chosen so far stays if none is.
+    /// Finds a location for a URI among these. If none matches, the location chosen so far stays.
     fn find(&self, uri: &[u8], selection: &mut Selection) -> Result<Search, Unknown> {
         let mut search = Search::Open;
         let mut no_regex = false;

@@ -1,12 +1,11 @@
-//! What becomes of a request: one model of how nginx answers, from the bytes of the request to the response.
+//! A model of how nginx answers a request, from the bytes of the request to the response.
 //!
-//! [`site`] is a configuration as nginx runs it: lowered once from the text, includes followed, inheritance applied.
-//! [`outcome`] is what the model says of a request: the response, or the handler with the URI that reaches it, or that
-//! it is unknown, and why; and the steps that led there.
+//! The input is a [`site`]: a configuration as nginx runs it, with includes followed and inheritance applied. The
+//! result is an [`outcome`]: the response, or the handler and the URI that reaches it, or the reason why the outcome is
+//! unknown. It also has the steps that led there.
 //!
-//! What the configuration does not tell is never guessed: a statement that is not understood is [`site::Opaque`], and a
-//! question about the [`world`] (whether a file exists, what an upstream answers) is asked, or makes the outcome
-//! unknown.
+//! The model never guesses. A statement that it does not understand is [`site::Opaque`]. If the answer depends on the
+//! [`world`] (whether a file exists, what an upstream answers) and the world does not say, the outcome is unknown.
 
 pub mod access;
 pub mod answer;

@@ -1,4 +1,4 @@
-//! The model of a site: read once, asked about many requests.
+//! The model of a site. It is read once and can then answer many requests.
 
 use crate::request::answer;
 use crate::request::bytes::Bytes;
@@ -17,7 +17,7 @@ use crate::request::value::Value;
 use crate::request::variables::{self, Assigned, Source, Variables};
 use crate::request::wire;
 
-/// A configuration that nginx starts with.
+/// The model of a configuration with which nginx starts.
 pub struct Model {
     pub site: Site,
     /// By level.
@@ -26,7 +26,7 @@ pub struct Model {
     pub limit_excepts: Vec<Option<LimitExcept>>,
     /// By server.
     pub locations: Vec<Locations>,
-    /// By server: what reading a request depends on.
+    /// The settings with which requests are read, by server.
     pub wire: Vec<wire::Settings>,
     /// By socket.
     pub names: Vec<Names>,
@@ -46,7 +46,8 @@ pub struct Table {
 }
 
 impl Model {
-    /// Reads a site; folded rewrites are in `texts`. The error is nginx's for the first directive that it refuses.
+    /// Reads a site. Folded rewrites are in `texts`. Fails with the message of nginx for the first directive that it
+    /// refuses.
     pub fn new(site: Site, texts: &[Vec<u8>]) -> Result<Model, Refused> {
         let mut variables = Variables::default();
         let mut assigned = Assigned::default();
@@ -87,7 +88,7 @@ impl Model {
         parent.is_some_and(|parent| self.site.levels[parent].kind == Kind::Server)
     }
 
-    /// The first name of a server (`$server_name`): without the dot that begins it, in lower case unless it is a pattern
+    /// The first name of a server (`$server_name`), without a leading dot, and in lower case unless it is a pattern
     /// (`ngx_http_core_server_name`).
     pub fn server_name(&self, server: ServerId) -> Result<Vec<u8>, Unknown> {
         let Some(name) = self.site.servers[server].names.first() else { return Ok(Vec::new()) };
@@ -101,11 +102,12 @@ impl Model {
     }
 }
 
-/// The tables so far, and the variables that they define.
+/// The tables read so far, and the variables that they define.
 #[derive(Default)]
 struct Tables {
     tables: Vec<Table>,
-    /// The name, and the table; `None` and a reason for one that is not understood. The last of a name counts.
+    /// The directive, the name of the variable, and the index of the table, or the reason why the table is not
+    /// understood. The last entry of a name counts.
     defined: Vec<(Node, Vec<u8>, Result<usize, String>)>,
 }
 
@@ -162,7 +164,7 @@ fn limit_except(site: &Site, level: LevelId) -> Option<LimitExcept> {
     Some(LimitExcept { level: inner, except: site.levels[inner].args.clone() })
 }
 
-/// nginx refuses a map or a `set` of a variable of its own.
+/// Fails if a map or `set` defines one of nginx's own variables that may not be changed.
 fn refuse_fixed(site: &Site, tables: &Tables) -> Result<(), Refused> {
     let sets = site.levels.iter().flat_map(|level| &level.script).filter_map(|statement| match statement {
         Statement::Set { node, variable, .. } => Some((*node, variable.strip_prefix(b"$").unwrap_or(variable))),

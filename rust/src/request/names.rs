@@ -1,4 +1,4 @@
-//! The server of a host (`ngx_http_find_virtual_server`).
+//! Finds the server of a host (`ngx_http_find_virtual_server`).
 
 use crate::request::hosts::{Form, Hosts, NotAdded};
 use crate::request::outcome::{PassedOver, Unknown};
@@ -6,9 +6,9 @@ use crate::request::patterns::{Captures, Pattern, Patterns};
 use crate::request::refused::Refused;
 use crate::request::site::{Name, Node, Server, ServerId, Socket};
 
-/// The names of the servers at an address.
+/// The names of the servers that listen on an address.
 pub struct Names {
-    /// `None` if nginx looks no name up there.
+    /// `None` if nginx does not look up names there.
     table: Option<Table>,
     default: ServerId,
 }
@@ -41,7 +41,7 @@ pub struct Choice {
 }
 
 impl Names {
-    /// The names at `socket`. The error is nginx's for a name that it refuses.
+    /// Reads the names at `socket`. Fails with the message of nginx for a name that it refuses.
     pub fn new(socket: &Socket, servers: &[Server]) -> Result<Names, Refused> {
         let servers = socket.servers.iter().map(|id| (*id, &servers[*id]));
         let names = servers.flat_map(|(id, server)| server.names.iter().map(move |name| (id, name.clone())));
@@ -53,13 +53,13 @@ impl Names {
         Ok(Names { table, default: socket.default })
     }
 
-    /// The server that has the name; `None` if none has it, so that the default server answers. A request without a
-    /// host has the empty name.
+    /// Finds the server that has a name. `None` if no server has it, so that the default server answers. A request
+    /// without a host has the empty name.
     pub fn find(&self, host: &[u8]) -> Result<Option<Choice>, Unknown> {
         self.table.as_ref().map_or(Ok(None), |table| table.find(host))
     }
 
-    /// Whether a server may have the name, also where nginx looks none up.
+    /// Whether a server may have the name, even if nginx does not look up names here.
     pub fn may_have(&self, host: &[u8], servers: &[Server]) -> bool {
         let is_pattern = |name: &[u8]| name.starts_with(b".") || name.iter().any(|byte| b"*~".contains(byte));
         match &self.table {
@@ -71,7 +71,8 @@ impl Names {
         }
     }
 
-    /// Why the other servers do not answer for a host, name by name. Empty if nginx looks no name up.
+    /// Explains why the other servers do not answer for a host, name by name. Empty if nginx does not look up names
+    /// here.
     pub fn passed_over(&self, host: &[u8], choice: Option<&Choice>) -> Vec<PassedOver> {
         let server = choice.map_or(self.default, |choice| choice.server);
         let names = self.table.iter().flat_map(|table| table.names.iter().map(move |name| (table, name)));
@@ -95,14 +96,14 @@ impl Named {
         Ok(Named { patterns: Patterns::new(patterns)?, places })
     }
 
-    /// Whether the last pattern of a server has groups: nginx looks its name up then, even if it is alone.
+    /// Whether the last pattern of a server has groups. If so, nginx looks up the name even if the server is alone.
     fn last_captures(&self, names: &[(ServerId, Name)], server: ServerId) -> bool {
         let last = self.places.iter().rposition(|place| names[*place].0 == server);
         last.is_some_and(|index| self.patterns.group_count(index) > 0)
     }
 }
 
-/// What nginx requires of every name (`ngx_http_core_server_name`).
+/// Checks what nginx requires of every name (`ngx_http_core_server_name`).
 fn check(name: &Name) -> Result<(), Refused> {
     let text = name.text.escape_ascii();
     match &*name.text {
@@ -154,7 +155,7 @@ impl Table {
         Ok(Some(choice(places[index], Some(patterns.captures(index, host)?))))
     }
 
-    /// Why a name does not answer for a host.
+    /// Explains why a name does not answer for a host.
     fn reason(&self, name: &[u8], host: &[u8], choice: Option<&Choice>) -> &'static str {
         if !matches(name, host) {
             return "does not match";
@@ -172,7 +173,7 @@ impl Table {
     }
 }
 
-/// Whether a name, alone, matches a host.
+/// Whether a name, by itself, matches a host.
 fn matches(name: &[u8], host: &[u8]) -> bool {
     let Some(text) = name.strip_prefix(b"~") else { return form(name, host).is_some() };
     let caseless = text.iter().any(u8::is_ascii_uppercase);
@@ -180,7 +181,7 @@ fn matches(name: &[u8], host: &[u8]) -> bool {
     pattern.is_ok_and(|pattern| pattern.first(host, 0..1) == Ok(Some(0)))
 }
 
-/// The form in which a name that is no pattern matches a host.
+/// The form in which a name matches a host. The name is not a pattern.
 fn form(name: &[u8], host: &[u8]) -> Option<Form> {
     let mut hosts = Hosts::default();
     hosts.add(name, ()).ok()?;

@@ -1,11 +1,11 @@
-//! What the model says of a request.
+//! The outcome of a request, as the model predicts it, and the steps that led to it.
 
 use serde::Serialize;
 
 use crate::request::bytes::Bytes;
 use crate::request::site::{LevelId, Node, ServerId};
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     pub kind: OutcomeKind,
@@ -36,9 +36,9 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {
-    /// A `return` that is no redirect.
+    /// The response of a `return` that is not a redirect.
     Return,
-    /// By `return`, `rewrite`, `error_page`, a missing slash.
+    /// A redirect by `return`, `rewrite`, `error_page`, or because of a missing slash.
     Redirect,
     /// A file, an index or a listing of a folder.
     Static,
@@ -58,7 +58,7 @@ pub enum OutcomeKind {
 }
 
 impl OutcomeKind {
-    /// As in JSON.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             OutcomeKind::Return => "return",
@@ -78,7 +78,7 @@ impl OutcomeKind {
     }
 }
 
-/// A request as an upstream gets it.
+/// A request as it is passed on to an upstream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Passed {
     /// The name of the upstream, or the address, as evaluated: `backend`, `127.0.0.1:8080`, `unix:/run/app.sock`.
@@ -100,14 +100,14 @@ pub struct Header {
 /// Why an outcome is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unknown {
-    /// A phrase: `Lua`, `whether /srv/a.html exists`, `$geoip_country_code`.
+    /// What is unknown, as a phrase: `Lua`, `whether /srv/a.html exists`, `$geoip_country_code`.
     pub reason: String,
-    /// The directive that asks.
+    /// The directive that needs to know it.
     pub node: Option<Node>,
     pub question: Option<Question>,
 }
 
-/// A question about the world, which its answer would decide.
+/// A question about the world. Its answer would make the outcome known.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Question {
@@ -116,17 +116,17 @@ pub enum Question {
     Upstream { server: Bytes },
 }
 
-/// A decision on the way, in the order in which nginx makes them.
+/// A decision that nginx makes on the way to the outcome. Steps are in the order in which nginx makes them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
     pub kind: StepKind,
     /// The directive: the `listen`, the `server`, the `rewrite`, the `location`.
     pub node: Option<Node>,
-    /// What is so now, for people: the new URI, the value of a variable, the file asked for.
+    /// The result, for people: the new URI, the value of a variable, the file that is looked for.
     pub detail: Bytes,
-    /// The captures of the pattern, the whole match first; `None` for one that took no part.
+    /// The captures of the pattern, the whole match first; `None` for a group that took no part.
     pub captures: Vec<Option<Bytes>>,
-    /// Those that were considered and not taken, with the reason.
+    /// The directives that were considered and not chosen, with the reason.
     pub passed_over: Vec<PassedOver>,
 }
 
@@ -156,6 +156,6 @@ pub enum StepKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PassedOver {
     pub node: Node,
-    /// A phrase: `a longer prefix matches`, `does not match`, `/a is ^~`.
+    /// Why it was not chosen, as a phrase: `a longer prefix matches`, `does not match`, `/a is ^~`.
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! Requests that are passed on: what an upstream gets (`ngx_http_proxy_create_request`).
+//! Builds the request that an upstream gets (`ngx_http_proxy_create_request`).
 
 use crate::request::bytes::Bytes;
 use crate::request::handler::{Handler, Pass, Target, Url};
@@ -28,7 +28,7 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    /// `None` where nginx answers with 500.
+    /// `None` if nginx answers with 500.
     fn passed(&mut self, pass: &Pass) -> Result<Option<Passed>, Unknown> {
         let url = match &pass.target {
             Target::Fixed(url) => url.clone(),
@@ -62,7 +62,7 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    /// Whether a HEAD is passed on as GET, whose response is cached (`ngx_http_upstream_cache`).
+    /// Whether a HEAD is passed on as GET, so that the response can be cached (`ngx_http_upstream_cache`).
     fn fills_cache(&mut self) -> Result<bool, Unknown> {
         let settings = self.settings();
         let (cache, converts) = (settings.proxy_cache.clone()?, settings.proxy_cache_convert_head.clone()?);
@@ -71,7 +71,9 @@ impl<R: Recorder> Run<'_, R> {
         Ok(converts && !zone.is_empty() && zone != b"off")
     }
 
-    /// The URI of the directive in place of the location's name; the client's own if it has none and nothing changed.
+    /// Returns the URI to pass on: the client's, with the URI of the directive in place of the location's name. If the
+    /// directive has no URI and nothing has changed, it is exactly the client's. If the target of the directive has
+    /// variables and a URI, it is that URI.
     fn proxy_target(&self, pass: &Pass, url: &Url) -> Result<Vec<u8>, Unknown> {
         let state = &self.state;
         if matches!(pass.target, Target::Variable(_)) && !url.uri.is_empty() {

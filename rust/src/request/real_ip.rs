@@ -1,4 +1,4 @@
-//! The address of a client behind proxies (`ngx_http_realip_handler`).
+//! Finds the address of a client behind trusted proxies (`ngx_http_realip_handler`).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,7 +9,7 @@ use crate::request::record::Recorder;
 use crate::request::run::Run;
 
 impl<R: Recorder> Run<'_, R> {
-    /// Takes the client's address from the header of a trusted proxy, once in a request.
+    /// Takes the client's address from the header of a trusted proxy. Happens once per request.
     pub fn find_client(&mut self) {
         if !self.state.has_real_address {
             match self.forwarded() {
@@ -25,7 +25,7 @@ impl<R: Recorder> Run<'_, R> {
         self.state.has_real_address = true;
     }
 
-    /// The address in the header; `None` if the proxy is not trusted, or the header has none.
+    /// The address in the header. `None` if the proxy is not trusted, or the header has no address.
     fn forwarded(&self) -> Result<Option<IpAddr>, Unknown> {
         let settings = self.settings();
         let (trusted, header) = (settings.real_ip_from.clone()?, settings.real_ip_header.clone()?);
@@ -65,7 +65,7 @@ fn is_trusted(trusted: &[Address], client: Option<&[u8]>) -> Result<bool, Unknow
     Ok(false)
 }
 
-/// An address with or without a port (`ngx_parse_addr_port`).
+/// Parses an address with or without a port (`ngx_parse_addr_port`).
 fn read(text: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(text).ok()?;
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

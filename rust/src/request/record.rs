@@ -1,14 +1,15 @@
-//! What is kept of the way of a request: the steps for people, the directives used for tables, or nothing.
+//! Records how a request is answered: the steps, for people, or the directives that took part, for tables, or nothing.
 
 use crate::request::outcome::Step;
 use crate::request::site::Node;
 
-/// Notes decisions as they are made.
+/// Records decisions as they are made.
 pub trait Recorder {
-    /// Whether steps are kept; if not, none is made.
+    /// Whether steps are kept. If not, none need be made.
     const STEPS: bool;
 
-    /// A directive takes part: a server or location that is chosen, a rewrite that matches, a `return` that answers.
+    /// Records that a directive takes part: a server or location that is chosen, a rewrite that matches, a `return`
+    /// that answers.
     fn uses(&mut self, node: Node);
 
     /// Keeps a step. Call it only with [`Recorder::STEPS`].

@@ -1,4 +1,4 @@
-//! The location of a URI, and redirects inside nginx.
+//! Enters the location of a URI, and follows internal redirects.
 
 use crate::request::bytes::Bytes;
 use crate::request::outcome::{StepKind, Unknown};
@@ -59,8 +59,8 @@ impl<R: Recorder> Run<'_, R> {
         self.fail(301, Some(node))
     }
 
-    /// Takes the settings of the level (`ngx_http_update_location_config`): those of its `limit_except` for the methods
-    /// that it is not for.
+    /// Takes the settings of the level, or of its `limit_except` if the method is not one that it names
+    /// (`ngx_http_update_location_config`).
     pub fn update_location(&mut self) {
         if let Some(level) = self.model.limit_excepts[self.state.level].as_ref()
             && level.applies_to(&self.state.method)
@@ -72,7 +72,7 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    /// The level whose script runs in the location at hand.
+    /// The level whose script runs in the current location.
     pub fn location_level(&self) -> LevelId {
         self.state.level
     }
@@ -89,7 +89,7 @@ impl<R: Recorder> Run<'_, R> {
         Flow::To(Phase::FindLocation)
     }
 
-    /// Counts a change of the URI; `false` if there were too many.
+    /// Counts a change of the URI. `false` if there have been too many.
     fn changes(&mut self) -> bool {
         self.state.changes_left = self.state.changes_left.saturating_sub(1);
         self.state.changes_left > 0
@@ -135,7 +135,7 @@ impl<R: Recorder> Run<'_, R> {
     }
 }
 
-/// The block of a `limit_except`, and the methods that it is not for.
+/// The block of a `limit_except`, and the methods that it names, for which the block does not apply.
 #[derive(Clone, Debug)]
 pub struct LimitExcept {
     pub level: LevelId,

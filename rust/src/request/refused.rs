@@ -1,10 +1,10 @@
-//! Configurations that nginx does not start with.
+//! The error for a configuration with which nginx does not start.
 
 use std::fmt;
 
 use crate::request::site::Node;
 
-/// A directive that nginx refuses, and its message.
+/// A directive that nginx refuses, and the message of nginx.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     pub node: Node,

@@ -1,4 +1,4 @@
-//! The response that a request ends with (`ngx_http_send_header`), as its outcome.
+//! Turns the response of a handler into an outcome (`ngx_http_send_header`).
 
 use crate::request::bytes::Bytes;
 use crate::request::outcome::{Header, Outcome, OutcomeKind, Passed, StepKind, Unknown};
@@ -6,7 +6,7 @@ use crate::request::record::Recorder;
 use crate::request::run::{Flow, Run};
 use crate::request::site::{Changes, Family, Node};
 
-/// What a handler answers.
+/// The response of a handler.
 #[derive(Debug)]
 pub struct Response {
     pub kind: OutcomeKind,
@@ -16,7 +16,7 @@ pub struct Response {
     pub body: Option<Bytes>,
     pub file: Option<Bytes>,
     pub upstream: Option<Passed>,
-    /// A part that is not known.
+    /// A part of the response that is unknown.
     pub unknown: Option<Unknown>,
 }
 
@@ -71,7 +71,7 @@ impl<R: Recorder> Run<'_, R> {
         })))
     }
 
-    /// What filters may change is not known.
+    /// Marks what filters may change as unknown.
     fn filter(
         &self,
         body: &mut Option<Bytes>,
@@ -96,7 +96,7 @@ impl<R: Recorder> Run<'_, R> {
         Ok(())
     }
 
-    /// An outcome of a kind, with the state at the end.
+    /// An outcome of this kind, with the state at the end.
     pub fn outcome(&self, kind: OutcomeKind) -> Outcome {
         Outcome {
             kind,
@@ -115,12 +115,12 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    /// An outcome that is not known.
+    /// An unknown outcome.
     pub fn unknown(&self, unknown: Unknown) -> Outcome {
         Outcome { node: unknown.node, unknown: Some(unknown), ..self.outcome(OutcomeKind::Unknown) }
     }
 
-    /// The header `Location` as `ngx_http_header_filter` sends it; `None` if a part is not known.
+    /// The header `Location` as `ngx_http_header_filter` sends it. `None` if a part of it is unknown.
     fn absolute(&self, location: Vec<u8>, unknown: &mut Option<Unknown>) -> Option<Vec<u8>> {
         match self.origin(&location) {
             Ok(mut origin) => {
@@ -134,7 +134,7 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
-    /// What goes before a path: scheme, host and port.
+    /// The scheme, host and port to put before a path.
     fn origin(&self, location: &[u8]) -> Result<Vec<u8>, Unknown> {
         let settings = self.settings();
         if !location.starts_with(b"/") || !settings.absolute_redirect.clone()? {
@@ -154,7 +154,7 @@ impl<R: Recorder> Run<'_, R> {
         Ok(origin)
     }
 
-    /// The address of nginx, as it writes it.
+    /// The address of nginx, as nginx writes it.
     pub fn local_address(&self) -> Vec<u8> {
         match self.request.connection.family {
             Family::Unix => [b"unix:", &self.request.connection.host.0[..]].concat(),

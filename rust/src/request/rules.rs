@@ -1,4 +1,4 @@
-//! Scripts of the rewrite module, read once (`ngx_http_rewrite_module.c`).
+//! Reads the scripts of the rewrite module once (`ngx_http_rewrite_module.c`).
 
 mod condition;
 mod rewrite;
@@ -18,7 +18,7 @@ pub struct Script {
     pub codes: Vec<Code>,
 }
 
-/// A statement; rewrites that follow each other are one.
+/// A statement. Consecutive rewrites are one statement.
 pub enum Code {
     Set {
         node: Node,
@@ -45,13 +45,13 @@ pub enum Code {
 pub struct Return {
     pub node: Node,
     pub status: u16,
-    /// `None` without one: the response of the status is nginx's own.
+    /// The text or URL. If `None`, nginx sends its own response for the status.
     pub text: Option<Bytes>,
 }
 
 impl Script {
-    /// Reads the statements of a level; folded rewrites are read from `texts`. The error is nginx's for the first
-    /// statement that it refuses.
+    /// Reads the statements of a level. Folded rewrites are read from `texts`. Fails with the message of nginx for the
+    /// first statement that it refuses.
     pub fn new(statements: &[Statement], texts: &[Vec<u8>]) -> Result<Script, Refused> {
         let mut codes = Vec::new();
         let mut rewrites = Vec::new();
@@ -88,7 +88,7 @@ fn end_run(rewrites: &mut Vec<Rewrite>, codes: &mut Vec<Code>) -> Result<(), Ref
     Ok(())
 }
 
-/// Reads the rewrites of a text, which have the numbers from `node` on.
+/// Reads the rewrites of a text. They are numbered from `node` on.
 fn folded(node: Node, text: &[u8], rewrites: &mut Vec<Rewrite>) -> Result<(), Refused> {
     let mut node = node;
     for event in Lexer::new(text) {
@@ -118,7 +118,7 @@ fn set(node: Node, variable: &[u8], value: &Bytes) -> Result<Code, Refused> {
 }
 
 impl Return {
-    /// Reads the words behind `return`.
+    /// Reads the words after `return`.
     fn read(node: Node, args: &[Bytes]) -> Result<Return, Refused> {
         let (first, text) = match args {
             [first] => (first, None),

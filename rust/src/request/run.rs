@@ -1,4 +1,4 @@
-//! The run of a request through the phases of nginx (`ngx_http_core_run_phases`).
+//! Runs a request through the phases of nginx (`ngx_http_core_run_phases`).
 
 use crate::request::bytes::Bytes;
 use crate::request::levels::Settings;
@@ -11,7 +11,7 @@ use crate::request::state::State;
 use crate::request::wire::Head;
 use crate::request::world::{Request, World};
 
-/// A phase, in the order in which they run.
+/// The phases, in the order in which they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     ServerRewrite,
@@ -26,16 +26,16 @@ pub enum Phase {
 /// How a phase ends.
 #[derive(Debug)]
 pub enum Flow {
-    /// The next phase follows.
+    /// The next phase runs.
     Next,
-    /// A phase follows.
+    /// This phase runs.
     To(Phase),
-    /// An error, or a redirect, with this status.
+    /// The request ends with an error or a redirect of this status.
     Error(u16),
     Done(Box<Outcome>),
 }
 
-/// A request on its way.
+/// A request while it is processed.
 pub struct Run<'m, R> {
     pub model: &'m Model,
     pub world: &'m World,
@@ -45,12 +45,12 @@ pub struct Run<'m, R> {
     pub state: State,
     /// The address of the client; `None` if it is not known.
     pub client: Result<Option<Bytes>, Unknown>,
-    /// The method of the request that a subrequest belongs to, which `$request_method` is; `None` for no subrequest.
+    /// For a subrequest: the method of the main request, which is the value of `$request_method`. Otherwise `None`.
     pub main_method: Option<Bytes>,
 }
 
 impl<'m, R: Recorder> Run<'m, R> {
-    /// Runs from a phase, or from an error, to the outcome.
+    /// Runs the request from a phase, or from an error, to its outcome.
     pub fn run(&mut self, flow: Flow) -> Outcome {
         match self.phases(flow) {
             Ok(outcome) => outcome,
@@ -100,12 +100,12 @@ impl<'m, R: Recorder> Run<'m, R> {
         self.model.site.servers[self.state.server].level
     }
 
-    /// Unknown where a part of the level is not understood.
+    /// Fails if a part of the level is not understood.
     pub fn check_opaque(&self) -> Result<(), Unknown> {
         self.settings().opaque.clone().map_or(Ok(()), Err)
     }
 
-    /// Sets the captures of a match: the numbered ones, and the variables of named groups.
+    /// Sets the numbered captures of a match, and the variables of its named groups.
     pub fn capture(&mut self, captures: Captures) {
         self.state.captures = captures.groups;
         for (name, value) in captures.named {
@@ -156,7 +156,7 @@ impl Phase {
     }
 }
 
-/// Something that is not known, and that the value of a variable would decide.
+/// The error for something that depends on the unknown value of a variable.
 pub fn unknown_variable(name: &[u8], reason: String) -> Unknown {
     let question = Some(Question::Variable { name: name.into() });
     Unknown { reason, node: None, question }

@@ -1,13 +1,14 @@
-//! The server that a directive such as `proxy_pass` names, as nginx reads it (`ngx_parse_url`).
+//! Checks the server that a directive such as `proxy_pass` names, as nginx does (`ngx_parse_url`).
 
 use crate::request::handler::Handler;
 use crate::request::setting::number;
 use crate::request::site::Site;
 
-/// The longest path of a unix socket (`sun_path`, less its end).
+/// The longest path of a unix socket (`sun_path` without the final NUL).
 const LONGEST_PATH: usize = 107;
 
-/// Why nginx refuses the server of a URL without variables; `None` if it does not, or has to look its name up.
+/// Returns why nginx refuses the server of a URL without variables. `None` if it does not, or if it would have to look
+/// up the name.
 pub fn fault(site: &Site, handler: Handler, url: &[u8]) -> Option<String> {
     if url.contains(&b'$') {
         return None;
@@ -28,13 +29,13 @@ pub fn fault(site: &Site, handler: Handler, url: &[u8]) -> Option<String> {
     }
 }
 
-/// The host of a server, and the port that is written.
+/// Splits a server into the host and the port, if one is written.
 struct Place<'u> {
     host: &'u [u8],
     port: Option<u64>,
 }
 
-/// The place of a server; `None` for a unix socket or an address of IPv6.
+/// The host and port of a server. `None` for a unix socket or an address of IPv6.
 fn parse(server: &[u8], has_uri: bool) -> Result<Option<Place<'_>>, &'static str> {
     if server.len() >= 5 && server[..5].eq_ignore_ascii_case(b"unix:") {
         let path = &server[5..];
@@ -62,11 +63,11 @@ fn parse(server: &[u8], has_uri: bool) -> Result<Option<Place<'_>>, &'static str
     if host.is_empty() { Err("no host") } else { Ok(Some(Place { host, port })) }
 }
 
-/// What nginx says of a host that is an `upstream`, or that has no port (`ngx_http_upstream_add`).
+/// Returns nginx's message for a host that is an `upstream` or has no port (`ngx_http_upstream_add`).
 fn of_upstream(site: &Site, handler: Handler, host: &[u8], port: Option<u64>) -> Option<String> {
     let is_defined = site.upstreams.iter().any(|upstream| upstream.name.eq_ignore_ascii_case(host));
     let name = host.escape_ascii();
-    // What is around a part of a configuration may define it.
+    // If this is only a part of a configuration, the rest may define the upstream.
     let is_whole = site.levels.first().is_some_and(|http| http.node > 0);
     match port {
         Some(port) if is_defined => Some(format!("upstream \"{name}\" may not have port {port}")),

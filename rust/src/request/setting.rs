@@ -1,19 +1,19 @@
-//! The directives in force at a level, by name.
+//! Reads the directives in force at a level, by name.
 
 use crate::request::outcome::Unknown;
 use crate::request::site::{Level, Site, Stated};
 
-/// A setting, unless a part of the configuration that was not read decides it.
+/// The value of a setting, or why it is unknown: a part of the configuration that was not read may decide it.
 pub type Setting<T> = Result<T, Unknown>;
 
-/// What a level states itself.
+/// The settings that a level itself states.
 pub struct Own<'s> {
     pub site: &'s Site,
     pub level: &'s Level,
 }
 
 impl<'s> Own<'s> {
-    /// The directives of a name, none if it has none itself; the error if that is not known.
+    /// The directives of a name that the level itself states. Fails if they are unknown.
     pub fn all(&self, name: &str) -> Setting<Vec<&'s Stated>> {
         match self.level.settings.get(name) {
             None => Ok(Vec::new()),
@@ -22,7 +22,7 @@ impl<'s> Own<'s> {
         }
     }
 
-    /// Why a setting is not known: by the include that is missing.
+    /// Why a setting is unknown: the include that is missing.
     fn unread(&self, name: &str) -> Unknown {
         let may_be = || (format!("{name} may be in a part that was not read"), self.level.node);
         let first = self.level.opaque.first();
@@ -35,7 +35,7 @@ impl<'s> Own<'s> {
         self.all(name).map(|directives| directives.last().copied())
     }
 
-    /// What `read` makes of the directives of a name; `outer` if there are none.
+    /// Returns the result of `read` for the directives of a name, or `outer` if there are none.
     pub fn merge<T: Clone>(&self, name: &str, outer: &Setting<T>, read: impl FnOnce(&[&'s Stated]) -> T) -> Setting<T> {
         match self.all(name) {
             Ok(directives) if directives.is_empty() => outer.clone(),
@@ -44,23 +44,23 @@ impl<'s> Own<'s> {
         }
     }
 
-    /// A directive `on` or `off`.
+    /// Reads a directive that is `on` or `off`.
     pub fn flag(&self, name: &str, outer: &Setting<bool>) -> Setting<bool> {
         self.merge(name, outer, |directives| is_on(directives[0]))
     }
 }
 
-/// Whether the first argument is `on`, in any case of letters.
+/// Whether the first argument is `on`, ignoring case.
 pub fn is_on(directive: &Stated) -> bool {
     directive.args.first().is_some_and(|argument| argument.eq_ignore_ascii_case(b"on"))
 }
 
-/// The argument of this index, empty if there is none.
+/// The argument at an index. Empty if there is none.
 pub fn argument(directive: &Stated, index: usize) -> &[u8] {
     directive.args.get(index).map_or(b"", |argument| &argument.0)
 }
 
-/// A size in bytes: `8k`, `1m`, `2g` (`ngx_parse_offset`).
+/// Parses a size in bytes such as `8k`, `1m` or `2g` (`ngx_parse_offset`).
 pub fn size(text: &[u8]) -> Option<u64> {
     let (digits, factor) = match text.split_last()? {
         (b'k' | b'K', digits) => (digits, 1 << 10),
@@ -71,12 +71,12 @@ pub fn size(text: &[u8]) -> Option<u64> {
     number(digits).and_then(|number| number.checked_mul(factor))
 }
 
-/// Bytes a second, which have no unit `g` (`ngx_parse_size`).
+/// Parses a rate in bytes per second, which may not have the unit `g` (`ngx_parse_size`).
 pub fn rate(text: &[u8]) -> Option<u64> {
     size(text).filter(|_| !matches!(text.last(), Some(b'g' | b'G')))
 }
 
-/// A decimal number (`ngx_atoi`).
+/// Parses a decimal number (`ngx_atoi`).
 pub fn number(text: &[u8]) -> Option<u64> {
     let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     is_number.then(|| std::str::from_utf8(text).ok()?.parse().ok()).flatten()

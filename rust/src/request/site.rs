@@ -1,12 +1,14 @@
-//! A configuration as nginx runs it. The lowering (`nginxopt/semantics/site`) makes it of the text, as JSON: includes
-//! are followed, and inheritance is applied. What the arguments of directives mean is read here, in the crate.
+//! A configuration as nginx runs it, with includes followed and inheritance applied.
+//!
+//! The lowering (`nginxopt/semantics/site`) builds it from the text, and passes it as JSON. The crate interprets the
+//! arguments of directives.
 
 use hashbrown::{HashMap, HashSet};
 use serde::Deserialize;
 
 use crate::request::bytes::Bytes;
 
-/// A directive, by its number in the lowering's list: it has the file, the line and the text.
+/// A directive, by its number in the lowering's list, which has the file, the line and the text.
 pub type Node = u32;
 
 /// A server, by its place in [`Site::servers`].
@@ -22,28 +24,27 @@ pub type DirectiveId = usize;
 #[derive(Debug, Deserialize)]
 pub struct Site {
     pub build: Build,
-    /// The addresses that nginx listens at.
+    /// The addresses on which nginx listens.
     pub sockets: Vec<Socket>,
-    /// In the order of reading.
+    /// The servers, in the order of the text.
     pub servers: Vec<Server>,
-    /// The `http` block is the first.
+    /// All levels. The `http` block is the first.
     pub levels: Vec<Level>,
-    /// Those that levels refer to.
+    /// The directives to which levels refer.
     pub directives: Vec<Stated>,
-    /// The variables that the configuration defines; the last of a name counts, as in nginx.
+    /// The variables that the configuration defines. The last definition of a name counts, as in nginx.
     pub variables: Vec<Defined>,
     pub upstreams: Vec<Upstream>,
-    /// Parts of `http` that were not read or not understood, and may be anything.
+    /// Parts of `http` that were not read or not understood, and may mean anything.
     pub opaque: Vec<Opaque>,
 }
 
-/// The nginx that runs it.
+/// The nginx that runs the configuration.
 #[derive(Debug, Deserialize)]
 pub struct Build {
     /// Major, minor, patch.
     pub version: (u32, u32, u32),
-    /// How a build differs from its version, by the names of fixes that it has besides: `CVE-2026-15176`,
-    /// `CVE-2026-42945`.
+    /// Fixes that the build has in addition to its version: `CVE-2026-15176`, `CVE-2026-42945`.
     pub fixes: HashSet<String>,
     /// The prefix of relative paths, with a final slash: `/usr/share/nginx/`.
     pub prefix: Bytes,
@@ -55,18 +56,18 @@ pub struct Socket {
     /// The first `listen` of the address; `None` if no server states one.
     pub node: Option<Node>,
     pub family: Family,
-    /// The address as usual (`0.0.0.0` for all), the path of a socket, or a name that is looked up.
+    /// The address (`0.0.0.0` for all), the path of a unix socket, or a name that nginx looks up.
     pub host: Bytes,
-    /// 0 for a socket of a path.
+    /// The port; 0 for a unix socket.
     pub port: u16,
     pub tls: bool,
     pub http2: bool,
     pub quic: bool,
     pub proxy_protocol: bool,
-    /// Whether one of IPv6 takes connections of IPv4 as well (`ipv6only=off`).
+    /// Whether a socket of IPv6 accepts connections over IPv4 as well (`ipv6only=off`).
     #[serde(default)]
     pub takes_ipv4: bool,
-    /// Each once, in the order of reading.
+    /// The servers, each once, in the order of the text.
     pub servers: Vec<ServerId>,
     pub default: ServerId,
 }
@@ -84,7 +85,8 @@ pub enum Family {
 pub struct Server {
     pub node: Node,
     pub level: LevelId,
-    /// As written, in the order of reading; one without `server_name` has the empty name, with its own node.
+    /// The names as written, in the order of the text. A server without `server_name` has the empty name, with the node
+    /// of the server.
     pub names: Vec<Name>,
 }
 
@@ -101,23 +103,25 @@ pub struct Level {
     pub node: Node,
     /// `None` for `http`.
     pub parent: Option<LevelId>,
-    /// The words behind the name: modifier and path of a location, the methods of a `limit_except`.
+    /// The arguments of the block: the modifier and path of a location, the methods of a `limit_except`.
     pub args: Vec<Bytes>,
-    /// What the rewrite module runs, in its order.
+    /// The statements that the rewrite module runs, in order.
     pub script: Vec<Statement>,
-    /// The locations directly in it, in the order of reading.
+    /// The locations directly in it, in the order of the text.
     pub locations: Vec<LevelId>,
     /// The `limit_except` in a location.
     pub limit_except: Option<LevelId>,
-    /// The settings that differ from the level around it: the directives in force by name, in the order of reading; an
-    /// empty list where the level has none though the level around it does, and `None` where that is unknown.
+    /// The settings that differ from those of the level around it: the directives in force, by name, in the order of
+    /// the text. The list is empty if the level has none although the level around it does, and `None` if that is
+    /// unknown.
     ///
-    /// Only directives that [`SETTINGS`] names. Of `types` it is the rows: the type, then its extensions.
+    /// Contains only directives that [`SETTINGS`] names. For `types`, these are the rows: the type, then its
+    /// extensions.
     pub settings: HashMap<String, Option<Vec<DirectiveId>>>,
-    /// What is in force here and not understood, so that any response is possible once the script has run: Lua, an
-    /// unread include. What may act before is a statement of the script.
+    /// Directives in force here that are not understood, such as Lua or an unread include. Any response is possible
+    /// once the script has run. Directives that may act earlier are statements of the script.
     pub opaque: Vec<Opaque>,
-    /// What may change every response that is sent with these settings.
+    /// Filters that may change every response that is sent with these settings.
     pub filters: Vec<Filter>,
 }
 
@@ -125,7 +129,7 @@ pub struct Level {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Filter {
     pub node: Node,
-    /// A phrase: `sub_filter is not modelled`.
+    /// Why it is not understood, as a phrase: `sub_filter is not modelled`.
     pub reason: String,
     pub changes: Changes,
 }
@@ -180,8 +184,8 @@ pub enum Statement {
         replacement: Bytes,
         flag: Option<Bytes>,
     },
-    /// A run of rewrites that the reader left folded: bytes of a text, which hold `count` of them and comments. They
-    /// have the numbers from `node` on.
+    /// A run of rewrites that the reader left folded: a part of a text with `count` rewrites and perhaps comments. The
+    /// rewrites are numbered from `node` on.
     Rewrites {
         node: Node,
         count: u32,
@@ -196,15 +200,15 @@ pub enum Statement {
     Break {
         node: Node,
     },
-    /// Anything that takes part in the phase and is not understood.
+    /// Anything that acts in the same phase and is not understood.
     Opaque(Opaque),
 }
 
-/// Something that may do anything, and why it is not understood.
+/// A directive that may do anything, and why it is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Opaque {
     pub node: Node,
-    /// A phrase: `Lua`, `the include is missing`, `unknown directive "foo"`.
+    /// The reason, as a phrase: `Lua`, `the include is missing`, `unknown directive "foo"`.
     pub reason: String,
 }
 
@@ -212,14 +216,14 @@ pub struct Opaque {
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Defined {
-    /// The rows are with those of included files: `default`, `hostnames` and `volatile` among them.
+    /// The rows include those of included files, and the parameters `default`, `hostnames` and `volatile`.
     Map {
         node: Node,
         source: Bytes,
         variable: Bytes,
         rows: Vec<Stated>,
     },
-    /// Without a source nginx takes `$remote_addr`.
+    /// Without a source, nginx uses `$remote_addr`.
     Geo {
         node: Node,
         source: Option<Bytes>,

@@ -1,4 +1,4 @@
-//! Where chains of redirects begin: at URLs that a statement redirects to what may be redirected again.
+//! Finds where chains of redirects begin: statements that redirect to a URL that may be redirected again.
 
 use std::ops::Range;
 
@@ -26,8 +26,9 @@ pub struct Start {
 }
 
 impl Model {
-    /// The statements of a server that answer a URI with a redirect which another one may follow, or that may change
-    /// it without end, on all processors. Requests are like `request` but for their target; `site` begins their URLs.
+    /// Returns the statements of a server whose redirects may be followed by another redirect, or that may change a URI
+    /// without end. Requests are like `request`, except for their target. Their URLs begin with `site`. Uses all
+    /// processors.
     pub fn starts(&self, server: ServerId, request: &Request, world: &World, site: &[u8]) -> Vec<Start> {
         let examples = self.examples(server);
         let part = |range: Range<usize>| {
@@ -43,7 +44,7 @@ struct Client<'m> {
     request: Request,
     world: &'m World,
     site: &'m [u8],
-    /// Whether the configuration may have the sites so far.
+    /// For each site so far, whether the configuration may serve it.
     sites: HashMap<Vec<u8>, bool>,
 }
 
@@ -71,7 +72,7 @@ impl Client<'_> {
         }
     }
 
-    /// Whether a server may have the host of a site, or it is the client's.
+    /// Whether a server may have the host of a site, or the host is that of the request.
     fn may_have(&mut self, site: &[u8]) -> bool {
         if let Some(known) = self.sites.get(site) {
             return *known;
@@ -91,7 +92,7 @@ impl Client<'_> {
     }
 }
 
-/// How a URL begins: scheme, host and port.
+/// The beginning of a URL: scheme, host and port.
 fn site_of(url: &[u8]) -> &[u8] {
     let start = memchr::memmem::find(url, b"://").map_or(0, |at| at + 3);
     let length = url[start..].iter().position(|byte| b"/?#".contains(byte)).unwrap_or(url.len() - start);
@@ -106,7 +107,7 @@ fn host_of(site: &[u8]) -> Vec<u8> {
     authority[..end].to_ascii_lowercase()
 }
 
-/// Whether an outcome sends the client to another URL.
+/// Whether an outcome redirects the client to another URL.
 fn is_redirect(outcome: &Outcome) -> bool {
     matches!(outcome.status, Some(301 | 302 | 303 | 307 | 308)) && outcome.location.is_some()
 }

@@ -1,4 +1,4 @@
-//! Variables that a table answers: `map`, `geo` and `split_clients`.
+//! Variables with values from a table: `map`, `geo` and `split_clients`.
 
 mod geo;
 mod map;
@@ -14,11 +14,11 @@ pub use geo::Geo;
 pub use map::Map;
 pub use split::SplitClients;
 
-/// A row that answers.
+/// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     pub node: Node,
-    /// As written: of a map it may hold variables and captures, of the others it is plain.
+    /// The value as written. In a map it may contain variables and captures; in other tables it is plain text.
     pub value: Bytes,
 }
 
@@ -29,17 +29,17 @@ pub enum Table {
     SplitClients(SplitClients),
 }
 
-/// What a table answers.
+/// The result of a look-up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The row, by its place in [`Table::rows`]; `None` if none answers, so that the value is empty.
+    /// The index of the row in [`Table::rows`]. `None` if no row answers, so that the value is empty.
     pub row: Option<usize>,
     /// What the row's pattern captured.
     pub captures: Option<Captures>,
 }
 
 impl Table {
-    /// The table of a variable; `None` for one that is not understood. The error is nginx's.
+    /// Reads the table of a variable. `None` if it is not understood. Fails with the message of nginx.
     pub fn new(defined: &Defined) -> Result<Option<Table>, Refused> {
         Ok(Some(match defined {
             Defined::Map { rows, .. } => Table::Map(Box::new(Map::new(rows)?)),
@@ -49,7 +49,7 @@ impl Table {
         }))
     }
 
-    /// The rows that can answer, the default among them.
+    /// The rows that can answer, including the default.
     pub fn rows(&self) -> &[Row] {
         match self {
             Table::Map(map) => map.rows(),
@@ -72,8 +72,8 @@ impl Table {
         matches!(self, Table::Geo(geo) if geo.has_proxies)
     }
 
-    /// The row for the value of the source. That of a `geo` is an address as text; another text, as that of a client on
-    /// a unix socket, counts as 255.255.255.255.
+    /// Looks up the value of the source. The source of a `geo` is an address as text. Any other text, such as that of a
+    /// client on a unix socket, counts as 255.255.255.255.
     pub fn find(&self, source: &[u8]) -> Result<Answer, Unknown> {
         match self {
             Table::Map(map) => map.find(source),

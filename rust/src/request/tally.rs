@@ -1,4 +1,4 @@
-//! Many requests at once: which directives answer how many of them.
+//! Answers many requests, and counts which directives take part and how the requests end.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use crate::request::record::{Silent, Used};
 use crate::request::site::{LevelId, Node, ServerId};
 use crate::request::world::{Request, World};
 
-/// Requests that differ in their target only, each with the number of times it was made.
+/// The targets of requests that differ only in their target, each with the number of times that it was requested.
 pub type Targets<'a> = &'a [(&'a [u8], u64)];
 
-/// What became of requests.
+/// The counts for some requests.
 #[derive(Debug, Default)]
 pub struct Tally {
     /// For each directive that took part, the number of requests.
@@ -31,20 +31,20 @@ pub struct End {
     pub server: Option<ServerId>,
     pub level: Option<LevelId>,
     pub node: Option<Node>,
-    /// Why it is not known.
+    /// If the outcome is unknown, why.
     pub reason: Option<String>,
 }
 
-/// The requests that end in one way.
+/// The requests that end in the same way.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ends {
     pub count: u64,
-    /// The place of one of them.
+    /// The index of one of them.
     pub example: usize,
 }
 
 impl Model {
-    /// Tallies requests that are like `request`, on all processors.
+    /// Tallies requests that are like `request`, except for their target. Uses all processors.
     pub fn tally(&self, request: &Request, targets: Targets, world: &World) -> Tally {
         let parts = parallel::ranges(targets.len(), |range| self.tally_part(request, targets, range, world));
         parts.into_iter().reduce(Tally::merge).unwrap_or_default()
@@ -68,7 +68,8 @@ impl Model {
         tally
     }
 
-    /// What becomes of requests that are like `request` but for their target, in their order, on all processors.
+    /// Returns the outcomes of requests that are like `request`, except for their target, in order. Uses all
+    /// processors.
     pub fn of_targets(&self, request: &Request, targets: &[&[u8]], world: &World) -> Vec<Outcome> {
         let part = |range: Range<usize>| {
             let mut request = request.clone();
@@ -81,7 +82,7 @@ impl Model {
         parallel::ranges(targets.len(), part).into_iter().flatten().collect()
     }
 
-    /// The outcomes of requests, in their order, on all processors.
+    /// Returns the outcomes of requests, in order. Uses all processors.
     pub fn answers(&self, requests: &[Request], world: &World) -> Vec<Outcome> {
         let answer = |place: usize| self.answer(&requests[place], world, &mut Silent);
         parallel::ranges(requests.len(), |range| range.map(answer).collect::<Vec<_>>()).into_iter().flatten().collect()

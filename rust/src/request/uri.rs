@@ -1,4 +1,4 @@
-//! URIs: how nginx decodes those of clients, and how it escapes its own.
+//! URIs: decodes those of clients, and escapes those that nginx writes, as nginx does.
 
 mod decode;
 mod escape;
@@ -6,16 +6,16 @@ mod escape;
 pub use decode::{Decoded, decode, is_plain};
 pub use escape::{Escape, escape, redirect_target};
 
-/// The extension by which nginx takes the type of a file, after the URI was changed (`ngx_http_set_exten`).
+/// The extension by which nginx determines the type of a file after the URI has changed (`ngx_http_set_exten`).
 ///
-/// That of a client's own path is [`Decoded::extension`].
+/// For the path that a client sent, see [`Decoded::extension`].
 pub fn extension(path: &[u8]) -> &[u8] {
     let last = path.iter().rposition(|byte| matches!(byte, b'.' | b'/')).unwrap_or(0);
     let is_extension = last > 1 && path[last] == b'.' && path[last - 1] != b'/';
     if is_extension { &path[last + 1..] } else { b"" }
 }
 
-/// The value of the first argument of this name, in any case (`ngx_http_arg`); `None` if there is none.
+/// Returns the value of the first argument of this name, ignoring case (`ngx_http_arg`). `None` if there is none.
 pub fn argument<'a>(args: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     args.split(|byte| *byte == b'&').find_map(|argument| {
         let (key, value) = argument.split_at_checked(name.len())?;
@@ -23,8 +23,8 @@ pub fn argument<'a>(args: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     })
 }
 
-/// The path and the arguments of a URI that a response or a configuration gives (`ngx_http_parse_unsafe_uri`), decoded
-/// where it has a `%`; `None` if nginx refuses it as unsafe.
+/// Splits a URI from a response or the configuration into path and arguments, and decodes the path if it has a `%`
+/// (`ngx_http_parse_unsafe_uri`). `None` if nginx refuses the URI as unsafe.
 pub fn decode_unsafe(uri: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let end = uri.iter().position(|byte| *byte == b'?').unwrap_or(uri.len());
     let (path, args) = (&uri[..end], uri.get(end + 1..).unwrap_or_default());

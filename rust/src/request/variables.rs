@@ -6,10 +6,10 @@ use crate::request::refused::Refused;
 use crate::request::site::Node;
 use crate::variables;
 
-/// A variable, by its place among those that the configuration names.
+/// A variable, by its index among those that the configuration names.
 pub type VariableId = usize;
 
-/// Where the value of a variable comes from until a script or a match sets it.
+/// Where a variable gets its value from, unless a script or a match sets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     Request(RequestVariable),
@@ -19,15 +19,15 @@ pub enum Source {
     Cookie(Vec<u8>),
     /// `$arg_x`
     Argument(Vec<u8>),
-    /// A map, `geo` or `split_clients`, by its place among them.
+    /// A map, `geo` or `split_clients`, by its index among these.
     Table(usize),
     /// Empty unless a script or a match sets it.
     Empty,
-    /// Nothing in the configuration or the request tells it; a phrase that says why.
+    /// Neither the configuration nor the request determines the value. The text is a phrase that says why.
     Unknown(String),
 }
 
-/// Variables that the request itself tells.
+/// Variables whose values the request itself determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestVariable {
     Args,
@@ -58,13 +58,13 @@ pub enum RequestVariable {
     ServerPort,
     ServerProtocol,
     SslServerName,
-    /// A variable of TLS: empty without.
+    /// A variable of TLS, which is empty without TLS.
     Tls,
     Status,
     Uri,
 }
 
-/// Those that the configuration names, by name.
+/// The variables that the configuration names.
 #[derive(Clone, Debug, Default)]
 pub struct Variables {
     names: Vec<Vec<u8>>,
@@ -72,7 +72,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// The variable of a name, in any case of letters.
+    /// Returns the variable of a name, ignoring case. Adds it if it is new.
     pub fn intern(&mut self, name: &[u8]) -> VariableId {
         let name = name.to_ascii_lowercase();
         if let Some(id) = self.ids.get(&name) {
@@ -124,10 +124,10 @@ impl Assigned {
     }
 }
 
-/// The source of a variable that no table defines.
+/// Returns the source of a variable that no table defines.
 ///
-/// A named group replaces a header, a cookie or an argument, even before it matches; `set` only once it runs
-/// (`NGX_HTTP_VAR_WEAK`).
+/// A named group replaces a header, a cookie or an argument of its name even before it matches. A `set` does so only
+/// once it runs (`NGX_HTTP_VAR_WEAK`).
 pub fn source(name: &[u8], assigned: &Assigned) -> Source {
     let text = String::from_utf8_lossy(name);
     let is_of_group = assigned.by_groups.contains(name);
@@ -138,7 +138,7 @@ pub fn source(name: &[u8], assigned: &Assigned) -> Source {
     }
     if let Some(variable) = of_request(&text) {
         let is_later = matches!(variable, RequestVariable::RequestPort | RequestVariable::IsRequestPort);
-        // Before 1.29.3 a configuration may define it.
+        // Before 1.29.3, a configuration may define it.
         return if is_later && is_assigned { Source::Empty } else { Source::Request(variable) };
     }
     if let Some(header) = name.strip_prefix(b"http_") {
@@ -156,18 +156,18 @@ pub fn source(name: &[u8], assigned: &Assigned) -> Source {
     if is_assigned && !variables::is_own(&text) { Source::Empty } else { Source::Unknown(format!("${text}")) }
 }
 
-/// nginx's error for a directive that defines such a variable.
+/// The error of nginx for a directive that defines one of its own variables.
 pub fn duplicate(node: Node, name: &[u8]) -> Refused {
     Refused::new(node, format!("the duplicate \"{}\" variable", name.escape_ascii()))
 }
 
-/// Whether nginx refuses a configuration that defines the variable: one of its own without `NGX_HTTP_VAR_CHANGEABLE`.
-/// Those of later versions and of modules that some builds lack are not among them.
+/// Whether nginx refuses a configuration that defines the variable, because it is one of nginx's own without
+/// `NGX_HTTP_VAR_CHANGEABLE`. Does not know variables of later versions, or of modules that some builds lack.
 pub fn is_fixed(name: &[u8]) -> bool {
     FIXED.split_ascii_whitespace().any(|fixed| fixed.as_bytes() == name)
 }
 
-/// Those of nginx 1.22.1 and 1.31.3 alike (`nginx -t` with a `set` of each).
+/// The variables that both nginx 1.22.1 and 1.31.3 refuse (verified by `nginx -t` with a `set` of each).
 const FIXED: &str = "binary_remote_addr body_bytes_sent bytes_sent connection connection_requests connection_time \
     content_length content_type date_gmt date_local document_root document_uri fastcgi_path_info fastcgi_script_name \
     gzip_ratio host hostname http2 http_cookie http_host http_referer http_user_agent http_via http_x_forwarded_for \

@@ -1,5 +1,5 @@
-//! Requests as nginx reads them: the request line, then the headers (`ngx_http_process_request_line`,
-//! `ngx_http_process_request_headers`). No body is read.
+//! Reads requests as nginx does: the request line, then the headers (`ngx_http_process_request_line`,
+//! `ngx_http_process_request_headers`). The body is not read.
 
 mod buffers;
 mod headers;
@@ -18,7 +18,7 @@ use crate::request::world::Request;
 
 use target::Target;
 
-/// The settings of a server that reading depends on.
+/// The settings of a server with which nginx reads requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     pub merge_slashes: bool,
@@ -46,7 +46,7 @@ impl Default for Settings {
     }
 }
 
-/// What nginx has read of a request: nothing of one whose line it refuses.
+/// What nginx has read of a request. Nothing is kept if it refuses the request line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     pub method: Bytes,
@@ -59,9 +59,10 @@ pub struct Head {
     /// Whether the target is an absolute URI with arguments and no path (`http://h?x`); nginx then never passes
     /// [`Head::unparsed_uri`] on.
     pub empty_path: bool,
-    /// The host by which the server is chosen, `$host`: lower-case, without port and final dot. `None` without one.
+    /// The host by which the server is chosen (`$host`), in lower case, without port and final dot. `None` if there is
+    /// none.
     pub host: Option<Bytes>,
-    /// The port that the client gives with it (`$request_port`): 0 if none, and before 1.29.4.
+    /// The port that the client sends with the host (`$request_port`). 0 if there is none, and before 1.29.4.
     pub port: u16,
     /// The headers that nginx keeps, in their order, without blanks around the values.
     pub headers: Vec<(Bytes, Bytes)>,
@@ -73,8 +74,8 @@ pub struct Head {
 /// Why a request is not served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// nginx answers with this status, or with the `error_page` for it of the server known by then: that of the host in
-    /// `head`, the first one (see [`read`]) if it has none.
+    /// nginx answers with this status, or with its `error_page` in the server that is known by then: the server of the
+    /// host in `head`, or the first one (see [`read`]) if there is no host.
     Rejected {
         status: u16,
         head: Box<Head>,
@@ -84,8 +85,8 @@ pub enum Stop {
 
 /// Reads a request that is sent as HTTP/1.x.
 ///
-/// `settings` are those of the server of a host; of none, those of the server of the handshake or the default server.
-/// Most requests need none of them.
+/// `settings` returns the settings of the server of a host. Without a host, these are those of the server of the TLS
+/// handshake or of the default server. Most requests need no settings.
 pub fn read(request: &Request, build: &Build, settings: &dyn Fn(Option<&[u8]>) -> Settings) -> Result<Head, Stop> {
     let mut reader = Reader { request, build, settings, known: None, head: Head::default() };
     let result = reader.read();
@@ -96,17 +97,17 @@ pub fn read(request: &Request, build: &Build, settings: &dyn Fn(Option<&[u8]>) -
     }
 }
 
-/// What is read, and so far of it.
+/// Reads a request. Holds what has been read so far.
 struct Reader<'r> {
     request: &'r Request,
     build: &'r Build,
     settings: &'r dyn Fn(Option<&[u8]>) -> Settings,
-    /// Those of the server known by now, once they were needed.
+    /// The settings of the server known by now, if they were needed.
     known: Option<Settings>,
     head: Head,
 }
 
-/// Why reading ends.
+/// Why reading stops.
 enum Refusal {
     Status(u16),
     Unknown(Unknown),
@@ -152,7 +153,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// `HTTP/` and two numbers.
+    /// Reads `HTTP/` and two numbers.
     fn version(&self) -> Result<(), Refusal> {
         match self.request.version {
             (0, 9) if &*self.request.method == b"GET" => Ok(()),

@@ -1,4 +1,4 @@
-//! Assigns strings to rules, after each rule has been judged by itself.
+//! Assigns each string to the first rule that matches it, after each rule has been judged by itself.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -15,14 +15,14 @@ use crate::rewrite::plan::{BadPattern, Fate, KeyEntry, MAX_TIERS, NONE, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{Rule, Run};
 
-/// The patterns of the rules that stay are beyond the reach of an index.
+/// The error if the rules that stay have too many literals for an index.
 const TOO_MANY: &str = "the rules hold too many literals for an index";
 
-/// Which rule owns which string: the first rule, in order, that matches it.
+/// The owner of each string: the first rule, in order, that matches it.
 pub struct Assignment {
     entries: Vec<KeyEntry>,
     keys: Vec<u8>,
-    /// The first entry of each set of keys that differ only in case.
+    /// For each set of keys that differ only in case, the first entry.
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
     /// For each rule, whether it owns a key.
@@ -31,11 +31,11 @@ pub struct Assignment {
     taken: HashMap<usize, (usize, Vec<u8>)>,
     /// The rules that turned out to be impossible to move.
     staying: HashMap<usize, Reason>,
-    /// Their strings in lower case, and which rule matches which spellings of them.
+    /// The strings of these rules in lower case, and which rule matches which spellings.
     stayed: HashMap<Vec<u8>, Vec<Stayed>>,
 }
 
-/// The strings of some rules, one behind the other, with their hashes.
+/// The strings of some rules, concatenated, with their hashes.
 #[derive(Default)]
 struct Listed {
     bytes: Vec<u8>,
@@ -52,11 +52,11 @@ struct Hashed<'s> {
     hash: u64,
 }
 
-/// What is known of a string before a rule takes it.
+/// What is known of a string before it is assigned to a rule.
 struct Found {
     /// The earlier rule that matches it.
     owner: Option<usize>,
-    /// Of the entries whose keys equal it apart from case: how many there are, and the last.
+    /// The number of entries whose keys equal it, ignoring case, and the last of these.
     spelled: (u32, u32),
 }
 
@@ -70,7 +70,7 @@ struct Stayed {
 impl Assignment {
     /// Assigns the strings of all rules. Linear, except for PCRE2 on strings that kept rules may match.
     ///
-    /// `kept` are the rules that stay, and `patterns` what is read of them.
+    /// `kept` are the rules that stay, and `patterns` are their patterns.
     pub fn make(candidates: &[Candidate], kept: &[usize], patterns: &ReadPatterns) -> Result<Assignment, BadPattern> {
         let first = patterns.first().ok_or_else(|| BadPattern { rule: kept[0], message: TOO_MANY.to_owned() })?;
         let count = candidates.iter().flatten().map(|movable| movable.strings.count()).sum();
@@ -100,8 +100,8 @@ impl Assignment {
         Ok(assignment)
     }
 
-    /// Gives a rule those of its `strings` that no earlier rule matches; keeps the rule if that is unknown for one of
-    /// them. `all` is room for what is found.
+    /// Assigns to a rule those of its `strings` that no earlier rule matches. The rule stays if that is unknown for one
+    /// of them. `all` is a buffer for what is found.
     fn add<'s>(
         &mut self,
         rule: usize,
@@ -130,7 +130,7 @@ impl Assignment {
         }
     }
 
-    /// Looks for the earlier rule that matches `string`.
+    /// Finds the earlier rule that matches `string`, and the keys that equal it, ignoring case.
     fn find(&self, string: Hashed, any_case: bool, before: &KeptBefore) -> Result<Found, Reason> {
         let spelled = self.spelled(string);
         if let Some(taker) = before.taker(string.text, any_case, self.stayed(string.text, any_case))? {
@@ -147,8 +147,8 @@ impl Assignment {
         if is_crowded { Err(Reason::CaseTiers) } else { Ok(Found { owner: None, spelled }) }
     }
 
-    /// The first rule that stays although its strings are known, and that matches `string`; with `any_case`, some
-    /// spelling of it.
+    /// Among the rules that stay although their strings are known, finds the first that matches `string`; if
+    /// `any_case`, some spelling of it.
     fn stayed(&self, string: &[u8], any_case: bool) -> Option<usize> {
         if self.stayed.is_empty() {
             return None;
@@ -166,7 +166,7 @@ impl Assignment {
         });
     }
 
-    /// The entries whose keys equal `string` apart from case.
+    /// The entries whose keys equal `string`, ignoring case.
     fn spellings(&self, string: Hashed) -> impl Iterator<Item = u32> + '_ {
         let is_same = |entry: &u32| self.bytes(*entry).eq_ignore_ascii_case(string.text);
         let head = self.table.find(string.hash, is_same).copied();
@@ -174,7 +174,7 @@ impl Assignment {
         std::iter::successors(head, next)
     }
 
-    /// How many they are, and the last of them.
+    /// The number of entries whose keys equal `string`, ignoring case, and the last of these.
     fn spelled(&self, string: Hashed) -> (u32, u32) {
         self.spellings(string).fold((0, NONE), |(count, _), entry| (count + 1, entry))
     }
@@ -202,7 +202,7 @@ impl Assignment {
         }
     }
 
-    /// The rules with keys that overload nginx's hash tables, in order.
+    /// Returns the rules with keys that overload nginx's hash tables, in order.
     pub fn crowded(&self) -> Vec<usize> {
         let mut tiers: HashMap<u8, Vec<(Element, u32)>> = HashMap::new();
         let elements = parallel::collect(self.entries.len(), |at| (Element::new(self.bytes(at as u32)), at as u32));
@@ -244,7 +244,7 @@ impl Assignment {
 }
 
 impl Listed {
-    /// Lists the strings of rules; none of one that stays.
+    /// Lists the strings of rules. Rules that stay have none.
     fn of(candidates: &[Candidate], hasher: &DefaultHashBuilder) -> Listed {
         let mut listed = Listed::default();
         for candidate in candidates {
@@ -282,8 +282,8 @@ struct KeptBefore<'k> {
 }
 
 impl KeptBefore<'_> {
-    /// The first rule that stays and matches `string`, one of these or `stayed`. With `any_case`, it only verifies that
-    /// none of these rules matches any spelling.
+    /// Returns the first rule that stays and matches `string`: one of these or `stayed`. If `any_case`, it only checks
+    /// that none of these rules matches any spelling.
     fn taker(&self, string: &[u8], any_case: bool, stayed: Option<usize>) -> Result<Option<usize>, Reason> {
         if any_case {
             let overlaps = stayed.is_some() || self.first.may_match_some_case(string, self.rules.len());
@@ -309,7 +309,7 @@ fn repeats(rule: &Rule, earlier: &Rule) -> bool {
     rule.pattern == earlier.pattern && rule.replacement == earlier.replacement && rule.action == earlier.action
 }
 
-/// Bytes that hash as nginx's map keys compare: in lower case.
+/// Bytes that hash like their lower-case form, because nginx compares map keys without regard to case.
 struct Lowered<'a>(&'a [u8]);
 
 impl Hash for Lowered<'_> {
@@ -333,10 +333,11 @@ mod tests {
     use crate::rewrite::runs;
     use crate::syntax::Readings;
 
-    /// Enough rules for several blocks that are listed ahead.
+    /// Enough rules for several blocks of listed strings.
     const MANY: usize = 10_000;
 
-    /// A rule is compared with those of all blocks before: it is of a second tier, repeats one, or never fires.
+    /// A rule is compared with the rules of all earlier blocks: it goes to a second tier, repeats a rule, or never
+    /// fires.
     #[test]
     fn many_rules() {
         let mut text: String = (0..MANY).map(|number| format!("rewrite ^/a/{number}/?$ /to{number} last;\n")).collect();

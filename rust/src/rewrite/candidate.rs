@@ -1,4 +1,4 @@
-//! A single rule: the strings it matches and what moving it requires, or why it stays.
+//! Judges a single rule: lists the strings that it matches and what moving it requires, or says why it stays.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -29,24 +29,24 @@ pub const MOST_SPELLINGS: usize = 4;
 /// The most calls of PCRE2 for a string of a rule whose strings are listed; `effort::always_ends` allows half.
 pub const CALLS: u32 = 40_000;
 
-/// The path and arguments a rule's target has for one string, where they depend on what the rule captures.
+/// For each string, the path and arguments of a target that depends on captures.
 pub type TargetTexts = BTreeMap<Vec<u8>, (Vec<u8>, Option<Vec<u8>>)>;
 
 /// What moving a rule requires besides its keys; nothing for most rules.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
-    /// Its pattern is run again on a hit, to set `$1` to `$9` as before.
+    /// Whether its pattern must run again on a hit, to set `$1` to `$9` as before.
     pub sets_captures: bool,
-    /// Its target uses a capture: the text for each string.
+    /// If its target uses a capture, the text of the target for each string.
     pub folded: Option<TargetTexts>,
-    /// Its pattern under the declared readings, where they change it.
+    /// Its pattern under the declared readings, if these change it.
     pub read_as: Option<Vec<u8>>,
 }
 
 /// A rule that can be moved.
 pub struct Movable<'a> {
     pub strings: Strings<'a>,
-    /// Each string stands for all spellings of its letters.
+    /// Whether each string stands for all spellings of its letters.
     pub any_case: bool,
     pub extra: Option<Box<Extra>>,
 }
@@ -57,7 +57,7 @@ pub type Candidate<'a> = Result<Movable<'a>, Reason>;
 /// The strings that a rule matches. Literals, which are most rules, are expanded only when needed.
 pub enum Strings<'a> {
     Literal(Literal<'a>),
-    /// A pattern that is a literal, to be read when needed: a million literals take much memory.
+    /// A pattern that is a literal. It is read only when needed, because a million literals take much memory.
     Unread {
         pattern: &'a [u8],
         count: u8,
@@ -66,7 +66,7 @@ pub enum Strings<'a> {
 }
 
 impl<'a> Strings<'a> {
-    /// The strings of a literal that is not read yet.
+    /// Reads the strings of a literal that has not been read.
     pub fn read(&self) -> Option<Strings<'a>> {
         match self {
             Strings::Unread { pattern, .. } => syntax::literal(pattern).map(Strings::Literal),
@@ -74,12 +74,12 @@ impl<'a> Strings<'a> {
         }
     }
 
-    /// Whether no two of them differ only in case, as they are of a literal.
+    /// Whether these are the strings of a literal. No two of them differ only in case.
     pub fn is_literal(&self) -> bool {
         !matches!(self, Strings::Listed(_))
     }
 
-    /// How many there are.
+    /// The number of strings.
     pub fn count(&self) -> usize {
         match self {
             Strings::Listed(strings) => strings.len(),
@@ -112,7 +112,7 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// Judges one rule. The outer error is that of PCRE2, for a pattern that no PCRE compiles.
+/// Judges one rule. The outer error is the message of PCRE2 for a pattern that no PCRE compiles.
 pub fn judge<'a>(rule: &'a Rule, options: &Options) -> Result<Result<Movable<'a>, Reason>, String> {
     let target = match readable_target(rule) {
         Ok(target) => target,
@@ -204,7 +204,7 @@ struct Listing<'a> {
     captures: bool,
 }
 
-/// Lists what `text` matches, `written` being the pattern before any declared reading of it.
+/// Lists what `text` matches. `written` is the pattern before any declared reading.
 fn subjects<'a>(text: &'a [u8], written: &[u8], bound: usize) -> Result<Result<Listing<'a>, Reason>, String> {
     if let Some(literal) = syntax::literal(text) {
         let listed = Listing { strings: Strings::Literal(literal), any_case: false, captures: false };
@@ -253,7 +253,8 @@ fn repeats_capture(target: &Target) -> bool {
     target.parts().any(|part| matches!(part, Part::Capture(_)))
 }
 
-/// Why a rule stays whose pattern has not been read; the error is that of PCRE2, for one that no PCRE compiles.
+/// Returns why a rule stays whose pattern has not been read. The outer error is the message of PCRE2 for a pattern that
+/// no PCRE compiles.
 fn stays<T>(pattern: &[u8], reason: Reason) -> Result<Result<T, Reason>, String> {
     compile_error(pattern).map_or(Ok(Err(reason)), Err)
 }
@@ -296,8 +297,8 @@ fn why_too_many(hir: &Hir, pattern: &[u8]) -> Reason {
     }
 }
 
-/// The target for each string, with captures substituted; `None` if nginx would escape a capture in some requests and
-/// not in others (`ngx_http_script_copy_capture_code`), or read it as a variable.
+/// Returns the target for each string, with captures substituted. `None` if nginx would escape a capture in some
+/// requests and not in others (`ngx_http_script_copy_capture_code`), or read it as a variable.
 fn fold(action: Action, regex: &Regex, target: &Target, strings: &Strings) -> Option<TargetTexts> {
     let mut folded = TargetTexts::new();
     for string in strings.written() {

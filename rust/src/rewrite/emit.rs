@@ -1,4 +1,5 @@
-//! The tiers of a plan: which keys share a tier, a block and the constant part of a target, and the lines of the maps.
+//! Builds the tiers of a plan: decides which keys share a tier, a block and the constant part of a target, and writes
+//! the lines of the maps.
 
 use std::collections::HashMap;
 
@@ -16,9 +17,10 @@ use crate::rewrite::tier::{Args, Block, Class, Tier, TierMap};
 use crate::rewrite::trie::{self, PatternStyle};
 use crate::rewrite::twins::{Twin, twins};
 
-/// From this many directives, the *class* map of a tier distinguishes them; below, each has a guard and maps of its
-/// own. Measured in instructions a request at 819 keys, near miss and hit: 10,368 and 15,099 with two guards, 9,565 and
-/// 16,713 with a class; with four, 12,648 and 20,870 against 9,797 and 19,729 (no rules: 7,386).
+/// From this many directives on, the *class* map of a tier distinguishes them; fewer directives have a guard and maps
+/// each. Instructions per request, measured with 819 keys, for a near miss and a hit: with two guards 10,368 and
+/// 15,099, with a class 9,565 and 16,713; with four guards 12,648 and 20,870, with a class 9,797 and 19,729; without
+/// rules 7,386.
 const CLASSES: usize = 2;
 
 /// Writes the maps of a plan, tier by tier. Linear in the text written.
@@ -30,10 +32,10 @@ pub fn tiers(run: &Run, plan: &Plan, options: &Options) -> Vec<Tier> {
     }
 }
 
-/// Tiers behind guards, for a server: there an `if` that is true changes nothing if no rule fires.
+/// Builds tiers behind guards, for a server. There, a true `if` changes nothing if no rule fires.
 fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier> {
-    // The check for a newline empties `$1` to `$9`, but a rule that stays first, and may fail, needs their former
-    // values.
+    // The check for a newline empties `$1` to `$9`. If the first rule stays, it may fail and leave their former values,
+    // so they must not be emptied before it.
     let keeps_captures = options.captures_matter && plan.stays_first();
     let twins = twins(plan, !keeps_captures);
     move |tier| {
@@ -49,7 +51,7 @@ fn guarded(run: &Run, plan: &Plan, options: &Options) -> impl Fn(u8) -> Vec<Tier
     }
 }
 
-/// Tiers without guards, for a location: each block by itself, and rules for any case separate from the others.
+/// Builds tiers without guards, for a location: one for each block, and separate ones for rules that ignore case.
 fn listed(run: &Run, plan: &Plan, tier: u8) -> Vec<Tier> {
     let of_case = |any_case: bool| {
         let rows = plan.entries.iter().filter(move |entry| entry.tier == tier && entry.any_case == any_case);
@@ -59,13 +61,13 @@ fn listed(run: &Run, plan: &Plan, tier: u8) -> Vec<Tier> {
     of_case(false).chain(of_case(true)).collect()
 }
 
-/// The target of a key, its captures written out.
+/// The target of a key, with its captures written out.
 struct Text<'a> {
     path: &'a [u8],
     args: Option<&'a [u8]>,
 }
 
-/// The common parts of the targets of a block, gathered key by key.
+/// What the targets of a block have in common, gathered key by key.
 struct Gathered<'a> {
     class: Class,
     keys: usize,
@@ -115,7 +117,7 @@ impl<'a> TierWriter<'a> {
         writer
     }
 
-    /// One writer for each block, unless there are so many that a *class* map pays.
+    /// Returns one writer for each block, or this one if there are enough blocks for a *class* map.
     fn split(self) -> Vec<TierWriter<'a>> {
         if self.gathered.len() >= CLASSES { vec![self] } else { self.blocks() }
     }
@@ -215,7 +217,7 @@ impl<'a> TierWriter<'a> {
         Tier { strips_newline: self.strips_newline, key: Some(key), class, default, to, args, blocks }
     }
 
-    /// Fewer patterns than the rules of a block have, which capture the same.
+    /// Returns patterns that capture the same as the patterns of a block's rules and are fewer, if there are such.
     fn shared_patterns(&self, block: usize) -> Option<Vec<Vec<u8>>> {
         let rows = self.rows.iter().filter(|row| usize::from(row.1) == block);
         let entries: Vec<&KeyEntry> = rows.map(|row| row.0).collect();
@@ -247,7 +249,7 @@ impl<'a> TierWriter<'a> {
         })
     }
 
-    /// Writes a tier of one block whose guard is its patterns. Its target is always in a map: this distinguishes the
+    /// Writes a tier of one block that its patterns guard. The target is always in a map, which distinguishes the
     /// directive from one written by hand.
     fn write_listed(self, any_case: bool) -> Tier {
         let mut block = self.gathered[0].block();
@@ -268,7 +270,7 @@ impl<'a> TierWriter<'a> {
         }
     }
 
-    /// The patterns that list the keys: those that also match before a final newline, and those that do not.
+    /// Returns the patterns that list the keys: some also match before a final newline, the others do not.
     fn patterns(&self, any_case: bool) -> Vec<Vec<u8>> {
         let mut keys: Vec<Vec<u8>> = self.rows.iter().map(|(entry, _)| self.plan.key(entry).to_vec()).collect();
         if any_case {
@@ -310,9 +312,9 @@ impl<'a> TierWriter<'a> {
         Some(self.map(false, value)).filter(|map| !map.elements.is_empty())
     }
 
-    /// The lines of a map: `value` writes the value of a key and returns whether it has a line. With `has_empty`, the
-    /// empty key has one, too. Keys are in the order
-    /// of their rules, those that end in a newline after all others.
+    /// Writes the lines of a map. `value` writes the value of a key and returns whether the key has a line. If
+    /// `has_empty`, the empty key has a line, too. Keys are in the order of their rules, except that those that end in
+    /// a newline come last.
     fn map(&self, has_empty: bool, value: impl Fn(&KeyEntry, usize, &mut Vec<u8>) -> bool) -> TierMap {
         let (mut lines, mut elements, mut text) = (Vec::new(), Vec::new(), Vec::new());
         for twins in [false, true] {
@@ -344,8 +346,8 @@ impl<'a> TierWriter<'a> {
     }
 }
 
-/// An empty key for the guard. An internal redirect may lead to an empty URI (`try_files` with an empty variable), and
-/// a URI without a key gives the empty string: the two would be equal.
+/// The line of the empty key in a guard. An internal redirect may lead to an empty URI (`try_files` with an empty
+/// variable). Without this line, the map would give it the empty string, and the guard would take it for a key.
 const EMPTY: &[u8] = b"\n    # The empty URI, to which `try_files` may lead, is none of them.\n    \"\" \"-\";\n";
 const TWINS: &[u8] = b"\n    # The same before a final newline: `$` in a pattern matches there, too.\n";
 
@@ -365,9 +367,9 @@ impl Gathered<'_> {
         }
     }
 
-    /// The part of the paths that goes into the directive: all of it if they are equal, else their start. Text that
-    /// replaced a capture goes into the map if nginx would read it differently in a directive: as the end of the path,
-    /// or as a redirect.
+    /// Returns the length of the part of the paths that goes into the directive: all if they are equal, otherwise their
+    /// start. Text that replaced a capture goes into the map if nginx would read it differently in a directive: as the
+    /// end of the path, or as a redirect.
     fn head(&self) -> usize {
         let head = if self.same_path { self.path.len() } else { self.start() };
         let text = &self.path[..head];
@@ -375,8 +377,8 @@ impl Gathered<'_> {
         if is_read_otherwise { 0 } else { head }
     }
 
-    /// Scheme, host and variables up to a `/`, so that the map has whole paths of static text, which take the least
-    /// memory and are easy to read.
+    /// Returns the length of scheme, host and variables up to a `/`. The map then has whole paths of static text, which
+    /// take the least memory and are easy to read.
     fn start(&self) -> usize {
         let shared = &self.path[..self.shared];
         let authority = memchr::memmem::find(shared, b"://").map_or(0, |at| at + 3);
@@ -388,7 +390,7 @@ impl Gathered<'_> {
     }
 }
 
-/// The width of the column of keys: all but very long ones line up.
+/// The width of the column of keys. All keys line up, except very long ones.
 fn column(lengths: impl Iterator<Item = usize>) -> usize {
     const WIDEST: usize = 64;
     lengths.filter(|length| *length <= WIDEST).max().unwrap_or(0)

@@ -1,7 +1,8 @@
-//! Rules behind a filter: one pattern that matches wherever one of them may, so that the others pass by all of them.
+//! Puts rules behind a filter: one pattern that matches every URI that one of the rules may match, so that all other
+//! URIs skip the rules.
 //!
-//! The rules stay as they are, and in their order. Those on which PCRE may give up are tried wherever they might, so
-//! that nginx still responds with 500.
+//! The rules stay as they are, and in their order. A filter also lets pass the URIs on which PCRE may give up on a
+//! rule, so that nginx still responds with 500.
 
 use crate::first_match::{Bounds, answers_with_looks};
 use crate::language::{self, Limits, Question, Subjects, Witness};
@@ -21,11 +22,11 @@ pub const FEWEST: usize = 3;
 /// The most rules behind one filter: a request that passes it tries all of them.
 pub const MOST: usize = 16;
 
-/// A URI that hardly any pattern is written for; one that matches it is for all URIs, and a filter would let pass
-/// nearly all of them.
+/// A URI for which hardly any pattern is written. A pattern that matches it probably matches nearly all URIs, so that a
+/// filter for it would turn away hardly any.
 const UNUSUAL: &[u8] = b"/zqvx7/kwj9-0";
 
-/// The same after what all patterns begin with.
+/// The same, to be put after what all patterns begin with.
 const JUNK: &[u8] = b"zqvx7/kwj9-0";
 
 /// The most calls of PCRE for such a URI.
@@ -34,22 +35,22 @@ const CALLS: u32 = 100_000;
 /// Which rules may stand behind a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passing {
-    /// Any: what passes the filter may pass all rules behind it.
+    /// Any rules. A URI that passes the filter may match none of them.
     Any,
-    /// Rules that certainly fire for what passes.
+    /// Only rules of which one certainly fires for each URI that passes.
     Firing,
 }
 
 /// A rule for a filter.
 pub struct FilterRule<'r> {
-    /// Its pattern, if that is read.
+    /// Its pattern, if it could be read.
     pub pattern: Option<&'r Pattern>,
     pub statement: &'r [u8],
-    /// Whether it may be behind a filter, certain to fire.
+    /// Whether it may be behind a filter with [`Passing::Firing`].
     pub may_fire: bool,
 }
 
-/// Rules behind a pattern.
+/// A filter, with the rules behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     pattern: Vec<u8>,
@@ -58,13 +59,13 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The rules behind one filter; `None` if there is none that turns away most URIs.
+    /// Puts rules behind one filter. `None` if no filter turns away most URIs.
     pub fn of(rules: &[FilterRule], passing: Passing, phase: Phase) -> Option<Filter> {
         if !(FEWEST..=MOST).contains(&rules.len()) {
             return None;
         }
         let (pattern, is_exact) = Filter::pattern(rules, passing)?;
-        // All URIs of a location may begin like this.
+        // All URIs of a location may have this beginning.
         let common = [&common_beginning(rules)[..], JUNK].concat();
         if phase == Phase::Location && !turns_away(&pattern, &common) {
             return None;
@@ -75,7 +76,7 @@ impl Filter {
         Some(Filter { pattern, statements, cost })
     }
 
-    /// The pattern of a filter, and whether one of the rules certainly matches wherever it does.
+    /// Returns the pattern of a filter, and whether one of the rules certainly matches every URI that it matches.
     pub fn pattern(rules: &[FilterRule], passing: Passing) -> Option<(Vec<u8>, bool)> {
         let patterns: Vec<&Pattern> = rules.iter().map(|rule| rule.pattern).collect::<Option<_>>()?;
         let may_fire = rules.iter().all(|rule| rule.may_fire);
@@ -92,7 +93,7 @@ impl Filter {
         turns_away(&pattern, UNUSUAL).then_some((pattern, is_exact))
     }
 
-    /// The statements.
+    /// Returns the statements as text.
     pub fn text(&self) -> Vec<u8> {
         let mut text = b"if ($uri ~ \"".to_vec();
         escape_pattern(&self.pattern, &mut text);
@@ -123,7 +124,7 @@ fn common_beginning(rules: &[FilterRule]) -> Vec<u8> {
     (0..).map_while(common).collect()
 }
 
-/// Whether a rule matches all that most of the others match, but for URIs with a newline that is not their last byte.
+/// Whether a rule matches all that most of the others match, except URIs with an inner newline.
 pub fn is_for_all(rule: &Pattern, others: &[&Pattern]) -> bool {
     let hir = rule.translate().hir;
     let Ok(inner_newline) = syntax::parse(b"(?s)\n.").map(|pattern| pattern.translate().hir) else { return false };
@@ -135,7 +136,8 @@ pub fn is_for_all(rule: &Pattern, others: &[&Pattern]) -> bool {
     2 * others.iter().filter(is_covered).count() > others.len()
 }
 
-/// A pattern that matches what the patterns do and nothing else, if PCRE gives up on none of them and nginx reads it.
+/// Returns a pattern that matches exactly what one of the patterns does, if PCRE gives up on none of these and nginx
+/// can read it.
 fn exact(patterns: &[&Pattern]) -> Option<Vec<u8>> {
     let is_exact = |pattern: &&Pattern| pattern.translate().exact && always_answers(pattern);
     if !patterns.iter().all(is_exact) {
@@ -144,7 +146,7 @@ fn exact(patterns: &[&Pattern]) -> Option<Vec<u8>> {
     written(patterns.iter().flat_map(|pattern| branches(&pattern.ast)).collect())
 }
 
-/// As [`exact`], of patterns of which some have look-arounds: these are branches behind the others, without groups.
+/// As [`exact`], for patterns some of which have look-arounds. These become branches after the others, without groups.
 pub fn union_of(patterns: &[&[u8]]) -> Option<Vec<u8>> {
     let read: Vec<Pattern> = patterns.iter().map(|pattern| syntax::parse(pattern).ok()).collect::<Option<_>>()?;
     let plain: Vec<&Pattern> = read.iter().filter(|pattern| pattern.looks.is_empty()).collect();
@@ -162,7 +164,7 @@ pub fn union_of(patterns: &[&[u8]]) -> Option<Vec<u8>> {
     (is_fine && answers_with_looks(&syntax::parse(&union).ok()?)).then_some(union)
 }
 
-/// A pattern that matches where PCRE may match one of the patterns or give up on it.
+/// Returns a pattern that matches every URI on which PCRE may match one of the patterns or give up on it.
 fn wider(patterns: &[&Pattern]) -> Option<Vec<u8>> {
     let whole =
         |pattern: &&Pattern| if always_answers(pattern) { Some(branches(&pattern.ast)) } else { skipped(pattern) };
@@ -170,7 +172,7 @@ fn wider(patterns: &[&Pattern]) -> Option<Vec<u8>> {
     of_all.or_else(|| written(patterns.iter().map(|pattern| skipped(pattern)).collect::<Option<Vec<_>>>()?.concat()))
 }
 
-/// Whether one of the patterns certainly matches what a pattern does.
+/// Whether the patterns together certainly match all that a pattern matches.
 fn is_covered(pattern: &[u8], patterns: &[&Pattern]) -> bool {
     let Ok(read) = syntax::parse(pattern) else { return false };
     let certain = patterns.iter().filter(|pattern| always_answers(pattern)).map(|pattern| pattern.translate());
@@ -181,13 +183,13 @@ fn is_covered(pattern: &[u8], patterns: &[&Pattern]) -> bool {
         == Witness::Nothing
 }
 
-/// The beginnings without which PCRE gives no answer but No.
+/// Returns beginnings such that PCRE always answers "no match" for a URI with none of them.
 fn skipped(pattern: &Pattern) -> Option<Vec<Vec<Ast>>> {
     let bounds = Bounds::of(pattern, &pattern.translate().hir);
     head(&pattern.ast).filter(|_| bounds.always_answers || bounds.before_prefix)
 }
 
-/// The pattern of branches, if nginx and every PCRE read it, and answer on each URI.
+/// Writes branches as a pattern, if nginx and every PCRE can read it and PCRE never gives up on it.
 fn written(branches: Vec<Vec<Ast>>) -> Option<Vec<u8>> {
     let pattern = union(&branches)?;
     let read = syntax::parse(&pattern).ok()?;

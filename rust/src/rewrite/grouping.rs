@@ -1,9 +1,8 @@
-//! Puts the rules that no list of strings replaces into groups and behind filters, where that can be proved; the others
-//! stay alone.
+//! Puts the rules that stay into groups and behind filters, where that can be proved. The others stay alone.
 //!
-//! A rule on which PCRE gives up responds with 500 (`ngx_http_regex_exec`), which a map does not pass on. Such a rule
-//! is in no group, but between the groups of the rules before it and after it, and so is a rule that may not stand in
-//! an `if`.
+//! If PCRE gives up on a rule, nginx responds with 500 (`ngx_http_regex_exec`); a map would not do that. So a rule on
+//! which PCRE may give up is in no group, but between the groups of the rules before and after it. The same holds for a
+//! rule that may not stand in an `if`.
 
 use crate::first_match::ReadPatterns;
 use crate::maps::cost::Cost;
@@ -19,17 +18,17 @@ use crate::rewrite::staying::{StayingItem, StayingRule};
 use crate::rewrite::text::Names;
 use crate::syntax::Pattern;
 
-/// Groups beyond this many look-ups cost more than they save; their numbers have two digits in names.
+/// The most look-ups of groups. More would cost more than they save.
 const MOST_LOOK_UPS: usize = 8;
 
-/// Up to this many rules, a filter that tries as many patterns as groups costs less.
+/// For up to this many rules, a filter costs less than groups that try as many patterns.
 const MOST_FILTERED: usize = 8;
 
-/// The rules that stay, in order, at least some of them in groups or behind filters.
+/// The rules that stay, in order. At least some of them are in groups or behind filters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grouping {
     parts: Vec<StayingPart>,
-    /// How many of the parts stand before what answers the keys: those of the rules before it.
+    /// How many of the parts come before the statements that answer the keys.
     leading: usize,
     /// The places of the rules in groups, ascending.
     grouped: Vec<usize>,
@@ -48,8 +47,8 @@ enum StayingPart {
 }
 
 impl Grouping {
-    /// The grouping of the rules that stay; `None` if none is in a group or behind a filter: where an `if` would change
-    /// more than the script, and where that does not cost less. `bytes` is the text that contains the run.
+    /// Groups the rules of a plan that stay. `None` if no rule is in a group or behind a filter, because an `if` would
+    /// change more than the script, or because that would not cost less. `bytes` is the text that contains the run.
     pub fn of(bytes: &[u8], run: &Run, plan: &Plan, options: &Options) -> Option<Grouping> {
         let kept: Vec<usize> = plan.kept().map(|(place, _)| place).collect();
         let texts: Vec<&[u8]> = kept.iter().map(|place| &*run.rules[*place].pattern).collect();
@@ -70,7 +69,7 @@ impl Grouping {
         (!grouping.grouped.is_empty() || !grouping.filtered.is_empty()).then_some(grouping)
     }
 
-    /// The grouping of rules of which some do not end the script.
+    /// As [`Grouping::of`], for rules some of which do not end the script.
     pub fn of_items(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<Grouping> {
         let patterns = ReadPatterns::of(&items.iter().map(StayingItem::pattern).collect::<Vec<_>>());
         let mut staying = Vec::new();
@@ -102,12 +101,12 @@ impl Grouping {
         self.parts.extend(rules.iter().map(|rule| StayingPart::Alone(rule.statement.to_vec())));
     }
 
-    /// Whether groups come last, which leave `$1` to `$9` empty if no rule fires.
+    /// Whether groups come last. They leave `$1` to `$9` empty if no rule fires.
     fn ends_with_groups(&self) -> bool {
         self.parts.len() > self.leading && matches!(self.parts.last(), Some(StayingPart::Groups(_)))
     }
 
-    /// The patterns that are tried, as a number to compare: those of rare requests count less.
+    /// The cost as one number, for comparisons. Patterns tried for rare requests count less.
     fn rank(&self) -> usize {
         let Cost { far, near, worst, .. } = self.cost();
         2 * far + 2 * near + worst + 5 * self.parts.iter().filter(|part| matches!(part, StayingPart::Alone(_))).count()
@@ -148,8 +147,8 @@ impl Grouping {
         costs.fold(Cost::default(), |sum, cost| sum + cost)
     }
 
-    /// The statements that replace the rules, before and after those for keys; with `clears`, `$1` to `$9` are empty if
-    /// no rule fires.
+    /// Returns the statements that replace the rules: those before and those after the statements for keys. If
+    /// `clears`, `$1` to `$9` are empty if no rule fires.
     pub fn statements(&self, names: &Names, clears: bool) -> [Vec<u8>; 2] {
         let [mut before, mut behind] = [Vec::new(), Vec::new()];
         let mut number = 0;
@@ -167,7 +166,7 @@ impl Grouping {
         [before, behind]
     }
 
-    /// The variables that hold what the look-ups tell.
+    /// The variables that hold the results of the look-ups.
     pub fn variables(&self, names: &Names) -> impl Iterator<Item = String> {
         (1..).zip(self.look_ups()).flat_map(|(number, groups)| groups.variables(&names.of_groups(number)))
     }
@@ -191,21 +190,21 @@ impl Grouping {
     }
 }
 
-/// The most rules beside a group that its cost is counted with.
+/// The most rules beside a group that are considered when its cost is measured.
 const MOST_BESIDE: usize = 1_000;
 
-/// Divides rules into groups, filters, and rules alone.
+/// Divides rules into groups, filters and single rules.
 struct PartMaker<'s, 'r> {
     passing: Passing,
     phase: Phase,
     captures_matter: bool,
     staying: &'s [StayingRule<'r>],
-    /// What is read of their patterns.
+    /// The patterns of `staying`.
     patterns: &'s ReadPatterns,
 }
 
 impl<'s, 'r> PartMaker<'s, 'r> {
-    /// `None` where no rule may stand in an `if`.
+    /// `None` if no rule may stand in an `if`.
     fn new(options: &Options, staying: &'s [StayingRule<'r>], patterns: &'s ReadPatterns) -> Option<PartMaker<'s, 'r>> {
         let passing = match options.entering {
             Entering::Nothing => return None,
@@ -216,9 +215,9 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         Some(PartMaker { passing, phase, captures_matter, staying, patterns })
     }
 
-    /// Adds rules that stand one behind the other, in the way that tries the fewest patterns.
+    /// Adds consecutive rules in the way that tries the fewest patterns.
     fn add_all(&self, rules: &[StayingRule], grouping: &mut Grouping) {
-        // Most URIs of a location are answered by a rule for all of them, which look-ups and filters would only delay.
+        // If the last rule answers most URIs of a location, look-ups and filters would only delay it.
         if let Some((last, others)) = rules.split_last()
             && self.is_for_all(last, others)
         {
@@ -231,7 +230,7 @@ impl<'s, 'r> PartMaker<'s, 'r> {
             with
         };
         let groups = with(Self::add_groups);
-        // A hit tries the rules of a filter up to the one that fires, and those of one group.
+        // A hit tries the rules behind a filter up to the one that fires, but of groups only the rules of one.
         let handicap = usize::from(rules.len() > MOST_FILTERED);
         *grouping = match (rules.len() <= filter::MOST).then(|| with(Self::add_filters)) {
             Some(filters) if filters.rank() + handicap <= groups.rank() => filters,
@@ -239,7 +238,7 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         };
     }
 
-    /// Adds rules in groups; those that may be in none behind filters or alone.
+    /// Adds rules in groups, and rules that may be in no group behind filters or alone.
     fn add_groups(&self, rules: &[StayingRule], grouping: &mut Grouping) {
         let (mut left, mut at) = (0, 0);
         for chunk in rules.chunk_by(|rule, next| rule.may_enter && next.may_enter) {
@@ -255,8 +254,9 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         self.add_filters(&rules[left..], grouping);
     }
 
-    /// All rules, if they can be in groups together; otherwise those between rules that set names. A look-up may try
-    /// two rules to find the first, so it must not try one whose match sets a named group.
+    /// Returns all rules as one part, if they can be in groups together, and otherwise the parts between rules that set
+    /// named groups. A look-up may try several rules to find the first, so it must not try a rule whose match sets a
+    /// named group.
     fn parts<'c>(&self, rules: &'c [StayingRule<'r>], grouping: &Grouping) -> Vec<&'c [StayingRule<'r>]> {
         if !rules.iter().any(StayingRule::sets_a_name) || self.groups(rules, grouping).is_some() {
             return vec![rules];
@@ -264,7 +264,7 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         rules.chunk_by(|rule, next| !rule.sets_a_name() && !next.sets_a_name()).collect()
     }
 
-    /// Groups of rules, if that costs less than the rules.
+    /// Puts rules into groups, if that costs less than the rules themselves.
     fn groups(&self, rules: &[StayingRule], grouping: &Grouping) -> Option<Groups> {
         if !rules.iter().all(|rule| rule.may_enter) || grouping.look_ups().count() == MOST_LOOK_UPS {
             return None;
@@ -277,7 +277,7 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         Groups::of(&texts, kinds, &others.take(MOST_BESIDE).collect::<Vec<_>>(), Some(self.patterns))
     }
 
-    /// Adds rules behind filters, as many as possible behind each, and the others alone.
+    /// Adds rules behind filters, with as many rules as possible behind each, and the other rules alone.
     fn add_filters(&self, rules: &[StayingRule], grouping: &mut Grouping) {
         for rules in rules.chunk_by(|rule, next| self.is_filtered(rule) && self.is_filtered(next)) {
             rules.chunks(filter::MOST).for_each(|rules| self.add_filter(rules, grouping));
@@ -285,7 +285,8 @@ impl<'s, 'r> PartMaker<'s, 'r> {
     }
 
     fn add_filter(&self, rules: &[StayingRule], grouping: &mut Grouping) {
-        // Where PCRE gives up, `$1` to `$9` stay as they were: not as a filter before leaves them.
+        // If PCRE gives up on a rule, `$1` to `$9` keep their former values; a filter before the rule would change
+        // them.
         if let Some((first, others)) = rules.split_first()
             && self.captures_matter
             && first.may_give_up
@@ -306,7 +307,7 @@ impl<'s, 'r> PartMaker<'s, 'r> {
         }
     }
 
-    /// Whether a rule of a location is for all URIs of the rules before it.
+    /// Whether a rule of a location matches all URIs that the rules before it match.
     fn is_for_all(&self, rule: &StayingRule, others: &[StayingRule]) -> bool {
         let others: Option<Vec<&Pattern>> = others.iter().map(|rule| rule.pattern).collect();
         let (Some(rule), Some(others)) = (rule.pattern, others) else { return false };

@@ -1,8 +1,9 @@
-//! Rules that no list of strings replaces, in groups behind one look-up.
+//! Groups of rules behind one look-up, for rules whose strings cannot be listed.
 //!
-//! A map with patterns gives the group of the first rule that matches. Only the rules of that group are tried, as
-//! written, so that targets, captures and flags stay as they are. For long lists, it gives the rule itself, and rules
-//! of a kind share a rewrite ([`super::kinds`]). The map is compiled like any other with patterns ([`crate::maps`]).
+//! A map with the patterns of the rules gives the group of the first rule that matches. nginx then tries only the rules
+//! of that group, which are unchanged, so targets, captures and flags stay as they are. For long lists, the map gives
+//! the rule itself, and rules of a kind share a rewrite ([`super::kinds`]). The map is compiled like any other map with
+//! patterns ([`crate::maps`]).
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -16,17 +17,17 @@ use crate::maps::{self, Compiled};
 use crate::rewrite::kinds::Kinds;
 use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM, quoted_pattern};
 
-/// Fewer rules than this are faster to try in order.
+/// The fewest rules for groups. Fewer are faster to try in order.
 const FEWEST: usize = 5;
 
-/// From this many rules, the maps of a look-up do not depend on the patterns beside the rules.
+/// From this many rules on, the maps of a look-up do not depend on the patterns beside the rules.
 const MANY: usize = 1_000;
 
-/// The rules of the smallest group: a request compares its group with the number of each.
+/// The fewest rules of a group. A request compares its group with the number of each group.
 pub const SMALLEST: usize = 8;
 
-/// How many of some rules are in a group: as many as there are groups, as a miss compares numbers, and a hit tries the
-/// rules of one group.
+/// The number of rules in each group: about as many as there are groups, because a miss compares the numbers of all
+/// groups, and a hit tries the rules of one.
 pub fn group_size(rules: usize) -> usize {
     SMALLEST.max((rules as f64).sqrt().ceil() as usize)
 }
@@ -37,30 +38,30 @@ pub struct Groups {
     /// The patterns of the rules, in their order.
     patterns: Vec<Vec<u8>>,
     form: Form,
-    /// The patterns that the look-up tries for a URI that no rule matches.
+    /// The number of patterns that the look-up tries for a URI that no rule matches.
     pub cost: Cost,
     /// The keys of each table of the look-up.
     pub tables: Vec<Vec<Vec<u8>>>,
-    /// The maps with [`Names::unknown`], to be renamed. Not of few rules: there the patterns beside them, which are
-    /// examined together with them, may decide which form costs less.
+    /// The maps with [`Names::unknown`], to be renamed. `None` if there are few rules: the patterns beside them may
+    /// then decide which form costs less.
     unnamed: Option<Arc<[EmittedMap]>>,
 }
 
-/// What the look-up tells.
+/// What the look-up finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
-    /// The group of the rule. All have as many rules, but for the last, which may have fewer.
+    /// The group of the rule. All groups have `size` rules, except that the last one may have fewer.
     Groups { size: usize, statements: Vec<Vec<u8>> },
     /// The kind of the rule, and the text of its target.
     Kinds(Kinds),
 }
 
 impl Groups {
-    /// The rules in groups, or by their `kinds`; `None` if the look-up costs more than trying them, or cannot be
-    /// proved.
+    /// Puts rules into groups, or divides them by `kinds`. `None` if the look-up costs more than trying the rules, or
+    /// cannot be proved.
     ///
-    /// `others`: the patterns of the rules that stay beside them; `patterns`: those of the
-    /// rules, where they have been read already.
+    /// `others` are the patterns of other rules that stay. `patterns` are the patterns of the rules, if they have been
+    /// read already.
     pub fn of(
         rules: &[(&[u8], &[u8])],
         kinds: Option<Kinds>,
@@ -91,7 +92,7 @@ impl Groups {
         Some(Groups { cost, tables, unnamed, ..groups })
     }
 
-    /// The statements that look up the rule; with `clears`, `$1` to `$9` are empty if no rule fires.
+    /// Returns the statements that look up the rule. If `clears`, `$1` to `$9` are empty if no rule fires.
     pub fn statements(&self, names: &GroupNames, clears: bool) -> Vec<u8> {
         let mut text = Vec::new();
         match &self.form {
@@ -113,7 +114,7 @@ impl Groups {
         }
     }
 
-    /// The maps of the look-up, the one for the statements first.
+    /// Returns the maps of the look-up. The statements read the first.
     pub fn maps(&self, names: &GroupNames) -> Option<Vec<EmittedMap>> {
         if let (Some(maps), Some(stem)) = (&self.unnamed, names.usual_stem()) {
             return Some(maps.iter().map(|map| map.with_names(UNKNOWN_STEM, stem)).collect());
@@ -122,7 +123,8 @@ impl Groups {
         Some(std::iter::once(root).chain(compiled.maps).collect())
     }
 
-    /// The map for the statements, and the maps it leads to; `None` if they cannot be compiled, or do not cost less.
+    /// Compiles the map that the statements read, and the maps that it leads to. `None` if they cannot be compiled, or
+    /// do not cost less.
     fn compile(
         &self,
         names: &GroupNames,
@@ -147,7 +149,7 @@ impl Groups {
             rows.extend(block.patterns.iter().map(|row| (pattern(row), row.value.to_vec())));
         }
         let (source, name, default) = (block.source.to_vec(), block.variable.to_vec(), compiled.default.clone());
-        // The last map has the answer, and no other reads it.
+        // The last map has the answer, and no other map reads it, so it can be merged into this one.
         let has_answer = |map: &mut EmittedMap| rows.is_empty() && default.strip_prefix(b"$") == Some(&map.name);
         if let Some(last) = compiled.maps.pop_if(has_answer) {
             return Some((EmittedMap { name, ..last }, compiled));
@@ -155,7 +157,7 @@ impl Groups {
         Some((EmittedMap { source, name, volatile: true, hostnames: false, rows, default }, compiled))
     }
 
-    /// What the look-up tells of a rule.
+    /// The value of a rule in the map.
     fn value(&self, rule: usize) -> Vec<u8> {
         match &self.form {
             Form::Groups { size, .. } => (rule / size + 1).to_string().into_bytes(),
@@ -195,7 +197,7 @@ impl Groups {
     }
 }
 
-/// Writes statements that read a map once, by a pattern with named groups, of which `result` is one.
+/// Writes statements that read a map once, by a pattern with named groups. `result` is one of the groups.
 pub fn write_look_up(map: &str, result: &str, pattern: &str, text: &mut Vec<u8>) {
     let pattern = quoted_pattern(pattern.as_bytes());
     text.extend_from_slice(format!("set ${result} \"\";\n").as_bytes());
@@ -203,7 +205,7 @@ pub fn write_look_up(map: &str, result: &str, pattern: &str, text: &mut Vec<u8>)
     text.extend_from_slice(&[format!("if (${map} ~ ").as_bytes(), &pattern, b") {\n}\n"].concat());
 }
 
-/// Writes groups of statements, each behind its number.
+/// Writes groups of statements, each in an `if` that compares the number of the group.
 fn write_groups<'g>(names: &GroupNames, groups: impl Iterator<Item = &'g [Vec<u8>]>, text: &mut Vec<u8>) {
     write_look_up(&names.map, &names.rules, &format!("^(?<{}>[0-9]+)", names.rules), text);
     for (number, statements) in (1..).zip(groups) {
@@ -215,7 +217,7 @@ fn write_groups<'g>(names: &GroupNames, groups: impl Iterator<Item = &'g [Vec<u8
     }
 }
 
-/// Whether each match of a pattern begins with a slash, so that PCRE answers No at once on the empty subject.
+/// Whether each match of a pattern begins with a slash, so that PCRE answers "no match" at once on the empty subject.
 fn begins_with_slash(pattern: &[u8]) -> bool {
     let Some(rest) = pattern.strip_prefix(b"^/") else { return false };
     !matches!(rest.first(), Some(b'*' | b'?' | b'{')) && !rest.contains(&b'|')
@@ -251,7 +253,7 @@ mod tests {
         assert!(Groups::of(&rules, None, &[], None).unwrap().unnamed.is_none());
     }
 
-    /// Only what certainly begins with a slash is left out for the empty subject.
+    /// For the empty subject, only patterns that certainly begin with a slash are left out.
     #[test]
     fn slash() {
         assert!(begins_with_slash(b"^/") && begins_with_slash(b"^/(a/?)*$"));

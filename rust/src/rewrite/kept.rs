@@ -1,4 +1,4 @@
-//! The rules that stay: which of them never fire, and a URI that each of them matches.
+//! Finds rules that never fire among those that stay, and an example URI for each rule.
 
 use crate::first_match::{First, FirstMatch};
 use crate::language::{self, Limits, Liveness, Question, Witness};
@@ -14,7 +14,7 @@ pub struct Dead {
     pub example: Option<Vec<u8>>,
 }
 
-/// The rules that never fire, given the patterns of a run's kept rules in order. Takes about 50 us per pattern.
+/// Returns the rules that never fire, given the patterns of a run's kept rules in order. Takes about 50 us per pattern.
 pub fn dead(patterns: &[&[u8]]) -> Vec<Dead> {
     let Ok(index) = FirstMatch::new(patterns) else {
         return Vec::new();
@@ -36,13 +36,13 @@ pub fn dead(patterns: &[&[u8]]) -> Vec<Dead> {
     dead.collect()
 }
 
-/// A URI that a pattern matches as its author thinks of it, with a dot for `.`.
+/// Returns a URI as the author of a pattern probably had in mind, with a dot for each `.`.
 fn plain_example(pattern: &[u8]) -> Option<Vec<u8>> {
     let uri = syntax::example(&syntax::parse(pattern).ok()?.ast)?;
     is_request(pattern, &uri, true).then_some(uri)
 }
 
-/// The shortest URI that a pattern matches, if it can be determined.
+/// Returns the shortest URI that a pattern matches, if it can be determined.
 pub fn shortest(pattern: &[u8]) -> Option<Vec<u8>> {
     let language = syntax::parse(pattern).ok()?.translate().hir;
     match language::witness(Question::Outside, &language, &[], &Limits::default()) {

@@ -1,5 +1,7 @@
-//! Rules behind a look-up that share a rewrite: those that end the script alike, and have targets that differ in
-//! constant text only, which the look-up tells of each.
+//! Kinds of rules. The rules of a kind share one rewrite behind a look-up.
+//!
+//! They end the script in the same way, and their targets differ only in constant text. The look-up finds the kind and
+//! the constant text of the rule that fires.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -19,19 +21,19 @@ use crate::rewrite::target::{self, Action, Part, Target};
 use crate::rewrite::text::{GroupNames, quoted_pattern};
 use crate::syntax::{Ast, Pattern};
 
-/// Fewer rules than this are easier to read in groups.
+/// The fewest rules for kinds. Fewer are easier to read in groups.
 const FEWEST: usize = 100;
 
-// Instructions of nginx 1.22.1: an `if` that compares numbers, a pattern that is tried.
+// The instructions that nginx 1.22.1 takes for an `if` that compares numbers, and to try a pattern.
 const IF: usize = 157;
 const PATTERN: usize = 460;
 
-/// A rule that may be of a kind.
+/// A rule that may belong to a kind.
 pub struct KindRule<'r> {
     /// Its number among the rules of its run, from 1.
     pub number: usize,
     pub rule: &'r Rule<'r>,
-    /// What is read of its pattern.
+    /// Its parsed pattern.
     pub pattern: &'r Pattern,
     pub statement: &'r [u8],
 }
@@ -39,12 +41,12 @@ pub struct KindRule<'r> {
 /// Rules by their kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kinds {
-    /// In their order.
+    /// The rules in their order.
     rules: Vec<KnownRule>,
     statements: Vec<Statements>,
 }
 
-/// What the look-up tells of a rule.
+/// What the look-up finds for a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KnownRule {
     /// Its number, ascending.
@@ -59,11 +61,11 @@ struct KnownRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Statements {
     Shared(SharedRewrite),
-    /// Those of rules that share nothing.
+    /// The own statements of rules that share nothing.
     Own(Vec<Vec<u8>>),
 }
 
-/// What rules of a kind have in common.
+/// The rewrite that the rules of a kind share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SharedRewrite {
     pattern: Cow<'static, [u8]>,
@@ -75,13 +77,13 @@ struct SharedRewrite {
 }
 
 impl Kinds {
-    /// The rules by their kinds; `None` if groups cost less. O(length of the rules).
+    /// Divides rules into kinds. `None` if groups cost less. O(length of the rules).
     pub fn of(rules: &[KindRule], captures_matter: bool) -> Option<Kinds> {
         if rules.len() < FEWEST || !rules.is_sorted_by(|rule, next| rule.number < next.number) {
             return None;
         }
         let mut candidates = candidates(rules, captures_matter);
-        // Those of most rules first; the sort is stable.
+        // Candidates with the most rules come first. The sort is stable.
         candidates.sort_by_key(|candidate| Reverse(candidate.rules.len()));
         candidates.truncate(cheapest(rules.len(), candidates.iter().map(|candidate| candidate.rules.len()))?);
         let mut statements = Vec::new();
@@ -106,8 +108,8 @@ impl Kinds {
         Some(Kinds { rules: known, statements })
     }
 
-    /// What the look-up tells of the rule at a place: its number, which shows the order of rules, its kind, and the text
-    /// of its target.
+    /// The value of a rule in the map: its number, which shows the order of rules, its kind, and the constant text of
+    /// its target.
     pub fn value(&self, place: usize) -> Vec<u8> {
         let KnownRule { number, kind, target } = &self.rules[place];
         [format!("{number:0DIGITS$} {kind} ").as_bytes(), target].concat()
@@ -158,14 +160,14 @@ impl<'r> KindRule<'r> {
     }
 }
 
-/// Rules that may share a rewrite, by their places, and where in their replacements is the text that may differ.
+/// Rules that may share a rewrite, by their places, each with the range of its replacement that may differ.
 struct Candidate<'r> {
     shared: Shared<'r>,
     rules: Vec<(usize, Range<usize>)>,
 }
 
 impl Candidate<'_> {
-    /// Their rewrite. If their targets are the same, it has all of it.
+    /// The rewrite that the rules share. If all their targets are the same, it has the whole target.
     fn rewrite(&self, rules: &[KindRule]) -> SharedRewrite {
         let Shared { pattern, action, before, after } = self.shared.clone();
         let mut texts = self.rules.iter().map(|(place, hole)| rules[*place].text(hole));
@@ -176,7 +178,7 @@ impl Candidate<'_> {
     }
 }
 
-/// The rewrites that enough rules may share.
+/// Finds the rewrites that enough rules may share.
 fn candidates<'r>(rules: &[KindRule<'r>], captures_matter: bool) -> Vec<Candidate<'r>> {
     let mut candidates: Vec<Candidate<'r>> = Vec::new();
     let mut known: HashMap<Shared<'r>, usize> = HashMap::new();
@@ -192,7 +194,7 @@ fn candidates<'r>(rules: &[KindRule<'r>], captures_matter: bool) -> Vec<Candidat
     candidates
 }
 
-/// Whether PCRE always answers on a pattern.
+/// Whether PCRE never gives up on a pattern.
 fn answers(pattern: &[u8]) -> bool {
     ReadPattern::of(pattern).is_some_and(|read| read.bounds.always_answers) && Regex::new(pattern).is_ok()
 }
@@ -207,7 +209,7 @@ struct Shared<'r> {
 }
 
 impl<'r> Shared<'r> {
-    /// What others may share with a rule, and where in its replacement they may differ.
+    /// Returns what other rules may share with a rule, and the range of its replacement in which they may differ.
     fn of(rule: &KindRule<'r>, captures_matter: bool) -> Option<(Shared<'r>, Range<usize>)> {
         let replacement: &'r [u8] = &rule.rule.replacement;
         let target = target::parse(replacement).filter(|_| quoted_length(replacement) <= MAX_TOKEN)?;
@@ -219,7 +221,8 @@ impl<'r> Shared<'r> {
     }
 }
 
-/// A pattern that captures what that of the rule does, as far as it is read, and may be that of other rules.
+/// Returns a pattern that other rules may share. It captures the same as the rule's pattern, as far as captures are
+/// read.
 fn pattern(rule: &KindRule, reads_captures: bool) -> Option<Cow<'static, [u8]>> {
     if rule.pattern.named {
         return None;
@@ -231,7 +234,8 @@ fn pattern(rule: &KindRule, reads_captures: bool) -> Option<Cow<'static, [u8]>> 
     with_any_segments(&rule.rule.pattern).filter(|_| is_sequence).map(Cow::Owned)
 }
 
-/// The first constant text of a path, behind a scheme and host: its place in the replacement. Empty if there is none.
+/// Returns the range, in the replacement, of the first constant text of the path after a scheme and host. Empty if
+/// there is none.
 fn hole(target: &Target) -> Range<usize> {
     let mut at = 0;
     for part in &target.path {
@@ -248,14 +252,14 @@ fn hole(target: &Target) -> Range<usize> {
     at..at
 }
 
-/// The length of the scheme and host that a text begins with; the scheme may be a variable before it.
+/// The length of the scheme and host that a text begins with. A variable before the text may be the scheme.
 fn authority(text: &[u8]) -> usize {
     let scheme = [&b"http://"[..], b"https://", b"://"].into_iter().find(|scheme| text.starts_with(scheme));
     scheme.map_or(0, |scheme| memchr::memchr(b'/', &text[scheme.len()..]).map_or(text.len(), |at| scheme.len() + at))
 }
 
-/// How many kinds, those of most rules first, get a rewrite of their own so that requests cost least: one that no rule
-/// matches, and one that any of them matches. `None` if groups cost less.
+/// Returns how many kinds should get a shared rewrite so that requests cost least, on average over a request that no
+/// rule matches and one that any rule matches. The kinds with the most rules come first. `None` if groups cost less.
 fn cheapest(rules: usize, kinds: impl Iterator<Item = usize>) -> Option<usize> {
     let cost = |number: usize, shared: usize| {
         let (own, size) = (rules - shared, group_size(rules - shared));
@@ -303,7 +307,7 @@ mod tests {
         })
     }
 
-    /// The constant text of a path differs: the first, behind scheme and host.
+    /// The text that may differ is the first constant text of the path, after scheme and host.
     #[test]
     fn targets() {
         for (replacement, before, hole, after) in [

@@ -1,12 +1,12 @@
-//! The lines of a map, which may be hundreds of megabytes and are in memory once.
+//! The lines of a map. They may take hundreds of megabytes, so they are in memory only once.
 
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A text that holds lines, among other things.
+/// A text that contains lines, among other things.
 pub type Text = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// Lines: as they are written, and later as a part of the text that was made of them.
+/// The lines of a map: first as they are written, and later as a part of the finished text.
 #[derive(Default)]
 pub struct Lines(RwLock<Place>);
 
@@ -34,7 +34,7 @@ impl Lines {
         }
     }
 
-    /// Gives up the bytes for the same bytes at this place of a text. Panics if they differ in length.
+    /// Frees the bytes, and refers to the same bytes in a text from now on. Panics if the lengths differ.
     pub fn move_to(&self, text: &Text, range: Range<usize>) {
         assert_eq!(self.read(<[u8]>::len), range.len(), "the text holds the lines");
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Place::In(Arc::clone(text), range);

@@ -1,6 +1,9 @@
-//! The rewrite compiler: rules are read ([`runs`]), judged one by one ([`candidate`]), divided into those that a map
-//! can answer and those that stay ([`planner`], string by string in [`assignment`]), made into tiers of maps
-//! ([`tier`], [`emit`]) and written down ([`text`]). The proof in [`crate::prove`] uses none of it.
+//! The rewrite compiler: turns `rewrite` rules into maps.
+//!
+//! [`runs`] reads the rules, and [`candidate`] judges each one by itself. [`planner`] divides them into rules that a
+//! map can answer and rules that stay; [`assignment`] does this string by string. [`emit`] builds the [`tier`]s of
+//! maps, and [`text`] writes them. [`grouping`] divides the rules that stay into groups behind look-ups and parts
+//! behind filters. The proof in [`crate::prove`] uses none of this.
 
 pub mod assignment;
 pub mod candidate;

@@ -12,6 +12,6 @@ pub struct Options {
     pub readings: Readings,
     /// The most strings that a moved rule may match.
     pub bound: usize,
-    /// Which of the rules that stay are looked up in groups.
+    /// Which rules may stand in an `if`, so that they can be in groups and behind filters.
     pub entering: Entering,
 }

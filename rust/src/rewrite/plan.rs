@@ -1,4 +1,4 @@
-//! The division of a run: the fate of each rule, and the keys of the maps.
+//! The plan for a run: the fate of each rule, and the keys of the maps.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use crate::rewrite::candidate::Extra;
 use crate::rewrite::options::Options;
 use crate::rewrite::reason::Reason;
 
-/// The most strings that differ only in case: tiers are numbered in a byte.
+/// The most strings that differ only in case. Each needs a tier, and tiers are numbered in a byte.
 pub const MAX_TIERS: usize = 255;
 
 /// The fate of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Its strings are keys.
+    /// Its strings become keys.
     Moved,
     /// It stays in its place.
     Kept(Reason),
@@ -42,15 +42,15 @@ pub struct KeyEntry {
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The division of a run.
+/// The plan for a run.
 #[derive(Debug, Default)]
 pub struct Plan {
     pub fates: Vec<Fate>,
     pub entries: Vec<KeyEntry>,
-    /// By rule: what moving it requires besides its keys.
+    /// What moving a rule requires besides its keys, by rule.
     pub extras: HashMap<usize, Extra>,
     pub(super) keys: Vec<u8>,
-    /// What is read of the patterns of the rules that were judged to stay; others may stay besides.
+    /// The patterns of the rules that were judged to stay. Other rules may stay as well.
     pub patterns: Option<ReadPatterns>,
 }
 
@@ -65,9 +65,9 @@ impl Plan {
         matches!(self.fates.first(), Some(Fate::Kept(_)))
     }
 
-    /// The rule before which the compiled form is placed. A pattern that does not match empties `$1` to `$9`, but a
-    /// rule that stays first, and may fail, needs their former values: where that matters, this rule comes before the
-    /// patterns.
+    /// The rule before which the compiled form is placed. The patterns of that form empty `$1` to `$9` if they do not
+    /// match. If the first rule stays, it may fail and leave their former values, so where captures matter, it comes
+    /// before the compiled form.
     pub fn stands_before(&self, options: &Options) -> usize {
         if options.phase == Phase::Server || !options.captures_matter {
             return 0;

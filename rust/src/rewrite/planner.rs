@@ -13,7 +13,7 @@ use crate::rewrite::plan::{BadPattern, Plan};
 use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::Run;
 
-/// Divides a run. Linear in the rules, except for PCRE2 on strings that kept rules may match.
+/// Plans a run. Linear in the rules, except for PCRE2 on strings that kept rules may match.
 pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
     let judge = |index: usize| {
         candidate::judge(&run.rules[index], options).map_err(|message| BadPattern { rule: index, message })
@@ -23,7 +23,7 @@ pub fn plan(run: &Run, options: &Options) -> Result<Plan, BadPattern> {
     for part in parts {
         candidates.extend(part?);
     }
-    // If nginx cannot take all keys, their rules stay; the other rules then have other maps, which are examined again.
+    // Rules whose keys would overload nginx's hash tables stay. The other rules then have other maps, so check again.
     loop {
         let kept: Vec<usize> = (0..candidates.len()).filter(|rule| candidates[*rule].is_err()).collect();
         let patterns = ReadPatterns::of(&kept.iter().map(|rule| &*run.rules[*rule].pattern).collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! Why a rule stays as it is.
+//! The reasons for which a rule is left unchanged.
 
 /// A reason with a code for reports and a sentence for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -133,7 +133,7 @@ impl Reason {
 mod tests {
     use super::*;
 
-    /// Codes are unique, as reports are read by them.
+    /// Codes are unique, because reports are read by them.
     #[test]
     fn codes_are_unique() {
         let codes: std::collections::HashSet<_> = Reason::ALL.iter().map(|reason| reason.code()).collect();

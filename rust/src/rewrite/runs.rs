@@ -38,34 +38,35 @@ pub struct Run<'a> {
     pub rules: Vec<Rule<'a>>,
     /// As [`Barrier::portion`].
     pub portion: usize,
-    /// Whether what an earlier compilation wrote stands directly before.
+    /// Whether statements that an earlier compilation wrote come directly before the run.
     pub is_behind: bool,
-    /// The rules of an earlier compilation that stand directly before, and those before these.
+    /// The number of rules that come before the run without anything between, including those of an earlier
+    /// compilation.
     pub before: usize,
 }
 
 impl Run<'_> {
-    /// The number of the rule at a place among all that stand one behind the other, from 1.
+    /// The number, from 1, of the rule at a place among all rules that follow one another.
     pub fn number(&self, place: usize) -> usize {
         self.before + place + 1
     }
 }
 
-/// A rule that ends no script, and so ends a run.
+/// A rule that does not end the script. It ends a run.
 #[derive(Clone, Debug)]
 pub struct Barrier<'a> {
     pub span: Range<usize>,
     pub pattern: Cow<'a, [u8]>,
     pub reason: Reason,
-    /// Nothing of the rewrite module but rules is between those with the same number.
+    /// Rules and barriers with the same number have no other statement of the rewrite module between them.
     pub portion: usize,
 }
 
-/// Why the rewrites cannot be read: nginx does not start with them.
+/// Why rewrites cannot be read. nginx does not start with them either.
 #[derive(Debug)]
 pub enum Unreadable {
     Lexer(LexError),
-    /// The range of the statement, and the message of nginx.
+    /// nginx refuses a statement: its range, and the message of nginx.
     Refused(Range<usize>, String),
 }
 
@@ -79,9 +80,9 @@ pub struct Runs<'a> {
 /// Statements with nothing of the rewrite module between them.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Where they are in the bytes of the file; each range holds whole statements.
+    /// The ranges of the statements in the file. Each holds whole statements.
     pub ranges: Vec<Range<usize>>,
-    /// Whether an `if` stands directly before that an earlier compilation may have written.
+    /// Whether an `if` that an earlier compilation may have written comes directly before.
     pub is_behind_if: bool,
 }
 
@@ -124,7 +125,7 @@ pub fn read<'a>(bytes: &'a [u8], sections: &[Section]) -> Result<Runs<'a>, Unrea
 }
 
 impl<'a> Runs<'a> {
-    /// Keeps a run unless it is empty, and begins another.
+    /// Adds a run unless it is empty, and begins another one.
     fn close(&mut self, run: &mut Run<'a>, portion: usize) {
         let closed = std::mem::replace(run, Run { portion, ..Run::default() });
         if !closed.rules.is_empty() {
@@ -133,8 +134,8 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Whether an earlier compilation wrote a statement: a rule that never matches, or one whose target is in a map and
-/// whose pattern lists the keys. It is not compiled again.
+/// Whether an earlier compilation wrote a statement, so that it is not compiled again: it is a rule that never matches,
+/// or a rule whose target is in a map and whose pattern lists the keys.
 fn is_emitted(words: &[Word]) -> bool {
     match words {
         [_, pattern, target] => &*pattern.value == NEVER && &*target.value == b"/",
@@ -158,8 +159,8 @@ pub const NEVER: &[u8] = b"^a(?!)";
 /// The end of the names of variables that hold the targets of listed keys.
 pub const LISTED: &[u8] = b"_listed_to";
 
-/// Reads one statement; the inner error is the reason why a rule does not end the script. The outer error is the
-/// message with which nginx refuses it.
+/// Reads one statement. The inner error is the reason why a rule does not end the script; the outer error is the
+/// message with which nginx refuses the statement.
 fn rule<'a>(words: &[Word<'a>], span: Range<usize>) -> Result<Result<Rule<'a>, Reason>, String> {
     let (pattern, replacement, flag) = match words {
         [_, pattern, replacement] => (&pattern.value, &replacement.value, None),
@@ -181,7 +182,7 @@ fn rule<'a>(words: &[Word<'a>], span: Range<usize>) -> Result<Result<Rule<'a>, R
     }
 }
 
-/// The span of a statement; with its line, line end included, if nothing else is on the line.
+/// Returns the span of a statement, or of its whole line with the line end if nothing else is on the line.
 pub fn whole_line(bytes: &[u8], span: Range<usize>) -> (usize, usize) {
     let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
     let start = span.start - bytes[..span.start].iter().rev().take_while(is_blank).count();
@@ -218,7 +219,8 @@ mod tests {
         assert!(runs("rewrite ^/a$ /b; # none\n").is_empty());
     }
 
-    /// A line is removed with its only statement, with any line end; a comment or another statement keeps it.
+    /// If a statement is alone on its line, the line is removed with it, whatever its line end. A comment or another
+    /// statement keeps the line.
     #[test]
     fn lines() {
         let line = |text: &str, span| {

@@ -1,18 +1,20 @@
-//! One pattern for rules that differ only in the segments before their first group: behind a guard that knows which
-//! rule answers, it captures what the rule's own pattern does.
+//! Writes one pattern for rules that differ only in the segments before their first group.
+//!
+//! A guard or look-up has already found the rule that answers. The shared pattern only has to capture what the rule's
+//! own pattern captures.
 
 use crate::pattern_text::{is_quantified, literal_length};
 use crate::pcre::{GroupRanges, Regex};
 use crate::quote::quoted_length;
 use crate::rewrite::candidate::{CALLS, MAX_TOKEN};
 
-/// Fewer patterns than this stay as the rules have them, which is easier to read.
+/// The fewest patterns to share. Fewer stay as they are, which is easier to read.
 const FEWEST: usize = 8;
 
-/// The most shared patterns of a block: each is tried on the keys of all its rules.
+/// The most shared patterns of a block. Each is tried on the keys of all its rules.
 const MOST: usize = 16;
 
-/// The most segments.
+/// The most segments of a pattern.
 const MOST_SEGMENTS: usize = 16;
 
 /// The pattern of a rule, and the strings that the rule is the first to match.
@@ -21,8 +23,9 @@ pub struct Keyed<'r> {
     pub keys: Vec<Vec<u8>>,
 }
 
-/// The patterns to try on the keys of rules in place of their own: on each key, the first that matches captures the
-/// same. `None` if the own patterns are few, or there are no such patterns that are half as many and [`MOST`] at most.
+/// Returns patterns to try on the keys of rules in place of their own. On each key, the first one that matches captures
+/// the same. `None` if the own patterns are few, or if there are no such patterns that are half as many or fewer and at
+/// most [`MOST`].
 ///
 /// O(length of the patterns and keys).
 pub fn shared(rules: &[Keyed]) -> Option<Vec<Vec<u8>>> {
@@ -54,8 +57,8 @@ fn captures(regex: &Regex, key: &[u8]) -> Option<GroupRanges> {
     regex.captures(key, CALLS).ok()?
 }
 
-/// A pattern that starts with a slash and segments of literals, with as many segments of any text instead. They are
-/// written out, as a repeated group costs PCRE more.
+/// Replaces the literal segments at the start of a pattern by as many segments of any text. These are written out,
+/// because a repeated group costs PCRE more.
 pub fn with_any_segments(pattern: &[u8]) -> Option<Vec<u8>> {
     let text = pattern.strip_prefix(b"^/")?;
     if is_quantified(text) {

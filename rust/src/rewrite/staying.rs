@@ -1,4 +1,4 @@
-//! What stays of a section: the rules that no list of strings replaces, with what decides where they may stand.
+//! The rules of a section that stay, because no list of strings replaces them, and what decides where they may stand.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,19 +13,19 @@ use crate::rewrite::runs::{Barrier, Rule};
 use crate::rewrite::target::Action;
 use crate::syntax::Pattern;
 
-/// A rule that stays, and what decides whether it is in a group.
+/// A rule that stays, and what decides whether it may be in a group.
 pub struct StayingRule<'r> {
     /// Its place in the run.
     pub place: usize,
-    /// Its pattern; read, if that is possible.
+    /// Its pattern as text, and parsed if that is possible.
     pub text: &'r [u8],
     pub pattern: Option<&'r Pattern>,
     pub statement: Cow<'r, [u8]>,
-    /// The number among the rules of its run, from 1, and the rule, if it ends the script.
+    /// If it ends the script: its number among the rules of its run, from 1, and the rule.
     in_run: Option<(usize, &'r Rule<'r>)>,
-    /// Whether its pattern is read, and PCRE may give up on it.
+    /// Whether its pattern could be read, and PCRE may give up on it.
     pub may_give_up: bool,
-    /// Whether it may be in a group: it fires on each URI that it matches, and the `if` changes nothing else.
+    /// Whether it may be in a group: it fires on each URI that it matches, and an `if` around it changes nothing else.
     pub may_enter: bool,
 }
 
@@ -79,7 +79,7 @@ impl<'r> StayingRule<'r> {
     }
 }
 
-/// A statement, with its words on one line, so that it can be indented; `None` if a word has a newline, or there is a
+/// Puts the words of a statement on one line, so that it can be indented. `None` if a word has a newline, or there is a
 /// comment between the words.
 fn on_one_line(statement: &[u8]) -> Option<Cow<'_, [u8]>> {
     if !statement.contains(&b'\n') {
@@ -93,10 +93,10 @@ fn on_one_line(statement: &[u8]) -> Option<Cow<'_, [u8]>> {
     texts.iter().all(is_plain).then(|| Cow::Owned([texts.join(&b' '), b";".to_vec()].concat()))
 }
 
-/// What stays in a section: rules that end the script, each with the reason, and others.
+/// A rule that stays in a section.
 #[derive(Clone, Copy)]
 pub enum StayingItem<'r> {
-    /// With the number among those of its run, from 1.
+    /// A rule that ends the script, its number among the rules of its run, from 1, and why it stays.
     Rule(&'r Rule<'r>, usize, Reason),
     Barrier(&'r Barrier<'r>),
 }

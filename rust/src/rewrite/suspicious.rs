@@ -1,4 +1,4 @@
-//! Rewrites that look like mistakes: those worth a closer look, and those that no request fires.
+//! Finds rewrites that look like mistakes, and rewrites that no request fires.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ const CALLS: u32 = 10_000;
 /// Why no ordinary request fires a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Never {
-    /// No `$uri` matches.
+    /// The pattern matches no `$uri`.
     Impossible,
-    /// Only a `$uri` that still contains `%XX` matches: the client encoded it twice.
+    /// The pattern matches only a `$uri` that still contains `%XX`, because the client encoded it twice.
     Percent,
-    /// Only a `$uri` that contains what looks like arguments matches: the client encoded the `?`.
+    /// The pattern matches only a `$uri` that contains what looks like arguments, because the client encoded the `?`.
     Query,
 }
 
-/// Why no ordinary request of a client matches a pattern; `None` if one does, or if that is unknown.
+/// Returns why no ordinary request of a client matches a pattern. `None` if one does, or if that is unknown.
 ///
 /// `$uri` is decoded and without arguments, and has no segment of dots (`ngx_http_parse_complex_uri`); with
 /// `merge_slashes` it has no `//` either. Takes about 30 us.
@@ -52,13 +52,13 @@ pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<Never> {
     }
 }
 
-/// Whether `uri` is one of an ordinary request and the pattern matches it.
+/// Whether `uri` may be the `$uri` of an ordinary request, and the pattern matches it.
 pub(super) fn is_request(pattern: &[u8], uri: &[u8], merge_slashes: bool) -> bool {
     never_literal(uri, merge_slashes).is_none()
         && Regex::new(pattern).is_ok_and(|regex| regex.is_match(uri, CALLS) == MatchOutcome::Yes)
 }
 
-/// The same for one string.
+/// As [`never()`], for a single string instead of a pattern.
 fn never_literal(stem: &[u8], merge_slashes: bool) -> Option<Never> {
     let is_dots = |segment: &[u8]| matches!(segment, b"." | b"..");
     let is_escape = |three: &[u8]| three[0] == b'%' && three[1].is_ascii_hexdigit() && three[2].is_ascii_hexdigit();
@@ -77,7 +77,7 @@ fn never_literal(stem: &[u8], merge_slashes: bool) -> Option<Never> {
     }
 }
 
-/// Sequences that a normalised URI never contains.
+/// The languages of URIs that are not normalised.
 fn abnormal(merge_slashes: bool) -> Vec<Hir> {
     let dots = read(br"/\.\.?(?:/|\z)");
     if merge_slashes { vec![read(b"//"), dots] } else { vec![dots] }
@@ -91,8 +91,8 @@ fn refs(languages: &[Hir]) -> Vec<&Hir> {
     languages.iter().collect()
 }
 
-/// The rewrites in `ranges` whose pattern is worth a closer look: all but those that begin with `^/` and a word, and
-/// contain nothing that looks like a mistake. Linear, a few ns per byte.
+/// Returns the rewrites in `ranges` whose pattern is worth a closer look: all except those that begin with `^/` and a
+/// word, and contain nothing that looks like a mistake. Linear, a few ns per byte.
 pub fn suspicious(bytes: &[u8], ranges: &[Range<usize>]) -> Result<Vec<Range<usize>>, Unreadable> {
     let section = |range: &Range<usize>| Section { ranges: vec![range.clone()], is_behind_if: false };
     let sections: Vec<_> = ranges.iter().map(section).collect();
@@ -125,7 +125,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'/' | b'.')
 }
 
-/// A final `.*` whose match the replacement does not use.
+/// Whether the pattern ends with a `.*` whose match the replacement does not use.
 fn has_idle_tail(pattern: &[u8], replacement: &[u8]) -> bool {
     let body = pattern.strip_suffix(b"$").unwrap_or(pattern);
     if body.ends_with(b".*)") {

@@ -58,11 +58,11 @@ impl Part<'_> {
 /// A replacement, split as nginx splits it when it reads the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target<'a> {
-    /// What comes before the first `?`.
+    /// The part before the first `?`.
     pub path: Vec<Part<'a>>,
-    /// What comes after it, where there is one.
+    /// The part after the first `?`, if there is one.
     pub args: Option<Vec<Part<'a>>>,
-    /// A trailing `?`: the client's arguments are not appended.
+    /// Whether a trailing `?` drops the client's arguments.
     pub drop_args: bool,
 }
 
@@ -78,7 +78,7 @@ impl<'a> Target<'a> {
 pub enum NotTerminal {
     /// No flag and no redirect: the next rule sees the new URI.
     NoFlag,
-    /// `break` on a replacement that is a redirect by itself, which is a special case.
+    /// `break` with a replacement that is a redirect by itself, which is a special case.
     BreakRedirect,
     /// nginx refuses the directive.
     Refused,
@@ -103,14 +103,14 @@ pub fn is_redirect(replacement: &[u8]) -> bool {
     [&b"http://"[..], b"https://", b"$scheme"].iter().any(|start| replacement.starts_with(start))
 }
 
-/// The texts of the path and of the arguments of a replacement that [`parse`] reads; [`text`] writes the same of their
-/// parts.
+/// Splits a replacement into the texts of its path and of its arguments. [`text`] writes the same texts from the parts
+/// that [`parse`] returns.
 pub fn split(replacement: &[u8]) -> (&[u8], Option<&[u8]>) {
     let (path, args, _) = pieces(replacement);
     (path, args)
 }
 
-/// What comes before the first `?`, what comes after it, and whether a last `?` drops the client's arguments.
+/// Returns the part before the first `?`, the part after it, and whether a last `?` drops the client's arguments.
 fn pieces(replacement: &[u8]) -> (&[u8], Option<&[u8]>, bool) {
     let (text, drop_args) = match replacement.split_last() {
         Some((b'?', rest)) => (rest, true),
@@ -166,7 +166,7 @@ pub fn refusal(replacement: &[u8]) -> String {
     "invalid variable name".to_owned()
 }
 
-/// The variable at the start of `rest` (behind its `$`), and how many bytes it takes.
+/// Reads the variable at the start of `rest`, which is after its `$`. Also returns how many bytes it takes.
 fn variable(rest: &[u8]) -> Option<(Part<'_>, usize)> {
     match rest.first()? {
         digit @ b'1'..=b'9' => Some((Part::Capture(digit - b'0'), 1)),
@@ -187,7 +187,7 @@ fn name_length(rest: &[u8]) -> usize {
     rest.iter().take_while(|byte| in_name(byte)).count()
 }
 
-/// The text of `parts`, written again: `${name}` also where a plain `$name` would run into what follows.
+/// Writes `parts` as text. Writes `${name}` also where a plain `$name` would run into what follows.
 pub fn text<'a>(parts: &[Part<'a>]) -> Cow<'a, [u8]> {
     if let [Part::Text(text)] = parts {
         return Cow::Borrowed(text);
@@ -213,7 +213,7 @@ pub fn text<'a>(parts: &[Part<'a>]) -> Cow<'a, [u8]> {
     Cow::Owned(out)
 }
 
-/// Whether `parts` can give the empty string: none of it is certain to be non-empty.
+/// Whether `parts` may give the empty string: none of them is certain not to be empty.
 pub fn may_be_empty(parts: &[Part]) -> bool {
     !parts.iter().any(|part| matches!(part, Part::Text(_)))
 }

@@ -8,12 +8,12 @@ use crate::rewrite::lines::Lines;
 use crate::rewrite::runs::NEVER;
 use crate::rewrite::tier::{Args, Block, MapKind, Tier};
 
-/// The names of the variables of a run.
+/// The names of the variables that the compiled form of a run defines.
 #[derive(Clone, Debug)]
 pub struct Names {
-    /// The start of all names but that of the group.
+    /// The start of all names, except that of the group.
     pub stem: String,
-    /// The group that holds the URI without its final newline; it is a variable, too.
+    /// The named group that holds the URI without its final newline. It is a variable, too.
     pub group: String,
     /// The start of the names of the maps that look up the group of rules of a URI, and of the named groups in their
     /// patterns.
@@ -30,16 +30,16 @@ pub struct GroupNames {
     pub rules: String,
     /// Holds the kind of the rule.
     pub kind: String,
-    /// Holds what differs in the targets of a kind.
+    /// Holds the text in which the targets of a kind differ.
     pub target: String,
-    /// The map that looks them up.
+    /// The map that gives all of these.
     pub map: String,
     /// The start of the names of the maps that this one leads to, and of the named groups in their patterns.
     pub tree: String,
 }
 
 impl GroupNames {
-    /// The stem of all of them, if they are those of a first look-up and as long as those of [`Names::unknown`].
+    /// The stem of these names, if they are for a first look-up and as long as those of [`Names::unknown`].
     pub fn usual_stem(&self) -> Option<&str> {
         let stem = self.map.strip_suffix("_pattern").filter(|stem| stem.len() == UNKNOWN_STEM.len())?;
         (self.tree.strip_suffix("_p_") == Some(stem)).then_some(stem)
@@ -57,11 +57,11 @@ impl Names {
         format!("{}_line", self.stem)
     }
 
-    /// The names of a look-up of groups, from 1.
+    /// The names for a look-up of groups. Look-ups are numbered from 1.
     pub fn of_groups(&self, number: usize) -> GroupNames {
         let (stem, tree) = (&self.stem, &self.tree);
         let number = if number > 1 { number.to_string() } else { String::new() };
-        // Names of groups, which must not be long, as those in the maps.
+        // Names of groups must not be long.
         let short = tree.strip_suffix("_p").unwrap_or(stem);
         GroupNames {
             rules: format!("{short}_rules{number}"),
@@ -72,8 +72,8 @@ impl Names {
         }
     }
 
-    /// Names for a text that is examined before its names are known: as long as the usual ones, and none of them, as
-    /// `z` is in no checksum.
+    /// Placeholder names, for a text that is examined before its names are known. They are as long as the usual names,
+    /// and differ from all of them, because no checksum contains `z`.
     pub fn unknown() -> Names {
         let stem = UNKNOWN_STEM;
         Names { stem: stem.to_owned(), group: format!("{stem}_rest"), tree: format!("{stem}_p") }
@@ -140,7 +140,8 @@ impl Piece<'_> {
     }
 }
 
-/// The maps of a run, in pieces to be joined: their lines may be hundreds of megabytes and are not copied.
+/// Returns the text of the maps of a run, in pieces to be joined. The lines are not copied, because they may take
+/// hundreds of megabytes.
 pub fn maps<'t>(tiers: &'t [Tier], names: &Names) -> Vec<Piece<'t>> {
     let mut pieces = Vec::new();
     if tiers.iter().any(|tier| tier.strips_newline) {
@@ -166,8 +167,8 @@ fn stripping_map(names: &Names) -> Vec<u8> {
     text
 }
 
-/// A map up to its lines. It is evaluated anew for each URI, that of an internal redirect included. Without a default
-/// nginx takes the empty string (`ngx_http_map_block`), which is written out here.
+/// Writes a map up to its lines. nginx evaluates the map anew for each URI, including that of an internal redirect.
+/// Without a default, nginx uses the empty string (`ngx_http_map_block`), which is written out here.
 fn map_head(comment: &str, source: &str, name: &str, default: &str) -> Vec<u8> {
     let mut text = Vec::new();
     push(
@@ -177,7 +178,7 @@ fn map_head(comment: &str, source: &str, name: &str, default: &str) -> Vec<u8> {
     text
 }
 
-/// The statements that replace the rules of a run; with `clears`, they leave `$1` to `$9` empty if none fires.
+/// Returns the statements that replace the rules of a run. If `clears`, they leave `$1` to `$9` empty if no rule fires.
 pub fn statements(tiers: &[Tier], names: &Names, clears: bool) -> Vec<u8> {
     let mut text = Vec::new();
     if tiers.iter().any(|tier| tier.class.is_some()) {
@@ -264,7 +265,7 @@ fn target(block: &Block, to: &str, args: &str) -> Vec<u8> {
     target
 }
 
-/// A rule that never matches and leaves `$1` to `$9` empty.
+/// Writes a rule that never matches and leaves `$1` to `$9` empty.
 fn push_never(indent: &str, text: &mut Vec<u8>) {
     text.extend_from_slice(&[indent.as_bytes(), b"rewrite ", &quoted_pattern(NEVER), b" /;\n"].concat());
 }

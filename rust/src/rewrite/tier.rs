@@ -1,4 +1,4 @@
-//! The compiled form of a run: tiers of maps with the directives that read them.
+//! The compiled form of a run: tiers of maps, and the directives that read them.
 //!
 //! Each tier of a run has up to one map of each kind, all keyed by `$uri`, or by the URI without a final newline:
 //!
@@ -7,9 +7,9 @@
 //! - *to* is the part of the target that is not constant text in the directive;
 //! - *args* are the rule's own arguments.
 //!
-//! That is the form for a server. In a location, an `if` that is true replaces the configuration by that of the `if`
-//! (`ngx_http_script_if_code`): directives of earlier `if`s, and those that an `if` does not inherit, are lost. So
-//! there the guard is the pattern of the directive, which lists the keys, and *key* and *class* are not needed.
+//! That is the form for a server. In a location, a true `if` replaces the configuration by its own
+//! (`ngx_http_script_if_code`): directives of earlier `if`s, and those that an `if` does not inherit, are lost. So in a
+//! location there is no guard; the pattern of the directive lists the keys, and *key* and *class* are not needed.
 //!
 //! [`crate::rewrite::emit`] builds the tiers of a plan, and [`crate::rewrite::text`] writes them.
 
@@ -17,13 +17,13 @@ use crate::hash::Element;
 use crate::rewrite::lines::Lines;
 use crate::rewrite::target::Action;
 
-/// The properties of a directive that are fixed when nginx reads the configuration.
+/// The properties of a directive that are fixed in the text of the configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Class {
     pub action: Action,
     pub own_args: bool,
     pub drop_args: bool,
-    /// On a hit, the rules' own patterns run, or ones that capture the same, so that `$1` to `$9` are as before.
+    /// Whether patterns run on a hit, the rules' own or ones that capture the same, so that `$1` to `$9` are as before.
     pub sets_captures: bool,
 }
 
@@ -36,30 +36,30 @@ pub struct Block {
     /// Whether the *to* map has the rest.
     pub has_rest: bool,
     pub args: Args,
-    /// The patterns to run: those of the rules if the class sets captures, or fewer that capture the same (see
-    /// `shared_pattern`), or those that list the keys. Otherwise, behind a guard, `^`.
+    /// The patterns to run. If the class sets captures, these are the patterns of the rules, or fewer patterns that
+    /// capture the same (see `shared_pattern`). Without a guard, they list the keys. Otherwise there is only `^`.
     pub patterns: Vec<Vec<u8>>,
 }
 
-/// The own arguments of a block.
+/// The arguments that the rules of a block add.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Args {
     None,
     /// The same for every rule.
     Constant(Vec<u8>),
-    /// In the *args* map.
+    /// Given by the *args* map.
     Mapped,
 }
 
-/// A map: its lines as text, and its keys as nginx will hash them.
+/// A map: its lines as text, and its keys as nginx hashes them.
 pub struct TierMap {
     pub lines: Lines,
     pub elements: Vec<Element>,
 }
 
-/// The maps and blocks of a tier; maps without lines are `None`.
+/// The maps and blocks of a tier. Maps without lines are `None`.
 pub struct Tier {
-    /// Whether its maps are keyed by the URI without a final newline, so that one key stands for a string and its twin.
+    /// Whether its maps look up the URI without a final newline, so that one key stands for a string and its twin.
     pub strips_newline: bool,
     /// The guard; `None` if the patterns of the only block are the guard.
     pub key: Option<TierMap>,

@@ -1,4 +1,4 @@
-//! Writes patterns that match exactly some literals: `^/a(?:b|c(?:d|e))$`.
+//! Writes patterns that match exactly some literals, such as `^/a(?:b|c(?:d|e))$`.
 //!
 //! They consist of literal bytes, `(?:`, `|`, `)`, the anchors and a leading `(?i)`, which every PCRE reads alike.
 
@@ -7,9 +7,9 @@ use crate::pattern_text::{DEEPEST, LONGEST, escape, most, token_length};
 /// The start and end of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PatternStyle {
-    /// Letters match in any case.
+    /// Whether letters match in any case.
     pub any_case: bool,
-    /// `$`, which also matches before a final newline, instead of `\z`.
+    /// Whether the end is `$`, which also matches before a final newline, instead of `\z`.
     pub dollar: bool,
 }
 
@@ -19,8 +19,8 @@ pub fn fits(literal: &[u8]) -> bool {
     token_length(&pattern(&[literal], style).0) <= LONGEST
 }
 
-/// The patterns that together match exactly the literals, as few and as long as tokens allow. The literals are
-/// distinct, in ascending order, and each [`fits`]. O(n log n) in their bytes.
+/// Returns patterns that together match exactly the literals, as few and as long as tokens allow. The literals must be
+/// distinct, in ascending order, and each must [fit](fits). O(n log n) in their bytes.
 pub fn patterns(literals: &[&[u8]], style: PatternStyle) -> Vec<Vec<u8>> {
     let mut patterns = Vec::new();
     let mut rest = literals;
@@ -37,7 +37,7 @@ fn fitting(literals: &[&[u8]], style: PatternStyle) -> Option<Vec<u8>> {
     (depth <= DEEPEST && token_length(&pattern) <= LONGEST).then_some(pattern)
 }
 
-/// One pattern for all the literals, and the depth of its groups.
+/// Writes one pattern for all the literals, and returns it with the depth of its groups.
 fn pattern(literals: &[&[u8]], style: PatternStyle) -> (Vec<u8>, usize) {
     let mut out = Vec::new();
     out.extend_from_slice(if style.any_case { b"(?i)^" } else { b"^" });
@@ -46,7 +46,7 @@ fn pattern(literals: &[&[u8]], style: PatternStyle) -> (Vec<u8>, usize) {
     (out, depth)
 }
 
-/// Writes what follows the first `at` bytes, which all the literals share; returns the depth of its groups.
+/// Writes what follows the first `at` bytes, which all the literals share. Returns the depth of the groups written.
 fn node(literals: &[&[u8]], at: usize, out: &mut Vec<u8>) -> usize {
     let shared = shared(literals, at);
     literals[0][at..shared].iter().for_each(|byte| escape(*byte, out));
@@ -66,7 +66,8 @@ fn node(literals: &[&[u8]], at: usize, out: &mut Vec<u8>) -> usize {
     depth + 1
 }
 
-/// The length of the common prefix of the literals; they are in ascending order, so the first and the last decide.
+/// The length of the common prefix of the literals. They are in ascending order, so the first and the last determine
+/// it.
 fn shared(literals: &[&[u8]], at: usize) -> usize {
     let (first, last) = (literals[0], literals[literals.len() - 1]);
     at + first[at..].iter().zip(&last[at..]).take_while(|(left, right)| left == right).count()

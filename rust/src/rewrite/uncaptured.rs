@@ -1,4 +1,4 @@
-//! Rewrites patterns with `(?:...)` instead of `(...)`.
+//! Replaces capturing groups of patterns by `(?:...)`.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::syntax;
 pub enum UncaptureError {
     /// A group has a name: nginx sets a variable of that name.
     Named,
-    /// Not every construct is on the list of [`syntax::parse`]: something may refer to a group by its number.
+    /// [`syntax::parse`] refuses a construct, so something may refer to a group by its number.
     Unread,
 }
 
@@ -25,9 +25,9 @@ impl fmt::Display for UncaptureError {
 
 impl std::error::Error for UncaptureError {}
 
-/// The pattern without captures: what it matches stays the same. Some microseconds.
+/// Returns the pattern without captures. It matches the same. Takes some microseconds.
 ///
-/// Nothing that [`syntax::parse`] reads refers to a group. A pattern that it refuses is returned as it is if PCRE2
+/// Nothing that [`syntax::parse`] reads refers to a group. A pattern that it refuses is returned unchanged if PCRE2
 /// counts no groups in it.
 pub fn without_captures(pattern: &[u8]) -> Result<Vec<u8>, UncaptureError> {
     let Ok(parsed) = syntax::parse(pattern) else {

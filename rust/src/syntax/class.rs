@@ -51,7 +51,7 @@ pub(super) mod named {
 }
 
 impl Parser<'_> {
-    /// A class. The `[` was read.
+    /// Reads a class. The `[` has been read.
     pub(super) fn class(&mut self, flags: Flags) -> Result<Ast, Refusal> {
         let rest = self.rest();
         if rest.starts_with(b"[:<:]]") || rest.starts_with(b"[:>:]]") {
@@ -77,8 +77,8 @@ impl Parser<'_> {
         Ok(Ast::Class(set))
     }
 
-    /// Whether PCRE may take the class for a POSIX name outside a class, which is an error: `[:alpha:]`, `[.a.]`.
-    /// `[.]` and `[.-]` are plain classes (`check_posix_syntax()`); one with a bracket or backslash is not looked into.
+    /// Whether PCRE may take the class for a POSIX name outside a class, which is an error: `[:alpha:]`, `[.a.]`. `[.]`
+    /// and `[.-]` are plain classes (`check_posix_syntax()`). Always true if a `[` or backslash comes before the `]`.
     fn opens_like_a_posix_name(&self) -> bool {
         let Some(mark @ (b':' | b'.' | b'=')) = self.peek() else {
             return false;
@@ -90,7 +90,7 @@ impl Parser<'_> {
         rest[length] != b']' || rest[..length].last() == Some(&mark)
     }
 
-    /// The items up to the closing bracket, which is a plain byte if it comes first.
+    /// Reads the items up to the closing bracket, which is a plain byte if it comes first.
     fn class_items(&mut self, flags: Flags) -> Result<ByteSet, Refusal> {
         let mut set = ByteSet::EMPTY;
         let mut first = true;
@@ -135,7 +135,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The upper end of a range from `low`. The hyphen was read.
+    /// Reads the upper end of a range from `low`. The hyphen has been read.
     fn range_end(&mut self, low: u8) -> Result<u8, Refusal> {
         if self.at_posix_name() {
             return self.refuse("a range that ends in a set");
@@ -155,7 +155,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `[:name:]` or `[:^name:]`. Without case, `[:upper:]` and `[:lower:]` are both `[:alpha:]`.
+    /// Reads `[:name:]` or `[:^name:]`. If case is ignored, `[:upper:]` and `[:lower:]` are both `[:alpha:]`.
     fn posix_name(&mut self, flags: Flags) -> Result<Escaped, Refusal> {
         let Some(text) = self.rest().strip_prefix(b"[:") else {
             return self.refuse("a collating element");
@@ -174,7 +174,7 @@ impl Parser<'_> {
         Ok(Escaped::Set(if negated { set.complement() } else { set }))
     }
 
-    /// An escape inside a class. The next byte is the backslash.
+    /// Reads an escape inside a class. The next byte is the backslash.
     fn class_escape(&mut self) -> Result<Escaped, Refusal> {
         self.at += 1;
         let Some(letter) = self.peek() else {

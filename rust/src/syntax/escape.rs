@@ -16,7 +16,7 @@ pub(super) enum Escaped {
 pub(super) const VERTICAL_TAB: u8 = 0x0b;
 
 impl Parser<'_> {
-    /// An escape outside a class. The next byte is the backslash.
+    /// Reads an escape outside a class. The next byte is the backslash.
     pub(super) fn escape(&mut self, flags: Flags) -> Result<Item, Refusal> {
         let backslash = self.at;
         self.at += 1;
@@ -52,8 +52,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether a digit refers to a group that ended before, with one meaning everywhere. Of several digits some are
-    /// octal, and there were bugs in references behind look-arounds. The digit was read.
+    /// Whether a digit, which has been read, refers to a group that has ended, with one meaning in every PCRE. Several
+    /// digits may be octal, and some releases had bugs in references after look-arounds.
     fn is_reference(&self, digit: u8) -> bool {
         let number = u32::from(digit - b'0');
         let is_closed = self.closed.as_ref().is_some_and(|closed| closed.contains(&number));
@@ -61,12 +61,13 @@ impl Parser<'_> {
         is_closed && is_alone && self.looks.is_empty()
     }
 
-    /// `\b{` starts something else in PCRE2 of some release: refused.
+    /// Refuses `\b{`, which starts something else in some releases of PCRE2.
     fn boundary(&self, ast: Ast) -> Result<Item, Refusal> {
         if self.peek() == Some(b'{') { self.refuse("a brace after \\b") } else { Ok(Item::assertion(ast)) }
     }
 
-    /// An escape with one meaning everywhere; `None`, and nothing read, for others. The backslash was read.
+    /// Reads an escape with one meaning in every PCRE. The backslash has been read. `None` for other escapes, of which
+    /// nothing is read.
     pub(super) fn common_escape(&mut self, letter: u8) -> Result<Option<Escaped>, Refusal> {
         let escaped = match letter {
             b'x' => return self.hexadecimal().map(Some),
@@ -96,7 +97,7 @@ impl Parser<'_> {
         Escaped::Spaces(set)
     }
 
-    /// `\xhh`, with two digits.
+    /// Reads `\xhh`, with two digits.
     fn hexadecimal(&mut self) -> Result<Escaped, Refusal> {
         let digits = self.text.get(self.at + 1..self.at + 3).unwrap_or_default();
         let value = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));

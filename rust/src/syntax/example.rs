@@ -1,12 +1,13 @@
-//! A URI that represents everything a pattern matches.
+//! Builds a readable example of a URI that a pattern matches.
 
 use super::{Ast, ByteSet};
 
 /// The most bytes of an example.
 const LONGEST: usize = 200;
 
-/// A short string, with a dot for a `.` in a name, that the pattern matches if its assertions hold in it, which the caller has to ask PCRE2. Without `^`
-/// it begins with a slash all the same, as a URI does. O(size of the pattern).
+/// Returns a short string that the pattern matches if its assertions hold, which the caller has to check with PCRE2. It
+/// has a dot for a `.` in a name, and begins with a slash, as a URI does, even if the pattern has no `^`. O(size of the
+/// pattern).
 pub fn example(ast: &Ast) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     append(ast, &mut out)?;

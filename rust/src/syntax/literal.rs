@@ -1,14 +1,14 @@
-//! The patterns most rules have, read without a tree: `^`, plain bytes, and an end.
+//! Reads literal patterns without a syntax tree: `^`, plain bytes, and an end. Most rules have such patterns.
 
 use std::borrow::Cow;
 
 use crate::bytes::all_but;
 
-/// A pattern of the form `^stem$`, `^stem\z` or `^stemX?$`: what [`super::parse`] and [`super::Pattern::translate`] say
-/// of it, in one pass and at most one allocation.
+/// A pattern of the form `^stem$`, `^stem\z` or `^stemX?$`. Gives the same result as [`super::parse`] and
+/// [`super::Pattern::translate`], in one pass and with at most one allocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal<'p> {
-    /// The bytes every match begins with; a slice of the pattern where it has no backslash.
+    /// The bytes that every match begins with; a slice of the pattern if it has no backslash.
     pub stem: Cow<'p, [u8]>,
     /// One byte more, which may be missing: the slash of `/?`.
     pub optional: Option<u8>,
@@ -18,9 +18,9 @@ pub struct Literal<'p> {
 
 /// Reads a pattern as a literal; `None` if it is not one, or only [`super::parse`] can read it. O(length).
 ///
-/// Only bytes with one meaning are taken: no metacharacter, no backslash but before ASCII punctuation; no NUL, which no
-/// URI holds, and no newline, which could be the optional byte and the twin's. A literal has no group, and its
-/// translation is exact.
+/// Only bytes with one meaning are accepted: no metacharacter, a backslash only before ASCII punctuation, no NUL, which
+/// no URI contains, and no newline, which could be both the optional byte and the final newline of a twin. A literal
+/// has no group, and its translation is exact.
 pub fn literal(pattern: &[u8]) -> Option<Literal<'_>> {
     let (body, dollar) = match pattern.strip_prefix(b"^")? {
         [body @ .., b'\\', b'z'] => (body, false),
@@ -36,8 +36,8 @@ pub fn literal(pattern: &[u8]) -> Option<Literal<'_>> {
     Some(Literal { stem, optional, dollar })
 }
 
-/// The bytes that a text without metacharacters matches. A lone backslash at its end is none: what it escapes was an
-/// end of the pattern (`\$`, `\?`, `\\z`).
+/// The bytes that a text without metacharacters matches. `None` if it ends with a lone backslash: that escapes what was
+/// taken for the end of the pattern (`\$`, `\?`, `\\z`).
 fn unescaped(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     let Some(first) = text.iter().position(|&byte| !PLAIN[usize::from(byte)]) else {
         return Some(Cow::Borrowed(text));
@@ -77,8 +77,8 @@ fn pop(bytes: &mut Cow<'_, [u8]>) -> Option<u8> {
 pub(super) const PLAIN: [bool; 256] = all_but(b"\0\n\\^$.[|()?*+{");
 
 impl Literal<'_> {
-    /// All strings of the language, in the order of [`crate::language::finite`]: with the optional byte before without,
-    /// each before its newline twin.
+    /// All strings of the language, in the order of [`crate::language::finite`]: those with the optional byte come
+    /// first, and each string comes before its newline twin.
     pub fn strings(&self) -> impl Iterator<Item = Vec<u8>> + '_ {
         let optionals = [self.optional, None];
         let optionals = optionals.into_iter().skip(usize::from(self.optional.is_none()));

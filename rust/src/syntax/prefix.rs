@@ -1,14 +1,14 @@
-//! Finds what is known of a pattern that is not portable.
+//! Finds the prefix of a pattern that PCRE versions may read differently.
 
 use super::literal::PLAIN;
 
-/// Bytes that every match begins with, whichever PCRE runs the pattern; in lower case, and matched in any case. Empty
-/// if nothing is known.
+/// Returns bytes that every match begins with, whichever PCRE runs the pattern. They are in lower case, and a match may
+/// have them in any case. Empty if nothing is known.
 ///
-/// They are the plain bytes behind `^` at the very start (or behind `(?i)^`), up to the first byte that is anything
-/// else. That byte, with what follows, may quantify the last of them in some library (`a{,3}`, `a\Q\E*`, `a(?#)+`),
-/// which is therefore left out. Nothing further on takes them back: options, verbs, recursion and `\K` act on what
-/// stands behind them, and only another branch could do without them, so that a pattern with a `|` anywhere has no
+/// They are the plain bytes after `^` (or `(?i)^`) at the very start, up to the first byte that is anything else. The
+/// last plain byte is left out, because that other byte and what follows may quantify it in some library (`a{,3}`,
+/// `a\Q\E*`, `a(?#)+`). Nothing later in the pattern can make the prefix unnecessary: options, verbs, recursion and
+/// `\K` act on what follows them. Only another branch could match without it, so a pattern with a `|` anywhere has no
 /// prefix.
 pub fn prefix(pattern: &[u8]) -> Vec<u8> {
     let text = pattern.strip_prefix(b"(?i)").unwrap_or(pattern);
@@ -36,7 +36,7 @@ pub fn prefix(pattern: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Whether a subject begins with a prefix, in any case of letters.
+/// Whether a subject begins with a prefix, ignoring case.
 pub fn begins(subject: &[u8], prefix: &[u8]) -> bool {
     subject.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }

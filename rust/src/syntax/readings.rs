@@ -1,18 +1,19 @@
-//! Reads patterns as their author may have meant them: the opt-ins that declare a difference.
+//! Reads patterns as their author may have meant them. The user opts in by declaring how the meaning differs from the
+//! text.
 
 use super::parse::{Flags, Parsed, Parser};
 use super::translate::can_be_empty;
 use super::{Ast, Refusal};
 
-/// The most strings a literal may stand for. Below 255, so that a dot that is left never passes for a literal.
+/// The most strings that a literal may stand for. It is below 255, so that a remaining dot never counts as a literal.
 const MOST_STRINGS: usize = 128;
 
-/// Which differences are declared. The default declares none.
+/// The declared differences. The default declares none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
     /// The pattern is read as if it began with `(?i)`.
     pub ignore_case: bool,
-    /// In a literal, a `.` with no quantifier behind it is a dot.
+    /// In a literal, a `.` without a quantifier is a dot.
     pub literal_dots: bool,
     /// A literal that ends without `$` or `\z` gets a `$`: `^/old.html` no longer matches `/old.html.bak`.
     pub literal_ends: bool,
@@ -20,14 +21,14 @@ pub struct Readings {
     pub drop_newline_twins: bool,
 }
 
-/// The text of the pattern under the declared readings; `None` if it reads the same without them.
+/// Returns the text of the pattern under the declared readings; `None` if they do not change it.
 ///
-/// A *literal* is `^` and then what stands for at most `MOST_STRINGS` strings when its dots are dots and its end is the
-/// end of the subject: bytes, `/?`, groups of alternatives, small classes. A pattern with anything else (`.*`, `[^/]`,
-/// a boundary) is no literal, and neither is what matches every URI, as `^/` does: they stay as they are.
+/// A *literal* is a `^` followed by bytes, `/?`, groups of alternatives or small classes that stand for at most
+/// `MOST_STRINGS` strings if its dots are read as dots and its end as the end of the subject. A pattern with anything
+/// else (`.*`, `[^/]`, a boundary) is not a literal, nor is one that matches every URI, such as `^/`. These patterns
+/// stay as they are.
 ///
-/// The text that is returned is for real PCRE2. Errors: the refusal of [`super::parse`], where a difference is
-/// declared.
+/// The returned text can be compiled by PCRE2. Fails with the refusal of [`super::parse`] if a difference is declared.
 pub fn read_as(pattern: &[u8], readings: &Readings) -> Result<Option<Vec<u8>>, Refusal> {
     if *readings == Readings::default() {
         return Ok(None);
@@ -70,7 +71,7 @@ impl Edits {
         if self.0.is_empty() {
             return None;
         }
-        // Stable: what is put at one place keeps its order.
+        // The sort is stable, so edits at the same place keep their order.
         self.0.sort_by_key(|(range, _)| range.start);
         let mut edited = Vec::with_capacity(text.len() + 8);
         let mut from = 0;
@@ -84,7 +85,7 @@ impl Edits {
     }
 }
 
-/// Whether `(?i)` in front may change the language. What supersets hide counts as changed.
+/// Whether a leading `(?i)` may change the language. The hidden part of a superset counts as changed.
 fn case_matters(pattern: &[u8], as_is: &Parsed) -> Result<bool, Refusal> {
     let caseless = Flags { caseless: true, ..Flags::default() };
     let caseless = Parser::new(pattern, caseless).pattern()?;
@@ -132,8 +133,8 @@ fn shortest(ast: &Ast) -> usize {
     }
 }
 
-/// The number of ways to write a string of the node, case variants counted once; `None` if they are too many, or if
-/// the node is none of a literal's. `tail`: whether the pattern may end behind the node.
+/// The number of strings of a node, with case variants counted once. `None` if they are too many, or if a literal
+/// cannot have such a node. `tail`: whether the pattern may end after the node.
 fn strings(ast: &Ast, tail: bool) -> Option<usize> {
     let count = match ast {
         Ast::Empty | Ast::Byte(_) => 1,
@@ -163,7 +164,7 @@ fn strings_of_all(items: &[Ast], tail: bool) -> Option<usize> {
     Some(product)
 }
 
-/// The ways of `min` to `max` rounds of `ways` each.
+/// The number of ways through `min` to `max` rounds of `ways` ways each.
 fn repeated(ways: usize, min: u32, max: u32) -> Option<usize> {
     if max as usize > MOST_STRINGS {
         return None;
@@ -172,7 +173,7 @@ fn repeated(ways: usize, min: u32, max: u32) -> Option<usize> {
     (min..=max).try_fold(0, |sum: usize, rounds| Some(sum + power(rounds)?))
 }
 
-/// For each [`Ast::Dollar`] in the order of the text: whether all that follows can be empty.
+/// Returns for each [`Ast::Dollar`], in the order of the text, whether all that follows can be empty.
 fn tail_dollars(ast: &Ast) -> Vec<bool> {
     fn visit(ast: &Ast, tail: bool, tails: &mut Vec<bool>) {
         match ast {
@@ -257,7 +258,7 @@ mod tests {
         }
     }
 
-    /// Literals without an end get one; what has an end somewhere, or catches all, stays.
+    /// Literals without an end get one. Patterns that have an end somewhere, or match everything, stay.
     #[test]
     fn literal_ends() {
         assert_reads("^/a.html", "e", "^/a.html$");
@@ -288,7 +289,7 @@ mod tests {
         assert_reads("^/a.b$", "den", r"^/a\.b\z");
     }
 
-    /// What is refused is refused, where anything is declared.
+    /// If anything is declared, patterns that cannot be read are refused.
     #[test]
     fn refused() {
         let readings = Readings { ignore_case: true, ..Readings::default() };

@@ -2,22 +2,25 @@
 
 use super::{Ast, Pattern};
 
-/// The most backtracking points that a match may leave, each the start of a round of a group, a branch or a capture.
+/// The most backtracking points that a match may leave. A point is the start of a round of a group, a branch or a
+/// capture.
 ///
-/// PCRE1 calls itself for each and crashes when the stack of 8 MiB is full; JIT has 32 KiB for them and answers with an
-/// error (`PCRE_ERROR_JIT_STACKLIMIT`), and nginx with 500. In all that were tried, 1,000 fit.
+/// PCRE1 calls itself for each point and crashes when the stack of 8 MiB is full. JIT has 32 KiB for the points; if
+/// they do not fit, it fails with `PCRE_ERROR_JIT_STACKLIMIT`, and nginx answers 500. In all libraries that were tried,
+/// 1,000 points fit.
 const MOST_PLACES: f64 = 600.0;
 
-/// The subjects that bounds are tried for, in bytes; the first stands for any length.
+/// The lengths of subjects for which bounds are tried, in bytes. The first stands for any length.
 const LENGTHS: [usize; 9] = [1 << 30, 8_192, 4_096, 2_048, 1_024, 512, 256, 128, 64];
 
 impl Pattern {
-    /// Whether every PCRE decides alike whether the pattern matches `subject`, unless it gives up for want of time.
+    /// Whether all versions of PCRE agree whether the pattern matches `subject`, unless one gives up at its match
+    /// limit.
     pub fn settles(&self, subject: &[u8]) -> bool {
         subject.len() <= self.longest() && !(self.spaces && subject.contains(&b'\x0b'))
     }
 
-    /// The longest subject, in bytes, that fits the stack of every PCRE: `usize::MAX` if they all do.
+    /// The longest subject, in bytes, for which the stack of every PCRE suffices; `usize::MAX` if it does for all.
     pub fn longest(&self) -> usize {
         let parts = || self.looks.iter().chain([&self.ast]);
         let fits = |length: &usize| parts().map(|part| places(part, *length as f64)).sum::<f64>() <= MOST_PLACES;
@@ -33,7 +36,7 @@ fn places(ast: &Ast, length: f64) -> f64 {
     match ast {
         Ast::Concat(items) => items.iter().map(|item| places(item, length)).sum(),
         Ast::Alternation(branches) => 1.0 + branches.iter().map(|branch| places(branch, length)).fold(0.0, f64::max),
-        // Rounds of one byte are counted, not remembered.
+        // PCRE counts rounds of single bytes and leaves no points for them.
         Ast::Repeat { sub, .. } if sub.is_single() => 1.0,
         Ast::Repeat { min, max, sub, .. } => {
             let least = if consumes(sub) { 0.0 } else { f64::from(*min) };
@@ -46,7 +49,7 @@ fn places(ast: &Ast, length: f64) -> f64 {
     }
 }
 
-/// Whether each match of the node takes a byte at least.
+/// Whether each match of the node takes at least one byte.
 fn consumes(ast: &Ast) -> bool {
     match ast {
         Ast::Byte(_) | Ast::Class(_) => true,

@@ -1,33 +1,34 @@
-//! Translates a pattern into its language.
+//! Translates a pattern into its language, as an [`Hir`].
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look, Repetition};
 
 use super::{Ast, ByteSet, Pattern};
 
-/// The language of a pattern: the subjects that `pcre2_match()` finds a match in.
+/// The language of a pattern: the subjects in which `pcre2_match()` finds a match.
 ///
-/// It is a search, as nginx's is: only [`Look::Start`] and [`Look::End`] tie a match to the ends of the subject.
-/// Captures are gone; greediness is kept but has no part in a language.
+/// A match may be anywhere in the subject, as in nginx: only [`Look::Start`] and [`Look::End`] tie it to the ends.
+/// Captures are removed. Greediness is kept, but makes no difference to a language.
 #[derive(Clone, Debug)]
 pub struct Translation {
     /// The language, or one that contains it. Over bytes: build automata with `utf8(false)`.
     pub hir: Hir,
     /// Whether `hir` is the language itself.
     pub exact: bool,
-    /// Why it is not, a reason for each construct, in no order.
+    /// Why it is not exact: a reason for each construct, in no particular order.
     pub inexact: Vec<&'static str>,
 }
 
 impl Pattern {
-    /// The language of the pattern, or a superset of it. O(size), with classes of 256 bytes.
+    /// Returns the language of the pattern, or a superset of it. O(size), with classes of 256 bytes.
     pub fn translate(&self) -> Translation {
         translate(&self.ast, false)
     }
 
-    /// The strings that have a case variant (ASCII) in the language: every byte class is closed under case first.
+    /// Returns the language of all strings that have a case variant (ASCII) in the language of the pattern. Every byte
+    /// class is closed under case first.
     ///
-    /// Exact if and only if [`Pattern::translate`] is: case variants are taken byte by byte, and neither an anchor nor
-    /// a word boundary tells them apart.
+    /// The result is exact if and only if [`Pattern::translate`] is, because case variants differ byte by byte, and
+    /// neither an anchor nor a word boundary distinguishes them.
     pub fn translate_folded(&self) -> Translation {
         translate(&self.ast, true)
     }
@@ -56,7 +57,7 @@ impl Translator {
                 Hir::alternation(branches.iter().map(|branch| self.hir(branch, tail)).collect())
             }
             Ast::Repeat { min, max, greedy, sub } => {
-                // After the first round of at most one that must be, the others can be left out.
+                // If at most one round is required, all rounds after the first can be left out.
                 let tail = tail && (*min <= 1 || can_be_empty(sub));
                 let sub = Box::new(self.hir(sub, tail));
                 Hir::repetition(Repetition { min: *min, max: *max, greedy: *greedy, sub })
@@ -74,7 +75,7 @@ impl Translator {
         }
     }
 
-    /// From the last item to the first, as whether an item is a tail depends on what follows.
+    /// Translates from the last item to the first, because whether an item is a tail depends on what follows.
     fn concat(&mut self, items: &[Ast], mut tail: bool) -> Hir {
         let mut reversed = Vec::with_capacity(items.len().min(8));
         let mut rest = items;
@@ -99,7 +100,7 @@ impl Translator {
         Hir::concat(reversed)
     }
 
-    /// `$` is `(?:\n?\z)` where nothing has to follow. Elsewhere it is left out, which is a superset.
+    /// Translates `$` as `(?:\n?\z)` if nothing has to follow. Elsewhere it is left out, which gives a superset.
     fn dollar(&mut self, tail: bool) -> Hir {
         if tail {
             Hir::concat(line_end().into())
@@ -185,7 +186,7 @@ mod tests {
         assert!(end.exact && !matches(&end, "/a\n"));
     }
 
-    /// What is not regular is contained, and each such construct is named.
+    /// A construct that is not regular is translated into a superset, and each one is named.
     #[test]
     fn supersets_say_why() {
         let pattern = translate(r"^/(?!a)(b)\s(?<!c)d++$");

@@ -1,7 +1,7 @@
 //! The PCRE libraries of this machine, each called as nginx calls it (`ngx_regex_compile`, `ngx_regex_exec`).
 //!
-//! Beside PCRE2 as it is linked here: PCRE1 and PCRE2 of the system, and those that `NGINXOPT_PCRE` names, paths with a
-//! colon between them. A missing one is reported.
+//! These are PCRE2 as it is linked here, PCRE1 and PCRE2 of the system, and the libraries in `NGINXOPT_PCRE`, a list of
+//! paths separated by colons. A missing library is reported.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;

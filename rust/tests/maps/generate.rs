@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Random numbers (splitmix64): the same seed gives the same.
+/// Random numbers (splitmix64). The same seed gives the same numbers.
 pub struct Dice(u64);
 
 impl Dice {
@@ -28,7 +28,7 @@ impl Dice {
     }
 }
 
-/// What a list is like: how often its rows take one of some forms.
+/// The mix of a list: how often its rows have each of some forms.
 struct Manner {
     caseless: usize,
     unanchored: usize,

@@ -4,8 +4,8 @@ use nginxopt_native::map_block::MapBlock;
 
 use super::generate::Dice;
 
-/// For each row, what its pattern looks like when the signs are taken off, and subjects next to that: one byte more or
-/// less, another case, a newline at the end and inside, other bytes where a dot stands.
+/// For each row, its pattern without metacharacters, and close variants of that: one byte more or less, another case, a
+/// newline at the end and inside, other bytes in the place of a dot.
 pub fn subjects(map: &MapBlock, dice: &mut Dice) -> Vec<Vec<u8>> {
     let mut subjects: Vec<Vec<u8>> =
         [&b""[..], b"/", b"\n", b"/\n", b"\n\n", b"/zq7x", b"//", b"x", b".", b"/.", b"\xff"]

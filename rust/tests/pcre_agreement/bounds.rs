@@ -1,4 +1,4 @@
-//! Patterns on which PCRE is said to answer always, on long subjects.
+//! Runs patterns on which PCRE should always answer on long subjects.
 
 use nginxopt_native::first_match::Bounds;
 use nginxopt_native::pcre::{MatchOutcome, Regex};

@@ -6,7 +6,8 @@ use nginxopt_native::first_match::{Doubt, First, FirstMatch};
 use nginxopt_native::pcre::{MatchOutcome, Regex};
 use nginxopt_native::syntax::parse;
 
-/// The first of some patterns by a plain loop; `None` for the index if none matches, and no answer if PCRE2 gives up.
+/// Finds the first pattern that matches by a plain loop. The index is `None` if none matches, and there is no answer if
+/// PCRE2 gives up.
 pub fn first_by_loop(regexes: &[Result<Regex, i32>], subject: &[u8]) -> Option<First> {
     for (index, regex) in regexes.iter().enumerate() {
         match regex.as_ref().ok()?.is_match(subject, LIMIT) {
@@ -18,8 +19,8 @@ pub fn first_by_loop(regexes: &[Result<Regex, i32>], subject: &[u8]) -> Option<F
     Some(First::None)
 }
 
-/// Whether the index agrees with the loop. It may be in doubt of a pattern if none before it matches; of a portable one
-/// only for lack of time or stack.
+/// Whether the index agrees with the loop. The index may be in doubt about a pattern if no earlier one matches, but
+/// about a portable pattern only for lack of time or stack.
 fn agrees(found: First, regexes: &[Result<Regex, i32>], texts: &[String], subject: &[u8]) -> bool {
     match found {
         First::Unknown(index, doubt) => {
@@ -34,7 +35,7 @@ fn agrees(found: First, regexes: &[Result<Regex, i32>], texts: &[String], subjec
     }
 }
 
-/// The index finds what a loop over all patterns finds, and is seldom in doubt of a portable pattern.
+/// The index finds what a loop over all patterns finds, and is seldom in doubt about a portable pattern.
 #[test]
 fn first_matches() {
     let mut random = Random::new(6);

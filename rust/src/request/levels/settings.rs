@@ -39,9 +39,9 @@ pub struct Settings {
     pub auth_basic: Setting<Switched>,
     /// The URI; `None` if it is off.
     pub auth_request: Setting<Switched>,
-    /// The handler that the level states itself, or that a `limit_except` inherits.
+    /// The handler that the level itself states, or that a `limit_except` inherits.
     pub handler: Setting<Option<(Handler, Node)>>,
-    /// Where requests are passed on to, one for each handler at most.
+    /// The servers to which requests are passed on, at most one for each handler.
     pub passes: Setting<Arc<[Pass]>>,
     pub proxy_method: Setting<Option<Arc<Value>>>,
     /// The zone of the cache; `None` if it is off.
@@ -58,12 +58,12 @@ pub struct Settings {
     pub fastcgi_index: Setting<Bytes>,
     /// `fastcgi_split_path_info`
     pub fastcgi_split: Setting<Option<Arc<Patterns>>>,
-    /// The addresses that may give the client's address, and the header that has it.
+    /// The trusted proxies, and the header in which they send the address of the client.
     pub real_ip_from: Setting<Arc<[Address]>>,
     pub real_ip_header: Setting<Arc<[u8]>>,
     /// `ssl_verify_client`
     pub verifies_client: Setting<Verify>,
-    /// Something that may answer in any way.
+    /// A directive that is not understood, so that any answer is possible.
     pub opaque: Option<Unknown>,
 }
 
@@ -71,9 +71,9 @@ pub struct Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
     Never,
-    /// One that is sent must be valid.
+    /// If the client sends a certificate, it must be valid.
     IfSent,
-    /// One must be sent.
+    /// The client must send a certificate.
     Always,
 }
 

@@ -1,11 +1,11 @@
-//! The name of a location: its modifier, and what is behind it (`ngx_http_core_location`).
+//! The name of a location: its modifier, and the path or pattern that follows (`ngx_http_core_location`).
 
 use super::Location;
 use crate::request::bytes::Bytes;
 use crate::request::refused::Refused;
 use crate::request::site::{Level, LevelId, Node};
 
-/// The handlers that make nginx redirect `/a` to `/a/`, where `location /a/` has one of them.
+/// The directives of handlers for which nginx redirects `/a` to `/a/` if `location /a/` has one of them.
 const PASSES: [&str; 6] = ["fastcgi_pass", "grpc_pass", "memcached_pass", "proxy_pass", "scgi_pass", "uwsgi_pass"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Modifier {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     pub modifier: Modifier,
-    /// The path or the pattern; a name with its `@`.
+    /// The path or the pattern, or a name with its `@`.
     pub text: Bytes,
 }
 
@@ -57,7 +57,7 @@ impl Name {
         }
     }
 
-    /// Whether it is a pattern: if so, whether letters match in any case.
+    /// If it is a pattern, returns whether the pattern ignores case.
     pub fn caseless(&self) -> Option<bool> {
         match self.modifier {
             Modifier::Regex => Some(false),
@@ -70,7 +70,7 @@ impl Name {
         self.modifier == Modifier::Named
     }
 
-    /// What nginx requires of one that is inside another.
+    /// Checks what nginx requires of a location that is nested in another.
     pub fn check(&self, node: Node, around: Option<&Name>) -> Result<(), Refused> {
         let Some(around) = around else { return Ok(()) };
         let (text, outer) = (self.text.escape_ascii(), around.text.escape_ascii());
@@ -97,7 +97,7 @@ impl Name {
     }
 }
 
-/// Whether a location passes requests on, by a directive directly in it.
+/// Whether a directive directly in a location passes its requests on.
 fn passes(level: &Level) -> bool {
     let is_stated = |name: &&str| matches!(level.settings.get(*name), Some(Some(stated)) if !stated.is_empty());
     PASSES.iter().any(is_stated)

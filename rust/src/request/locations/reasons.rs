@@ -1,10 +1,10 @@
-//! Why locations that match a URI are not chosen for it.
+//! Explains why locations that match a URI are not chosen for it.
 
 use super::tree::Found;
 use super::{Location, Search, Selection, Siblings};
 use crate::request::outcome::PassedOver;
 
-/// The reasons for these locations and those in them, in the order in which nginx comes along them.
+/// The reasons for these locations and those nested in them, in the order in which nginx tries them.
 pub(super) fn of(siblings: &Siblings, uri: &[u8]) -> Vec<PassedOver> {
     let (mut reasons, no_regex) = statics(siblings, uri);
     match (first(siblings, uri), no_regex) {
@@ -24,7 +24,7 @@ pub(super) fn of(siblings: &Siblings, uri: &[u8]) -> Vec<PassedOver> {
     reasons
 }
 
-/// The reasons for prefix and exact ones, and why the patterns beside them are not tried.
+/// The reasons for prefix and exact locations, and why patterns of the same level are not tried.
 fn statics(siblings: &Siblings, uri: &[u8]) -> (Vec<PassedOver>, Option<&'static str>) {
     let (level, reason, no_regex) = match siblings.tree.find(uri) {
         Found::None if siblings.is_dead => (None, "prefixes inside a location with a pattern are never tried", None),
@@ -45,7 +45,7 @@ fn statics(siblings: &Siblings, uri: &[u8]) -> (Vec<PassedOver>, Option<&'static
     (reasons, if is_over { Some("a location inside the prefix is chosen") } else { no_regex })
 }
 
-/// The reasons for patterns: those before the chosen one were tried, and those behind it may match as well.
+/// The reasons for patterns. Those before the chosen one were tried, and those after it may match as well.
 fn regexes(siblings: &Siblings, uri: &[u8], chosen: usize) -> Vec<PassedOver> {
     let reason = |index: usize| match index.cmp(&chosen) {
         std::cmp::Ordering::Less => Some("does not match"),
@@ -56,7 +56,7 @@ fn regexes(siblings: &Siblings, uri: &[u8], chosen: usize) -> Vec<PassedOver> {
     all.filter_map(|(index, regex)| reason(index).map(|reason| passed_over(regex, reason))).collect()
 }
 
-/// The prefix that would be chosen if there were no patterns beside it.
+/// The prefix that would be chosen if there were no patterns on its level.
 fn deepest<'s>(siblings: &'s Siblings, uri: &[u8]) -> Option<&'s Location> {
     let Found::Prefix { level, .. } = siblings.tree.find(uri) else { return None };
     let inner = siblings.inner.get(&level).and_then(|inner| deepest(inner, uri));
@@ -78,7 +78,7 @@ fn passed_over(location: &Location, reason: &str) -> PassedOver {
 }
 
 impl Location {
-    /// Whether a prefix or exact one matches a URI.
+    /// Whether a prefix or exact location matches a URI.
     fn matches(&self, uri: &[u8]) -> bool {
         if self.is_exact { uri == self.name } else { uri.starts_with(&self.name) }
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::{Locations, Selection};
 use crate::request::site::{Build, Kind, Level, Site, Stated};
 
-/// A location: its words, whether it has a `proxy_pass`, and what is in it.
+/// A location: its words, whether it has a `proxy_pass`, and the locations in it.
 struct Location {
     words: Vec<&'static str>,
     passes: bool,
@@ -19,7 +19,7 @@ fn passing(words: &'static str) -> Location {
     Location { passes: true, ..location(words, Vec::new()) }
 }
 
-/// A site of one server with these locations; levels and nodes have the order of reading, from 2 on.
+/// A site of one server with these locations. Levels and nodes are numbered in the order of the text, from 2 on.
 fn site(locations: &[Location], version: (u32, u32, u32)) -> Site {
     let build = Build { version, fixes: Default::default(), prefix: "/".into() };
     let directives = vec![Stated { node: 0, args: vec!["http://u".into()] }];
@@ -72,7 +72,7 @@ fn select(locations: &[Location], uri: &str) -> Selection {
     locations.select(uri.as_bytes()).expect("a certain answer")
 }
 
-/// The words of the location chosen; `/` behind them if it redirects to its name.
+/// The words of the chosen location, followed by `/` if nginx redirects to its name.
 fn chosen(locations: &[Location], uri: &str) -> String {
     let selection = select(locations, uri);
     let site = site(locations, VERSION);
@@ -88,7 +88,8 @@ fn refused(locations: &[Location]) -> Option<String> {
     Locations::new(&site(locations, VERSION), 1).err().map(|refused| refused.message)
 }
 
-/// An exact location at once; else the longest prefix, which a pattern beside it replaces unless it is `^~`.
+/// An exact location is chosen at once. Otherwise the longest prefix is, unless a pattern of the same level matches and
+/// the prefix has no `^~`.
 #[test]
 fn order() {
     let locations = || {
@@ -120,7 +121,8 @@ fn names() {
     }
 }
 
-/// `^~` guards its own level: neither from patterns further out nor from those within it; and a longer prefix beats it.
+/// `^~` protects only against patterns of its own level, not against those of enclosing levels or those nested in it. A
+/// longer prefix wins against it.
 #[test]
 fn no_regex_guards_its_level() {
     let locations = || {
@@ -143,7 +145,8 @@ fn no_regex_guards_its_level() {
     }
 }
 
-/// An exact location or a pattern inside a prefix is final; a prefix inside is not.
+/// If an exact location or a pattern nested in a prefix matches, the search ends. If a nested prefix matches, it does
+/// not.
 #[test]
 fn nested() {
     let locations = || {
@@ -157,7 +160,8 @@ fn nested() {
     }
 }
 
-/// Once a pattern matched, only patterns nested in it count: a prefix or exact location in it is dead.
+/// Once a pattern has matched, only patterns nested in it are tried. nginx never finds a prefix or exact location in
+/// it.
 #[test]
 fn dead_inside_a_pattern() {
     let inner =
@@ -168,8 +172,8 @@ fn dead_inside_a_pattern() {
     }
 }
 
-/// A location `X/` that passes requests on redirects `X` to itself, before patterns, also if it is exact or nested; not
-/// if X is a location.
+/// If a location `X/` passes requests on, nginx redirects `X` to it before it tries patterns, also if `X/` is exact or
+/// nested. It does not if there is a location `X`.
 #[test]
 fn redirects() {
     for (locations, uri, expected) in [
@@ -187,7 +191,7 @@ fn redirects() {
     }
 }
 
-/// The numbered captures are those of the last pattern that matched, the named ones of all.
+/// The numbered captures are those of the last pattern that matched. Named captures are kept from all.
 #[test]
 fn captures() {
     let locations = [location("~ ^/(?<first>.)(.*)$", vec![location("~ (?<second>.)$", vec![])])];
@@ -206,7 +210,8 @@ fn named() {
     assert_eq!(locations.select(b"@a").unwrap().location, None);
 }
 
-/// nginx refuses two locations of a name, and those where they cannot be; not in what it never looks at.
+/// nginx refuses two locations of the same name, and locations in wrong places. It does not check locations that it
+/// never looks at.
 #[test]
 fn refused_locations() {
     let one = |words| location(words, vec![]);
@@ -231,7 +236,7 @@ fn refused_locations() {
     assert!(refused(&[one("~ (")]).is_some());
 }
 
-/// What matches and is not chosen has its reason, and so have the patterns that were tried.
+/// Each location that matches but is not chosen has a reason, and so has each pattern that was tried.
 #[test]
 fn reasons() {
     let reasons = |locations: &[Location], uri: &str| {
@@ -253,7 +258,7 @@ fn reasons() {
     assert_eq!(reasons(&[location("= /a", vec![]), location("/a", vec![])], "/a"), ["3 the exact location matches"]);
 }
 
-/// Before 1.23.4 nginx kept the length of a name in a byte, so that one of 256 bytes and more is not found.
+/// Before 1.23.4, nginx stored the length of a name in one byte, so it does not find a name of 256 bytes or more.
 #[test]
 fn long_names() {
     let name: &'static str = Box::leak(format!("/{}", "a".repeat(299)).into_boxed_str());

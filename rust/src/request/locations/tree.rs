@@ -1,8 +1,8 @@
 //! The tree in which nginx looks for prefix and exact locations (`ngx_http_init_static_location_trees`,
 //! `ngx_http_core_find_static_location`).
 //!
-//! It is built and searched as nginx does, with a slash before all other bytes (`ngx_filename_cmp`): so the search for
-//! `/a` comes along `/a/`, which may redirect to itself.
+//! It is built and searched as in nginx. A slash sorts before all other bytes (`ngx_filename_cmp`), so the search for
+//! `/a` passes `/a/`, to which nginx may redirect.
 
 use std::cmp::Ordering;
 
@@ -18,10 +18,10 @@ pub struct Tree {
 }
 
 struct TreeNode {
-    /// The name without that of the node which this one is within.
+    /// The name without that of the node around this one.
     name: Vec<u8>,
     exact: Option<LevelId>,
-    /// With whether it is `^~`.
+    /// The prefix location, and whether it has `^~`.
     inclusive: Option<(LevelId, bool)>,
     redirects: bool,
     left: Option<usize>,
@@ -38,7 +38,7 @@ pub enum Found {
         level: LevelId,
         no_regex: bool,
     },
-    /// The URI and a slash is the name of this one.
+    /// The location whose name is the URI with a slash.
     Redirect(LevelId),
 }
 
@@ -51,18 +51,18 @@ struct Entry {
 }
 
 impl Tree {
-    /// The error is nginx's for two locations of the same name.
+    /// Fails with the message of nginx if two locations have the same name.
     pub fn new(locations: &[Location], version: (u32, u32, u32)) -> Result<Tree, Refused> {
         let entries = joined(locations)?;
         let mut tree = Tree::default();
-        // Before 1.23.4 nginx kept the length of a name in a byte.
+        // Before 1.23.4, nginx stored the length of a name in one byte.
         let is_short = version < (1, 23, 4);
         let heads = heads(&entries);
         tree.root = tree.add(&entries, &heads, 0, is_short);
         Ok(tree)
     }
 
-    /// The longest name that the URI begins with. O(length, times the logarithm of the names).
+    /// Finds the longest name that the URI begins with. O(length of the URI x log of the number of names).
     pub fn find(&self, uri: &[u8]) -> Found {
         let mut found = Found::None;
         let mut rest = uri;
@@ -100,7 +100,8 @@ impl Tree {
         found
     }
 
-    /// Adds the nodes of `heads`, each a name and how many that begin with it follow, and returns the root of them.
+    /// Adds the nodes of `heads` and returns their root. Each head is a name, with the number of following names that
+    /// begin with it.
     fn add(&mut self, entries: &[Entry], heads: &[(usize, usize)], prefix: usize, is_short: bool) -> Option<usize> {
         let middle = heads.len() / 2;
         let (start, end) = *heads.get(middle)?;
@@ -124,7 +125,7 @@ impl Tree {
     }
 }
 
-/// The order of names: bytes, a slash before all others.
+/// Compares names by bytes, with a slash before all other bytes.
 fn order(one: &[u8], two: &[u8]) -> Ordering {
     let at = one.iter().zip(two).position(|(one, two)| one != two);
     at.map_or(one.len().cmp(&two.len()), |at| match (one[at], two[at]) {
@@ -161,7 +162,8 @@ fn joined(locations: &[Location]) -> Result<Vec<Entry>, Refused> {
     Ok(entries)
 }
 
-/// The entries that are not within a prefix before them, each with the end of those that are within it.
+/// Returns the entries that do not begin with an earlier prefix location, each with the end of the entries that begin
+/// with it.
 fn heads(entries: &[Entry]) -> Vec<(usize, usize)> {
     let mut heads = Vec::new();
     let mut start = 0;

@@ -74,7 +74,8 @@ fn order_of_forms() {
     }
 }
 
-/// The later of equal names is ignored. `.x.com` behind `x.com` or `*.x.com` is ignored whole, and takes `x.com` away.
+/// The second of two equal names is ignored. A `.x.com` after `x.com` or `*.x.com` is ignored altogether, but still
+/// reserves `x.com`.
 #[test]
 fn equal_names() {
     assert_eq!(server(&[&["d"], &["x.com"], &["X.com"]], "x.com"), Some(1));
@@ -91,7 +92,7 @@ fn names_that_never_match() {
     assert_eq!(server(&[&["d"], &["t.com:80"]], "t.com"), None);
 }
 
-/// Patterns are not anchored; one with a capital matches in any case. What they capture is kept.
+/// Patterns are not anchored, and a pattern with a capital letter ignores case. Captures are kept.
 #[test]
 fn patterns() {
     let servers: &[&[&str]] = &[&["d"], &["~^(?<sub>.+)\\.(rx)\\.com$"], &["~UP"]];
@@ -103,7 +104,7 @@ fn patterns() {
     assert_eq!(captures.named, [("sub".into(), "a.b".into())]);
 }
 
-/// A server that is alone is not looked up, unless its last pattern has groups.
+/// If there is only one server, nginx does not look up its name, unless its last pattern has groups.
 #[test]
 fn alone() {
     assert_eq!(server(&[&["~^(?<s>.+)\\.a$", "~b$"]], "q.a"), None);
@@ -111,14 +112,14 @@ fn alone() {
     assert_eq!((server(&[&["x"]], "x"), server(&[&["x", "~^(x)"]], "x")), (None, Some(0)));
 }
 
-/// A request without a host has the empty name: of the first server without a name, or with that one.
+/// A request without a host has the empty name. The first server without a name, or with the empty name, answers it.
 #[test]
 fn no_host() {
     assert_eq!(server(&[&["d"], &[""], &["", "~."]], ""), Some(1));
     assert_eq!(server(&[&["d"], &["~^"]], ""), None);
 }
 
-/// nginx refuses names that are no names; wildcards are checked only if they are looked up.
+/// nginx refuses invalid names. It checks wildcards only if it looks up names.
 #[test]
 fn refused_names() {
     for (name, message) in [
@@ -136,8 +137,8 @@ fn refused_names() {
     assert!(refused(&[&["~("]]).is_some_and(|message| message.contains("missing closing parenthesis")));
 }
 
-/// The name of the machine is not known: only an earlier exact name is sure to come before it, as of equal names the
-/// first counts.
+/// The name of the machine is unknown, and may equal any exact name. Only an earlier exact name certainly wins against
+/// it, because the first of equal names counts.
 #[test]
 fn name_of_the_machine() {
     let (names, _) = names(&[&["a"], &["$hostname"], &["b", "*.b"]]);
@@ -146,7 +147,7 @@ fn name_of_the_machine() {
     assert_eq!(names.find(b"x.b").map_err(|unknown| unknown.node), Err(Some(100)));
 }
 
-/// Every name of the other servers has its reason.
+/// Every name of the other servers has a reason.
 #[test]
 fn reasons() {
     let servers: &[&[&str]] = &[&["d"], &["a.x.com"], &["*.x.com", "A.x.com"], &["a.*", "~^a", "q"]];

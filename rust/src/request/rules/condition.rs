@@ -5,19 +5,19 @@ use crate::request::patterns::{Pattern, Patterns};
 use crate::request::refused::Refused;
 use crate::request::site::Node;
 
-/// What is asked.
+/// What the condition tests.
 pub enum Condition {
-    /// `$variable`: neither empty nor `0`. Variables are without their `$`.
+    /// `$variable`: true if the value is neither empty nor `0`. Names of variables are without `$`.
     IsTrue { variable: Bytes },
     /// `=`, or `!=`.
     Equals { variable: Bytes, value: Bytes, negated: bool },
-    /// `~`, `~*`, or with `!`. It is the only pattern.
+    /// `~` or `~*`, or either with `!`. There is just one pattern.
     Matches { variable: Bytes, pattern: Box<Patterns>, negated: bool },
     /// `-f` and so on.
     File { test: FileTest, path: Bytes, negated: bool },
 }
 
-/// What a path is tested for.
+/// What the path must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileTest {
     /// `-f`

@@ -4,7 +4,7 @@ use crate::request::bytes::Bytes;
 use crate::request::refused::Refused;
 use crate::request::site::Node;
 
-/// A rule.
+/// A `rewrite` rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewrite {
     pub node: Node,
@@ -12,7 +12,7 @@ pub struct Rewrite {
     /// The new URI, with variables and captures, without the `?` that drops the arguments.
     pub replacement: Bytes,
     pub flag: Flag,
-    /// Whether the arguments of the request are added: no `?` ends the replacement.
+    /// Whether the arguments of the request are added, because the replacement does not end with `?`.
     pub adds_args: bool,
 }
 
@@ -28,7 +28,7 @@ pub enum Flag {
 }
 
 impl Rewrite {
-    /// Reads the words behind `rewrite`.
+    /// Reads the words after `rewrite`.
     pub fn new(node: Node, pattern: &[u8], replacement: &[u8], flag: Option<&[u8]>) -> Result<Rewrite, Refused> {
         if replacement.is_empty() {
             return Err(Refused::new(node, "empty replacement"));
@@ -37,7 +37,7 @@ impl Rewrite {
         let flag = match flag {
             None if is_redirect => Flag::Redirect(302),
             None => Flag::None,
-            // The target of a redirect stays one, whatever the flag.
+            // If the replacement begins like a URL, the rule redirects, whatever the flag.
             Some(b"last" | b"break") if is_redirect => Flag::Redirect(302),
             Some(b"last") => Flag::Last,
             Some(b"break") => Flag::Break,
@@ -53,7 +53,7 @@ impl Rewrite {
     }
 }
 
-/// Whether a text is the target of a redirect by how it begins.
+/// Whether the beginning of a replacement makes the rule a redirect.
 pub(super) fn is_redirect(text: &[u8]) -> bool {
     [&b"http://"[..], b"https://", b"$scheme"].iter().any(|start| text.starts_with(start))
 }

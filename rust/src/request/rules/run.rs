@@ -1,4 +1,4 @@
-//! Rewrites that follow each other, and the first of them that matches a URI.
+//! Consecutive rewrites, with a fast search for the first that matches a URI.
 
 use hashbrown::HashMap;
 
@@ -11,9 +11,9 @@ use crate::syntax;
 /// Rewrites in their order.
 pub struct Run {
     rewrites: Vec<Rewrite>,
-    /// For each string that a literal pattern matches, the rules with such patterns, ascending.
+    /// For each string that literal patterns match, the rules with these patterns, ascending.
     literals: HashMap<Vec<u8>, Vec<u32>>,
-    /// The rules that are not literals, and their patterns.
+    /// The rules whose patterns are not literals, and these patterns.
     others: Vec<usize>,
     patterns: Patterns,
 }
@@ -27,7 +27,8 @@ pub struct Hit {
 }
 
 impl Run {
-    /// O(total length). The error is nginx's for the first pattern that PCRE2 does not compile.
+    /// Prepares the search. O(total length). Fails with the message of nginx for the first pattern that PCRE2 does not
+    /// compile.
     pub fn new(rewrites: Vec<Rewrite>) -> Result<Run, Refused> {
         let mut literals: HashMap<Vec<u8>, Vec<u32>> = HashMap::new();
         let (mut others, mut patterns) = (Vec::new(), Vec::new());
@@ -51,7 +52,7 @@ impl Run {
         &self.rewrites
     }
 
-    /// The first rule from `from` on that matches `uri`. O(length of the URI) for most.
+    /// Finds the first rule from `from` on that matches `uri`. O(length of the URI) for most rules.
     pub fn first(&self, uri: &[u8], from: usize) -> Result<Option<Hit>, Unknown> {
         let literal = self.literal(uri, from);
         let place = |rule: usize| self.others.partition_point(|other| *other < rule);

@@ -107,7 +107,7 @@ fn returns_and_sets() {
     );
 }
 
-/// Rewrites that follow each other are one run, those of a folded text among them; their numbers go on.
+/// Consecutive rewrites are one run, including those of a folded text. Their numbers are consecutive.
 #[test]
 fn folded_rewrites() {
     let text = b"# old\nrewrite ^/a$ /b last; rewrite \"^/c d$\" '/e;' permanent; # end\n rewrite ^/f /g;".to_vec();
@@ -138,7 +138,7 @@ fn refused_patterns() {
     assert!(refused.message.starts_with("pcre2_compile() failed: missing closing parenthesis"));
 }
 
-/// The first rule that matches answers, from any place on, literals and others alike.
+/// The first rule that matches is found, from any place on, whether it is a literal or not.
 #[test]
 fn first_rule() {
     let run = run(&["^/a$", "^/(b|a)$", "^/a$", "/b", "^/c/?$", "^/c$"]);
@@ -162,7 +162,7 @@ fn first_rule() {
     assert_eq!(run.first(b"/a\n", 0).unwrap().unwrap().captures.groups, [Some("/a".into())]);
 }
 
-/// Where versions of PCRE differ, or PCRE may give up, the answer is unknown, and says which rule asks.
+/// If versions of PCRE differ, or PCRE may give up, the answer is unknown, and names the rule.
 #[test]
 fn unknown_rules() {
     let run = run(&["^/b$", "^/a[0-9]{,3}$", "^/"]);
@@ -171,7 +171,7 @@ fn unknown_rules() {
     assert_eq!((unknown.node, &*unknown.reason), (Some(7), "versions of PCRE differ on ^/a[0-9]{,3}$"));
 }
 
-/// The first rule, pattern by pattern.
+/// Finds the first rule by trying one pattern after the other.
 fn slowly(patterns: &[&str], uri: &[u8], from: usize) -> Option<(usize, Vec<Option<Bytes>>)> {
     (from..patterns.len()).find_map(|rule| {
         let groups = Regex::new(patterns[rule].as_bytes()).unwrap().captures(uri, 100_000).unwrap()?;
@@ -180,7 +180,7 @@ fn slowly(patterns: &[&str], uri: &[u8], from: usize) -> Option<(usize, Vec<Opti
 }
 
 proptest! {
-    /// The fast way to the first rule gives what trying one after the other does, with the same captures.
+    /// The fast search finds the same rule as trying one after the other, with the same captures.
     #[test]
     fn agrees_with_trying_all(
         rules in prop::collection::vec(prop::sample::select(&[

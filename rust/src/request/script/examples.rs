@@ -1,4 +1,4 @@
-//! URIs by which redirects are found: for each statement that redirects, a few that it may answer.
+//! Example URIs for finding redirects: for each statement that redirects, a few URIs that it may answer.
 
 use crate::parallel;
 use crate::request::model::Model;
@@ -9,17 +9,18 @@ use crate::request::uri;
 use crate::request::value::{Part, Value};
 use crate::syntax;
 
-/// Variables that are the same for all URIs of a site.
+/// Variables that have the same value for all URIs of a site.
 const OF_SITE: [&[u8]; 8] =
     [b"host", b"hostname", b"http_host", b"https", b"scheme", b"server_addr", b"server_name", b"server_port"];
 
-/// A statement that redirects the client, or that changes the URI in its location and has nginx look for another.
+/// A statement that redirects the client, or that changes the URI in its location so that nginx looks for another
+/// location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     pub node: Node,
-    /// Paths that it may answer, and that clients write as they are.
+    /// Paths that it may answer. A client can send them as they are.
     pub uris: Vec<Vec<u8>>,
-    /// Whether it leads to the same path whatever URI it answers.
+    /// Whether it leads all URIs to the same path.
     pub is_constant: bool,
 }
 
@@ -31,10 +32,10 @@ struct Candidate<'m> {
     target: &'m Value,
 }
 
-/// What is in a server or location.
+/// A server or location.
 #[derive(Clone, Copy)]
 struct Place<'m> {
-    /// A URI of it, or a pattern of some.
+    /// The path or the pattern of the location.
     path: Option<&'m [u8]>,
     pattern: Option<&'m [u8]>,
     is_exact: bool,
@@ -42,7 +43,7 @@ struct Place<'m> {
 }
 
 impl Model {
-    /// The statements of a server by which redirects begin, in the order of levels, on all processors.
+    /// Returns the statements of a server that may redirect, in the order of levels. Uses all processors.
     pub fn examples(&self, server: ServerId) -> Vec<Example> {
         let candidates = self.candidates(server);
         parallel::collect(candidates.len(), |at| candidates[at].example(self))
@@ -102,7 +103,7 @@ impl Model {
 }
 
 impl Place<'_> {
-    /// Whether a rewrite redirects the client, or has nginx look for another location.
+    /// Whether a rewrite redirects the client, or makes nginx look for another location.
     fn is_taken(self, flag: Flag) -> bool {
         match flag {
             Flag::Redirect(_) => true,
@@ -125,7 +126,7 @@ impl Candidate<'_> {
     }
 }
 
-/// A short path that a pattern may match.
+/// Returns a short path that a pattern may match.
 fn uri_of(pattern: &[u8]) -> Option<Vec<u8>> {
     match syntax::literal(pattern) {
         Some(literal) => Some(literal.stem.into_owned()),
@@ -133,7 +134,7 @@ fn uri_of(pattern: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether clients write a path as `$uri` has it.
+/// Whether a client can send a path as it is in `$uri`.
 fn is_plain(path: &[u8]) -> bool {
     let is_written = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~/,:=@!*()'".contains(byte);
     uri::is_plain(path) && path.iter().all(is_written)

@@ -1,4 +1,4 @@
-//! Scripts with their values compiled.
+//! Scripts with compiled values.
 
 use crate::request::outcome::Unknown;
 use crate::request::patterns::Patterns;
@@ -8,7 +8,7 @@ use crate::request::site::{LevelId, Node};
 use crate::request::value::Value;
 use crate::request::variables::{Assigned, VariableId, Variables};
 
-/// A script, compiled.
+/// A script with compiled values.
 pub struct Script {
     pub(super) steps: Vec<Step>,
 }
@@ -45,7 +45,7 @@ pub(super) enum Test {
 }
 
 impl Script {
-    /// The names of the variables that it sets are added to `assigned`. The error is nginx's.
+    /// Compiles a script. Adds the names of the variables that it sets to `assigned`. Fails with the message of nginx.
     pub fn compile(
         script: rules::Script,
         variables: &mut Variables,

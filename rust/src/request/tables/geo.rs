@@ -16,9 +16,9 @@ use ranges::Ranges;
 pub struct Geo {
     rows: Vec<Row>,
     blocks: Blocks,
-    /// That of ranges; the default of networks is one of them.
+    /// The default of ranges. The default of networks is itself a network.
     default: Option<usize>,
-    /// Whether it has `proxy`: the address may then come from the header `X-Forwarded-For`.
+    /// Whether it has `proxy`, so that the address may come from the header `X-Forwarded-For`.
     pub has_proxies: bool,
     volatile: bool,
 }
@@ -48,7 +48,7 @@ impl Geo {
         self.volatile
     }
 
-    /// The row for an address as text; any other text counts as 255.255.255.255.
+    /// Looks up an address given as text. Any other text counts as 255.255.255.255.
     pub fn find(&self, source: &[u8]) -> Answer {
         let address = Address::read(source).unwrap_or(Address::NONE);
         let row = match &self.blocks {

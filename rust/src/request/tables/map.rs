@@ -7,7 +7,7 @@ use crate::request::refused::Refused;
 use crate::request::site::Stated;
 use crate::request::tables::{Answer, Row};
 
-/// A map, by the text of its rows.
+/// A map. Values are kept as text.
 pub struct Map {
     rows: Vec<Row>,
     hosts: Hosts<usize>,
@@ -46,8 +46,8 @@ impl Map {
         self.volatile
     }
 
-    /// The row for a value: an exact key in any case of letters, then wildcards, then the first pattern unless the
-    /// value is empty, then the default.
+    /// Looks up a value: first exact keys, ignoring case, then wildcards, then patterns in order unless the value is
+    /// empty, then the default.
     pub fn find(&self, source: &[u8]) -> Result<Answer, Unknown> {
         let source = if self.hostnames { source.strip_suffix(b".").unwrap_or(source) } else { source };
         if let Some((row, _)) = self.hosts.find(&source.to_ascii_lowercase()) {

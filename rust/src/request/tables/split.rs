@@ -4,10 +4,10 @@ use crate::request::refused::Refused;
 use crate::request::site::Stated;
 use crate::request::tables::{Answer, Row};
 
-/// Shares of clients, by a hash of a value.
+/// Rows that each answer a share of all values, by a hash of the value.
 pub struct SplitClients {
     rows: Vec<Row>,
-    /// For each row the hash below which it answers; `None` if it takes all the rest.
+    /// For each row, the hash below which it answers, or `None` if it answers all the rest.
     below: Vec<Option<u32>>,
 }
 
@@ -43,7 +43,7 @@ impl SplitClients {
         Answer { row, captures: None }
     }
 
-    /// Adds a row; its share in hundredths of a percent, 0 for the rest.
+    /// Adds a row. Its share is in hundredths of a percent, or 0 for the rest.
     fn add(&mut self, stated: &Stated) -> Result<u32, Refused> {
         let [share, value, ..] = &stated.args[..] else {
             return Err(Refused::new(stated.node, "invalid number of the split_clients parameters"));
@@ -54,7 +54,7 @@ impl SplitClients {
     }
 }
 
-/// Hundredths of a percent, more than 0 (`ngx_atofp`).
+/// Parses a percentage, and returns hundredths of a percent, more than 0 (`ngx_atofp`).
 fn percent(text: &[u8]) -> Option<u32> {
     let number = text.strip_suffix(b"%").filter(|number| !number.is_empty())?;
     let (whole, fraction) = match number.iter().position(|byte| *byte == b'.') {

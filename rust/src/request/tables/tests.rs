@@ -1,7 +1,7 @@
 use super::Table;
 use crate::request::site::{Defined, Stated};
 
-/// A block of rows, each with its words, as the directive of this name defines it.
+/// Defines a variable by the directive of this name. Each row of the block is given as its words.
 fn table(kind: &str, rows: &str) -> Result<Table, String> {
     let rows = rows.split(';').map(str::trim).filter(|row| !row.is_empty());
     let words = |row: &str| row.split(' ').map(|word| if word == "''" { "" } else { word }.into()).collect();
@@ -36,7 +36,7 @@ fn order_of_a_map() {
     assert_eq!((find("map", "'' 1; ~ 2", ""), find("map", "~x 1", "y")), ("1".into(), "none".into()));
 }
 
-/// A backslash keeps a key from being read as anything else.
+/// A backslash marks a plain key.
 #[test]
 fn plain_keys_of_a_map() {
     let rows = "\\default 1; \\~a 2; \\hostnames 3; \\\\x 4; default 5";
@@ -45,7 +45,8 @@ fn plain_keys_of_a_map() {
     }
 }
 
-/// Behind `hostnames` keys may be wildcards; a final dot of the value is cut wherever it stands.
+/// Keys after `hostnames` may be wildcards. With `hostnames` anywhere in the block, a final dot of the value is
+/// removed.
 #[test]
 fn hostnames() {
     let rows = "*.early 0; hostnames; *.x.com 1; .y.com 2; z.* 3; a.x.com 4; ~x 5; default 6";
@@ -67,7 +68,7 @@ fn hostnames() {
     assert_eq!(find("map", "*.x 1; .y 2", "a.x"), "none");
 }
 
-/// What a pattern captured is kept for the value and after it.
+/// The captures of a pattern are set for the value and stay set after it.
 #[test]
 fn captures_of_a_map() {
     let table = table("map", "~^/(?<n>.)(x)? $n$2; volatile").unwrap();
@@ -95,7 +96,7 @@ fn refused_rows() {
     assert!(refused("map", "~( 1").is_some_and(|message| message.contains("missing closing parenthesis")));
 }
 
-/// The longest network that has an address; a later row of the same one takes its place.
+/// The longest network that contains an address answers. A later row for the same network replaces an earlier one.
 #[test]
 fn networks() {
     let rows = "default 0; 10.0.0.0/8 1; 10.1.0.0/16 2; 10.1.2.3 3; 10.1.0.0/16 4; 2001:db8::/32 6; 2001:db8::1 7; 10.9.9.9/16 9";
@@ -122,7 +123,7 @@ fn networks() {
     assert_eq!(find("geo", "default 1; 0.0.0.0/0 2", "1.2.3.4"), "2");
 }
 
-/// A range inside an earlier one takes its part of it, also across the parts that nginx keeps.
+/// A range inside an earlier one replaces that part of it, also across the blocks of nginx.
 #[test]
 fn ranges() {
     let rows = "ranges; default 0; 10.0.0.0-10.3.255.255 1; 10.0.255.0-10.2.0.9 2; 10.1.0.5-10.1.0.5 3";
@@ -165,7 +166,7 @@ fn refused_blocks() {
     assert!(geo.has_proxies && geo.is_volatile());
 }
 
-/// Shares by murmur2, as nginx has them: the values of `abc`, `a` and of nothing are those of the real one.
+/// Shares are by murmur2, as in nginx: `abc`, `a` and the empty string get the rows that nginx gives them.
 #[test]
 fn shares() {
     let rows = "10% a; 20.5% b; 0.01% c; * d";

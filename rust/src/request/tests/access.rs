@@ -2,7 +2,7 @@
 
 use super::{Asked, ask};
 
-/// The first that matches decides; any at a level replaces all around it.
+/// The first `allow` or `deny` that matches decides. If a level has any, they replace all of the level around it.
 #[test]
 fn allow_and_deny_in_order() {
     let text = "deny all; location / { try_files /f.txt =404; } location /a { allow 127.0.0.1; deny all; try_files /f.txt =404; }
@@ -26,7 +26,7 @@ fn return_before_deny() {
     assert_eq!(ask("location / { deny all; return 200 x; }", "/"), "200 x");
 }
 
-/// A password that is not sent is missing; whether one is right is not known.
+/// Without a password, nginx answers 401. Whether a password is right is unknown.
 #[test]
 fn passwords() {
     let text =
@@ -48,7 +48,8 @@ fn satisfy() {
     assert_eq!(of("any", "deny all"), "401");
 }
 
-/// 2xx passes, 401 and 403 are kept, anything else is a 500; the checks of the subrequest's own location do not count.
+/// If the subrequest has status 2xx, the request passes; 401 and 403 are its own status; anything else becomes 500. The
+/// checks of the subrequest's own location do not apply.
 #[test]
 fn subrequests() {
     let text = "location /f { auth_request /s; } location /s { deny all; return STATUS; }";
@@ -68,7 +69,8 @@ fn variables_of_subrequests() {
     assert_eq!(ask(text, "HEAD /f.txt"), "200 file /r/f.txt [V: HEAD/s]");
 }
 
-/// For other methods the settings of the block count, and the script of the location does not run. GET implies HEAD.
+/// For methods that a `limit_except` does not name, its settings are in force, and the script of the location does not
+/// run. GET implies HEAD.
 #[test]
 fn limit_except() {
     let text = "location / { limit_except GET { allow all; } return 200 x; }";
@@ -85,7 +87,7 @@ fn limit_except() {
     assert_eq!(ask(gif, "POST /a1"), "404");
 }
 
-/// A trusted proxy tells the address of the client.
+/// A trusted proxy sends the address of the client.
 #[test]
 fn real_addresses() {
     let text = "set_real_ip_from 127.0.0.1; location / { allow 9.9.9.9; deny all; try_files /f.txt =404; }";

@@ -1,4 +1,4 @@
-//! Requests with conditions.
+//! Conditional requests.
 
 use super::Asked;
 
@@ -26,7 +26,7 @@ fn conditions_of_a_return() {
     assert_eq!(ask(&["Host: h", "If-Match: x"], page, "/"), "412");
 }
 
-/// What other responses have is not known; an error has no conditions.
+/// The dates and entity tags of other responses are unknown. Conditions do not apply to errors.
 #[test]
 fn conditions_of_other_responses() {
     for header in ["If-Match: x", "If-None-Match: *", "If-Modified-Since: x", "If-Unmodified-Since: x"] {

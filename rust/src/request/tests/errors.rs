@@ -2,7 +2,7 @@
 
 use super::{Asked, ask};
 
-/// A page that is a URI is asked for with GET and without arguments; a named location keeps both.
+/// A page that is a URI is requested with GET and without arguments. A named location keeps both.
 #[test]
 fn what_a_page_gets() {
     let text =
@@ -15,7 +15,7 @@ fn what_a_page_gets() {
     assert_eq!(ask(&text.replace("PAGE", "/t"), "HEAD /a"), "404");
 }
 
-/// `=200` sets the status, `=` takes that of the page; without, the status of the error stays over a 200.
+/// `=200` sets the status, and `=` uses that of the page. Without either, the status of the error replaces a 200.
 #[test]
 fn statuses_of_pages() {
     for (page, expected) in [("/t", "404 T"), ("=200 /t", "200 T"), ("= /t", "201 T"), ("=302 /t", "302 T")] {
@@ -41,7 +41,8 @@ fn pages_elsewhere() {
     }
 }
 
-/// One page a request, unless they are recursive; the first of equal statuses; only of the innermost level that has any.
+/// A request gets one error page, unless they are recursive. The first of equal statuses counts, and only pages of the
+/// innermost level that has any.
 #[test]
 fn which_page() {
     let twice =
@@ -56,14 +57,14 @@ fn which_page() {
     assert_eq!(ask(inner, "/a"), "404");
 }
 
-/// 494 to 497 are sent as 400, with the pages for them.
+/// 494 to 497 are sent as 400, but have pages of their own.
 #[test]
 fn statuses_of_nginx() {
     assert_eq!(ask("error_page 497 /f.txt; location /a { return 497; }", "/a"), "400 file /r/f.txt");
     assert_eq!(ask("error_page 497 =200 /f.txt; location /a { return 497; }", "/a"), "200 file /r/f.txt");
 }
 
-/// Errors of the request line have the pages of the default server; after a bad URI a named location is an error.
+/// Errors in the request line get the pages of the default server. After a bad URI, a named location is an error.
 #[test]
 fn errors_of_the_request_line() {
     assert_eq!(ask("error_page 400 /f.txt;", "/%"), "400 file /r/f.txt");
@@ -76,7 +77,7 @@ fn errors_of_the_request_line() {
     assert_eq!(asked.of_http(two), "400 file /r/f.txt", "the default server");
 }
 
-/// A body that is too long is an error once.
+/// A body that is too long causes only one error.
 #[test]
 fn bodies_that_are_too_long() {
     let text = "client_max_body_size 3; error_page 413 /x.html; location /b { client_max_body_size 0; return 200 b; }";

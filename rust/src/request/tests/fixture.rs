@@ -1,5 +1,5 @@
-//! Sites from text, and answers as text. Only structure is read here: what differs from the level around it is what a
-//! level states itself.
+//! Reads sites from text, and writes answers as text. Only structure is read here: the settings of a level are those
+//! that it states itself.
 
 use serde_json::{Value as Json, json};
 

@@ -2,7 +2,8 @@
 
 use super::{Asked, ask};
 
-/// A path gets scheme, host without the port of `Host`, and the port of the socket; any other text stays.
+/// Before a path, `Location` gets the scheme, the host without the port of `Host`, and the port of the socket. Any
+/// other text stays.
 #[test]
 fn locations() {
     let asked = Asked { headers: &["Host: A.b:99"], ..Asked::default() };
@@ -14,7 +15,8 @@ fn locations() {
     assert_eq!(asked.of("server_name .one two; server_name_in_redirect on; return 301 /;"), "301 -> http://one:8080/");
 }
 
-/// Headers are added to some statuses only, unless `always`; empty ones never. Those of a level replace those around it.
+/// Headers are added only for some statuses, unless they have `always`. Empty headers are never added. The headers of a
+/// level replace those of the level around it.
 #[test]
 fn added_headers() {
     let text = "add_header S s; location /a { return 200; } location /b { add_header L l; return 200; }
@@ -33,7 +35,7 @@ fn added_headers() {
     }
 }
 
-/// The headers of the location at the end count.
+/// The headers of the last location count.
 #[test]
 fn headers_of_the_last_location() {
     let text = "location /a { add_header A a; error_page 404 /b; return 404; } location /b { add_header B b always; return 200; }";
@@ -67,7 +69,7 @@ fn expires() {
     assert_eq!(ask("expires $arg_e; return 200;", "/?e=2m"), "200 [Cache-Control: max-age=120]");
 }
 
-/// The status of an upstream decides; what is certain is said.
+/// If the status of an upstream decides, only headers that are certain are in the outcome.
 #[test]
 fn headers_of_upstreams() {
     let text = "location / { add_header A a always; add_header B b; proxy_pass http://u; }";

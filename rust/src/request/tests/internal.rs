@@ -36,7 +36,7 @@ fn the_script_of_the_server_runs_again() {
     assert_eq!(ask("error_page 503 @m; return 503; location @m { rewrite ^ /f.txt break; }", "/"), "503 file /r/f.txt");
 }
 
-/// Any rewrite that matches opens `internal` locations; others are not found.
+/// Any rewrite that matches gives access to `internal` locations. Without one, nginx answers 404.
 #[test]
 fn internal_locations() {
     let text = "rewrite ^/i$ /i; location /i { internal; return 200 i; }";
@@ -66,7 +66,7 @@ fn break_loses_the_location() {
     assert_eq!(ask(redirected, "/x"), "404 up u GET /v/2");
 }
 
-/// No location: the settings of the server serve.
+/// Without a location, the settings of the server are in force.
 #[test]
 fn no_location() {
     assert_eq!(ask("try_files /f.txt =404; location /a { }", "/b"), "200 file /r/f.txt");

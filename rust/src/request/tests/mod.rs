@@ -1,4 +1,4 @@
-//! What the model says of requests, statement by statement; each is verified on nginx 1.22.1 and 1.31.3.
+//! Tests of the model, statement by statement. Each is verified on nginx 1.22.1 and 1.31.3.
 
 mod access;
 mod captures;

@@ -1,8 +1,9 @@
-//! What upstreams get.
+//! The requests that upstreams get.
 
 use super::{Asked, ask};
 
-/// Without a URI the client's own target, untouched; behind any change the URI, escaped, with the arguments.
+/// If the directive has no URI, the upstream gets the target as the client sent it. After any change, it gets the
+/// escaped URI with the arguments.
 #[test]
 fn proxies_without_a_uri() {
     let text = "location /a { STATEMENT proxy_pass http://u; }";
@@ -13,7 +14,7 @@ fn proxies_without_a_uri() {
     assert_eq!(of("rewrite ^ \"/a b\" break;", "/a?q"), "up u GET /a%20b?q");
 }
 
-/// The URI takes the place of the location's name.
+/// The URI of the directive replaces the name of the location.
 #[test]
 fn proxies_with_a_uri() {
     assert_eq!(ask("location /z { proxy_pass http://u/w?k=v; }", "/za?q"), "up u GET /w?k=va?q");
@@ -23,7 +24,8 @@ fn proxies_with_a_uri() {
     assert_eq!(ask("location /z { location /z/y { proxy_pass http://u/w; } }", "/z/y/x"), "up u GET /w/x");
 }
 
-/// With variables a URI is sent as it is; without one as if it had no variables.
+/// If the directive has variables, its URI is sent as it is. If it has variables and no URI, it behaves as without
+/// variables.
 #[test]
 fn proxies_with_variables() {
     let text = "location /v/ { set $u u; proxy_pass http://$uREST; }".replace("$u", "${u}");
@@ -45,7 +47,7 @@ fn proxies_behind_redirects() {
     assert_eq!(ask(text, "/b?q"), "404 up u GET /p");
 }
 
-/// Other protocols pass parameters; gRPC a path.
+/// gRPC passes a path, and other protocols pass parameters.
 #[test]
 fn other_protocols() {
     assert_eq!(ask("location / { fastcgi_pass unix:/f.sock; }", "/a"), "up unix:/f.sock GET");
@@ -62,7 +64,7 @@ fn handlers_and_methods() {
     assert_eq!(ask("location / { proxy_method PUT; proxy_pass http://u; }", "/a"), "up u PUT /a");
 }
 
-/// `/a` is redirected to a location `/a/` that passes on, with the escaped name.
+/// If a location `/a/` passes requests on, nginx redirects `/a` to its escaped name.
 #[test]
 fn missing_slashes() {
     let text =
@@ -74,7 +76,7 @@ fn missing_slashes() {
     assert_eq!(old.of(text), "301 -> http://h:8080/s p/");
 }
 
-/// nginx refuses a URI where the name of the location says nothing.
+/// nginx refuses a URI in a location whose name it cannot replace.
 #[test]
 fn refused_uris() {
     for text in [

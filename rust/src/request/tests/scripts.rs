@@ -33,7 +33,8 @@ fn if_asks_for_files() {
     assert_eq!(ask(elsewhere, "/"), "unknown: whether /elsewhere exists");
 }
 
-/// A status below 400, or with text, is sent; others may have an error page. Without text some close the connection.
+/// A status is sent if it is below 400 or has a text. Others may have an error page. Without a text, some statuses
+/// close the connection.
 #[test]
 fn return_sends_a_text_or_a_status() {
     for (statement, expected) in [
@@ -56,7 +57,7 @@ fn return_sends_a_text_or_a_status() {
     }
 }
 
-/// A text that is empty once computed is a body, not a status for an error page.
+/// A text that evaluates to the empty string is an empty body, and leads to no error page.
 #[test]
 fn return_with_an_empty_variable_has_no_error_page() {
     let text = "error_page 404 =200 /x.html; location /a { return 404 $arg_e; } location /b { return 404; }";
@@ -64,7 +65,7 @@ fn return_with_an_empty_variable_has_no_error_page() {
     assert_eq!(ask(text, "/b"), "200 file /r/x.html");
 }
 
-/// The last `?` of a target drops the arguments, another one goes before them.
+/// A `?` at the end of a target drops the arguments. Another `?` separates them.
 #[test]
 fn rewrites_keep_or_drop_arguments() {
     for (target, expected) in [("/t", "/t?o=1"), ("/t?", "/t?"), ("/t?x=1", "/t?x=1&o=1"), ("/t?x=1?", "/t?x=1")] {
@@ -89,13 +90,13 @@ fn flags_of_rewrites() {
     assert_eq!(ask("rewrite ^ $arg_nx;", "/"), "500", "a URI of no length");
 }
 
-/// An unescaped URI is written as it is into a redirect.
+/// An unescaped URI is written unchanged into a redirect.
 #[test]
 fn a_newline_in_the_uri_splits_the_location() {
     assert_eq!(ask("return 301 https://h$uri;", "/a%0d%0aX:1"), "301 -> https://h/a\\r\\nX:1");
 }
 
-/// A rewrite of a redirect decodes what may be written plainly, up to the first question mark.
+/// A rewrite that redirects decodes escapes of bytes that need none, up to the first question mark.
 #[test]
 fn redirects_are_decoded() {
     assert_eq!(ask("rewrite ^/r/(.*)$ /t/$1 redirect;", "/r/a%3Fb%20c"), "302 -> http://h:8080/t/a?b%20c");
@@ -130,7 +131,7 @@ fn break_without_a_change() {
     assert_eq!(ask(text, "/p/1"), "up u GET /v/1");
 }
 
-/// A statement that is not understood makes unknown what comes behind it.
+/// Everything after a statement that is not understood is unknown.
 #[test]
 fn opaque_statements() {
     let text = "if ($arg_a) { return 200 a; } lua; return 200 b;";
@@ -138,7 +139,7 @@ fn opaque_statements() {
     assert_eq!(ask(text, "/"), "unknown: Lua");
 }
 
-/// nginx does not start with a script that it refuses.
+/// Scripts with which nginx does not start.
 #[test]
 fn refused_scripts() {
     for (text, message) in [
@@ -162,7 +163,7 @@ fn set_of_nginx_variables() {
     assert_eq!(ask("set $limit_rate x; return 200 $limit_rate;", "/"), "200 0");
 }
 
-/// The version decides whether `$1` is escaped behind a rewrite with arguments.
+/// The version decides whether `$1` is escaped after a rewrite with arguments.
 #[test]
 fn captures_after_arguments_by_version() {
     let text = "rewrite ^/w/(.*)$ /w/z?x=1; set $y $1; return 200 $y;";

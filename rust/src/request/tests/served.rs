@@ -19,7 +19,8 @@ fn static_files() {
     }
 }
 
-/// An `alias` stands for the name of its own location, nested ones too; in a pattern for the whole path.
+/// An `alias` replaces the name of its own location, also of a nested one. In a location with a pattern, it replaces
+/// the whole path.
 #[test]
 fn aliases() {
     let text = "location /a/ { alias /al/; location ~ txt$ { } location ~ ^/a/(s.*)$ { alias /al/$1; } }
@@ -31,7 +32,7 @@ fn aliases() {
     assert_eq!(ask("location ~ ^/im/ { alias /al/; }", "/im/x/"), folder, "each path is the folder");
 }
 
-/// A root is below the folder of nginx unless it is absolute.
+/// A relative root is below the prefix of nginx.
 #[test]
 fn roots() {
     assert_eq!(ask("location / { root x/; }", "/f"), "unknown: whether /n/x/f exists");
@@ -41,7 +42,7 @@ fn roots() {
     assert_eq!(asked.of_http("server { }"), "unknown: whether /n/html/f exists");
 }
 
-/// nginx refuses a root that is computed of itself.
+/// nginx refuses a root that contains the variable of the root itself.
 #[test]
 fn refused_roots() {
     let message = "refused: the $document_root variable cannot be used in the \"root\" directive";
@@ -59,7 +60,7 @@ fn handlers() {
     assert_eq!(ask(text, "/m.mp4?start=1"), "unknown: a part of a media file");
 }
 
-/// `$request_filename` has no path where an alias has none, and keeps none from then on.
+/// `$request_filename` is empty if an alias gives no path, and stays empty from then on.
 #[test]
 fn request_filename() {
     let text = "location /al/ { alias /al/; rewrite ^ /zzz/f.txt; return 200 [$request_filename]; }";

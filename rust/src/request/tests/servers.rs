@@ -4,7 +4,7 @@ use super::Asked;
 
 const TWO: &str = "server { server_name d; return 200 d; } server { server_name a; return 200 $host,$http_host; }";
 
-/// `Host` chooses among the servers of an address; the host of an absolute URI goes before it.
+/// `Host` chooses among the servers of an address. The host of an absolute URI takes precedence.
 #[test]
 fn the_host_chooses() {
     let of = |line: &str, host: &str| Asked { line, headers: &[host], ..Asked::default() }.of_http(TWO);
@@ -14,7 +14,7 @@ fn the_host_chooses() {
     assert_eq!(of("/", "Host: a/b"), "400");
 }
 
-/// The groups of a name's pattern live on into the location.
+/// The captures of a server name's pattern are still set in the location.
 #[test]
 fn patterns_of_names() {
     let text = "server { server_name d; } server { server_name ~^(?<s>.+)\\.a$; location / { return 200 $1$s; } }";

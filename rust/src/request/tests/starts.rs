@@ -1,4 +1,4 @@
-//! Statements by which chains of redirects begin.
+//! Statements with which chains of redirects begin.
 
 use super::Asked;
 use crate::request::model::Model;
@@ -10,7 +10,7 @@ fn model(text: &str) -> Model {
     Asked::default().model(&server).expect("a site")
 }
 
-/// Of each statement: the URIs that it may answer, and `=` if it leads all to the same path.
+/// For each statement, the URIs that it may answer, and `=` if it leads all of them to the same path.
 fn examples(text: &str) -> Vec<String> {
     let shown = |uris: &[Vec<u8>]| uris.iter().map(|uri| uri.escape_ascii().to_string()).collect::<Vec<_>>().join(" ");
     let examples = model(text).examples(0).into_iter();
@@ -25,7 +25,7 @@ fn starts(text: &str) -> Vec<String> {
     starts.into_iter().map(|start| String::from_utf8(start.uri).expect("a path")).collect()
 }
 
-/// A short path of the pattern, then one of the location around.
+/// The examples are a short path that the pattern matches, then one of the enclosing location.
 #[test]
 fn examples_are_of_the_pattern_and_the_location() {
     assert_eq!(examples("rewrite ^/a$ /b permanent; rewrite ^/c/(.*)$ /d/$1 redirect;"), ["/a =", "/c/"]);
@@ -41,7 +41,7 @@ fn examples_are_of_the_pattern_and_the_location() {
     assert_eq!(examples(r"rewrite ^/a\ b$ /c permanent;"), [" ="]);
 }
 
-/// What another statement answers, and what leads to no redirect, begins no chain.
+/// A URI begins no chain if another statement answers it, or if the redirect leads to no other redirect.
 #[test]
 fn chains_begin_where_a_redirect_may_follow() {
     assert_eq!(starts("rewrite ^/a$ /b permanent; rewrite ^/b$ /c permanent; rewrite ^/a$ /b permanent;"), ["/a"]);
@@ -54,7 +54,7 @@ fn chains_begin_where_a_redirect_may_follow() {
     assert_eq!(starts("rewrite ^/a$ /b#c permanent; location = /b { return 301 /d; }"), ["/a"]);
 }
 
-/// A value that doubles with each change is not computed for ever.
+/// A value that doubles with each change of the URI is not computed without end.
 #[test]
 fn a_value_without_end_is_not_known() {
     let text = format!("location / {{ rewrite ^/(.*)$ /x{} last; }}", "$1".repeat(1000));

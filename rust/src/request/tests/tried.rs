@@ -2,7 +2,7 @@
 
 use super::ask;
 
-/// A file or, with a slash, a folder; it becomes the URI, and the location stays.
+/// `try_files` tests a file or, with a final slash, a folder. What it finds becomes the URI, and the location stays.
 #[test]
 fn files_and_folders() {
     let text = "location / { try_files $uri $uri/ /x.html; }";
@@ -13,7 +13,7 @@ fn files_and_folders() {
     assert_eq!(ask("location / { try_files /d =404; }", "/"), "404", "a folder is no file");
 }
 
-/// The last one is a status, a named location, or a URI without the arguments of the request.
+/// The last argument is a status, a named location, or a URI, which drops the arguments of the request.
 #[test]
 fn the_last_one() {
     for (last, expected) in [
@@ -38,7 +38,7 @@ fn the_last_one() {
     assert_eq!(ask(method, "POST /a"), "200 POST");
 }
 
-/// With `alias` the name of the location is cut from values with variables, the last one among them.
+/// With `alias`, the name of the location is cut from values with variables, including the last one.
 #[test]
 fn try_files_with_alias() {
     let text = "location /b/ { alias /al/; try_files $uri LAST; }";
@@ -51,7 +51,7 @@ fn try_files_with_alias() {
     assert_eq!(ask(pattern, "/im/f.txt"), "200 file /al/f.txt");
 }
 
-/// A proxy gets the file that was found in place of the URI, if it has a URI of its own.
+/// If `proxy_pass` has a URI, the upstream gets the file that was found in place of the request's URI.
 #[test]
 fn try_files_before_a_proxy() {
     assert_eq!(ask("location /o1 { try_files /f.txt =404; proxy_pass http://u/v; }", "/o1/x"), "up u GET /vtxt");
@@ -70,7 +70,7 @@ fn try_files_before_a_proxy() {
     }
 }
 
-/// The first index that exists, found anew with the arguments.
+/// nginx redirects internally to the first index that exists, and keeps the arguments.
 #[test]
 fn index() {
     let text = "location = / { index x.html; } location / { return 200 r$uri?$args; } location /d/ { }";
@@ -81,7 +81,8 @@ fn index() {
     assert_eq!(ask("location /d/ { }", "PUT /d/"), "405");
 }
 
-/// Without one: a listing, or 403; without a folder 404. A name with a slash in front is not tested.
+/// Without an index, nginx sends a listing or 403; without the folder, 404. An index that begins with a slash is not
+/// tested.
 #[test]
 fn folders_without_index() {
     assert_eq!(ask("location / { }", "/e/"), "403");

@@ -2,7 +2,7 @@
 
 use super::{Asked, ask};
 
-/// What the request tells.
+/// Variables that the request determines.
 #[test]
 fn variables_of_the_request() {
     let asked = Asked {
@@ -28,7 +28,7 @@ fn variables_of_the_request() {
     assert_eq!(old.of("return 200 $http_x_a;"), "200 0");
 }
 
-/// What nothing tells is unknown, and named; it is unknown only where it matters.
+/// A variable that nothing determines is unknown, and is named. That matters only if its value is used.
 #[test]
 fn variables_that_are_not_known() {
     assert_eq!(ask("return 200 $time_local;", "/"), "200 ?$time_local");
@@ -40,8 +40,8 @@ fn variables_that_are_not_known() {
     assert_eq!(ask("proxy_method $request_id; location / { proxy_pass http://u; }", "/"), "?$request_id");
 }
 
-/// A named group takes the place of a header, a cookie or an argument of its name even where it does not match; `set` does
-/// only once it runs.
+/// A named group replaces a header, a cookie or an argument of its name even if it does not match. A `set` does so only
+/// once it runs.
 #[test]
 fn names_with_a_prefix() {
     let asked = Asked { line: "GET /?x=1", headers: &["Host: h", "Foo: f", "Cookie: c=1"], ..Asked::default() };
@@ -76,7 +76,7 @@ fn other_tables() {
     assert_eq!(Asked { line: "/?ip=10.1.1.1", ..Asked::default() }.of_http(text), "200 ltall");
 }
 
-/// Behind a proxy that `geo` trusts the address is that of a header.
+/// If `geo` trusts a proxy, the address is that in a header.
 #[test]
 fn geo_behind_a_proxy() {
     let text = "geo $g { proxy 127.0.0.1; default d; 127.0.0.1 l; } server { return 200 $g; }";

@@ -1,13 +1,13 @@
-//! The path of a request: decoded once, with its segments of dots taken away (`ngx_http_parse_complex_uri`).
+//! Decodes the path of a request once, and removes dot segments (`ngx_http_parse_complex_uri`).
 
-/// A path of a client as nginx keeps it, and what follows it.
+/// The path that a client sent, as nginx stores it, and what follows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decoded {
-    /// `$uri`: decoded once, without segments of dots.
+    /// `$uri`: decoded once, without dot segments.
     pub path: Vec<u8>,
     /// `$args`: what follows the first `?`, neither decoded nor checked.
     pub args: Vec<u8>,
-    /// Where the extension begins in the path, by which nginx takes the type of a file.
+    /// The offset in the path of the extension by which nginx determines the type of a file.
     extension: Option<usize>,
     /// Whether the client's path has a `%` (`r->quoted_uri`).
     pub quoted: bool,
@@ -22,7 +22,7 @@ impl Decoded {
     }
 }
 
-/// Where in a segment the decoder is.
+/// The position of the decoder in a segment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Within,
@@ -31,13 +31,14 @@ enum Place {
     AfterTwoDots,
 }
 
-/// Decodes the target of a request, which is without scheme and host and may be just arguments; `None` if nginx answers
-/// it with 400. O(length).
+/// Decodes the target of a request, without scheme and host. It may be just arguments. `None` if nginx answers 400.
+/// O(length).
 pub fn decode(target: &[u8], merge_slashes: bool) -> Option<Decoded> {
     if is_plain(target) { Some(plain(target)) } else { decode_slowly(target, merge_slashes) }
 }
 
-/// Whether the path is as `$uri` has it: without escapes, dots or slashes to take away. So is that of most requests.
+/// Whether the path is already as in `$uri`: it has no escapes, and no dots or slashes to remove. Most requests have
+/// such a path.
 pub fn is_plain(target: &[u8]) -> bool {
     let is_special = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.');
     target.starts_with(b"/") && memchr::memchr2(b'%', b'#', target).is_none() && !target.windows(2).any(is_special)
@@ -88,7 +89,7 @@ pub(super) fn decode_slowly(target: &[u8], merge_slashes: bool) -> Option<Decode
     Some(decoder.uri)
 }
 
-/// The byte of two hexadecimal digits, and what follows them.
+/// Reads a byte written as two hexadecimal digits. Also returns what follows them.
 fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let [high, low, after @ ..] = text else { return None };
@@ -103,7 +104,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    /// A byte that ends no path, whether it was escaped or not.
+    /// Handles a byte that does not end the path, whether it was escaped or not.
     fn byte(&mut self, byte: u8) -> Option<()> {
         match (byte, self.place) {
             (b'/', Place::AfterSlash) if self.merge_slashes => {}
@@ -132,14 +133,14 @@ impl Decoder {
         self.place = place;
     }
 
-    /// A byte without a meaning of its own.
+    /// Handles a byte without a special meaning.
     fn plain(&mut self, byte: u8) {
         self.uri.plus |= byte == b'+';
         self.uri.path.push(byte);
         self.place = Place::Within;
     }
 
-    /// Takes the segment of dots away that ends here, with the segment before it if it has two.
+    /// Removes the dot segment that ends here, and the segment before it if there are two dots.
     fn end(&mut self) -> Option<()> {
         let path = &mut self.uri.path;
         match self.place {

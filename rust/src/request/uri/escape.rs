@@ -1,6 +1,6 @@
-//! Escapes: those that nginx writes, and those that it takes away.
+//! Escapes and unescapes URIs as nginx does.
 
-/// Which bytes are escaped (`ngx_escape_uri`).
+/// Which set of bytes is escaped (`ngx_escape_uri`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Escape {
     /// `NGX_ESCAPE_URI`: paths.
@@ -11,7 +11,7 @@ pub enum Escape {
     Component,
 }
 
-/// Escapes `text` as nginx of this version (major, minor, patch) does.
+/// Escapes `text` as this version of nginx (major, minor, patch) does.
 pub fn escape(text: &[u8], kind: Escape, version: (u32, u32, u32)) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut escaped = Vec::with_capacity(text.len());
@@ -39,7 +39,7 @@ fn is_escaped(byte: u8, kind: Escape, version: (u32, u32, u32)) -> bool {
     }
 }
 
-/// The text of a `Location` that a rewrite makes: escapes of the bytes after `%` up to `~` are decoded, up to the first
+/// Unescapes the target of a redirect by a rewrite: decodes escapes of the bytes after `%` up to `~`, up to the first
 /// `?` (`NGX_UNESCAPE_REDIRECT`).
 pub fn redirect_target(text: &[u8]) -> Vec<u8> {
     let (mut decoded, rest) = unescape_until(text, |byte| matches!(byte, b'&'..=b'~'), true);
@@ -47,13 +47,13 @@ pub fn redirect_target(text: &[u8]) -> Vec<u8> {
     decoded
 }
 
-/// Decodes every escape; of one that is none, nginx drops what it has read of it.
+/// Decodes every escape. Of an invalid escape, nginx drops what it has read.
 pub(super) fn unescape(text: &[u8]) -> Vec<u8> {
     unescape_until(text, |_| true, false).0
 }
 
-/// Decodes the escapes of bytes that `is_decoded` says, and returns the text and what follows the first `?`, if that
-/// ends it.
+/// Decodes the escapes of bytes for which `is_decoded` returns true. If `ends`, stops at the first `?`. Returns the
+/// decoded text and the rest.
 fn unescape_until(text: &[u8], is_decoded: impl Fn(u8) -> bool, ends: bool) -> (Vec<u8>, &[u8]) {
     let mut decoded = Vec::with_capacity(text.len());
     let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);

@@ -10,7 +10,7 @@ fn escaped(text: &[u8], kind: Escape, version: (u32, u32, u32)) -> String {
     String::from_utf8(escape(text, kind, version)).expect("ASCII")
 }
 
-/// A path keeps what separates arguments; `"<>\^{|}` and the backquote are escaped since 1.21.1.
+/// Escaping a path leaves the separators of arguments. `"<>\^{|}` and the backquote are escaped since 1.21.1.
 #[test]
 fn escapes() {
     let text = b" #%?&+;\"<>\\^`{|}~!*'()@:,=$[]\x1f\x7f\xff/a-._";
@@ -27,7 +27,8 @@ fn escapes() {
     assert_eq!(escaped(b" &/~!*:a-._'", Escape::Component, NEW), "%20%26%2F~%21%2A%3Aa-._%27");
 }
 
-/// A `Location` of a rewrite has escapes from `%26` to `%7E` decoded, up to the first `?`, and a client's `%3F` is one.
+/// In the `Location` of a rewrite, escapes from `%26` to `%7E` are decoded, up to the first `?`, and a client's `%3F`
+/// is such a `?`.
 #[test]
 fn targets_of_redirects() {
     for (text, target) in [
@@ -55,7 +56,7 @@ fn arguments() {
     assert_eq!((value("c"), value("D"), value("")), (Some(String::new()), Some("5=6".into()), None));
 }
 
-/// The extension of a path that was changed begins behind its third byte at the earliest, and not where a segment does.
+/// The extension of a changed path begins after its third byte at the earliest, and not at the start of a segment.
 #[test]
 fn extensions() {
     for (path, expected) in
@@ -65,7 +66,7 @@ fn extensions() {
     }
 }
 
-/// A URI of a response or a configuration is decoded once; one that leaves the folder is refused.
+/// A URI from a response or the configuration is decoded once. If it leaves the folder, it is refused.
 #[test]
 fn unsafe_uris() {
     let decoded = |uri: &str| decode_unsafe(uri.as_bytes());
@@ -77,13 +78,13 @@ fn unsafe_uris() {
     }
 }
 
-/// The path of another request that asks for a decoded path.
+/// Escapes a decoded path, as a request for it would.
 fn asked_for(path: &[u8]) -> Vec<u8> {
     escape(path, Escape::Uri, NEW)
 }
 
 proptest! {
-    /// What is decoded is normal: asked for once more, it stays.
+    /// A decoded path is normal: escaped and decoded once more, it is the same.
     #[test]
     fn decoding_is_idempotent(target in "/[a%./?#+\\\\253fFEeA-]{0,12}", merge: bool) {
         if let Some(uri) = decode(target.as_bytes(), merge) {
@@ -94,13 +95,13 @@ proptest! {
         }
     }
 
-    /// A plain target is read as the decoder reads it.
+    /// The fast path for plain targets gives the same result as the decoder.
     #[test]
     fn plain_targets(target in "[/a.?#+%-]{0,10}", merge: bool) {
         prop_assert_eq!(decode(target.as_bytes(), merge), decode_slowly(target.as_bytes(), merge));
     }
 
-    /// Escapes are taken away by decoding.
+    /// Decoding reverses escaping.
     #[test]
     fn escapes_are_decoded(segments in prop::collection::vec("[^/\0.]{1,4}", 1..4)) {
         let path = format!("/{}", segments.join("/"));

@@ -1,21 +1,21 @@
-//! The buffers into which nginx reads a request (`ngx_http_alloc_large_header_buffer`): a line is in one of them.
+//! The buffers into which nginx reads a request (`ngx_http_alloc_large_header_buffer`). Each line must fit into one.
 
 use super::{Reader, Refusal, Settings};
 
-/// Up to this many bytes a request fits whatever is set, unless the first buffer is set smaller than nginx sets it.
+/// A request of up to this many bytes always fits, unless the first buffer is set to less than its default.
 const SMALL: usize = 1024;
 
-/// What is left of the buffers.
+/// The room that is left in the buffers.
 pub(super) struct Buffers {
-    /// The bytes so far, and the size of the buffer that is filled, less what is in it.
+    /// The bytes read so far, and the room in the current buffer.
     used: usize,
     left: usize,
-    /// How many large ones are in use.
+    /// How many large buffers are in use.
     large: usize,
 }
 
 impl Reader<'_> {
-    /// The length of the request line with its end.
+    /// The length of the request line, including its end.
     fn request_line_length(&self) -> usize {
         let request = self.request;
         let version = if request.version < (1, 0) { "" } else { " HTTP/1.1" };
@@ -33,7 +33,7 @@ impl Reader<'_> {
         if is_short { Ok(()) } else { Err(Refusal::Status(414)) }
     }
 
-    /// The buffers behind the request line.
+    /// The buffers after the request line has been read.
     pub(super) fn buffers(&mut self) -> Buffers {
         let length = self.request_line_length();
         if length <= SMALL {
@@ -48,7 +48,7 @@ impl Reader<'_> {
 }
 
 impl Buffers {
-    /// Puts a line of this length into them; nginx answers 494 if there is no room.
+    /// Adds a line of this length. nginx answers 494 if there is no room.
     pub fn take(&mut self, length: usize, reader: &mut Reader) -> Result<(), Refusal> {
         let before = self.used;
         self.used += length;

@@ -1,10 +1,10 @@
-//! The headers of a request (`ngx_http_parse_header_line`, `ngx_http_process_request_header`).
+//! Reads the headers of a request (`ngx_http_parse_header_line`, `ngx_http_process_request_header`).
 
 use super::{BAD_REQUEST, Head, Reader, Refusal, unknown, valid_host};
 use crate::request::bytes::Bytes;
 use crate::request::site::Build;
 
-/// The headers that may stand only once, in any version.
+/// The headers that may occur only once, in all versions.
 const UNIQUE: [&str; 10] = [
     "authorization",
     "content-length",
@@ -40,7 +40,7 @@ impl Reader<'_> {
         buffers.take("\r\n".len(), self)
     }
 
-    /// Whether a header is kept, by its name.
+    /// Whether nginx keeps a header of this name.
     fn is_kept(&mut self, name: &[u8]) -> Result<bool, Refusal> {
         let is_refused = |byte: &u8| matches!(byte, 0..=0x20 | 0x7f);
         if name.is_empty() || name.iter().any(is_refused) {
@@ -54,7 +54,7 @@ impl Reader<'_> {
         Ok(!settings.ignore_invalid_headers || (settings.underscores_in_headers && name.iter().all(is_plain)))
     }
 
-    /// How many headers a request may have.
+    /// The most headers of a request.
     fn most_headers(&mut self) -> usize {
         let is_limited = self.build.version >= (1, 29, 8) || self.build.fixes.contains("max_headers");
         if is_limited { self.settings().max_headers } else { usize::MAX }
@@ -71,7 +71,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What nginx checks after the last header.
+    /// Makes the checks of nginx after the last header.
     pub(super) fn finish(&mut self) -> Result<(), Refusal> {
         let head = &mut self.head;
         if value_of(head, b"host").is_none() && head.version > (1, 0) {
@@ -100,7 +100,7 @@ impl Reader<'_> {
     }
 }
 
-/// A header as nginx takes it apart: the name ends at the first colon, and spaces around the value are dropped.
+/// Splits a header as nginx does: the name ends at the first colon, and spaces around the value are dropped.
 fn line(name: &[u8], value: &[u8]) -> Result<(Bytes, Bytes), Refusal> {
     let Some(colon) = name.iter().position(|byte| *byte == b':') else {
         return Ok((name.into(), trimmed(value)?.into()));
@@ -122,7 +122,7 @@ fn value_of<'h>(head: &'h Head, name: &[u8]) -> Option<&'h Bytes> {
     head.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value)
 }
 
-/// Whether a header may stand only once; `Host` is another one (`ngx_http_headers_in`).
+/// Whether a header may occur only once (`ngx_http_headers_in`). `Host` is handled elsewhere.
 fn is_unique(name: &[u8], build: &Build) -> bool {
     let is_new = build.version >= (1, 29, 7) && name.eq_ignore_ascii_case(b"proxy-authorization");
     is_new || UNIQUE.iter().any(|unique| name.eq_ignore_ascii_case(unique.as_bytes()))

@@ -1,18 +1,18 @@
-//! The name of a host, as the request line or the header `Host` gives it (`ngx_http_validate_host`).
+//! Reads the host in the request line or the header `Host` (`ngx_http_validate_host`).
 
 use crate::request::site::Build;
 
-/// The name in lower case, without port and one final dot, and the port, 0 if none; `None` if nginx answers it with
-/// 400.
+/// Returns the name in lower case, without port and one final dot, and the port, or 0 if there is none. `None` if nginx
+/// answers 400.
 pub fn valid_host(host: &[u8], build: &Build) -> Option<(Vec<u8>, u16)> {
     let (end, port) = if build.version >= (1, 29, 4) { strict(host)? } else { lenient(host)? };
-    // Of the dots of `a.:1.` nginx before 1.29.4 looks at the last.
+    // In `a.:1.`, nginx before 1.29.4 looks at the last dot.
     let last_dot = host.iter().rposition(|byte| *byte == b'.');
     let end = if last_dot.is_some_and(|dot| dot + 1 == end) { end - 1 } else { end };
     (end > 0).then(|| (host[..end].to_ascii_lowercase(), port))
 }
 
-/// The end of the name, and the port. Since 1.29.4 only the bytes of RFC 3986 are taken.
+/// Returns the end of the name, and the port. Since 1.29.4, only the bytes of RFC 3986 are allowed.
 fn strict(host: &[u8]) -> Option<(usize, u16)> {
     let is_literal = host.starts_with(b"[");
     let end = if is_literal {
@@ -43,7 +43,7 @@ fn port(digits: &[u8]) -> Option<u16> {
     digits.iter().try_fold(0, add)
 }
 
-/// Before, all printable bytes but slashes were.
+/// As before 1.29.4, when all printable bytes except slashes were allowed.
 fn lenient(host: &[u8]) -> Option<(usize, u16)> {
     let is_refused = |byte: &u8| matches!(byte, 0..=0x20 | b'/' | 0x7f);
     if host.iter().any(is_refused) || has_two_dots(host) {

@@ -1,14 +1,14 @@
-//! The target in a request line: a path with arguments, an absolute URI, or `host:port` for CONNECT
+//! Splits the target in a request line: a path with arguments, an absolute URI, or `host:port` for CONNECT
 //! (`ngx_http_parse_request_line`).
 
 use super::{BAD_REQUEST, Refusal, unknown};
 use crate::request::site::Build;
 
-/// A target, taken apart.
+/// The parts of a target.
 pub(super) struct Target<'r> {
     /// The host with its port, as the client wrote it.
     pub host: Option<&'r [u8]>,
-    /// The path with the arguments; just `?` and arguments if there is no path.
+    /// The path with the arguments, or just `?` and the arguments if there is no path.
     pub uri: &'r [u8],
     /// Whether nothing follows the host.
     pub lacks_path: bool,
@@ -68,14 +68,14 @@ fn authority(target: &[u8]) -> Result<Target<'_>, Refusal> {
     Ok(Target { host: Some(target), uri: b"/", lacks_path: true })
 }
 
-/// Where a host with a port ends; `None` if it is an address in brackets that is not closed.
+/// The end of a host with a port. `None` if it is an address in brackets that are not closed.
 fn host_end(text: &[u8]) -> Option<usize> {
     let name = name_end(text)?;
     let Some(port) = text[name..].strip_prefix(b":") else { return Some(name) };
     Some(name + 1 + port.iter().take_while(|byte| byte.is_ascii_digit()).count())
 }
 
-/// Where the name or the address in brackets ends.
+/// The end of the name or of the address in brackets.
 fn name_end(text: &[u8]) -> Option<usize> {
     let Some(inside) = text.strip_prefix(b"[") else {
         let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');

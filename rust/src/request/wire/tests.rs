@@ -1,4 +1,4 @@
-//! What nginx answers to a request as such: verified on 1.22.1 and 1.31.3.
+//! How nginx reads requests. Verified on 1.22.1 and 1.31.3.
 
 use super::{Head, Settings, Stop, read, valid_host};
 use crate::request::site::{Build, Family};
@@ -139,7 +139,7 @@ fn targets() {
     assert_eq!(old, Err(400));
 }
 
-/// Controls, spaces and DEL are refused in a path and in arguments; bytes from 80 on are not.
+/// Control characters, spaces and DEL are refused in a path and in arguments. Bytes from 0x80 on are not.
 #[test]
 fn bytes_of_a_target() {
     for target in ["/a\u{1}", "/a\u{7f}", "/a b", "/a?\u{1f}", "/a?x y", "/a\t"] {
@@ -150,7 +150,7 @@ fn bytes_of_a_target() {
     assert_eq!(blank, Err(0), "nginx before 1.21.1 has other rules, which are not modelled");
 }
 
-/// The path is decoded once; what it decodes to may be structure, but not a `%`, `#` or `?`.
+/// The path is decoded once. A decoded slash or dot counts like any other, but a decoded `%`, `#` or `?` is plain text.
 #[test]
 fn decoding() {
     for (target, path, args) in [
@@ -175,7 +175,7 @@ fn decoding() {
     }
 }
 
-/// With `merge_slashes off` slashes stay, and `..` takes an empty segment away.
+/// With `merge_slashes off`, slashes stay, and `..` removes an empty segment.
 #[test]
 fn slashes_stay() {
     let settings = Settings { merge_slashes: false, ..Settings::default() };
@@ -185,7 +185,7 @@ fn slashes_stay() {
     }
 }
 
-/// The type of a file goes by what follows the last dot of the path, but not of one that begins a segment.
+/// The type of a file is determined by what follows the last dot of the path, unless that dot begins a segment.
 #[test]
 fn extensions() {
     for (target, extension) in [
@@ -204,7 +204,7 @@ fn extensions() {
     }
 }
 
-/// Whether the client's path has a `%` or a `+` decides about escapes later.
+/// Whether the client's path has a `%` or a `+` decides later whether nginx escapes.
 #[test]
 fn escapes_of_the_client() {
     let flags = |target| {
@@ -233,7 +233,7 @@ fn settings_of_the_server_known_by_then() {
     assert_eq!((&*absolute.uri.path, absolute.headers.len()), (&b"/a"[..], 3));
 }
 
-/// HTTP/1.1 needs a Host, even with an absolute URI; two are refused, and so are others that may stand only once.
+/// HTTP/1.1 needs a `Host`, even with an absolute URI. Two are refused, as are others that may occur only once.
 #[test]
 fn headers_once() {
     assert_eq!((status("GET", (1, 1), &[]), status("GET", (1, 0), &[])), (400, 200));
@@ -256,7 +256,8 @@ fn headers_once() {
     assert_eq!(answers, [None, Some(400)]);
 }
 
-/// A name with a space or a control is refused; one with other odd bytes is ignored, unless that is off.
+/// A header name with a space or control character is refused. One with other invalid bytes is ignored, unless
+/// `ignore_invalid_headers` is off.
 #[test]
 fn names_of_headers() {
     let host = ("Host", "h");
@@ -275,7 +276,7 @@ fn names_of_headers() {
     assert_eq!(kept("X:", Settings::default()), Some(b":   v".to_vec()));
 }
 
-/// The body: its length is a number, `chunked` is the only coding, and HTTP/1.1 only.
+/// The length of a body is a number. `chunked` is the only transfer coding, and only for HTTP/1.1.
 #[test]
 fn bodies() {
     let host = ("Host", "h");
@@ -356,7 +357,7 @@ fn refused_requests() {
     assert_eq!(rejected("/a", &[("Host", "h"), ("Host", "i")]), (400, b"/a".to_vec(), Some(b"h".to_vec())));
 }
 
-/// A request line has to fit a buffer: 8,192 bytes with its end.
+/// A request line has to fit into a buffer: 8,192 bytes, including its end.
 #[test]
 fn long_request_lines() {
     let line =
@@ -368,7 +369,7 @@ fn long_request_lines() {
     assert!(answer_of(NEW, &request("GET", &target, (1, 1), &[]), small).is_err_and(|status| status != 414));
 }
 
-/// Headers have to fit the buffers, each in one of them: the first of 1,024 bytes, and four of 8,192.
+/// Each header has to fit into one of the buffers: the first of 1,024 bytes, and four of 8,192.
 #[test]
 fn long_headers() {
     let headers = |lengths: &[usize]| {
@@ -383,7 +384,7 @@ fn long_headers() {
     assert_eq!((headers(&[8192; 3]), headers(&[8192; 4])), (200, 494));
 }
 
-/// Since 1.29.8, and in builds that have it besides, a request has 1,000 headers at most.
+/// Since 1.29.8, and in builds with that fix, a request may have at most 1,000 headers.
 #[test]
 fn many_headers() {
     let headers: Vec<(&str, &str)> = std::iter::once(("Host", "h")).chain([("X", "1"); 1000]).collect();

@@ -1,8 +1,8 @@
-//! Addresses as text (`ngx_inet_addr`, `ngx_inet6_addr`).
+//! Parses addresses (`ngx_inet_addr`, `ngx_inet6_addr`).
 
 use std::net::Ipv6Addr;
 
-/// An address; one of IPv6 that maps one of IPv4 is that.
+/// An address. An IPv6 address that maps an IPv4 address is read as that IPv4 address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
     V4(u32),
@@ -10,7 +10,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// What nginx takes instead of an address that it cannot read.
+    /// The address that nginx uses if it cannot read one.
     pub const NONE: Address = Address::V4(u32::MAX);
 
     /// Reads an address of a client.
@@ -29,7 +29,7 @@ impl Address {
     }
 }
 
-/// Four numbers; none of them may be above 255. nginx reads a missing one as 0.
+/// Parses four numbers of at most 255. nginx reads a missing number as 0.
 pub(super) fn v4(text: &[u8]) -> Option<u32> {
     let mut octets = text.split(|byte| *byte == b'.').map(octet);
     let address = (0..4).try_fold(0, |address, _| Some(address << 8 | octets.next()??))?;

@@ -1,10 +1,10 @@
-//! Networks: the longest prefix of an address answers.
+//! Networks of a `geo`: the row with the longest prefix of an address answers.
 
 use hashbrown::HashMap;
 
 use super::address::Address;
 
-/// An address without the bits behind the prefix, and the bits of the prefix.
+/// An address with all bits after the prefix cleared, and the length of the prefix in bits.
 pub type Network = (Address, u32);
 
 /// Rows by their networks.
@@ -16,7 +16,7 @@ pub struct Networks {
 }
 
 impl Networks {
-    /// Reads `address/bits` (`ngx_ptocidr`); bits behind the prefix are dropped.
+    /// Reads `address/bits` (`ngx_ptocidr`). Bits after the prefix are cleared.
     pub fn read(text: &[u8]) -> Option<Network> {
         let (address, bits) = match text.iter().position(|byte| *byte == b'/') {
             Some(slash) => (&text[..slash], Some(number(&text[slash + 1..])?)),
@@ -37,7 +37,7 @@ impl Networks {
         self.add((Address::V6(0), 0), row);
     }
 
-    /// A later row for the same network takes the place of the earlier one.
+    /// Adds a row. It replaces an earlier row for the same network.
     pub fn add(&mut self, network: Network, row: usize) {
         self.is_used = true;
         self.rows.insert(network, row);

@@ -1,10 +1,10 @@
-//! Ranges of IPv4 addresses (`ngx_http_geo_add_range`): one inside an earlier one takes its part of it.
+//! Ranges of IPv4 addresses (`ngx_http_geo_add_range`). A range inside an earlier one replaces that part of it.
 
 use hashbrown::HashMap;
 
 use super::address::{self, Address};
 
-/// Rows by ranges, in parts of 65,536 addresses as nginx keeps them.
+/// Rows by ranges, in blocks of 65,536 addresses, as in nginx.
 #[derive(Default)]
 pub struct Ranges {
     parts: HashMap<u16, Vec<Range>>,
@@ -26,7 +26,7 @@ impl Ranges {
         (start <= end).then_some((start, end))
     }
 
-    /// The error is that it overlaps an earlier one without being inside of it.
+    /// Adds a range. Fails if it overlaps an earlier range without being inside it.
     pub fn add(&mut self, start: u32, end: u32, row: usize) -> Result<(), ()> {
         parts(start, end).try_for_each(|(part, start, end)| {
             let ranges = self.parts.entry(part).or_default();
@@ -52,7 +52,7 @@ impl Ranges {
     }
 }
 
-/// The parts of a range.
+/// Splits a range into its parts in the blocks.
 fn parts(start: u32, end: u32) -> impl Iterator<Item = (u16, u16, u16)> {
     (start >> 16..=end >> 16).map(move |part| {
         let first = if part == start >> 16 { start as u16 } else { 0 };
@@ -61,7 +61,7 @@ fn parts(start: u32, end: u32) -> impl Iterator<Item = (u16, u16, u16)> {
     })
 }
 
-/// Adds a range to those of a part, which are ascending.
+/// Adds a range to the ranges of a block, which are ascending.
 fn insert(ranges: &mut Vec<Range>, new: Range) -> Result<(), ()> {
     let after = ranges.iter().rposition(|range| new.end >= range.start);
     let Some(at) = after else {
