@@ -7,6 +7,7 @@ use crate::request::run::{Run, unknown_variable};
 use crate::request::script::Engine;
 use crate::request::setting;
 use crate::request::state::Slot;
+use crate::request::tables;
 use crate::request::uri::{self, Escape};
 use crate::request::value::{Part, Value};
 use crate::request::variables::{RequestVariable, Source, VariableId};
@@ -88,7 +89,7 @@ impl<R: Recorder> Run<'_, R> {
         for part in &value.parts {
             match part {
                 Part::Text(bytes) => text.extend_from_slice(bytes),
-                Part::Capture(number) => self.write_capture(*number, engine, &mut text),
+                Part::Capture(number) => self.write_capture(*number, engine, &mut text)?,
                 Part::Variable(variable) => self.write_variable(*variable, engine, &mut text)?,
                 Part::Arguments => {
                     start = Some(text.len());
@@ -107,14 +108,18 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     /// `ngx_http_script_copy_capture_code`
-    fn write_capture(&self, number: usize, engine: Engine, text: &mut Vec<u8>) {
-        let Some(Some(capture)) = self.state.captures.get(number) else { return };
+    fn write_capture(&self, number: usize, engine: Engine, text: &mut Vec<u8>) -> Result<(), Unknown> {
+        if let Some(unknown) = &self.state.captures_unknown {
+            return Err((**unknown).clone());
+        }
+        let Some(Some(capture)) = self.state.captures.get(number) else { return Ok(()) };
         let uri = &self.head.uri;
         if (engine.is_args || engine.quote) && (uri.quoted || uri.plus) && self.main_method.is_none() {
             text.extend(uri::escape(capture, Escape::Args, self.model.site.build.version));
         } else {
             text.extend_from_slice(capture);
         }
+        Ok(())
     }
 
     /// The value of a variable, computed anew.
@@ -259,12 +264,12 @@ impl<R: Recorder> Run<'_, R> {
     }
 
     fn row(&mut self, table: &Table) -> Result<Vec<u8>, Unknown> {
-        let source = self.evaluate(&table.source)?;
+        let source = self.evaluate(&table.source).map_err(|unknown| self.doubt_captures(table, unknown))?;
         if table.table.has_proxies() && self.header(b"x_forwarded_for").is_some() {
             let reason = "the address of the client behind a proxy".to_owned();
             return Err(Unknown { reason, node: Some(table.node), question: None });
         }
-        let answer = table.table.find(&source)?;
+        let answer = table.table.find(&source).map_err(|unknown| self.doubt_captures(table, unknown))?;
         let Some(row) = answer.row else {
             self.note(StepKind::Map, Some(table.node), Vec::new);
             return Ok(Vec::new());
@@ -278,6 +283,21 @@ impl<R: Recorder> Run<'_, R> {
         self.recorder.uses(node);
         self.note(StepKind::Map, Some(node), || value.clone());
         Ok(value)
+    }
+
+    /// Marks as unknown what a match of a pattern in a map would set. Returns why.
+    fn doubt_captures(&mut self, table: &Table, unknown: Unknown) -> Unknown {
+        if let tables::Table::Map(map) = &table.table
+            && map.has_patterns()
+        {
+            self.state.captures_unknown = Some(Box::new(unknown.clone()));
+            for name in map.group_names() {
+                if let Some(variable) = self.model.variables.find(&name) {
+                    self.keep(variable, Err(unknown.clone()));
+                }
+            }
+        }
+        unknown
     }
 
     /// Sets a variable as a script does (`ngx_http_script_set_var_code`).

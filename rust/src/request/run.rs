@@ -108,6 +108,7 @@ impl<'m, R: Recorder> Run<'m, R> {
     /// Sets the numbered captures of a match, and the variables of its named groups.
     pub fn capture(&mut self, captures: Captures) {
         self.state.captures = captures.groups;
+        self.state.captures_unknown = None;
         for (name, value) in captures.named {
             if let Some(variable) = self.model.variables.find(&name) {
                 self.keep(variable, Ok(value.0));

@@ -145,7 +145,7 @@ impl<R: Recorder> Run<'_, R> {
         }
         // The pattern tried last did not match.
         if from < targets.len() {
-            self.state.captures.clear();
+            self.capture(Captures::default());
         }
         Ok(None)
     }

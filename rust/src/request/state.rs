@@ -20,6 +20,8 @@ pub struct State {
     pub level: LevelId,
     /// The whole match, then `$1` and so on; `None` for a group that took no part.
     pub captures: Vec<Option<Bytes>>,
+    /// Why the captures are unknown: a map may have changed them, and which of its rows answers is unknown.
+    pub captures_unknown: Option<Box<Unknown>>,
     /// Counts how often a map changed the captures.
     pub map_captures: u32,
     /// The values of variables that are set or computed, by their number.
@@ -85,6 +87,7 @@ impl State {
             server,
             level,
             captures: Vec::new(),
+            captures_unknown: None,
             map_captures: 0,
             slots: vec![Slot::Empty; variables],
             internal: false,

@@ -6,6 +6,7 @@ use crate::request::patterns::{Pattern, Patterns};
 use crate::request::refused::Refused;
 use crate::request::site::Stated;
 use crate::request::tables::{Answer, Row};
+use crate::request::variables;
 
 /// A map. Values are kept as text.
 pub struct Map {
@@ -44,6 +45,15 @@ impl Map {
 
     pub fn is_volatile(&self) -> bool {
         self.volatile
+    }
+
+    pub fn has_patterns(&self) -> bool {
+        !self.patterns.is_empty()
+    }
+
+    /// The names of the groups in its patterns, in lower case.
+    pub fn group_names(&self) -> Vec<Vec<u8>> {
+        (0..self.patterns.len()).flat_map(|index| variables::group_names(&self.patterns.get(index).text)).collect()
     }
 
     /// Looks up a value: first exact keys, ignoring case, then wildcards, then patterns in order unless the value is

@@ -54,6 +54,23 @@ fn maps_set_captures() {
     assert_eq!(asked.of_http(text), "200 b,<bcd>,a,bcd,a,<bcd>");
 }
 
+/// A map that may have matched may have set captures, until the next match.
+#[test]
+fn captures_of_a_map_whose_row_is_unknown() {
+    let answer = |script: &str| {
+        let text = format!("map $msec $m {{ ~^(?<n>.)(.) x; }} server {{ location ~ ^/(.) {{ {script} }} }}");
+        super::Asked { line: "/abcd", ..super::Asked::default() }.of_http(&text)
+    };
+    assert_eq!(answer("return 200 $1;"), "200 a");
+    assert_eq!(answer("set $x $m; return 200 $1;"), "200 ?$msec");
+    assert_eq!(answer("set $x $m; return 200 $n;"), "200 ?$msec");
+    assert_eq!(answer("set $x $m; rewrite ^/z /y; return 200 [$n];"), "200 ?$msec");
+    assert_eq!(answer("set $x $m; rewrite ^/z /y; return 200 [$1];"), "200 []");
+    assert_eq!(answer("set $x $m; if ($uri ~ b(.)) { return 200 $1; }"), "200 c");
+    let plain = "map $msec $m { 1 x; } server { location ~ ^/(.) { set $x $m; return 200 $1; } }";
+    assert_eq!(super::Asked { line: "/abcd", ..super::Asked::default() }.of_http(plain), "200 a");
+}
+
 /// nginx computes a value twice: captures that a map of it changes are those of the map.
 #[test]
 fn maps_change_captures_before_them() {
