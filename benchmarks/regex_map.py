@@ -175,7 +175,7 @@ def _request(probe: Probe) -> Request:
 
 def table(result: Result) -> Iterator[str]:
     """Yield the figures of a result as lines."""
-    forms = {"no map": result.none, "regex rows": result.original, "look-ups": result.compiled}
+    forms = {"no map": result.none, "regex rows": result.original, "lookups": result.compiled}
     yield f"{result.rows:,} rows".ljust(34) + "".join(f"{form:>14}" for form in forms)
     for name in result.none.instructions:
         yield _line(f"instructions, {name}", [f"{cost.instructions[name]:,}" for cost in forms.values()])

@@ -3,7 +3,7 @@
 //!
 //! While nginx reads a map, it keeps the keys in 10,007 lists and compares each new key with all keys of its list
 //! (`ngx_hash_add_key`, `NGX_HASH_LARGE_HSIZE`): 30,000 keys in one list take half a minute. Keys with equal hashes are
-//! in the same bucket, whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a look-up walks
+//! in the same bucket, whatever the size of the table (`ngx_hash_init`): beyond 64 kB nginx warns, and a lookup walks
 //! through all of them. Neither happens by chance.
 
 use crate::hash::Element;

@@ -1,7 +1,7 @@
 //! Simulates `ngx_hash_init` (src/core/ngx_hash.c), to find good sizes for nginx's hash tables.
 //!
 //! nginx uses the smallest number of buckets with which no bucket overflows. If there is none, it warns and uses the
-//! largest number, and every look-up walks through long chains. If a key is longer than a bucket, it does not start.
+//! largest number, and every lookup walks through long chains. If a key is longer than a bucket, it does not start.
 
 const CACHE_LINE: usize = 64;
 /// `ngx_hash_init` refuses buckets above 65,536 less a cache line.

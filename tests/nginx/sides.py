@@ -35,7 +35,7 @@ class Site:
 
     `files` are others that are included, or served; the compilation does not see those that are `missing`. `gives_up`
     is the pattern of a rule on which PCRE gives up for some URIs; see `limited`. Of its rules, `grouped` are in groups,
-    and `filtered` behind filters, all in all or in each server; of its conditions, `chained` are in look-ups, and
+    and `filtered` behind filters, all in all or in each server; of its conditions, `chained` are in lookups, and
     `located` of its regex locations are in groups.
     """
 

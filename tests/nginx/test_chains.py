@@ -1,4 +1,4 @@
-"""Chains of `if`s as one look-up, against the `if`s one after the other, on the real nginx."""
+"""Chains of `if`s as one lookup, against the `if`s one after the other, on the real nginx."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def test_nginx_is_asked_about_sets_and_rewrites(each_binary: nginx.Binary, chain
 
 
 def test_nginx_sees_a_set_of_the_first(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look-up of the first true condition that sets a variable is a difference."""
+    """A lookup of the first true condition that sets a variable is a difference."""
     monkeypatch.setattr(Sequence, "by_precedence", property(lambda chain: chain.conditions))
     (differential,) = ask(chained(SETS.format(v="$request_uri")), binary)
     assert differential.mismatches
@@ -216,7 +216,7 @@ STAYS = {
 
 @pytest.mark.parametrize("reason", STAYS)
 def test_conditions_that_stay(reason: str) -> None:
-    """Conditions stay where a look-up would not return what they do, with the reason."""
+    """Conditions stay where a lookup would not return what they do, with the reason."""
     conditions = "".join(STAYS[reason].format(n=number) for number in range(8))
     reads = READ if reason in ("captures-kept", "captures-read") else ""
     config = load_text(f"events {{}} http {{ server {{ {reads}\n{conditions} }} }}".encode())

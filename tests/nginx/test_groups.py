@@ -154,7 +154,7 @@ def test_kinds_answer_as_the_rules(each_binary: nginx.Binary, jit: bytes) -> Non
 @pytest.mark.parametrize("rules", [OF_KINDS, PREFIXES + b"rewrite ^/r/(.*)$ /to/r/$1 last;\n"], ids=["kinds", "groups"])
 @pytest.mark.parametrize("page", [b"/zz", b"/k/3/x", b"/p1/y", b"/r/z"])
 def test_an_internal_redirect_looks_up_again(each_binary: nginx.Binary, rules: bytes, page: bytes) -> None:
-    """What the look-up told of the first URI is not told of the next one."""
+    """What the lookup told of the first URI is not told of the next one."""
     emission = emit(plan(load_text(rules, context="server"), Options(groups=True)))
     assert emission.plan.grouped == rules.count(b"\n")
     around = b"error_page 404 %s; location / { add_header X [$1] always; return 404; }" % page

@@ -46,7 +46,7 @@ NAMES = [
 """What nginx looks up, and does not find."""
 
 LOOKED_UP = ["255.255.255.255:80", "1.2.3:80", "localhost:18080"]
-"""What nginx leaves to the system's look-up, which finds it."""
+"""What nginx leaves to the system's lookup, which finds it."""
 
 REFUSED = [
     "0", "65536", "18090-18080", "127.0.0.1:0", "127.0.0.1:x", "[::1", "[::g]:80", "unix:", "a/b:80", "a?b", "70000",
@@ -94,7 +94,7 @@ def test_nginx_refuses(each_binary: nginx.Binary, text: str) -> None:
 
 @pytest.mark.parametrize("text", [*NAMES, *LOOKED_UP])
 def test_nginx_looks_up(each_binary: nginx.Binary, text: str) -> None:
-    """What is read as a name is none of the things that nginx refuses by itself: the system's look-up decides."""
+    """What is read as a name is none of the things that nginx refuses by itself: the system's lookup decides."""
     (address,) = read_addresses(text)
     assert address.family == "name"
     verdict = each_binary.test(_whole(f"server {{ listen {text}; }}"))

@@ -1,4 +1,4 @@
-"""What nginx does with maps of regular expressions: the facts that trees of look-ups rely on."""
+"""What nginx does with maps of regular expressions: the facts that trees of lookups rely on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proof refutes each fault of the look-up of a chain of `if`s by the obligation that it breaks."""
+"""The proof refutes each fault of the lookup of a chain of `if`s by the obligation that it breaks."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ FAULTS = (
     Fault("A map of classes has a number twice.", b"    1 1;\n", b"    1 1;\n    1 2;\n", "a key twice"),
     Fault("An `if` is true without a number.", b"_answer = 1)", b'_answer = "")', "may be true where", FEW),
     Fault("An `if` compares what is sent.", b"($m_c1_answer = 1)", b"($arg_x = 1)", "compares something else", FEW),
-    Fault("The look-up is gone.", LOOK_UP, b"", "nothing looks them up"),
-    Fault("The look-up does more.", b'")' + b" {\n}", b'")' + b" {\nset $before 1;\n}", "nothing looks them up"),
-    Fault("The look-up is of another map.", b"($m_c1_pattern", b"($uri", "reads no map of ours"),
-    Fault("The look-up is a map's.", b'set $m_c1_answer ""', b'set $m_c1_class ""', "is read in another way"),
-    Fault("The look-up ignores case.", b"_pattern ~", b"_pattern ~*", "is read in another way"),
-    Fault("The look-up reads a part of the number.", b">[0-9]+)", b">[0-9])", "is read in another way"),
+    Fault("The lookup is gone.", LOOK_UP, b"", "nothing looks them up"),
+    Fault("The lookup does more.", b'")' + b" {\n}", b'")' + b" {\nset $before 1;\n}", "nothing looks them up"),
+    Fault("The lookup is of another map.", b"($m_c1_pattern", b"($uri", "reads no map of ours"),
+    Fault("The lookup is a map's.", b'set $m_c1_answer ""', b'set $m_c1_class ""', "is read in another way"),
+    Fault("The lookup ignores case.", b"_pattern ~", b"_pattern ~*", "is read in another way"),
+    Fault("The lookup reads a part of the number.", b">[0-9]+)", b">[0-9])", "is read in another way"),
     Fault("An answer is there from the start.", b'set $m_c1_answer "";', b"set $m_c1_answer 1;", "nothing looks them"),
     Fault("An answer stays from another URI.", b'set $m_c1_answer "";\n', b"", "nothing looks them up"),
     Fault("A name is too long for a group.", b"m_c1_answer", b"m" * 33, "nothing looks them up", FEW),
@@ -97,10 +97,10 @@ FAULTS = (
     Fault("A name has capitals.", b"m_c1_answer", b"Answer", "is not plain", FEW),
     Fault("A group is a map.", b"(?<m_c1_p_key>", b"(?<m_c1_text>", "a group sets the variable"),
     Fault("A map is there twice.", b"map $m_c1_answer $m_c1_class", b"map $m_c1_answer $m_c1_text", "one variable"),
-    Fault("A number of the look-up is another.", b' "3";', b' "4";', NUMBER),
-    Fault("The look-up keeps its value.", b"    volatile;\n", b"", NUMBER),
+    Fault("A number of the lookup is another.", b' "3";', b' "4";', NUMBER),
+    Fault("The lookup keeps its value.", b"    volatile;\n", b"", NUMBER),
     Fault("A row is gone.", b'    "/3" "4";\n', b"", NUMBER),
-    Fault("A hit keeps what the look-up captures.", b"    " + CLEAR, b"", "$1 to $9 may be kept", FEW, READS),
+    Fault("A hit keeps what the lookup captures.", b"    " + CLEAR, b"", "$1 to $9 may be kept", FEW, READS),
     Fault("A miss keeps it.", b"did.\n" + CLEAR, b"did.\n", "$1 to $9 may be kept", FEW, READS),
     Fault("A variable is another.", b"set $bad ", b"set $bed ", "is returned no more", FEW_SETS),
     Fault("A value is another.", b"set $bad 1", b"set $bad 2", "is returned no more", FEW_SETS),
@@ -167,7 +167,7 @@ FORGED = {
 
 @pytest.mark.parametrize("forged", FORGED)
 def test_a_forged_look_up_is_refuted(forged: str) -> None:
-    """A chain that may not move is not proved, whoever moves it; the look-up of one that looks like it is."""
+    """A chain that may not move is not proved, whoever moves it; the lookup of one that looks like it is."""
     old, new, what = FORGED[forged]
     assert old in FEW
     alike = compiled(FEW)
@@ -222,7 +222,7 @@ def test_one_of_several_sets_is_of_another_variable() -> None:
 
 @pytest.mark.parametrize("chain", [FEW_SETS, SETS])
 def test_the_first_of_several_sets_does_not_decide(chain: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look-up of the first true condition that sets a variable is refuted, with a URI on which they differ."""
+    """A lookup of the first true condition that sets a variable is refuted, with a URI on which they differ."""
     monkeypatch.setattr(Sequence, "by_precedence", property(lambda chain: chain.conditions))
     wrong = compiled(chain)
     refutation = proof(wrong, text_of(wrong), wrong.trees)
@@ -233,7 +233,7 @@ def test_the_first_of_several_sets_does_not_decide(chain: str, monkeypatch: pyte
 
 @pytest.mark.parametrize("chain", [FEW, REWRITES])
 def test_the_last_of_several_returns_does_not_decide(chain: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look-up of the last true condition that ends the script is refuted, where two can be true."""
+    """A lookup of the last true condition that ends the script is refuted, where two can be true."""
     monkeypatch.setattr(Sequence, "by_precedence", property(lambda chain: chain.conditions[::-1]))
     wrong = compiled(chain.replace("^/", "^/.*") if chain is FEW else chain)
     refutation = proof(wrong, text_of(wrong), wrong.trees)
@@ -242,7 +242,7 @@ def test_the_last_of_several_returns_does_not_decide(chain: str, monkeypatch: py
 
 
 def _moved(alike: Emission, config: Config) -> PartRefutation[CompiledChain] | None:
-    """Return what the proof says of the look-up of another chain, said to be that of `config`."""
+    """Return what the proof says of the lookup of another chain, said to be that of `config`."""
     [chain] = alike.plan.chains.compiled
     ifs = [directive for directive, _ in config.walk() if _is_if(directive)]
     pairs = zip(chain.chain.conditions, ifs, strict=True)

@@ -1,4 +1,4 @@
-"""Chains of `if`s: which become one look-up, what is said of them, and that a second run leaves it."""
+"""Chains of `if`s: which become one lookup, what is said of them, and that a second run leaves it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_chains_and_rewrites_and_maps_together() -> None:
 
 
 def test_a_chain_that_is_not_proved_stays() -> None:
-    """If the proof refutes a look-up, its conditions stay, and the others do not."""
+    """If the proof refutes a lookup, its conditions stay, and the others do not."""
     compiled = plan(load_text(whole(chain(8) + "set $x 1;\n" + chain(9, 8))), GROUPED).chains
     without = compiled.without(compiled.compiled[0])
     assert (without.moved, dict(without.reasons())) == (9, {"unproved": 8})

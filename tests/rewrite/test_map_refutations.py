@@ -11,7 +11,7 @@ ONE_LEAF = "map $nxo_prefix $nxo_tree { %s default d; }\n"
 
 
 def tree(rows: str, keys: str, values: str, leaves: str = "", default: str = "d") -> tuple[str, str]:
-    """A map of these rows, and a tree of look-ups for it."""
+    """A map of these rows, and a tree of lookups for it."""
     buckets = f"map $nxo_prefix $nxo_tree {{ {values} default {default}; }}\n"
     return _of(rows), "map $x $m { default $nxo_tree; }\n" + KEYS % keys + buckets + leaves
 

@@ -20,7 +20,7 @@ _DIGITS = frozenset("0123456789")
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a look-up may read and set."""
+    """What a lookup may read and set."""
 
     inner: tuple[str, ...]
     bases: tuple[str, ...]
@@ -62,7 +62,7 @@ class Definitions:
         return self.sources(name) | self._in_values(name)
 
     def sources(self, name: str) -> set[str]:
-        """Return the variables that are read in every look-up."""
+        """Return the variables that are read in every lookup."""
         form = self.form(name)
         if form["kind"] == "opaque":
             return set()
@@ -78,7 +78,7 @@ class Definitions:
                 yield row["args"][0], row["args"][1]
 
     def inner(self, name: str) -> tuple[str, ...]:
-        """Return the defined variables that a look-up may read, directly or not, without itself."""
+        """Return the defined variables that a lookup may read, directly or not, without itself."""
         return self._reading(name).inner
 
     def bases(self, name: str) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ class Definitions:
         return self._reading(name).bases
 
     def groups(self, name: str) -> tuple[str, ...]:
-        """Return the variables that the patterns of a look-up may set."""
+        """Return the variables that the patterns of a lookup may set."""
         return self._reading(name).groups
 
     def is_kept(self, name: str) -> bool:
@@ -98,7 +98,7 @@ class Definitions:
         return self._reading(name).is_volatile
 
     def is_opaque(self, name: str) -> bool:
-        """Return whether a look-up may come to something that is not understood, and may read and keep anything."""
+        """Return whether a lookup may come to something that is not understood, and may read and keep anything."""
         return self._reading(name).is_opaque
 
     def state_number(self, state: Hashable) -> int:
@@ -106,11 +106,11 @@ class Definitions:
         return self._keys.number(("state", state))
 
     def matches(self, name: str) -> bool:
-        """Return whether a look-up may set captures."""
+        """Return whether a lookup may set captures."""
         return self._reading(name).matches
 
     def is_entangled(self, name: str) -> bool:
-        """Return whether a look-up may read what another look-up inside it has captured, or anything."""
+        """Return whether a lookup may read what another lookup inside it has captured, or anything."""
         if name not in self._entangled:
             self._entangled[name] = self.is_opaque(name) or self._reads_captured(name)
         return self._entangled[name]
@@ -134,7 +134,7 @@ class Definitions:
         return len(read) > 1 and any(self._disturbs(each, read, set()) for each in read)
 
     def _disturbs(self, name: str, read: set[str], own: set[str]) -> bool:
-        """Return whether a look-up may set what some variables depend on, but for what a row has `own`."""
+        """Return whether a lookup may set what some variables depend on, but for what a row has `own`."""
         if not self.defines(name) or not self.matches(name):
             return False
         depends = set().union(*(self.bases(each) if self.defines(each) else {each} for each in read)) - own

@@ -49,7 +49,7 @@ class Difference:
     Attributes:
         old: The end of the script of the old side.
         new: That of the new side.
-        is_kept: Whether a map may hold the value of an earlier look-up.
+        is_kept: Whether a map may hold the value of an earlier lookup.
         is_at_limit: Whether one side comes to nginx's limit of internal redirects before the other.
     """
 

@@ -1,6 +1,6 @@
 """The named groups of all patterns of a site, and what defines variables of these names otherwise.
 
-nginx gives the variable of a named group a look-up that finds nothing, and takes that of a `map`, of `$args` or of a
+nginx gives the variable of a named group a lookup that finds nothing, and takes that of a `map`, of `$args` or of a
 variable such as `$arg_x` away (`ngx_http_regex_compile`): wherever the pattern stands, the variable has a value only if
 the pattern matched, or a script set it.
 """

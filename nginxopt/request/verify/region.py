@@ -150,7 +150,7 @@ class Region:
     """The requests for which some questions have these answers.
 
     Attributes:
-        found: Values of look-ups that are known there; `values` and `facts` are of what they come from.
+        found: Values of lookups that are known there; `values` and `facts` are of what they come from.
     """
 
     values: Mapping[Symbol, Known] = field(default_factory=dict)
@@ -173,7 +173,7 @@ class Region:
         return Region({**self.values, subject: before.with_known(known)}, self.facts, self.found)
 
     def with_found(self, looked_up: Symbol, value: Symbol) -> Region:
-        """Return the region with the value of a look-up that all its requests have."""
+        """Return the region with the value of a lookup that all its requests have."""
         return Region(self.values, self.facts, {**self.found, looked_up: value})
 
     def in_common(self, other: Region) -> Region:

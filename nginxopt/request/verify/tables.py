@@ -81,7 +81,7 @@ class Tables:
 
     def key(self, definitions: Definitions, name: str) -> str:
         """Return what stands for a defined variable in symbols: the same for equal definitions that depend on the same,
-        as a side that sets what another one defines makes a look-up depend on that.
+        as a side that sets what another one defines makes a lookup depend on that.
         """
         kept = "kept" if definitions.is_kept(name) else "new"
         key = f"defined {definitions.number(name)} {kept} {','.join(definitions.bases(name))}"
@@ -100,7 +100,7 @@ class Tables:
         return self._known[symbol.name]
 
     def is_kept(self, symbol: Derived) -> bool:
-        """Return whether the value may be that of an earlier look-up."""
+        """Return whether the value may be that of an earlier lookup."""
         definitions, name = self._defined[symbol.name]
         return definitions.is_kept(name)
 

@@ -236,7 +236,7 @@ def _comparison(first: Symbol, second: Symbol) -> Atom | bool:
 
 
 def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
-    """Return a value in which that of look-ups is known."""
+    """Return a value in which that of lookups is known."""
     if isinstance(symbol, Text):
         return symbol
     for looked_up, value in found.items():

@@ -111,7 +111,7 @@ class Values:
         return name in self._side.definitions and self._definitions.matches(name)
 
     def _is_same_again(self, name: str) -> bool:
-        """Return whether a second look-up yields the same: it reads nothing that the first may have captured."""
+        """Return whether a second lookup yields the same: it reads nothing that the first may have captured."""
         groups = self._definitions.groups(name)
         return not any(base.isdigit() or base in groups for base in self._definitions.bases(name))
 
@@ -135,11 +135,11 @@ class Values:
         return join(parts), state
 
     def _is_defined(self, name: str, known: Symbol | None) -> bool:
-        """Return whether a look-up may yield the value of a variable of which that is known."""
+        """Return whether a lookup may yield the value of a variable of which that is known."""
         return name in self._side.definitions and (known is None or _is_perhaps(known))
 
     def _within(self, name: str, value: Symbol, looked_up: _LookedUp) -> Symbol:
-        """Return a value in a text, where a look-up before it may have looked it up already, after other matches."""
+        """Return a value in a text, where a lookup before it may have looked it up already, after other matches."""
         readers = [
             (reader, known)
             for reader, (_, known) in looked_up.items()
@@ -236,7 +236,7 @@ class Values:
         return f"{name}{LOOKED_UP}{','.join(self._definitions.groups(name))}"
 
     def _looked_up(self, name: str, key: str, state: State) -> Symbol:
-        """Return what a look-up yields now, with what earlier ones have left."""
+        """Return what a lookup yields now, with what earlier ones have left."""
         value = self._fresh(name, state)
         earlier = {}
         for inner in self._definitions.inner(name):
@@ -253,7 +253,7 @@ class Values:
         return Derived(f"{key} with {' '.join(earlier)}", (*value.sources, *earlier.values()))
 
     def _kept(self, name: str, state: State) -> Symbol:
-        """Return what an earlier look-up has left, which is that of now if nothing has changed since."""
+        """Return what an earlier lookup has left, which is that of now if nothing has changed since."""
         assert state.cached is not None
         kept, fresh = state.cached[name], self._fresh(name, state)
         return fresh if isinstance(kept, Derived) and kept.sources[1:] == (fresh,) else kept
@@ -274,7 +274,7 @@ class Values:
         return state.capture(name, "map") if name.isdigit() else self._variable(name, state, "map")[0]
 
     def _after(self, name: str, key: str, value: Symbol, state: State, earlier: Symbol | None) -> State:
-        """Return the state after a look-up, which may have set captures, if not an `earlier` one has looked it up."""
+        """Return the state after a lookup, which may have set captures, if not an `earlier` one has looked it up."""
         if not self._definitions.matches(name):
             return state
         before = state.captures

@@ -190,7 +190,7 @@ class _Lookup:
         """
         answer, root = _read_look_up(emitted)
         if root not in known.maps or encode(answer[1:]) in known.maps:
-            raise Unproved("the look-up reads no map of ours, or sets its variable")
+            raise Unproved("the lookup reads no map of ours, or sets its variable")
         known.check_names({answer[1:], *(name.decode("latin-1") for name in known.maps)})
         groups = {group for block in known.maps.values() for group in _groups(block.text)}
         if answer[1:] in groups or not groups.isdisjoint(name.decode("latin-1") for name in known.maps):
@@ -220,7 +220,7 @@ def _read_look_up(emitted: list[Node]) -> tuple[str, bytes]:
         raise Unproved("nothing looks them up")
     root, operator, pattern = map(str, reads.args)
     if (root[:1], operator, pattern) != ("$", "~", f"^(?<{answer[1:]}>[0-9]+)"):
-        raise Unproved("the look-up is read in another way")
+        raise Unproved("the lookup is read in another way")
     return answer, encode(root[1:])
 
 

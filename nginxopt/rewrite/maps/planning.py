@@ -1,4 +1,4 @@
-"""Decides which maps become trees of look-ups, and why the others stay."""
+"""Decides which maps become trees of lookups, and why the others stay."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ impl CompiledRun {
         self.grouping.as_ref().map_or(0, Grouping::filtered_count)
     }
 
-    /// The number of patterns that filters and look-ups of groups try for a URI that no rule matches: far, near, worst.
+    /// The number of patterns that filters and lookups of groups try for a URI that no rule matches: far, near, worst.
     #[getter]
     fn tried(&self) -> (usize, usize, usize) {
         let cost = self.grouping.as_ref().map(Grouping::cost).unwrap_or_default();

@@ -91,7 +91,7 @@ impl Exact {
     }
 }
 
-/// Writes maps that look up a key and compare the key found with the subject, because nginx ignores case in look-ups.
+/// Writes maps that look up a key and compare the key found with the subject, because nginx ignores case in lookups.
 fn write_spelled(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u8> {
     let mut exact = writer.of_source("exact");
     let mut answer = writer.of("exact", "answer");
@@ -114,7 +114,7 @@ fn write_spelled(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u
     writer.add(known)
 }
 
-/// Writes maps for keys without capital letters. nginx ignores case in look-ups, so a subject that it finds is a key
+/// Writes maps for keys without capital letters. nginx ignores case in lookups, so a subject that it finds is a key
 /// exactly if the subject has no capital letters. Only subjects that are found are checked for them.
 fn write_small(keys: &[&KeyAnswer], writer: &mut Writer, next: &[u8]) -> Vec<u8> {
     let mut listed = writer.of_source("listed");

@@ -12,7 +12,7 @@ use crate::maps::row::RowFacts;
 use crate::pattern_text::{LONGEST, literal_start, token_length};
 use crate::syntax::{Ast, ByteSet};
 
-/// The most families. Each one may cost a request a pattern and a look-up.
+/// The most families. Each one may cost a request a pattern and a lookup.
 const MOST: usize = 8;
 
 /// A family has at least one row in this many rows of the map.

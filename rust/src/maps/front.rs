@@ -6,7 +6,7 @@
 //! The key of a row is what its matches begin with, up to a dot if need be. A pattern looks only at the part of the key
 //! that distinguishes the row from all others, and captures as many bytes as the key has. In
 //! `"~^(?<key>/a[^A-Z]{12}|/b/(?:c[^A-Z]{11}(?=$)|d))" $key`, the first alternative captures a subject such as
-//! `/about-us/team`, because only one row begins with `/a`. The table then compares the other 12 bytes: the look-up
+//! `/about-us/team`, because only one row begins with `/a`. The table then compares the other 12 bytes: the lookup
 //! fails if they differ.
 //!
 //! Dots in the pattern of a row match any byte, but a key has one spelling:

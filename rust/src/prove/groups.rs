@@ -1,4 +1,4 @@
-//! Proves groups of rules behind a look-up: `set $group ""; if ($pattern ~ "^(?<group>[0-9]+)") { }` and one
+//! Proves groups of rules behind a lookup: `set $group ""; if ($pattern ~ "^(?<group>[0-9]+)") { }` and one
 //! `if ($group = N) { rules }` for each group.
 //!
 //! # Lemma
@@ -42,7 +42,7 @@ pub struct Trees<'t> {
     pub(super) by_name: HashMap<Cow<'t, [u8]>, MapBlock<'t>>,
 }
 
-/// A look-up of the first rule that matches.
+/// A lookup of the first rule that matches.
 enum LookUp<'l, 't> {
     /// It finds the group of the rule, which a variable holds.
     Group {
@@ -53,7 +53,7 @@ enum LookUp<'l, 't> {
 }
 
 impl<'t> LookUp<'_, 't> {
-    /// The variables that the look-up sets.
+    /// The variables that the lookup sets.
     fn variables(&self) -> Vec<&'t [u8]> {
         match self {
             LookUp::Group { group, .. } => vec![group],
@@ -62,7 +62,7 @@ impl<'t> LookUp<'_, 't> {
     }
 }
 
-/// The rules that the statements after a look-up stand for, in order.
+/// The rules that the statements after a lookup stand for, in order.
 pub struct Replaced<'t> {
     pub rules: Vec<&'t Node<'t>>,
     /// The number of the statements.
@@ -102,7 +102,7 @@ impl<'t> Trees<'t> {
         self.by_name.values().try_for_each(|block| maps::fits(&block.variable, &block.exact, |row| &row.key, sizes))
     }
 
-    /// Replaces look-ups of groups by the rules of the groups, look-ups of kinds by the rules that these stand for, and
+    /// Replaces lookups of groups by the rules of the groups, lookups of kinds by the rules that these stand for, and
     /// filters by the rules behind them. These rules must be allowed in an `if`. Statements of the original are not
     /// taken for filters.
     pub fn flatten(
@@ -129,7 +129,7 @@ impl<'t> Trees<'t> {
             }
             let Some((look_up, node)) = rest.first().and_then(|next| Some((self.look_up(first, next)?, *next))) else {
                 if self.reads_a_map(first) {
-                    return Err(Refutation::new("a look-up is read in another way than into an empty variable"));
+                    return Err(Refutation::new("a lookup is read in another way than into an empty variable"));
                 }
                 flat.statements.push(first);
                 continue;
@@ -156,7 +156,7 @@ impl<'t> Trees<'t> {
         Ok(flat)
     }
 
-    /// Reads the rules of the groups after a look-up.
+    /// Reads the rules of the groups after a lookup.
     fn groups(
         &self,
         (variable, root): (&'t [u8], &MapBlock<'t>),
@@ -172,7 +172,7 @@ impl<'t> Trees<'t> {
         Ok(Replaced { rules, length })
     }
 
-    /// Checks that nothing else sets the variables of a look-up: neither the configuration, nor a named group in a map,
+    /// Checks that nothing else sets the variables of a lookup: neither the configuration, nor a named group in a map,
     /// which would set a variable even if no rule matches (`ngx_http_regex_exec`).
     fn check_variables(&self, look_up: &LookUp, known: &Known) -> Discharged<()> {
         let variables = look_up.variables();
@@ -186,7 +186,7 @@ impl<'t> Trees<'t> {
         let patterns = self.by_name.values().flat_map(|block| &block.patterns);
         let mut groups = patterns.flat_map(|row| names::of_groups(&row.pattern));
         if groups.any(|group| variables.iter().any(|name| group.eq_ignore_ascii_case(name))) {
-            return Err(Refutation::new("a group in a map has the name of a variable of a look-up"));
+            return Err(Refutation::new("a group in a map has the name of a variable of a lookup"));
         }
         Ok(())
     }
@@ -214,7 +214,7 @@ impl<'t> Trees<'t> {
         node.block.is_some() && node.word(1).strip_prefix(b"($").is_some_and(|name| self.by_name.contains_key(name))
     }
 
-    /// Checks that the look-up gives the group of the first rule that matches.
+    /// Checks that the lookup gives the group of the first rule that matches.
     fn check(&self, groups: &[&'t Node<'t>], variable: &[u8], root: &MapBlock<'t>, facts: &Facts) -> Discharged<()> {
         let mut rules: Vec<(&[u8], &[u8])> = Vec::new();
         let mut numbers = HashSet::new();
@@ -319,7 +319,7 @@ pub(super) fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]
     (name == variable && !number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(number)
 }
 
-/// Returns the text of the map that the look-up stands for: the patterns of the rules in order, each with its value.
+/// Returns the text of the map that the lookup stands for: the patterns of the rules in order, each with its value.
 /// The empty string, to which `try_files` may lead, is a key, because a map tries no pattern on it.
 fn original(rules: &[(&[u8], &[u8])], patterns: &ReadPatterns, variable: &[u8]) -> Discharged<Vec<u8>> {
     let mut text = [b"map $uri $", variable, b" { volatile; default \"\";\n"].concat();

@@ -1,4 +1,4 @@
-//! Proves rules behind a look-up that share a rewrite: `set $kind ""; if ($pattern ~ "...") { }`, which captures
+//! Proves rules behind a lookup that share a rewrite: `set $kind ""; if ($pattern ~ "...") { }`, which captures
 //! `$kind` and `$target`, and one `if ($kind = K)` for each kind of rules.
 //!
 //! # Lemma
@@ -44,7 +44,7 @@ use crate::prove::target::Target;
 use crate::prove::{Discharged, Facts, Refutation, surroundings};
 use crate::syntax::{Ast, Pattern};
 
-/// A look-up of the kind of a rule.
+/// A lookup of the kind of a rule.
 pub struct KindLookUp<'l, 't> {
     pub trees: &'l Trees<'t>,
     pub root: &'l MapBlock<'t>,
@@ -54,7 +54,7 @@ pub struct KindLookUp<'l, 't> {
     pub target: &'t [u8],
 }
 
-/// What a look-up finds for a rule.
+/// What a lookup finds for a rule.
 #[derive(Clone, Copy)]
 struct Told<'l> {
     text: &'l [u8],
@@ -62,7 +62,7 @@ struct Told<'l> {
     target: &'l [u8],
 }
 
-/// A rule of the original, and what the look-up finds for it.
+/// A rule of the original, and what the lookup finds for it.
 struct ToldRule<'l, 't> {
     node: &'t Node<'t>,
     text: Cow<'l, [u8]>,
@@ -72,7 +72,7 @@ struct ToldRule<'l, 't> {
 }
 
 impl<'l, 't> KindLookUp<'l, 't> {
-    /// Returns the rules that `rest` stands for, the statements of a script after the look-up. They are from the first
+    /// Returns the rules that `rest` stands for, the statements of a script after the lookup. They are from the first
     /// sequence in `original` that fits; `original` then begins with that sequence.
     pub fn replaced(
         &self,
@@ -115,7 +115,7 @@ impl<'l, 't> KindLookUp<'l, 't> {
             for value in values.filter(|value| !value.starts_with(b"$")) {
                 let Some((number, rule)) = Told::read(value) else {
                     if is_placeholder(value) {
-                        return Err(Refutation::new("a look-up tells no kind of a rule"));
+                        return Err(Refutation::new("a lookup tells no kind of a rule"));
                     }
                     continue;
                 };
@@ -123,7 +123,7 @@ impl<'l, 't> KindLookUp<'l, 't> {
                     return Err(Refutation::new("a target of a kind of rules has a variable"));
                 }
                 if told.insert(number, rule).is_some_and(|other| other.text != rule.text) {
-                    return Err(Refutation::new("a look-up tells two kinds or targets of one rule"));
+                    return Err(Refutation::new("a lookup tells two kinds or targets of one rule"));
                 }
             }
         }
@@ -175,7 +175,7 @@ fn is_listed(rule: &Node) -> bool {
 }
 
 fn no_such_rule() -> Refutation {
-    Refutation::new("a look-up of a kind tells the number of no rule")
+    Refutation::new("a lookup of a kind tells the number of no rule")
 }
 
 /// A number from 1.
@@ -190,7 +190,7 @@ struct Check<'c, 'l, 't> {
     facts: &'c Facts,
     /// Whether `$1` to `$9` may be read after rules.
     captures_matter: bool,
-    /// What the look-up finds, by the numbers of rules.
+    /// What the lookup finds, by the numbers of rules.
     told: BTreeMap<usize, Told<'l>>,
     /// The statements of each kind.
     blocks: HashMap<&'t [u8], &'t [Node<'t>]>,
@@ -201,7 +201,7 @@ struct Check<'c, 'l, 't> {
 }
 
 impl<'l, 't> Check<'_, 'l, 't> {
-    /// The rules of a sequence that the look-up replaces.
+    /// The rules of a sequence that the lookup replaces.
     fn told_of(&self, sequence: &[&'t Node<'t>]) -> Discharged<Vec<ToldRule<'l, 't>>> {
         if self.told.last_key_value().is_some_and(|(last, _)| *last > sequence.len()) {
             return Err(no_such_rule());

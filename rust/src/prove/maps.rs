@@ -258,7 +258,7 @@ impl<'t> UriMap<'t> {
 }
 
 impl<'t> Maps<'t> {
-    /// Returns the first row of each map, from where look-ups start.
+    /// Returns the first row of each map, from where lookups start.
     pub fn near(&self) -> Near {
         Near(vec![Cell::new(0); self.by_name.len()].into())
     }

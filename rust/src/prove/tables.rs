@@ -96,7 +96,7 @@ fn may_hold_map(node: &Node) -> bool {
     matches!(node.word(0), b"map" | b"include")
 }
 
-/// Whether a statement only raises a size, which changes no result of a look-up.
+/// Whether a statement only raises a size, which changes no result of a lookup.
 pub fn is_raised(before: &Node, after: &Node) -> bool {
     is_size(before)
         && before.word(0) == after.word(0)

@@ -18,7 +18,7 @@ const MOST_STRINGS: usize = 128;
 const MANY: usize = 4_096;
 
 /// The pattern that compares a key with the subject, in a map of `"$exact>SRC"`. Both sides have the same length,
-/// because a look-up ignores case and nothing else; so only the `>` in the middle can separate them.
+/// because a lookup ignores case and nothing else; so only the `>` in the middle can separate them.
 const SAME: &[u8] = br"(?s)^(.+)>\1\z";
 
 /// The pattern that finds capital letters. nginx looks up a subject in lower case; without capital letters, that is the

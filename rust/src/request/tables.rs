@@ -29,7 +29,7 @@ pub enum Table {
     SplitClients(SplitClients),
 }
 
-/// The result of a look-up.
+/// The result of a lookup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// The index of the row in [`Table::rows`]. `None` if no row answers, so that the value is empty.

@@ -18,7 +18,7 @@ use crate::rewrite::staying::{StayingItem, StayingRule};
 use crate::rewrite::text::Names;
 use crate::syntax::Pattern;
 
-/// The most look-ups of groups. More would cost more than they save.
+/// The most lookups of groups. More would cost more than they save.
 const MOST_LOOK_UPS: usize = 8;
 
 /// For up to this many rules, a filter costs less than groups that try as many patterns.
@@ -137,7 +137,7 @@ impl Grouping {
         self.filtered.len()
     }
 
-    /// The number of patterns that all look-ups and filters together try for a URI that no rule matches.
+    /// The number of patterns that all lookups and filters together try for a URI that no rule matches.
     pub fn cost(&self) -> Cost {
         let costs = self.parts.iter().filter_map(|part| match part {
             StayingPart::Groups(groups) => Some(groups.cost),
@@ -166,7 +166,7 @@ impl Grouping {
         [before, behind]
     }
 
-    /// The variables that hold the results of the look-ups.
+    /// The variables that hold the results of the lookups.
     pub fn variables(&self, names: &Names) -> impl Iterator<Item = String> {
         (1..).zip(self.look_ups()).flat_map(|(number, groups)| groups.variables(&names.of_groups(number)))
     }
@@ -217,7 +217,7 @@ impl<'s, 'r> PartMaker<'s, 'r> {
 
     /// Adds consecutive rules in the way that tries the fewest patterns.
     fn add_all(&self, rules: &[StayingRule], grouping: &mut Grouping) {
-        // If the last rule answers most URIs of a location, look-ups and filters would only delay it.
+        // If the last rule answers most URIs of a location, lookups and filters would only delay it.
         if let Some((last, others)) = rules.split_last()
             && self.is_for_all(last, others)
         {
@@ -255,7 +255,7 @@ impl<'s, 'r> PartMaker<'s, 'r> {
     }
 
     /// Returns all rules as one part, if they can be in groups together, and otherwise the parts between rules that set
-    /// named groups. A look-up may try several rules to find the first, so it must not try a rule whose match sets a
+    /// named groups. A lookup may try several rules to find the first, so it must not try a rule whose match sets a
     /// named group.
     fn parts<'c>(&self, rules: &'c [StayingRule<'r>], grouping: &Grouping) -> Vec<&'c [StayingRule<'r>]> {
         if !rules.iter().any(StayingRule::sets_a_name) || self.groups(rules, grouping).is_some() {

@@ -1,4 +1,4 @@
-//! Groups of rules behind one look-up, for rules whose strings cannot be listed.
+//! Groups of rules behind one lookup, for rules whose strings cannot be listed.
 //!
 //! A map with the patterns of the rules gives the group of the first rule that matches. nginx then tries only the rules
 //! of that group, which are unchanged, so targets, captures and flags stay as they are. For long lists, the map gives
@@ -20,7 +20,7 @@ use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM, quoted_pattern};
 /// The fewest rules for groups. Fewer are faster to try in order.
 const FEWEST: usize = 5;
 
-/// From this many rules on, the maps of a look-up do not depend on the patterns beside the rules.
+/// From this many rules on, the maps of a lookup do not depend on the patterns beside the rules.
 const MANY: usize = 1_000;
 
 /// The fewest rules of a group. A request compares its group with the number of each group.
@@ -32,22 +32,22 @@ pub fn group_size(rules: usize) -> usize {
     SMALLEST.max((rules as f64).sqrt().ceil() as usize)
 }
 
-/// Rules behind a look-up.
+/// Rules behind a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups {
     /// The patterns of the rules, in their order.
     patterns: Vec<Vec<u8>>,
     form: Form,
-    /// The number of patterns that the look-up tries for a URI that no rule matches.
+    /// The number of patterns that the lookup tries for a URI that no rule matches.
     pub cost: Cost,
-    /// The keys of each table of the look-up.
+    /// The keys of each table of the lookup.
     pub tables: Vec<Vec<Vec<u8>>>,
     /// The maps with [`Names::unknown`], to be renamed. `None` if there are few rules: the patterns beside them may
     /// then decide which form costs less.
     unnamed: Option<Arc<[EmittedMap]>>,
 }
 
-/// What the look-up finds.
+/// What the lookup finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
     /// The group of the rule. All groups have `size` rules, except that the last one may have fewer.
@@ -57,7 +57,7 @@ enum Form {
 }
 
 impl Groups {
-    /// Puts rules into groups, or divides them by `kinds`. `None` if the look-up costs more than trying the rules, or
+    /// Puts rules into groups, or divides them by `kinds`. `None` if the lookup costs more than trying the rules, or
     /// cannot be proved.
     ///
     /// `others` are the patterns of other rules that stay. `patterns` are the patterns of the rules, if they have been
@@ -114,7 +114,7 @@ impl Groups {
         }
     }
 
-    /// Returns the maps of the look-up. The statements read the first.
+    /// Returns the maps of the lookup. The statements read the first.
     pub fn maps(&self, names: &GroupNames) -> Option<Vec<EmittedMap>> {
         if let (Some(maps), Some(stem)) = (&self.unnamed, names.usual_stem()) {
             return Some(maps.iter().map(|map| map.with_names(UNKNOWN_STEM, stem)).collect());

@@ -1,6 +1,6 @@
-//! Kinds of rules. The rules of a kind share one rewrite behind a look-up.
+//! Kinds of rules. The rules of a kind share one rewrite behind a lookup.
 //!
-//! They end the script in the same way, and their targets differ only in constant text. The look-up finds the kind and
+//! They end the script in the same way, and their targets differ only in constant text. The lookup finds the kind and
 //! the constant text of the rule that fires.
 
 use std::borrow::Cow;
@@ -46,7 +46,7 @@ pub struct Kinds {
     statements: Vec<Statements>,
 }
 
-/// What the look-up finds for a rule.
+/// What the lookup finds for a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KnownRule {
     /// Its number, ascending.
@@ -115,7 +115,7 @@ impl Kinds {
         [format!("{number:0DIGITS$} {kind} ").as_bytes(), target].concat()
     }
 
-    /// The statements behind the look-up.
+    /// The statements behind the lookup.
     pub fn write(&self, names: &GroupNames, text: &mut Vec<u8>) {
         let (kind, target) = (&names.kind, &names.target);
         write_look_up(&names.map, kind, &format!(r"(?s)^[0-9]+ (?<{kind}>[0-9]+) (?<{target}>.*)\z"), text);

@@ -2,7 +2,7 @@
 //!
 //! [`runs`] reads the rules, and [`candidate`] judges each one by itself. [`planner`] divides them into rules that a
 //! map can answer and rules that stay; [`assignment`] does this string by string. [`emit`] builds the [`tier`]s of
-//! maps, and [`text`] writes them. [`grouping`] divides the rules that stay into groups behind look-ups and parts
+//! maps, and [`text`] writes them. [`grouping`] divides the rules that stay into groups behind lookups and parts
 //! behind filters. The proof in [`crate::prove`] uses none of this.
 
 pub mod assignment;

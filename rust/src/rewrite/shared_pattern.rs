@@ -1,6 +1,6 @@
 //! Writes one pattern for rules that differ only in the segments before their first group.
 //!
-//! A guard or look-up has already found the rule that answers. The shared pattern only has to capture what the rule's
+//! A guard or lookup has already found the rule that answers. The shared pattern only has to capture what the rule's
 //! own pattern captures.
 
 use crate::pattern_text::{is_quantified, literal_length};

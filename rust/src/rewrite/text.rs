@@ -23,7 +23,7 @@ pub struct Names {
 /// The stem of [`Names::unknown`].
 pub const UNKNOWN_STEM: &str = "nxo_zzzzzz";
 
-/// The names of the variables of a look-up of groups.
+/// The names of the variables of a lookup of groups.
 #[derive(Clone, Debug)]
 pub struct GroupNames {
     /// Holds the number of the group of the request.
@@ -39,7 +39,7 @@ pub struct GroupNames {
 }
 
 impl GroupNames {
-    /// The stem of these names, if they are for a first look-up and as long as those of [`Names::unknown`].
+    /// The stem of these names, if they are for a first lookup and as long as those of [`Names::unknown`].
     pub fn usual_stem(&self) -> Option<&str> {
         let stem = self.map.strip_suffix("_pattern").filter(|stem| stem.len() == UNKNOWN_STEM.len())?;
         (self.tree.strip_suffix("_p_") == Some(stem)).then_some(stem)
@@ -57,7 +57,7 @@ impl Names {
         format!("{}_line", self.stem)
     }
 
-    /// The names for a look-up of groups. Look-ups are numbered from 1.
+    /// The names for a lookup of groups. Lookups are numbered from 1.
     pub fn of_groups(&self, number: usize) -> GroupNames {
         let (stem, tree) = (&self.stem, &self.tree);
         let number = if number > 1 { number.to_string() } else { String::new() };

@@ -32,7 +32,7 @@ def reasons(http: str, server: str = "") -> list[tuple[str, str]]:
      "$URI", "x", "$of_map", "$of_set", "$kept", "$from_location", "$of_geo"],
 )  # fmt: skip
 def test_sources_that_are_stable(source: str) -> None:
-    """What is read from the request, or kept for it, is the same within a look-up."""
+    """What is read from the request, or kept for it, is the same within a lookup."""
     http = (
         "map $uri $of_map { volatile; ~^/(a) $1; default $host; } map $msec $kept { ~1 2; } geo $of_geo { default 1; }"
     )
@@ -47,7 +47,7 @@ def test_sources_that_are_stable(source: str) -> None:
      "$tcpinfo_rtt", "$realpath_root", "$request_filename", "$nobody_knows", "$of_map", "$in_row", "$of_njs", "$loop"],
 )  # fmt: skip
 def test_sources_that_are_not(source: str) -> None:
-    """The time, the kernel, other workers, code, captures, and what nobody knows may change between two look-ups."""
+    """The time, the kernel, other workers, code, captures, and what nobody knows may change between two lookups."""
     http = (
         "map $msec $of_map { volatile; ~1 2; } map $uri $x { ~(?<in_row>a) 1; } js_set $of_njs main.f;"
         " map $loop $loop { volatile; ~a b; }"

@@ -25,12 +25,12 @@ def pattern(new: bytes, old: bytes = PATTERN) -> Damage:
 
 
 def told(new: bytes, old: bytes = TOLD) -> Damage:
-    """Let the look-up tell something else of a rule."""
+    """Let the lookup tell something else of a rule."""
     return tree(old, new)
 
 
 def read(old: bytes, new: bytes) -> Damage:
-    """Let the statement that reads the look-up be another."""
+    """Let the statement that reads the lookup be another."""
     return text(LOOK_UP, LOOK_UP.replace(old, new))
 
 
@@ -86,7 +86,7 @@ MUTATIONS = (
     ),
     *_mutations(
         Refutation.KINDS_NOT_THOSE,
-        ("look-up of a part", "A look-up reads one leaf.", read(b"$m_pattern", b"$m_p_leaf0_1")),
+        ("lookup of a part", "A lookup reads one leaf.", read(b"$m_pattern", b"$m_p_leaf0_1")),
         ("kind without a statement", "Nothing is done for a kind.", text(KIND_2, b"")),
         ("statement without a kind", "A statement is of no kind.", text(IF_2, b"if ($m_kind = 9) { }\n" + IF_2)),
     ),
@@ -137,7 +137,7 @@ MUTATIONS = (
         ("kind that stays", "A kind stays for another URI of the request.", text(SET, b"")),
         ("kind of all", "A URI that no rule matches has a kind.", text(SET, b"set $m_kind 1;\n")),
         (
-            "kind before its look-up",
+            "kind before its lookup",
             "A kind is emptied when it is known.",
             both(text(SET, b""), text(LOOK_UP, LOOK_UP + SET)),
         ),
@@ -146,13 +146,13 @@ MUTATIONS = (
         ("target to the end of a line", "A target loses its final newline.", read(rb"\z", b"$")),
         ("target without its end", "A target is shorter.", read(b"(?<m_target>.*)", b"(?<m_target>.)")),
         ("long name of a target", "PCRE2 rejects the name of a group.", read(b"<m_target>", b"<m_%s>" % (b"x" * 31))),
-        ("spelling of a value", "A look-up ignores case.", read(b" ~ ", b" ~* ")),
-        ("look-up that matches nothing", "A look-up finds what is no rule's.", read(b" ~ ", b" !~ ")),
-        ("look-up that does more", "A look-up sets another variable.", read(b"{\n}", b"{\n    set $x 1;\n}")),
+        ("spelling of a value", "A lookup ignores case.", read(b" ~ ", b" ~* ")),
+        ("lookup that matches nothing", "A lookup finds what is no rule's.", read(b" ~ ", b" !~ ")),
+        ("lookup that does more", "A lookup sets another variable.", read(b"{\n}", b"{\n    set $x 1;\n}")),
     ),
     *_mutations(
         Refutation.GROUP_OF_A_URI,
-        ("number of another rule", "The look-up tells another rule.", told(b'"000002 1 /to/1/"')),
+        ("number of another rule", "The lookup tells another rule.", told(b'"000002 1 /to/1/"')),
         ("kind that is no number", "A kind is no number.", told(b'"000001 x /to/0/"')),
         ("number that is none", "A rule has no number.", told(b'"000000 1 /to/0/"')),
         ("map of what the client sends", "The client tells the kind.", tree(b'map "$m_p_prefix"', b"map $arg_x")),
@@ -162,8 +162,8 @@ MUTATIONS = (
     ),
     *_mutations(
         Refutation.CAPTURES_NOT_EMPTIED,
-        ("look-up of a request", "The client tells the kind.", read(b"$m_pattern", b"$arg_x")),
-        ("captures of the look-up of kinds", "What the look-up captures stays.", text(NEVER, b"")),
+        ("lookup of a request", "The client tells the kind.", read(b"$m_pattern", b"$arg_x")),
+        ("captures of the lookup of kinds", "What the lookup captures stays.", text(NEVER, b"")),
     ),
     Mutation(
         "kind that the rules read",

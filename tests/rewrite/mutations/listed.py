@@ -127,7 +127,7 @@ MUTATIONS = (
     ),
     Mutation(
         "listed target cached",
-        "The first look-up answers for all.",
+        "The first lookup answers for all.",
         "location",
         Refutation.NOT_VOLATILE,
         maps(b"    volatile;\n", b""),

@@ -85,8 +85,8 @@ class Refutation(Enum):
     DOES_SOMETHING_ELSE = "the rule that fires has a different effect"
     CANNOT_BE_TOLD = "the effect of the rules is unknown"
     # Groups of rules.
-    LOOK_UP_READ_OTHERWISE = "a look-up is read in another way than into an empty variable"
-    LOOK_UP_NAMED = "a group in a map has the name of a variable of a look-up"
+    LOOK_UP_READ_OTHERWISE = "a lookup is read in another way than into an empty variable"
+    LOOK_UP_NAMED = "a group in a map has the name of a variable of a lookup"
     GROUPS_DO_NOT_PARSE = "the groups do not parse: {}"
     GROUPS_WITH_ONE_NUMBER = "two groups of rules have the same number"
     GROUP_OF_OTHERS = "a group contains something other than rules that end the script"
@@ -95,9 +95,9 @@ class Refutation(Enum):
     GROUP_OF_A_URI = "the group of a URI: {}"
     # Kinds of rules.
     KIND_IN_THE_TARGET = "the kind of a rule and its target have one variable"
-    KIND_TWICE = "a look-up tells two kinds or targets of one rule"
-    KIND_NOT_TOLD = "a look-up tells no kind of a rule"
-    KIND_OF_NO_RULE = "a look-up of a kind tells the number of no rule"
+    KIND_TWICE = "a lookup tells two kinds or targets of one rule"
+    KIND_NOT_TOLD = "a lookup tells no kind of a rule"
+    KIND_OF_NO_RULE = "a lookup of a kind tells the number of no rule"
     KIND_TARGET_WITH_VARIABLE = "a target of a kind of rules has a variable"
     KINDS_WITH_ONE_NUMBER = "two statements are of the same kind of rules"
     KINDS_NOT_THOSE = "the kinds of rules are not those of the statements"

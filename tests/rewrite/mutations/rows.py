@@ -10,7 +10,7 @@ from tests.rewrite.mutations.obligations import Refutation
 MUTATIONS = (
     Mutation(
         "no volatile",
-        "The first look-up answers for all internal redirects.",
+        "The first lookup answers for all internal redirects.",
         "many",
         Refutation.NOT_VOLATILE,
         maps(b"    volatile;\n", b""),

@@ -15,7 +15,7 @@ MISTAKES = (
         " if ($m = /x) { return 401; } location / { return 200 $uri; } }",
     ),
     Pair(
-        "a look-up without the newline at the end, but not of all rules",
+        "a lookup without the newline at the end, but not of all rules",
         "rewrite ^/a$ /x permanent; rewrite ^/b$ /y permanent; location / { return 200 $uri; }",
         "map $uri $text { volatile; '~(?s)^(?<rest>.*)\n\\z' $rest; }"
         " map $line $key { volatile; /a /a; /b /b; } map $line $to { volatile; /a /x; /b /y; }"
