@@ -35,7 +35,7 @@ FAULTS: list[tuple[Kind, bytes, str, Fault, str]] = [
     ("csv", TABLE, "maps", swap(b'    "/a" "/a";\n', b'    "/a" "/a";\n    "/z" "/z";\n'), "the keys of the maps"),
     ("csv", TABLE, "maps", swap(b'"/a" "/a"', b'"/a" "/A"'), "something else than the key"),
     ("csv", TABLE, "maps", swap(b'"/a" "/a"', b'"/a" "$uri"'), "something else than the key"),
-    ("csv", TABLE, "maps", swap(b'"/a" "/a"', b'"~/a" "/a"'), "is no key"),
+    ("csv", TABLE, "maps", swap(b'"/a" "/a"', b'"~/a" "/a"'), "is not a key"),
     ("csv", TABLE, "maps", swap(b'"/a" "/a";', b'"/a" "/a"; "/A" "/A";'), "conflicting parameter"),
     ("csv", TABLE, "maps", swap(b'default "-"', b'default ""'), "the default of a map"),
     ("csv", TABLE, "maps", swap(b'default "-"', b'default "$uri"'), "the default of a map"),
