@@ -21,14 +21,7 @@ of nginxopt[fleet] are missing.
 
 @click.command("diff", epilog=_EXAMPLES)
 @click.argument("hosts", nargs=-1, metavar="[HOST]...")
-@click.option(
-    "--result",
-    type=options.FILE,
-    metavar="FILE",
-    default="fleet.duckdb",
-    show_default=True,
-    help="Result of nginxopt fleet lint.",
-)
+@options.RESULT
 @options.OUTPUT
 @interruptible()
 def command(result: str, hosts: tuple[str, ...], output: str | None) -> None:

@@ -35,14 +35,7 @@ _WIDEST = 60  # characters of a cell of the text table
 
 @click.command("query", epilog=_EXAMPLES)
 @click.argument("sql", metavar="SELECT")
-@click.option(
-    "--result",
-    type=options.FILE,
-    metavar="FILE",
-    default="fleet.duckdb",
-    show_default=True,
-    help="Result of nginxopt fleet lint.",
-)
+@options.RESULT
 @options.format_of(["text", "csv", "json"], "text")
 @interruptible()
 def command(sql: str, result: str, format_: str) -> None:

@@ -77,6 +77,15 @@ MAIN = click.option(
 TARGET_VERSION = click.option(
     "--target-version", metavar="VERSION", callback=version, help="Target nginx version, such as 1.22.1."
 )
+RESULT = click.option(
+    "--result",
+    type=FILE,
+    metavar="FILE",
+    default="fleet.duckdb",
+    show_default=True,
+    help="Result of nginxopt fleet lint.",
+)
+
 OUTPUT = click.option("--output", type=FILE, metavar="FILE", help="Write the report to FILE.")
 STDIN_FILENAME = click.option(
     "--stdin-filename", type=FILE, metavar="NAME", help="File name to report for standard input."
