@@ -1,13 +1,13 @@
-"""Connect time-out that TCP never reaches: requests hang before nginx tries the next server
+"""Connect timeout that TCP never reaches: requests hang before nginx tries the next server
 
 Flags a `proxy_connect_timeout` (`fastcgi_`, `uwsgi_`, `scgi_`, `grpc_`, `memcached_`) above 131 seconds, when Linux has
 given up by itself. Does not flag one that only applies to connections within this machine, over loopback or a socket:
 they succeed or fail at once.
 
 ## Why it matters
-The time-out limits how long nginx waits for a connection, not for the response. If a server does not answer, each
+The timeout limits how long nginx waits for a connection, not for the response. If a server does not answer, each
 request waits that long before nginx tries the next one. Linux gives up by itself after 127 seconds (131 since Linux
-6.5), so a longer time-out has no effect; nginx's documentation notes that it cannot usually exceed 75 seconds.
+6.5), so a longer timeout has no effect; nginx's documentation notes that it cannot usually exceed 75 seconds.
 
 ## Bad
 ```nginx http
@@ -72,7 +72,7 @@ _LOCAL = re.compile(r"(?:unix|localhost|127(?:\.\d+){3}|\[::1\])(?::|$)")
 
 @rule(severity=Severity.INFO, category="proxy")
 def check(model: Model) -> Iterator[Finding]:
-    """Find connect time-outs that are longer than TCP waits."""
+    """Find connect timeouts that are longer than TCP waits."""
     local = _local(model)
     for directive, _ in model.each(*(f"{protocol}_connect_timeout" for protocol in PROTOCOLS)):
         written = " ".join(directive.args)
@@ -86,7 +86,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _local(model: Model) -> set[Directive]:
-    """Return the time-outs that are in effect for passes to this machine, and for no other."""
+    """Return the timeouts that are in effect for passes to this machine, and for no other."""
     local: dict[Directive, bool] = {}
     for pass_ in model.passes:
         directive = pass_.setting("connect_timeout").directive

@@ -60,7 +60,7 @@ To check the premise for each server of the upstream:
     nginxopt probe http://10.0.0.1:8080/            # HTTP/1.1 as 1.0, keep-alive, idle time, serial servers
     curl -sI http://10.0.0.1:8080/ | grep -i ^www   # NTLM or Negotiate: the server authenticates connections
     pm.max_children, threads, workers of the server # more than keepalive x worker_processes x nginx machines
-    keep-alive time-out of the server               # longer than keepalive_timeout of the upstream, 60s by default
+    keep-alive timeout of the server               # longer than keepalive_timeout of the upstream, 60s by default
 
 ## When to ignore it
 If the upstream servers cannot hold idle connections; then delete `keepalive`.

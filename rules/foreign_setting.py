@@ -6,7 +6,7 @@ location that passes nothing on, such as one with `try_files $uri @app`: `@app` 
 severity is info if no such location is named.
 
 ## Why it matters
-Each module has its own directives. The time-out, buffer, header or error page that was configured is not in effect:
+Each module has its own directives. The timeout, buffer, header or error page that was configured is not in effect:
 with `proxy_intercept_errors on` beside `fastcgi_pass`, clients get the error page of the application, and with
 `proxy_set_header Host $host` beside `try_files`, the application gets nginx's own `Host`. Seen on nginx 1.22.1 and
 1.31.3.

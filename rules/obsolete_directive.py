@@ -3,7 +3,7 @@
 Flags directives that the target version reports as obsolete, such as the former limits of HTTP/2.
 
 ## Why it matters
-nginx ignores the directive: the limit or time-out that it sets is not in effect.
+nginx ignores the directive: the limit or timeout that it sets is not in effect.
 
 ## Bad
 ```nginx http 1.28.0

@@ -4,7 +4,7 @@
     python -m tests.fuzz --unchanged --all --corpus DIR --nginx --keep FAULTS
 
 Every file is one or two of the folder, often made whole by the blocks around it, with bytes, words and lines put in,
-taken out, doubled and swapped, cut off, joined, or nested. Each is judged in every format, and mended with the safe
+taken out, doubled and swapped, cut off, joined, or nested. Each is checked in every format, and fixed with the safe
 fixes and with all of them. What must hold: the statuses are those that are documented, a report can be read by what
 reads it, fixes leave nothing to fix and what they make can be read, no command takes longer than `LIMIT` seconds of
 the processor, and with `--nginx` what `nginx -t` accepts is accepted after the fixes.

@@ -1,4 +1,4 @@
-"""What tests of rules need: a text judged by one rule, and mended by it."""
+"""What tests of rules need: a text checked by one rule, and fixed by it."""
 
 from __future__ import annotations
 

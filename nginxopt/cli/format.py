@@ -171,7 +171,8 @@ def _summarize(files: _Formatted, *, writes: bool) -> None:
         click.echo(f"skipped {name}: it does not look like an nginx configuration; name it to format it", err=True)
     for source, _ in files.changed:
         click.echo(f"{'reformatted' if writes else 'would reformat'} {printable(source.path)}", err=True)
-    click.echo(", ".join(_counts(files, writes=writes)), err=True)
+    if files.read or not files.errors:
+        click.echo(", ".join(_counts(files, writes=writes)), err=True)
 
 
 def _counts(files: _Formatted, *, writes: bool) -> Iterator[str]:

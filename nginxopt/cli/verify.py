@@ -56,7 +56,7 @@ def command(
 
     OLD and NEW are main configurations, or parts of one. The result is "equivalent", "different" with a request that
     shows it, or "unknown" with what may change an answer. Compares the responses
-    of http and the requests to upstreams, not speed, logs, time-outs and TLS. Without --nginx, nothing is sent.
+    of http and the requests to upstreams, not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
     """
     from nginxopt.request.verify import confirm, report, verify
 

@@ -243,7 +243,7 @@ def _unshared(diagnostic: Diagnostic, config: Config, shared: Collection[str]) -
     if not paths:
         return diagnostic
     why = f"{', '.join(sorted(paths))} belongs to several configurations: change it by hand"
-    return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=f"{diagnostic.fix.title}; {why}"))
+    return diagnostic.without_fix(f"{diagnostic.fix.title}; {why}")
 
 
 def _given(diagnostic: Diagnostic, assumed: frozenset[Premise]) -> Diagnostic:

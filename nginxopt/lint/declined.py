@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from nginxopt.lint.diagnostic import Diagnostic
 
@@ -26,4 +25,4 @@ def _without(diagnostic: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
         return diagnostic
     place = f"{declined.path}:{declined.start.line}"
     why = f"{diagnostic.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed or recorded at {place}"
-    return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=why))
+    return diagnostic.without_fix(why)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import total_ordering
 from typing import ClassVar
@@ -200,3 +200,7 @@ class Diagnostic:
     def fix(self) -> Fix | None:
         """The fix of the finding."""
         return self.finding.fix
+
+    def without_fix(self, help_: str) -> Diagnostic:
+        """Return the diagnostic with help in place of its fix."""
+        return replace(self, finding=replace(self.finding, fix=None, help=help_))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nginxopt.lint.declined import undeclined
 from nginxopt.lint.diagnostic import Diagnostic
@@ -27,7 +27,7 @@ def _without(diagnostic: Diagnostic, recorded: Diagnostic | None) -> Diagnostic:
         return diagnostic
     place = f"{recorded.path}:{recorded.start.line}"
     why = f"{diagnostic.fix.title}; by hand, as it changes {place}, where the baseline records {recorded.rule}"
-    return replace(diagnostic, finding=replace(diagnostic.finding, fix=None, help=why))
+    return diagnostic.without_fix(why)
 
 
 @dataclass(frozen=True, slots=True)

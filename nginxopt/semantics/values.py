@@ -41,7 +41,7 @@ def size(text: str, *, giga: bool = False) -> int | None:
 
 
 def milliseconds(text: str) -> int | None:
-    """Return a time such as `1m 30s` or `500ms` in milliseconds, for time-outs, which have no years and months."""
+    """Return a time such as `1m 30s` or `500ms` in milliseconds, for timeouts, which have no years and months."""
     parts = _parts(text)
     if parts is None or parts[_YEAR] is not None or parts[_MONTH] is not None:
         return None

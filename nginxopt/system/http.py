@@ -216,7 +216,7 @@ class _Connection:
     def _more(self) -> bool:
         try:
             data = self._socket.recv(65536)
-        except OSError:  # a reset or a time-out counts as the end of the connection
+        except OSError:  # a reset or a timeout counts as the end of the connection
             data = b""
         self._received += data
         self.ended = not data

@@ -160,7 +160,7 @@ def test_diff_shows_and_writes_nothing(run: Any) -> None:
 
 
 def test_standard_input_is_fixed_to_standard_output(run: Any) -> None:
-    """A text that comes in by a pipe goes out mended, and what is said of it goes elsewhere."""
+    """A text from a pipe is printed with its fixes, and the report goes to standard error."""
     del run  # it has made the folder
     ran = piped(FAST.replace("6", "9").replace("    include sites/*.conf;\n", ""), "--fix", "-")
     assert ran.out == FAST.replace("    include sites/*.conf;\n", "")

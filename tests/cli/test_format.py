@@ -138,6 +138,7 @@ def test_standard_input_that_cannot_be_read(run: Any, monkeypatch: pytest.Monkey
     ran = run("format", "-", "--stdin-filename", "x.conf")
     assert (ran.status, ran.out) == (3, b"")
     assert ran.err.startswith("x.conf:1:8: this block is not closed")
+    assert "left unchanged" not in ran.err
 
 
 def test_an_error_stops_no_other_file(run: Any, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ class Trial:
 
     async def check(self, case: Case, options: Sequence[str] = ()) -> Fault | None:
         """Fix a case, and return what that changes, if it does."""
-        before, after, made, fault = self._mended(case, options)
+        before, after, made, fault = self._fixed(case, options)
         self.figures.fixes.update(made)
         if fault:
             return Fault(case, (fault,), made, before, after)
@@ -118,7 +118,7 @@ class Trial:
             differing = differences(olds, news, self._mask)
         return differing
 
-    def _mended(
+    def _fixed(
         self, case: Case, options: Sequence[str]
     ) -> tuple[dict[str, bytes], dict[str, bytes], Counter[str], Difference | None]:
         """Return the files before and after, as they were placed, the fixes made, and what is wrong with that."""

@@ -266,7 +266,7 @@ def test_what_is_fixed(rule: str, before: str, after: str) -> None:
     assert fixed(rule, after, context="server").decode() == after
 
 
-NOT_MENDED = [
+NOT_FIXED = [
     ("regex-location-literal", "location ~ ^/a$ { return 200; } location = /a { return 201; }"),
     ("regex-location-literal", "location ~ ^/a$ { location ~ b { return 200; } }"),
     ("regex-location-literal", "location ~ x { location ~ ^/a$ { return 200; } }"),
@@ -276,7 +276,7 @@ NOT_MENDED = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text"), NOT_MENDED)
+@pytest.mark.parametrize(("rule", "text"), NOT_FIXED)
 def test_what_is_not_fixed(rule: str, text: str) -> None:
     """A finding whose fix might be wrong has help and no fix."""
     diagnostics = diagnose(rule, text, context="server")

@@ -168,7 +168,7 @@ def test_alone_requests_show_every_byte(binary: nginx.Binary) -> None:
 
 
 def test_a_silent_server_is_given_up(binary: nginx.Binary) -> None:
-    """A client waits no longer than its time-out and returns what there is."""
+    """A client waits no longer than its timeout and returns what there is."""
     with nginx.Instance(binary, servers=[SERVER]) as instance, instance.client(timeout=0.1) as client:
         assert client.ask([Request(b"GET /never HTTP/1.1\r\n", alone=True)]) == [b""]
 

@@ -49,8 +49,8 @@ def configuration(server: str, pool: str = "keepalive 4;") -> str:
     return whole(f"upstream app {{\n    server 127.0.0.1:1;\n    {pool}\n}}\nserver {{\n{server}\n}}")
 
 
-def mended(binary: nginx.Binary, text: str) -> str:
-    """What the fix of the rule makes of a configuration."""
+def apply_fix(binary: nginx.Binary, text: str) -> str:
+    """Apply the fix of the rule, after which it has no finding."""
     fixed = fix_text("request-framing", text.encode(), target=version(binary)).decode()
     assert fixed != text
     assert not diagnose("request-framing", fixed, target=version(binary))
@@ -119,7 +119,7 @@ def test_a_body_is_read_as_a_request(each_binary: nginx.Binary, lines: str, requ
     (diagnostic,) = diagnose("request-framing", text, target=version(each_binary))
     assert diagnostic.severity is Severity.ERROR
     assert lines_of(read(each_binary, text, 2, request_))[1] == b"GET /smuggled HTTP/1.1"
-    fixed = mended(each_binary, text)
+    fixed = apply_fix(each_binary, text)
     assert lines_of(read(each_binary, fixed, 2, request_, LAST))[1] == b"GET /last HTTP/1.1"
 
 
@@ -177,7 +177,7 @@ def test_chunks_that_are_only_announced(each_binary: nginx.Binary, value: str) -
     (asked,) = read(each_binary, text, 1, chunked(body))
     assert asked.header(b"Transfer-Encoding") == b"chunked"
     assert asked.body == body
-    (asked,) = read(each_binary, mended(each_binary, text), 1, chunked(body))
+    (asked,) = read(each_binary, apply_fix(each_binary, text), 1, chunked(body))
     assert not asked.header(b"Transfer-Encoding")
 
 
@@ -187,7 +187,7 @@ def test_chunks_that_are_not_announced(each_binary: nginx.Binary) -> None:
     (diagnostic,) = diagnose("request-framing", text, target=version(each_binary))
     assert diagnostic.severity is Severity.WARNING
     assert streamed(each_binary, text, 2) == [b"POST / HTTP/1.1", b"28"]
-    assert streamed(each_binary, mended(each_binary, text), 1) == [b"POST / HTTP/1.1"]
+    assert streamed(each_binary, apply_fix(each_binary, text), 1) == [b"POST / HTTP/1.1"]
 
 
 def streamed(binary: nginx.Binary, text: str, count: int) -> list[bytes]:
@@ -250,7 +250,7 @@ def test_a_request_is_read_as_a_body(each_binary: nginx.Binary, server: str, bre
     assert [diagnostic.severity for diagnostic in found] == ([Severity.WARNING] if breaks else [])
     assert any(map(is_cut, logged(each_binary, text))) is breaks
     if breaks:
-        assert not any(map(is_cut, logged(each_binary, mended(each_binary, text))))
+        assert not any(map(is_cut, logged(each_binary, apply_fix(each_binary, text))))
 
 
 def is_cut(line: str) -> bool:
@@ -281,7 +281,7 @@ def test_an_upstream_waits_for_a_body(each_binary: nginx.Binary) -> None:
     text = configuration(location(f"{close} {OFF} proxy_read_timeout 200ms;"))
     (diagnostic,) = diagnose("request-framing", text, target=version(each_binary))
     assert diagnostic.severity is Severity.INFO
-    for conf, status in ((text, b"504"), (mended(each_binary, text), b"200")):
+    for conf, status in ((text, b"504"), (apply_fix(each_binary, text), b"200")):
         with origins.serving(origins.plain) as origin:
             http, server = inside(conf.replace("127.0.0.1:1;", f"127.0.0.1:{origin.port};"))
             with nginx.Instance(each_binary, servers=(server,), http=http) as running, running.client() as client:

@@ -97,8 +97,8 @@ def test_nginx_warns_of_html_among_the_types(binary: nginx.Binary) -> None:
     """`text/html` is always compressed, and nginx warns where it is named: the fix does not name it."""
     named = nginx.configuration([b"gzip on; gzip_types text/html;"])
     assert 'duplicate MIME type "text/html"' in str(binary.test(named))
-    mended_types = nginx.configuration([fixed_server("gzip-types-default", "gzip on;\n").encode()])
-    assert "warn" not in str(binary.test(mended_types))
+    fixed_types = nginx.configuration([fixed_server("gzip-types-default", "gzip on;\n").encode()])
+    assert "warn" not in str(binary.test(fixed_types))
 
 
 def test_through_a_proxy(binary: nginx.Binary) -> None:

@@ -210,7 +210,7 @@ def test_a_named_location_inherits_from_its_server(each_binary: nginx.Binary, pl
 
 
 def test_local_servers_are_known_to_be_down(each_binary: nginx.Binary) -> None:
-    """A connect time-out of hours does not matter for loopback and sockets: nginx answers at once."""
+    """A connect timeout of hours does not matter for loopback and sockets: nginx answers at once."""
     server = (
         "proxy_connect_timeout 2h;\nlocation /a { proxy_pass http://127.0.0.1:1; }\n"
         "location /b { proxy_pass http://unix:temp/none; }\n"

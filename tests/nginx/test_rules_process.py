@@ -32,7 +32,7 @@ def connect(server: Running) -> socket.socket:
 
 
 def asked(connection: socket.socket) -> bytes:
-    """The beginning of the answer to a request; nothing if there is none within the time-out."""
+    """The beginning of the answer to a request; nothing if there is none within the timeout."""
     connection.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     with contextlib.suppress(OSError):
         return connection.recv(4096)
@@ -127,7 +127,7 @@ def open_files(server: Running) -> int:
 
 
 def answered(client: socket.socket) -> bytes:
-    """The beginning of the response, if it arrives within a short time-out."""
+    """The beginning of the response, if it arrives within a short timeout."""
     client.settimeout(0.02)
     return asked(client)
 

@@ -170,7 +170,7 @@ def test_connections_are_counted(binary: nginx.Binary, setup: Setup, before: int
     assert connections(asked(binary, setup)) == (before if target(binary) < PIVOT else from_pivot)
 
 
-MENDED = {
+FIXED = {
     "nothing is stated": Setup(upstream(""), location()),
     "a method is stated": Setup(upstream("least_conn;"), location()),
     "headers of the location": Setup(upstream(""), location("proxy_set_header X-A 1;")),
@@ -187,7 +187,7 @@ MENDED = {
 }
 
 
-@pytest.mark.parametrize("setup", MENDED.values(), ids=MENDED)
+@pytest.mark.parametrize("setup", FIXED.values(), ids=FIXED)
 def test_one_run_reaches_one_connection(binary: nginx.Binary, setup: Setup) -> None:
     """One run of the safe fixes: one connection for 20 requests, and every other header is as it was."""
     before, after = asked(binary, setup), asked(binary, setup.fixed_by(*POOL_RULES, target=target(binary)))
@@ -210,7 +210,7 @@ def test_a_literal_upgrade_hides_no_missing_pool(binary: nginx.Binary) -> None:
     assert connections(asked(binary, after)) == 1
 
 
-@pytest.mark.parametrize("setup", [MENDED["nothing is stated"], MENDED["headers of the location"]])
+@pytest.mark.parametrize("setup", [FIXED["nothing is stated"], FIXED["headers of the location"]])
 def test_a_fragment_reaches_one_connection(binary: nginx.Binary, setup: Setup) -> None:
     """The one fix of a fragment has every line that a pool needs, whatever stands around it."""
     fragment = f"{setup.http}\nserver {{\n{setup.server}\n}}\n"

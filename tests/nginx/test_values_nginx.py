@@ -57,7 +57,7 @@ def test_seconds_are_worth_the_same(binary: nginx.Binary) -> None:
 
 
 def test_milliseconds_are_worth_the_same() -> None:
-    """A time-out in milliseconds is that of seconds, a thousand times, where both are read."""
+    """A timeout in milliseconds is that of seconds, a thousand times, where both are read."""
     both = [text for text in TIMES if values.seconds(text) is not None and values.milliseconds(text) is not None]
     assert both
     assert {text: values.milliseconds(text) for text in both} == {

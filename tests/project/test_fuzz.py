@@ -24,7 +24,7 @@ COUNT = 60
 
 @pytest.mark.no_cover
 def test_mutated_configurations(tmp_path: Path) -> None:
-    """They are judged in every format and mended, once and for all, with the statuses that are documented."""
+    """They are checked in every format and fixed, once and for all, with the statuses that are documented."""
     fuzz = Fuzz(tmp_path)
     for _, text, target in texts(SEEDS, 1, COUNT):
         fuzz.check(text, target)
@@ -34,7 +34,7 @@ def test_mutated_configurations(tmp_path: Path) -> None:
 
 @pytest.mark.no_cover
 @needs_nginx
-def test_nginx_accepts_mended_mutations(tmp_path: Path) -> None:
+def test_nginx_accepts_fixed_mutations(tmp_path: Path) -> None:
     """nginx accepts after the fixes what it accepted before."""
     fuzz = Fuzz(tmp_path, nginx.find(), options=ALL)
     for _, text, _ in texts(SEEDS, 2, COUNT // 2):

@@ -133,7 +133,7 @@ class Team:
             raise LostWorkerError(f"load worker {', '.join(gone)} is gone")
 
     def _within(self, seconds: float, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Run a coroutine in the event loop and return its result. Raises `LostWorkerError` after a time-out."""
+        """Run a coroutine in the event loop and return its result. Raises `LostWorkerError` after a timeout."""
         try:
             answer: _Answer = self._client.sync(ask, callback_timeout=seconds)
         except TimeoutError:

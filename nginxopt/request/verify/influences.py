@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _INVISIBLE = (
     "logs",
     "sizes of buffers, pools and tables",
-    "connections, time-outs and the way bytes are sent",
+    "connections, timeouts and the way bytes are sent",
     "the encoding of a body, which decodes to the same",
 )
 """What does not count as an answer, by the groups of `effects.IGNORED`."""

@@ -82,14 +82,18 @@ class Values:
         return _cut(first, value, value, state)
 
     def value_in_script(self, text: bytes, state: State, use: str) -> tuple[Symbol, State]:
-        """Return the same of a text of `set` or `rewrite`, where both passes look up what is volatile
-        (`ngx_http_script_complex_value_code`).
+        """Return the value of a text in `set` or `rewrite`, and the state after it was read.
+
+        Both passes look up volatile maps (`ngx_http_script_complex_value_code`).
         """
         (value,), state = self.values_in_script(((text, use),), state)
         return value, state
 
     def values_in_script(self, parts: Sequence[tuple[bytes, str]], state: State) -> tuple[tuple[Symbol, ...], State]:
-        """Return the same of a text in parts, each with its use: all of it is read before its first part is written."""
+        """Return the values of the parts of such a text, each part with its use, and the state after it was read.
+
+        The first pass reads all parts before the second pass writes the first one.
+        """
         names = [name for text, _ in parts for name in _names(text)]
         is_again = any(map(self._matches, names)) and (len(names) > 1 or not self._is_same_again(names[0]))
         first, state = self._each(parts, state) if is_again else ((), state)

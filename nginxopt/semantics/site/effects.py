@@ -48,7 +48,7 @@ IGNORED: dict[str, str] = {
         server_names_hash_max_size subrequest_output_buffer_size types_hash_bucket_size types_hash_max_size
         variables_hash_bucket_size variables_hash_max_size
     """,
-    "connections, time-outs and the way bytes are sent": """
+    "connections, timeouts and the way bytes are sent": """
         aio aio_write auth_delay chunked_transfer_encoding client_body_early_read client_body_timeout
         client_header_timeout early_hints http2 http2_body_preread_size http2_chunk_size http2_idle_timeout
         http2_max_concurrent_pushes http2_max_concurrent_streams http2_max_field_size http2_max_header_size

@@ -79,7 +79,7 @@ def _opened(folder: Path) -> int:
 
 
 def _lock(handle: int, seconds: float) -> bool:
-    """Lock a folder; return False if its file system does not support that. Raises `OSError` after a time-out."""
+    """Lock a folder; return False if its file system does not support that. Raises `OSError` after a timeout."""
     until = time.monotonic() + seconds
     while True:
         try:

@@ -119,7 +119,7 @@ UNKNOWN = (
         r"server { listen 127.0.0.1:{P}; if ($uri ~* ^/a\z) { return 403; } }",
     ),
     Pair(
-        "another time-out",
+        "another timeout",
         "location / { proxy_pass http://127.0.0.1:{U}; }",
         "location / { proxy_pass http://127.0.0.1:{U}; proxy_read_timeout 5s; }",
     ),
