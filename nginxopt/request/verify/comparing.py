@@ -191,7 +191,7 @@ class _Verifier:
         if old.state.entered != new.state.entered:
             checked = {name for name, *_ in old.state.entered ^ new.state.entered}
             if CUT in checked:
-                return "a map captures anew what the text around it reads, and nginx took its length before"
+                return "a map changes a capture in a text after nginx has measured the length of the text"
             return f"nginx checks {', '.join(sorted(checked))} as it enters a location, and not alike on both sides"
         return "the same settings, with other values of variables"
 
