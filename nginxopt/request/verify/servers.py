@@ -136,7 +136,7 @@ class Comparison:
         if len(named) > 1 and any("server_name_in_redirect" in side.stated for side in self._sides):
             reasons.append(("the first server_name differs, and redirects may have it", *nodes))
         if self._sides[0].taken != self._sides[1].taken:
-            reasons.append(("a named group replaces a variable of nginx of the same name, and not alike on both sides", *nodes))
+            reasons.append(("a named group replaces the variable of nginx with its name on one side only", *nodes))
         if not self._splits_alike:
             reasons.append(("$fastcgi_script_name stays as a script used it first, and scripts differ", *nodes))
         return reasons
