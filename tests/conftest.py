@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
 from tests.dealing import Dealing, is_of_group, tell_less
+from tests.extended import is_extended
 from tests.measuring import UNMEASURED, Measure
 from tests.support import IN_CI, NO_NGINX, ROOT
 
@@ -59,7 +60,7 @@ _call.__code__ = _call.__code__.replace(co_stacksize=_WIDE_FRAME)
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, object, object]:
-    """Mark what asks nginx, and leave out of the measure of coverage what covers hardly anything and takes long.
+    """Mark what asks nginx and what is extended, and measure no coverage where a test covers little and takes long.
 
     Laws are left out: a line that only a random example reaches is not covered. So are the files of `UNMEASURED`, and,
     of the tests that ask nginx, all cases but the first: they ask it the same of another text. Other tests with random
@@ -73,6 +74,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         asks_nginx = _asks_nginx(item)
         if asks_nginx:
             item.add_marker(pytest.mark.nginx)
+        if is_extended(item.nodeid):
+            item.add_marker(pytest.mark.extended)
         function = item.nodeid.partition("[")[0]
         is_law = isinstance(item, pytest.Function) and is_hypothesis_test(item.obj)
         is_slow = function.partition("::")[0] in UNMEASURED

@@ -20,11 +20,11 @@ FOR_USERS = ["demo", "test", "check", "docs", "site", "lint", "clean"]
 
 
 @cache
-def dry_run(target: str) -> str:
-    """The commands of a target; without make the test is skipped."""
+def dry_run(*target: str) -> str:
+    """The commands of a target, with its variables; without make the test is skipped."""
     if shutil.which("make") is None:
         pytest.skip("no make")
-    command = ["make", "--dry-run", "--always-make", "--no-print-directory", target]
+    command = ["make", "--dry-run", "--always-make", "--no-print-directory", *target]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -47,13 +47,19 @@ def test_what_both_run(target: str) -> None:
 
 
 def test_only_make_test_is_whole() -> None:
-    """`make test` has no selection, measures coverage and tests the crate; `make check` does neither."""
+    """`make test` measures coverage and tests the crate, and `make check` does neither."""
     whole, quick = dry_run("test"), dry_run("check")
     assert "--cov" in whole
     assert "cargo test" in whole
-    assert ' -m "' not in whole.split("pytest", 1)[1]
     assert "--cov" not in quick
     assert "cargo test" not in quick
+
+
+def test_extended_tests_are_left_to_ci() -> None:
+    """`make test` leaves out what is extended, and nothing else; continuous integration leaves out nothing."""
+    assert re.findall(r'-m "(.*?)"', dry_run("test")) == ["not extended"]
+    [command] = re.findall(r"make (test .*?) <", (ROOT / ".ci" / "run").read_text())
+    assert re.findall(r'-m "(.*?)"', dry_run(*command.split())) == []
 
 
 @pytest.mark.slow
@@ -64,5 +70,5 @@ def test_make_check_asks_neither_nginx_nor_containers() -> None:
     command += ["-m", selection, "tests/nginx", "tests/docker", "tests/project"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False).stdout
     assert set(re.findall(r"^tests/(\S+?)::", listed, re.MULTILINE)) == {
-        f"project/test_{name}.py" for name in ("dealing", "docs", "fixtures", "layers", "make", "measuring", "vscode")
+        f"project/test_{name}.py" for name in ("dealing", "docs", "extended", "fixtures", "layers", "make", "measuring")
     }
