@@ -1,7 +1,9 @@
-"""What `make test` leaves to continuous integration and to `make test EXTENDED=1`: a third of the time of all tests.
+"""What `make test` leaves to continuous integration and to `make test EXTENDED=1`: half of the time of all tests.
 
 These tests put many cases to what a few cases check elsewhere, or concern what few changes touch. Whoever changes that
-runs them: `.venv/bin/python -m pytest` runs all that it is given.
+runs them: `.venv/bin/python -m pytest` runs all that it is given. Each module of nginxopt is tested without them.
+
+Of tests that take `each_binary`, those with the newer nginx are left out as well (`tests/nginx/conftest.py`).
 """
 
 from __future__ import annotations
@@ -21,8 +23,6 @@ tests/request/verify/test_verify_fuzz.py
 _EVERY_CASE_IN_NGINX = """\
 tests/nginx/test_arguments.py
 tests/nginx/test_chains.py
-tests/nginx/test_confirm.py
-tests/nginx/test_expectations_nginx.py
 tests/nginx/test_filters.py
 tests/nginx/test_groups.py
 tests/nginx/test_groups_in_locations.py
@@ -30,7 +30,6 @@ tests/nginx/test_map_trees.py
 tests/nginx/test_missing_includes.py
 tests/nginx/test_refusals.py
 tests/nginx/test_tables.py
-tests/nginx/test_trace_nginx.py
 """
 
 _CLUSTERS = """\

@@ -113,8 +113,11 @@ def tally() -> Iterator[Counter[str]]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes `each_binary` with every nginx there is."""
+    """Run a test that takes `each_binary` with every nginx there is: with the first in `make test`, or with those named."""
     if "each_binary" in metafunc.fixturenames:
-        binaries = NGINXES or (None,)
-        names = [dotted(binary.version) if binary else "none" for binary in binaries]
-        metafunc.parametrize("each_binary", binaries, ids=names, indirect=True, scope="session")
+        further = () if "NGINXOPT_NGINX" in os.environ else (pytest.mark.extended,)
+        cases = [
+            pytest.param(binary, id=dotted(binary.version), marks=further if number else ())
+            for number, binary in enumerate(NGINXES)
+        ]
+        metafunc.parametrize("each_binary", cases or [pytest.param(None, id="none")], indirect=True, scope="session")
