@@ -113,7 +113,10 @@ def tally() -> Iterator[Counter[str]]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that takes `each_binary` with every nginx there is: with the first in `make test`, or with those named."""
+    """Run a test that takes `each_binary` with every nginx there is, of which `make test` selects the first.
+
+    It selects all that NGINXOPT_NGINX names.
+    """
     if "each_binary" in metafunc.fixturenames:
         further = () if "NGINXOPT_NGINX" in os.environ else (pytest.mark.extended,)
         cases = [
