@@ -145,6 +145,26 @@ def test_a_baseline_replaces_only_a_baseline(run: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
+        ("fleet lint n.conf --output f.duckdb --write-baseline no/b.json", "no/b.json: cannot be written"),
+        ("fleet lint n.conf --output f.duckdb --write-baseline out", "out: cannot be written: Is a directory"),
+        ("bench rewrites --output out", "out: cannot be written: Is a directory"),
+        ("rules new acme-x --folder r.conf/rules", "r.conf/rules: cannot create directory: Not a directory"),
+    ],
+)
+def test_an_output_that_cannot_be_written(run: Any, inputs: Path, command: str, message: str) -> None:
+    """Long work is not begun if its result cannot be written, and nothing is left behind."""
+    (inputs / "out").mkdir()
+    before = snapshot(inputs)
+    ran = run(*command.split())
+    assert ran.status == 3
+    assert message in ran.err
+    assert snapshot(inputs) == before
+    assert not (inputs / "out.run").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
         ("rewrite-to-map r.conf -o out --report out/http.conf", "--report and -o would both write out/http.conf"),
         ("rewrite-to-map r.conf -o out --report ./link/server.conf", "--report and -o would both write ./link/server"),
         ("rewrite-to-map r.conf -o new --report new", "--report and -o would both write new"),
