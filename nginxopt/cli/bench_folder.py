@@ -32,7 +32,8 @@ def refuse(output: str | None, inputs: Iterable[str]) -> None:
         raise InputError(f"cannot be read: {error.strerror}", path=str(folder)) from None
     if is_of_others:
         raise UsageError(
-            f"--output {output} would replace {folder}, which is not of nginxopt bench", hint="use another name"
+            f"--output {output} would replace {folder}, which has no mark of nginxopt bench",
+            hint="use another --output; or, if an older nginxopt bench made the directory, remove it",
         )
 
 

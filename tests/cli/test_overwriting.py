@@ -186,7 +186,7 @@ def test_an_output_that_cannot_be_written(run: Any, inputs: Path, command: str, 
         ),
         ("bench rewrites --emit out --output c.json", "--emit and --output cannot be used together"),
         ("bench rewrites --output c.run", "--output c.run: .run is for the directory of the run"),
-        ("bench rewrites --output theirs.json", "/theirs.run, which is not of nginxopt bench"),
+        ("bench rewrites --output theirs.json", "/theirs.run, which has no mark of nginxopt bench"),
         ("bench rewrites ours.run/nginx/r.conf --output ours.json", "which has the input file ours.run/nginx/r.conf"),
     ],
 )
@@ -222,5 +222,6 @@ def test_a_run_replaces_only_its_own_directory(tmp_path: Path) -> None:
             (folder / "results").mkdir()
             (folder / "notes.txt").touch()
     (folder / ".nginxopt-bench").unlink()
-    with pytest.raises(UsageError, match="is not of nginxopt bench"):
+    with pytest.raises(UsageError, match="has no mark of nginxopt bench") as caught:
         bench_folder.refuse(output, [])
+    assert "if an older nginxopt bench made the directory, remove it" in str(caught.value.hint)
