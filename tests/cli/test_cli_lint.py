@@ -318,6 +318,9 @@ def test_settings_are_found(run: Any) -> None:
         (("--fix", "--write-baseline", "b"), "cannot be used with"),
         (("--select", "gzip-levle"), 'did you mean "gzip-level"?'),
         (("--target-version", "new"), "is not an nginx version"),
+        (("--target-version", "1"), "'1' is not an nginx version"),
+        (("--target-version", "0.8"), "nginxopt does not know nginx 0.8"),
+        (("--target-version", "3.1.0"), "nginxopt does not know nginx 3.1.0"),
         (("--context", "servers"), "unknown context"),
     ],
 )
