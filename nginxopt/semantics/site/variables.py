@@ -36,7 +36,6 @@ DEFINING = frozenset([*TABLES, *_VALUES, _GEOIP])
 """The directives that define variables."""
 
 
-
 def defined(http: Level, nodes: Nodes, config: Config, target: Version) -> Iterator[DefinedForm]:
     """Yield the variables of maps and modules. Raises `InputError` for a table with a block or without a variable."""
     for level in http.walk():
