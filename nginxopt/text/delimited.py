@@ -31,7 +31,7 @@ Record = list[Field]
 
 
 def records(source: Source, delimiter: bytes) -> Iterator[Record]:
-    """Yield the records of a source, without empty lines. Raises `InputError` for a quote that is not closed."""
+    """Yield the records of a source that have a value. Raises `InputError` for a quote that is not closed."""
     data = source.data
     at = len(BOM) if data.startswith(BOM) else 0
     while at < len(data):
@@ -41,7 +41,7 @@ def records(source: Source, delimiter: bytes) -> Iterator[Record]:
             record, following = _plain(data, at, end, delimiter), end + 1
         else:
             record, following = _quoted(source, at, delimiter)
-        if len(record) > 1 or record[0].value:
+        if any(field.value for field in record):
             yield record
         at = following
 
