@@ -246,7 +246,9 @@ def _segments(segments: list[bytes]) -> tuple[bytes, dict[bytes, int], bytes]:
             regex += patterns.literal(text)
             sample += text
             continue
-        if match[1] in names or match[1] == b"splat":
+        if match[1] == b"splat":
+            raise CannotAnswer("placeholder", "a path of Netlify has no :splat", "write *, or give it another name")
+        if match[1] in names:
             raise CannotAnswer("placeholder", f"the placeholder :{match[1].decode()} stands twice")
         names[match[1]] = len(names) + 1
         regex += b"/" + patterns.SEGMENT

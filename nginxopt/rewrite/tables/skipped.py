@@ -14,7 +14,7 @@ from nginxopt.rewrite.tables.table import Pattern, Row
 
 Numbered = tuple[int, Row]
 
-_HEAD = re.compile(rb"(?:\(\?s\))?\^((?:(?:[A-Za-z0-9/_-]|\\[^A-Za-z0-9\n])(?![?*{]))*)")
+_HEAD = re.compile(rb"(?:\(\?s\))?\^((?:(?:[^\\^$.\[|()?*+{]|\\[^A-Za-z0-9\n])(?![?*{]))*)")
 """The literal characters at the start of a pattern that are not optional."""
 
 

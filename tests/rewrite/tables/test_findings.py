@@ -110,6 +110,8 @@ def test_a_pattern_with_captures_is_skipped_alone() -> None:
     """A row behind a skipped pattern is answered if its path begins otherwise."""
     text = b"RedirectMatch ^/m/(.*)$ /m/x/$1\nRedirect gone /dead\n"
     assert reasons("apache", text) == [(1, "loop")]
+    text = 'Redirect 308 /old /new\nRedirectMatch ^/été$ /x\nRedirectMatch "^/a b" /y\n'.encode()
+    assert reasons("apache", text) == [(1, "status-with-captures")]
 
 
 def test_order_of_a_list() -> None:

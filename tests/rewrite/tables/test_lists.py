@@ -98,6 +98,7 @@ REJECTED: list[tuple[Kind, bytes, str]] = [
     ("netlify", b"/a* /c", "wildcard"),
     ("netlify", b"/:a/:a /c", "placeholder"),
     ("netlify", b"/:a.html /c", "placeholder"),
+    ("netlify", b"/:splat /c", "placeholder"),
     ("netlify", b"/:a/x /c/:ab", "placeholder"),
     ("netlify", b"/news/:yr /n/:year 301", "placeholder"),
     ("netlify", b"/s/:a /t/:splat", "placeholder"),
