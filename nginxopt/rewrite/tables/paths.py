@@ -36,9 +36,11 @@ class From(NamedTuple):
 
 
 def read_from(text: bytes) -> From:
-    """Parse the request of a row. Raises `CannotAnswer` if nginx cannot distinguish it from others."""
+    """Parse the request of a row. Raises `CannotAnswer` if there is none, or nginx cannot distinguish it from others."""
     if _PLAIN_PATH.match(text) and b"//" not in text and b"/." not in text:
         return From(b"", text, None)
+    if _CONTROL.search(text):
+        raise CannotAnswer("control-character", "a control character cannot be part of an address", "percent-encode it")
     site, rest = split_site(text)
     if b"#" in rest:
         raise CannotAnswer("fragment", "no request has a fragment: clients keep what follows # to themselves")

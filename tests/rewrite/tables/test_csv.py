@@ -34,10 +34,11 @@ def test_forms(text: bytes) -> None:
 
 def test_quotes() -> None:
     """A quoted field may hold the delimiter, doubled quotes; a line end in one is no part of an address."""
-    table = b'"/a,b","/x""y,z"\n"/c%0Ad",/e\n'
+    table = b'"/a,b"," /x""y,z "\n"/c%0Ad\t",/e\n'
     assert answer("csv", table, b"/a,b") == (301, b"/x%22y,z")
     assert answer("csv", table, b"/c\nd") == (301, b"/e")
     assert reasons("csv", b'/a,"/b\r\nSet-Cookie: x"\n') == [(1, "control-character")]
+    assert reasons("csv", b'from,to\n"/a\n",/b\n') == [(2, "control-character")]
 
 
 @pytest.mark.parametrize(
