@@ -148,12 +148,14 @@ def test_a_baseline_replaces_only_a_baseline(run: Any, tmp_path: Path) -> None:
         ("fleet lint n.conf --output f.duckdb --write-baseline no/b.json", "no/b.json: cannot be written"),
         ("fleet lint n.conf --output f.duckdb --write-baseline out", "out: cannot be written: Is a directory"),
         ("bench rewrites --output out", "out: cannot be written: Is a directory"),
+        ("lint g.conf --fix --isolated --output no/r.txt", "no/r.txt: cannot be written: No such file or directory"),
         ("rules new acme-x --folder r.conf/rules", "r.conf/rules: cannot create directory: Not a directory"),
     ],
 )
 def test_an_output_that_cannot_be_written(run: Any, inputs: Path, command: str, message: str) -> None:
     """Long work is not begun if its result cannot be written, and nothing is left behind."""
     (inputs / "out").mkdir()
+    (inputs / "g.conf").write_text("events {}\nhttp { gzip on; gzip_comp_level 9; }\n")
     before = snapshot(inputs)
     ran = run(*command.split())
     assert ran.status == 3
