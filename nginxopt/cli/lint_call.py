@@ -68,7 +68,7 @@ def refuse_overwriting(
     call: Call, inputs: Inputs, around: Config | None, settings: str | None, baseline: str | None
 ) -> None:
     """Raise `UsageError` if a report would overwrite a file that is read, the settings, or the baseline that is
-    compared; `InputError` if a baseline would overwrite a file that is none, or a report cannot be written beside fixes.
+    compared; `InputError` if a baseline would overwrite a file that is none, or the report of fixes cannot be written.
     """
     from nginxopt.lint.baseline import refuse_other
     from nginxopt.system.files import refuse_unwritable
