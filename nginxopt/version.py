@@ -28,6 +28,17 @@ class Version:
         return cls(int(major), int(minor), int(patch))
 
     @classmethod
+    def target(cls, text: str) -> Self:
+        """Return the target version that a user states: a 1.x. Raises `UsageError` for any other.
+
+        The rules and the model of requests begin with 1.0.0. Tengine and others count higher, but not as nginx does.
+        """
+        version = cls.parse(text)
+        if version.major != 1:
+            raise UsageError(f"nginxopt does not know nginx {text.strip()}", hint="use a version 1.x, such as 1.22.1")
+        return version
+
+    @classmethod
     def of(cls, numbers: Iterable[int]) -> Self:
         """Return the version of the first three `numbers`, those that are left out being 0."""
         major, minor, patch, *_ = (*numbers, 0, 0, 0)

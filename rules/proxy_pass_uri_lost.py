@@ -62,6 +62,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from nginxopt.config import encode
 from nginxopt.lint import Answer, Finding, Model, Severity, reaching, rule
 from nginxopt.semantics import Pass, locations
 
@@ -107,7 +108,7 @@ def _always_the_same(model: Model, pass_: Pass) -> Answer | None:
     answers = list(_answers(model, pass_))
     targets = {answer.passed_target for answer in answers}
     paths = {answer.asked.target for answer in answers}
-    lost = (answer for answer in answers if answer.asked.target != path.encode())
+    lost = (answer for answer in answers if answer.asked.target != encode(path))
     return next(lost, None) if len(targets) == 1 and len(paths) > 1 else None
 
 

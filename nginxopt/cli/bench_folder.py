@@ -32,22 +32,28 @@ def refuse(output: str | None, inputs: Iterable[str]) -> None:
         raise InputError(f"cannot be read: {error.strerror}", path=str(folder)) from None
     if is_of_others:
         raise UsageError(
-            f"--output {output} would replace {folder}, which is not of nginxopt bench", hint="use another name"
+            f"--output {output} would replace {folder}, which has no mark of nginxopt bench",
+            hint="use another --output; or, if an older nginxopt bench made the directory, remove it",
         )
 
 
 @contextlib.contextmanager
 def opened(output: str | None) -> Iterator[Path]:
-    """Yield the directory of a run, without what an earlier one left in it."""
+    """Yield the directory of a run, without what an earlier one left in it.
+
+    Raises `InputError` if it cannot be created, or if the result could not be written to the output.
+    """
     from nginxopt.bench import run_folder
     from nginxopt.bench.temporary import private_folder
-    from nginxopt.system.files import folder, write_all
+    from nginxopt.system.files import folder, refuse_unwritable, write_all
 
     kept = _beside(output)
     if kept is None:
         with private_folder() as temporary:
             yield temporary
         return
+    folder(str(kept.parent), [])
+    refuse_unwritable(str(output))
     folder(str(kept), [])
     write_all({str(kept / _MARK): _SAYS})
     for name in run_folder.PARTS:  # pages cached in the last run would not be new

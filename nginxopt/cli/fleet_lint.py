@@ -144,6 +144,7 @@ def command(
     from nginxopt.lint.baseline import refuse_other
     from nginxopt.lint.target import choose
     from nginxopt.system import cluster
+    from nginxopt.system.files import refuse_unwritable
 
     cluster.require()
     if workers is not None and scheduler is not None:
@@ -164,6 +165,7 @@ def command(
     overwriting.refuse("--write-baseline", write_baseline, read)
     if write_baseline is not None:
         overwriting.refuse_shared("--output", output, "--write-baseline", [write_baseline])
+        refuse_unwritable(write_baseline)
     refuse_other(write_baseline)
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)
     plan = Plan(

@@ -68,13 +68,16 @@ def refuse_overwriting(
     call: Call, inputs: Inputs, around: Config | None, settings: str | None, baseline: str | None
 ) -> None:
     """Raise `UsageError` if a report would overwrite a file that is read, the settings, or the baseline that is
-    compared; `InputError` if a baseline would overwrite a file that is none.
+    compared; `InputError` if a baseline would overwrite a file that is none, or the report of fixes cannot be written.
     """
     from nginxopt.lint.baseline import refuse_other
+    from nginxopt.system.files import refuse_unwritable
 
     configs = inputs.configs if around is None else (*inputs.configs, around)
     unreadable = (error.path for error in inputs.errors)
     read = [*(file.path for config in configs for file in config.files), *unreadable, settings]
     overwriting.refuse("--output", call.output, [*read, baseline])
+    if call.output is not None and call.fix:
+        refuse_unwritable(call.output)
     overwriting.refuse("--write-baseline", call.write_baseline, read)
     refuse_other(call.write_baseline)

@@ -34,7 +34,7 @@ def version(_context: click.Context, _parameter: click.Parameter, text: str | No
     """Return the version that an option names."""
     from nginxopt.version import Version
 
-    return None if text is None else Version.parse(text)
+    return None if text is None else Version.target(text)
 
 
 class _Unnamed(str):
@@ -75,7 +75,10 @@ MAIN = click.option(
     "-c", "--main", type=FILE, metavar="FILE", help="Main configuration that includes each FILE, like nginx -c."
 )
 TARGET_VERSION = click.option(
-    "--target-version", metavar="VERSION", callback=version, help="Target nginx version, such as 1.22.1."
+    "--target-version",
+    metavar="VERSION",
+    callback=version,
+    help="Target nginx version (1.x), such as 1.22.1. Releases after the newest known one count as that one.",
 )
 RESULT = click.option(
     "--result",

@@ -109,19 +109,10 @@ def _ask_nginx(call: Call, emission: TableEmission) -> TableDifferential:
 def _report(
     call: Call, checked: CheckedTable, proof: TableProof | None, differential: TableDifferential | None
 ) -> None:
-    if call.report is None:
-        return
-    import json
+    if call.report is not None:
+        from nginxopt.rewrite.tables.summary import report
 
-    from nginxopt.rewrite.tables.summary import report
-    from nginxopt.system.files import write_all
-
-    text = json.dumps(report(checked, proof, differential), indent=2, ensure_ascii=False) + "\n"
-    data = text.encode("utf-8", "backslashreplace")
-    if call.report == "-":
-        stdout.write([data])
-    else:
-        write_all({call.report: data})
+        results.write_report(call.report, call.folder, report(checked, proof, differential))
 
 
 def _output(call: Call, emission: TableEmission) -> list[str]:

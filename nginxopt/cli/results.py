@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nginxopt.cli import overwriting, stdout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nginxopt.cli.compiling import Call
     from nginxopt.rewrite import Emission, Plan, Proof
@@ -31,19 +32,30 @@ def refuse_shared(call: Call, emission: Emission) -> None:
 
 def report(call: Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
     """Write the JSON report, if a call requests one."""
-    if call.report is None:
-        return
+    if call.report is not None:
+        from nginxopt.rewrite import report as reports
+
+        write_report(call.report, call.folder, reports.report(compiled, proof, differentials))
+
+
+def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> None:
+    """Write a JSON report to a file or, for `-`, to standard output.
+
+    It is written before the result, as it also describes one that is refused. If it belongs in the folder of -o, this
+    therefore creates the folder. Raises `InputError` if that fails.
+    """
     import json
 
-    from nginxopt.rewrite import report as reports
-    from nginxopt.system.files import write_all
-
-    text = json.dumps(reports.report(compiled, proof, differentials), indent=2, ensure_ascii=False) + "\n"
-    data = text.encode("utf-8", "backslashreplace")
-    if call.report == "-":
+    data = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+    if path == "-":
         stdout.write([data])
-    else:
-        write_all({call.report: data})
+        return
+    from nginxopt.system import files
+
+    file, root = Path(path).resolve(), None if folder is None else Path(folder).resolve()
+    if root is not None and file.is_relative_to(root):
+        files.folder(str(root), [str(file.relative_to(root))])
+    files.write_all({path: data})
 
 
 def output(call: Call, emission: Emission) -> list[str]:

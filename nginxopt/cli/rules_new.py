@@ -103,7 +103,7 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
     """
     from nginxopt.lint import settings
     from nginxopt.lint.sources import load_rules
-    from nginxopt.system.files import write_all
+    from nginxopt.system import files
 
     if not _ID.fullmatch(id_):
         raise UsageError(f'invalid id "{id_}"', hint="use two or more lower-case words with dashes: acme-no-autoindex")
@@ -115,8 +115,8 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
     path = target / f"{id_.replace('-', '_')}.py"
     if path.exists():
         raise InputError("exists already; nothing was written", path=str(path))
-    target.mkdir(parents=True, exist_ok=True)
-    write_all({str(path): _MODULE.encode()})
+    files.folder(str(target), [])
+    files.write_all({str(path): _MODULE.encode()})
     click.echo(f"wrote {path}")
     if target.resolve() not in {Path(name).resolve() for name in named}:
         file = settings.FILE if source is None else source.path

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from nginxopt.semantics.subjects import gives_up, likely
+from nginxopt.text import encode
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^]\\])*\]|\(|\)")
 _REPEATED = re.compile(r"(?:[*+]|\{\d+,\})(?!\+)|\{\d*,?[2-9]\d+\}(?!\+)")
@@ -52,20 +53,20 @@ def _unescaped(content: str) -> str:
 def _pumps(content: str) -> list[bytes]:
     """Return short texts that a group matches: of its choices, and of all of it."""
     choices = [content, *(content.split("|") if "(" not in content else [])]
-    found = (likely((f"^(?:{choice})$".encode(), rb"^[!-~]+$")) for choice in choices)
+    found = (likely((encode(f"^(?:{choice})$"), rb"^[!-~]+$")) for choice in choices)
     return list(dict.fromkeys(text for text in found if text is not None))[:_MOST_PUMPS]
 
 
 def _with(pattern: str, pump: bytes) -> bytes | None:
     """Return a subject with many repetitions on which PCRE2 gives up."""
     few = pump * 3
-    whole = likely((pattern.encode(), re.escape(few), rb"^[!-~]*$"))
+    whole = likely((encode(pattern), re.escape(few), rb"^[!-~]*$"))
     if whole is None:
         return None
     start, many = whole.index(few), pump * min(_REPEATS, _LONGEST // len(pump))
     rest = whole[start + len(few) :]
     for tail in (*_TAILS, *(tail + rest for tail in _TAILS), *(rest + tail for tail in _TAILS)):
         subject = whole[:start] + many + tail
-        if gives_up(pattern.encode(), subject):
+        if gives_up(encode(pattern), subject):
             return subject
     return None

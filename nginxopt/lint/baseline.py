@@ -85,7 +85,7 @@ def compare(
     `files` are the files read, as named in messages, those of hosts in `on_host`, and `rules` the ids of the rules run.
     An entry of another rule or file counts as gone only if its file no longer exists here.
     """
-    present = entries(diagnostics, baseline.folder, on_host)
+    present = entries(diagnostics, baseline.folder, on_host, baseline.entries)
     new = _new(baseline, diagnostics, present)
     read = {_name(file, baseline.folder, on_host) for file in files}
     is_missing = cache(lambda file: not Path(file).is_absolute() and not exists(str(Path(baseline.folder, file))))
@@ -98,7 +98,7 @@ def unrecorded(
     baseline: Baseline, diagnostics: Sequence[Diagnostic], on_host: Container[str] = ()
 ) -> tuple[Diagnostic, ...]:
     """Return the findings that are not in the baseline; each is one of `diagnostics`."""
-    return _new(baseline, diagnostics, entries(diagnostics, baseline.folder, on_host))
+    return _new(baseline, diagnostics, entries(diagnostics, baseline.folder, on_host, baseline.entries))
 
 
 def _new(baseline: Baseline, diagnostics: Sequence[Diagnostic], present: Sequence[Entry]) -> tuple[Diagnostic, ...]:
@@ -108,10 +108,16 @@ def _new(baseline: Baseline, diagnostics: Sequence[Diagnostic], present: Sequenc
     )
 
 
-def entries(diagnostics: Sequence[Diagnostic], folder: str, on_host: Container[str] = ()) -> tuple[Entry, ...]:
+def entries(
+    diagnostics: Sequence[Diagnostic],
+    folder: str,
+    on_host: Container[str] = (),
+    known: Iterable[Entry] = (),
+) -> tuple[Entry, ...]:
     """Return the entry of each finding, for a baseline in `folder`; all are distinct.
 
-    The paths in `on_host` are those of files on other machines, which stay as they are.
+    The paths in `on_host` are those of files on other machines, which stay as they are. Of identical findings, as many
+    as possible have entries that are `known`.
     """
     source = cache(lambda source: Source(_name(source.path, folder, on_host), source.data))
     # Paths relative to the folder make a finding the same from every working directory.
@@ -119,7 +125,10 @@ def entries(diagnostics: Sequence[Diagnostic], folder: str, on_host: Container[s
         replace(diagnostic, finding=replace(diagnostic.finding, source=source(diagnostic.finding.source)))
         for diagnostic in diagnostics
     ]
-    prints = fingerprints(named, ".")
+    by_rule: dict[str, set[str]] = {}
+    for entry in known:
+        by_rule.setdefault(entry.rule, set()).add(entry.fingerprint)
+    prints = fingerprints(named, ".", by_rule)
     return tuple(
         Entry(diagnostic.path, diagnostic.rule, digest) for diagnostic, digest in zip(named, prints, strict=True)
     )

@@ -63,9 +63,9 @@ def _with(asked: Asked, name: str, text: str) -> Iterator[Asked]:
     if name in _HOST:
         yield replace(asked, headers=(*asked.headers, f"Host: {text}"))
     elif name in _ARGS:
-        yield replace(asked, target=asked.target + mark + text.encode())
+        yield replace(asked, target=asked.target + mark + encode(text))
     elif name.startswith("arg_"):
-        yield replace(asked, target=asked.target + mark + f"{name.removeprefix('arg_')}={text}".encode())
+        yield replace(asked, target=asked.target + mark + encode(f"{name.removeprefix('arg_')}={text}"))
     elif name.startswith("http_"):
         header = name.removeprefix("http_").replace("_", "-").title()
         yield replace(asked, headers=(*asked.headers, f"{header}: {text}"))

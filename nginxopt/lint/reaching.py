@@ -89,7 +89,7 @@ def _through(level: Level, requests: Iterator[Asked]) -> Iterator[Asked]:
             header = f"{name.removeprefix('http_').replace('_', '-').title()}: {value}"
             yield replace(asked, headers=(*asked.headers, header))
         else:
-            yield replace(asked, target=asked.target + f"?{name.removeprefix('arg_')}={value}".encode())
+            yield replace(asked, target=asked.target + encode(f"?{name.removeprefix('arg_')}={value}"))
 
 
 def _value(words: list[str]) -> str | None:

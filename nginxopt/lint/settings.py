@@ -261,7 +261,7 @@ def _versions(value: Value, _rules: Collection[str] | None, _folder: Path) -> tu
 
 def _version(value: Value) -> Version:
     try:
-        return Version.parse(value.text())
+        return Version.target(value.text())
     except UsageError as error:
         raise value.error(error.message, hint=error.hint) from None
 

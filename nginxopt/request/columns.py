@@ -36,6 +36,8 @@ def delimiter_of(source: Source) -> bytes:
     data = source.data
     if data.startswith(_UTF16):
         raise InputError("this is UTF-16", path=source.path, hint="save the table as UTF-8")
+    if b"\r" in data.strip() and b"\n" not in data:
+        raise InputError("only carriage returns end the lines", path=source.path, hint="end them as Unix or Windows do")
     start = len(BOM) if data.startswith(BOM) else 0
     line = next((line for line in data[start:].splitlines() if line.strip(_BLANKS + b'",;|')), b"")
     if not line:
@@ -66,7 +68,7 @@ def _is_row(line: bytes, delimiter: bytes) -> bool:
 
 def is_address(text: bytes) -> bool:
     """Return whether a text looks like a path or an http address."""
-    return text.startswith((b"/", b"http://", b"https://"))
+    return text[:8].lower().startswith((b"/", b"http://", b"https://"))
 
 
 def columns_of(source: Source, record: Record) -> tuple[dict[str, int], bool]:

@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from nginxopt.semantics.inherit import FRAGMENT, Level, Setting, levels
     from nginxopt.semantics.listens import BACKLOG, Endpoint, Listen, endpoints, read_listens, sockets
     from nginxopt.semantics.maps import MANY_REGEXES, BulkRegexMap, regex_maps
+    from nginxopt.semantics.tables import MIXED_VALUES, VOLATILE, is_mixed
     from nginxopt.semantics.upstreams import PROTOCOLS, Pass, Upstream, read_pass
 
 __all__ = [
     "BACKLOG",
     "FRAGMENT",
     "MANY_REGEXES",
+    "MIXED_VALUES",
     "PIVOT",
     "PROTOCOLS",
+    "VOLATILE",
     "Address",
     "BulkRegexMap",
     "Endpoint",
@@ -35,6 +38,7 @@ __all__ = [
     "default",
     "directives",
     "endpoints",
+    "is_mixed",
     "levels",
     "locations",
     "maphash",
@@ -55,6 +59,7 @@ __getattr__ = attributes(
         "inherit": ("FRAGMENT", "Level", "Setting", "levels"),
         "listens": ("BACKLOG", "Endpoint", "Listen", "endpoints", "read_listens", "sockets"),
         "maps": ("MANY_REGEXES", "BulkRegexMap", "regex_maps"),
+        "tables": ("MIXED_VALUES", "VOLATILE", "is_mixed"),
         "upstreams": ("PROTOCOLS", "Pass", "Upstream", "read_pass"),
     },
 )

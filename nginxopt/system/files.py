@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from nginxopt.errors import InputError
 from nginxopt.system.interrupts import uninterrupted
@@ -23,7 +24,7 @@ from nginxopt.system.writing.scratch import Scratch, sweep
 from nginxopt.system.writing.steps import ChangedError, Step, Written, prepared
 from nginxopt.system.writing.targets import WriteTarget, is_among
 
-__all__ = ["BACKUP", "Written", "folder", "is_among", "sweep", "write_all"]
+__all__ = ["BACKUP", "Written", "folder", "is_among", "refuse_unwritable", "sweep", "write_all"]
 
 _NO_TEXTS: Mapping[str, bytes] = {}
 _NO_FILES: Mapping[str, str] = {}
@@ -125,6 +126,15 @@ def _naming(target: WriteTarget) -> Iterator[None]:
         raise targets.changed(target.path) from None
     except OSError as error:
         raise targets.unwritable(target.path, error) from None
+
+
+def refuse_unwritable(path: str) -> None:
+    """Raise `InputError` if a file cannot be written to a path, before long work whose result belongs there."""
+    _, files = targets.find({path: b""}, _NO_TEXTS, _NO_FILES)
+    for target in files:
+        if target.status is None:
+            with _naming(target), TemporaryFile(dir=target.file.parent):
+                pass
 
 
 def folder(path: str, names: Sequence[str]) -> Path:

@@ -15,7 +15,7 @@ _FIRST_QUOTED = re.compile(rb'[ \t]*"')
 
 
 class Field(NamedTuple):
-    """A field: its value, without quotes and the blanks around it, and its byte offsets in the source."""
+    """A field: its value, without quotes and blanks around it, also in quotes, and its byte offsets in the source."""
 
     value: bytes
     start: int
@@ -31,7 +31,7 @@ Record = list[Field]
 
 
 def records(source: Source, delimiter: bytes) -> Iterator[Record]:
-    """Yield the records of a source, without empty lines. Raises `InputError` for a quote that is not closed."""
+    """Yield the records of a source that have a value. Raises `InputError` for a quote that is not closed."""
     data = source.data
     at = len(BOM) if data.startswith(BOM) else 0
     while at < len(data):
@@ -41,7 +41,7 @@ def records(source: Source, delimiter: bytes) -> Iterator[Record]:
             record, following = _plain(data, at, end, delimiter), end + 1
         else:
             record, following = _quoted(source, at, delimiter)
-        if len(record) > 1 or record[0].value:
+        if any(field.value for field in record):
             yield record
         at = following
 
@@ -75,7 +75,8 @@ def _quoted(source: Source, at: int, delimiter: bytes) -> tuple[Record, int]:
             assert match is not None
             if data[stop + 1 : match.start()].strip(b" \t\r"):
                 raise InputError("text after a closing quote", source=source, span=Span(stop + 1, match.start()))
-            record.append(Field(data[start:stop].replace(b'""', b'"'), start - 1, stop + 1))
+            value = data[start:stop].replace(b'""', b'"').strip(_BLANKS)
+            record.append(Field(value, start - 1, stop + 1))
         if match[0] != delimiter:
             return record, match.end() or len(data)
         at = match.end()

@@ -15,7 +15,7 @@ import pytest
 
 from nginxopt import cli
 from nginxopt.config.layout import replace
-from nginxopt.lint import Finding, Fix, Model, Rule, Safety, Severity
+from nginxopt.lint import Finding, Fix, Model, Rule, Safety, Severity, baseline
 from nginxopt.lint.catalogue import catalogue
 from tests.support import needs_nginx
 
@@ -281,6 +281,23 @@ def test_what_a_baseline_has_is_not_fixed(run: Any, option: str) -> None:
     assert "+++ nginx.conf" not in ran.out
 
 
+def test_the_second_of_two_identical_findings_stays_hidden(run: Any) -> None:
+    """A baseline that records only the second of two lines hides it, also after the first is fixed."""
+    line = "gzip_comp_level 8;\n"
+    Path("sites/b.conf").write_text(f"server {{ listen 1;\n{line}}}\nserver {{ listen 2;\n{line}}}\n")
+    options = ("--select", "gzip-level", "--baseline", "known.json", "--fail-on", "info")
+    assert run("nginx.conf", "--select", "gzip-level", "--write-baseline", "known.json").status == 0
+    known = baseline.load("known.json")
+    marked = [number for number, entry in enumerate(sorted(known.entries)) if entry.file == "sites/b.conf"]
+    for number in marked:
+        Path("sites/b.conf").write_text(f"server {{ listen 1;\n{line}}}\nserver {{ listen 2;\n{line}}}\n")
+        baseline.write_entries("known.json", known.entries - {sorted(known.entries)[number]})
+        assert run("nginx.conf", *options).status == 1
+        assert run("nginx.conf", *options, "--fix").status == 0
+        assert Path("sites/b.conf").read_text().count(line) == 1
+        assert "without a finding" not in run("nginx.conf", *options).out
+
+
 def test_a_damaged_baseline_stops_fixes(run: Any) -> None:
     """Nothing is fixed if the baseline cannot be read."""
     ran = run("nginx.conf", "--fix", "--baseline", "none.json")
@@ -318,6 +335,9 @@ def test_settings_are_found(run: Any) -> None:
         (("--fix", "--write-baseline", "b"), "cannot be used with"),
         (("--select", "gzip-levle"), 'did you mean "gzip-level"?'),
         (("--target-version", "new"), "is not an nginx version"),
+        (("--target-version", "1"), "'1' is not an nginx version"),
+        (("--target-version", "0.8"), "nginxopt does not know nginx 0.8"),
+        (("--target-version", "3.1.0"), "nginxopt does not know nginx 3.1.0"),
         (("--context", "servers"), "unknown context"),
     ],
 )

@@ -145,6 +145,28 @@ def test_a_baseline_replaces_only_a_baseline(run: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
+        ("fleet lint n.conf --output f.duckdb --write-baseline no/b.json", "no/b.json: cannot be written"),
+        ("fleet lint n.conf --output f.duckdb --write-baseline out", "out: cannot be written: Is a directory"),
+        ("bench rewrites --output out", "out: cannot be written: Is a directory"),
+        ("lint g.conf --fix --isolated --output no/r.txt", "no/r.txt: cannot be written: No such file or directory"),
+        ("rules new acme-x --folder r.conf/rules", "r.conf/rules: cannot create directory: Not a directory"),
+    ],
+)
+def test_an_output_that_cannot_be_written(run: Any, inputs: Path, command: str, message: str) -> None:
+    """Long work is not begun if its result cannot be written, and nothing is left behind."""
+    (inputs / "out").mkdir()
+    (inputs / "g.conf").write_text("events {}\nhttp { gzip on; gzip_comp_level 9; }\n")
+    before = snapshot(inputs)
+    ran = run(*command.split())
+    assert ran.status == 3
+    assert message in ran.err
+    assert snapshot(inputs) == before
+    assert not (inputs / "out.run").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
         ("rewrite-to-map r.conf -o out --report out/http.conf", "--report and -o would both write out/http.conf"),
         ("rewrite-to-map r.conf -o out --report ./link/server.conf", "--report and -o would both write ./link/server"),
         ("rewrite-to-map r.conf -o new --report new", "--report and -o would both write new"),
@@ -166,7 +188,7 @@ def test_a_baseline_replaces_only_a_baseline(run: Any, tmp_path: Path) -> None:
         ),
         ("bench rewrites --emit out --output c.json", "--emit and --output cannot be used together"),
         ("bench rewrites --output c.run", "--output c.run: .run is for the directory of the run"),
-        ("bench rewrites --output theirs.json", "/theirs.run, which is not of nginxopt bench"),
+        ("bench rewrites --output theirs.json", "/theirs.run, which has no mark of nginxopt bench"),
         ("bench rewrites ours.run/nginx/r.conf --output ours.json", "which has the input file ours.run/nginx/r.conf"),
     ],
 )
@@ -202,5 +224,6 @@ def test_a_run_replaces_only_its_own_directory(tmp_path: Path) -> None:
             (folder / "results").mkdir()
             (folder / "notes.txt").touch()
     (folder / ".nginxopt-bench").unlink()
-    with pytest.raises(UsageError, match="is not of nginxopt bench"):
+    with pytest.raises(UsageError, match="has no mark of nginxopt bench") as caught:
         bench_folder.refuse(output, [])
+    assert "if an older nginxopt bench made the directory, remove it" in str(caught.value.hint)

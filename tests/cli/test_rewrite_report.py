@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 
 from tests.cli.compiling import schema
 
@@ -33,6 +34,20 @@ def test_report(run: Any, rules: Path, tmp_path: Path) -> None:
     assert report["proof"]["checked"] > 0
     assert report["cost"] == {"before": tried(8), "after": tried(1)}
     assert report["declared_differences"] == []
+
+
+@pytest.mark.parametrize(("name", "text"), [("r.conf", b"rewrite ^/a$ /b permanent;\n"), ("t.csv", b"/a,/b\n")])
+@pytest.mark.parametrize("report", ["out/r.json", "./new/out/sub/r.json"])
+def test_report_in_the_output_folder(run: Any, tmp_path: Path, name: str, text: bytes, report: str) -> None:
+    """The folder of -o need not exist for a report in it; other folders must."""
+    (tmp_path / name).write_bytes(text)
+    folder = report.partition("out")[0] + "out"
+    ran = run("rewrite-to-map", name, "-q", "-o", folder, "--report", report)
+    assert (ran.status, ran.err) == (0, "")
+    assert json.loads((tmp_path / report).read_bytes())["file"] == name
+    assert (tmp_path / folder / "http.conf").exists()
+    assert run("rewrite-to-map", name, "-q", "-o", "other", "--report", "no/r.json").status == 3
+    assert not (tmp_path / "other").exists()
 
 
 def test_cost_in_a_location(run: Any, tmp_path: Path) -> None:

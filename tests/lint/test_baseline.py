@@ -86,6 +86,19 @@ def test_fixed_findings_are_gone(lines: list[str], data: st.DataObject) -> None:
     assert compared(of(before), after) == Compared((), len(after), len(before) - len(after))
 
 
+@given(st.integers(1, 6), st.data())
+def test_an_entry_is_for_one_of_identical_findings(count: int, data: st.DataObject) -> None:
+    """Whichever of identical findings are recorded: while others are fixed, the recorded ones stay hidden."""
+    every = found_in(["slow;"] * count)
+    recorded = data.draw(st.sets(st.integers(0, count - 1)))
+    text = baseline.text([baseline.entries(every, ".")[number] for number in sorted(recorded)])
+    known = baseline.read(Source("known.json", text.encode()))
+    assert compared(known, every).diagnostics == tuple(every[n] for n in range(count) if n not in recorded)
+    left = data.draw(st.integers(len(recorded), count))
+    result = compared(known, found_in(["slow;"] * left))
+    assert (len(result.diagnostics), result.hidden, result.gone) == (left - len(recorded), len(recorded), 0)
+
+
 def test_the_file_has_a_line_per_finding() -> None:
     """A baseline is JSON with one finding per line, sorted by file and rule, and identical when written twice."""
     diagnostics = [*found_in(["slow;", "late;"], "b.conf"), *found_in(["slow;"], "a/\u00e4.conf")]

@@ -146,3 +146,15 @@ def test_damaged_examples(data: bytes, target: Version, unsafe: bool) -> None:
     except InputError:
         return
     hold(data, target, unsafe=unsafe)
+
+
+LATIN1 = {
+    "a pattern with a repeated group": b"location ~ ^/\xe9([a-z]+)+$ { return 204; }",
+    "a condition": b"location /c/ { if ($arg_x = \xe9) { return 301 http://h$uri; } proxy_pass http://b/$arg_y; }",
+}
+
+
+@pytest.mark.parametrize("case", LATIN1)
+def test_bytes_that_are_not_utf8(case: str) -> None:
+    """A configuration in Latin-1 is checked like any other."""
+    hold(wrapped(LATIN1[case], "server"), TARGETS[0], unsafe=True)

@@ -6,6 +6,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.lint import Safety
+from nginxopt.version import Version
 from tests.lintcheck import diagnose, fixed, judge
 
 SILENT = {
@@ -111,3 +112,23 @@ def test_the_advice_about_an_if_fits_its_directives(content: str, advice: str) -
     text = f"root /a; location / {{ if ($http_cookie) {{ {content} }} try_files $uri /index.php; }}"
     (found,) = diagnose("if-surprise", text, context="server")
     assert found.finding.help == advice
+
+
+@pytest.mark.parametrize(
+    ("value", "read_as"),
+    [
+        ("/a$is_args$args", "plain text"),
+        ("$scheme://b", "the name of a variable"),
+        ("${scheme}", "the name of a variable"),
+        ("$1", "the name of a variable"),
+        ("$uri", None),
+        ("'5$'", None),
+    ],
+)
+def test_values_of_maps_before_combinations(value: str, read_as: str | None) -> None:
+    """Before 1.11.0, the first byte of a value decides what nginx takes it for (CHANGES 1.11.0)."""
+    text = f"map $uri $new {{ include rows; ~^/(a) {value}; }}"
+    found = diagnose("newer-directive", text, context="http", target=Version(1, 10, 3))
+    needs = f"this value needs nginx 1.11.0; nginx 1.10.3 takes it for {read_as}"
+    assert [diagnostic.message for diagnostic in found] == [needs] * (read_as is not None)
+    assert diagnose("newer-directive", text, context="http", target=Version(1, 11, 0)) == ()

@@ -63,6 +63,7 @@ _RELEASES = (
     ("upstream u { server 127.0.0.1:1; resolver 127.0.0.1; }", "not allowed here", "1.27.3", True),
     ("upstream u { server 127.0.0.1:1; keepalive 1 local; }", "invalid number of arguments", "1.29.7", True),
     ("server { location / { early_hints 1; } }", 'unknown directive "early_hints"', "1.29.0", True),
+    ("geo $a { volatile; default 1; }", "invalid number of the geo parameters", "1.29.3", True),
 )
 
 

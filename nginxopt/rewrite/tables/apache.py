@@ -28,6 +28,10 @@ _REDIRECTS = ("redirect", "redirectpermanent", "redirecttemp", "redirectmatch")
 _TRANSPARENT = ("ifmodule", "ifversion", "ifdefine")
 """Sections that apply as a whole or not at all: their lines count, as the list is in use."""
 _FLAGS = re.compile(rb"\(\?[a-z]+\)")
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
+_CAPTURE = re.compile(rb"\$[0-9]")
+_ESCAPED_AND_DECODED = b"<>\\^`{|}"
+"""Characters that a target cannot have beside captures: they are escaped, and nginx decodes that."""
 _NAMED_GROUP = re.compile(rb"\(\?(?:P?<[A-Za-z_]|')")
 
 
@@ -140,11 +144,24 @@ def _prefix(line: Line, path: bytes, target: bytes, status: int) -> Row:
 
 def _decoded(path: bytes) -> bytes:
     """Return the path of a `Redirect`, which Apache compares with the decoded one."""
-    if b"%" in path:
-        raise CannotAnswer("escape", "Apache compares this with the decoded path", "write the character itself")
+    _refuse_escapes(path, "escape", "Apache compares this with the decoded path", special=b"?")
     if b"?" in path:
         raise CannotAnswer("query-condition", "Redirect compares paths only, which have no query")
-    return decoded_path(path)
+    return decoded_path(path.replace(b"%", b"%25"))
+
+
+def _refuse_escapes(text: bytes, reason: str, message: str, *, special: bytes) -> None:
+    """Raise `CannotAnswer` for `%XX`, of which Apache takes the `%` for itself, as users hardly mean it.
+
+    `special`: characters that have a meaning here, so that an escape cannot be replaced by them.
+    """
+    escape = _ESCAPE.search(text)
+    if escape is None:
+        return
+    character = bytes.fromhex(escape[1].decode())
+    plain = character + text[escape.end() :]
+    has_meaning = character < b" " or character == b"\x7f" or character in special or _ESCAPE.match(plain)
+    raise CannotAnswer(reason, message, None if has_meaning else "write the character itself, a space in quotes")
 
 
 def _below(path: bytes, *, is_plain: bool) -> Pattern:
@@ -176,8 +193,10 @@ def _requests(line: Line) -> Row | None:
 
 def _match(line: Line, regex: bytes, target: bytes, status: int) -> Row:
     """Return the row of a `RedirectMatch`: a regular expression on the decoded path."""
-    if b"%" in target.partition(b"?")[0]:
-        raise CannotAnswer("escape-in-target", "Apache encodes the % of such a target", "write the character itself")
+    path, mark, query = target.partition(b"?")
+    special = b"?#$" + (_ESCAPED_AND_DECODED if _CAPTURE.search(target) else b"")
+    _refuse_escapes(path, "escape-in-target", "Apache encodes the % of such a target", special=special)
+    target = path.replace(b"%", b"%25") + mark + query
     if _NAMED_GROUP.search(regex):
         raise CannotAnswer("named-group", "a named group defines a variable in nginx", "remove the name")
     pieces = _pieces(target)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from nginxopt.records import record
-from nginxopt.rewrite.tables.meaning import Answer, Asked, Meaning
-from nginxopt.rewrite.tables.paths import LONGEST, read_from
+from nginxopt.rewrite.tables.meaning import Meaning
+from nginxopt.rewrite.tables.paths import LONGEST
 from nginxopt.rewrite.tables.skipped import overlapping
-from nginxopt.rewrite.tables.table import REDIRECTS, CannotAnswer, Pattern, Rejected, Row, Table
+from nginxopt.rewrite.tables.table import Pattern, Rejected, Row, Table
+from nginxopt.rewrite.tables.ways import Ways
 from nginxopt.text import Span
-
-MOST_HOPS = 20
-"""After this many redirects, a browser gives up (Fetch Standard, HTTP-redirect fetch)."""
 
 _LONG = 150
 """From how many bytes it is worth counting how long a parameter becomes."""
@@ -96,7 +94,6 @@ class _Review:
         self._meaning = Meaning((), in_order=table.in_order)
         self._exact: dict[tuple[bytes, bytes, bytes | None], int] = {}
         self._regexes: dict[tuple[bytes, bytes], int] = {}
-        self._sites = {row.site for row in table.rows}
 
     def take(self, number: int, row: Row) -> None:
         """Keep what a row answers that no earlier row does, or note why it answers nothing."""
@@ -129,12 +126,13 @@ class _Review:
 
     def follow(self) -> None:
         """Record the chains and the loops."""
+        ways = Ways(self._meaning, {row.site for row in self._table.rows})
         for number, row in self.rows:
-            way = None if number in self.skipped else self._way(number, row)
+            way = None if number in self.skipped else ways.of(number, row)
             if way is None:
                 continue
             if way.is_loop:
-                lines = " -> ".join(str(self._table.line(self._table.rows[at].start)) for at in way.rows)
+                lines = " -> ".join(str(self._table.line(self._table.rows[at].start)) for at in way.shown)
                 self._reject(number, "loop", "this redirect never ends", f"lines {lines}")
             else:
                 other = self._table.rows[way.rows[1]].span
@@ -193,66 +191,6 @@ class _Review:
             line = self._table.line(by.start)
             message = f"line {line} answers the same requests in another way"
             self._reject(number, "conflict", message, "remove one of the two rows")
-
-    def _way(self, number: int, row: Row) -> _Way | None:
-        """Return where a redirect leads, from its path or the sample of its pattern, if that is a row of the table."""
-        if row.status not in REDIRECTS:
-            return None
-        way = self._follow(number, row.paths[0], row.site, row.target) if row.paths else None
-        if way is not None or row.pattern is None or row.pattern.sample is None:
-            return way
-        asked = Asked(row.site, row.pattern.sample, b"")
-        # Most lead elsewhere, and all patterns take longer.
-        alone = _certain(Meaning([(number, row)], in_order=True), asked)
-        if alone is None or _asked(alone.location or b"", row.site, self._sites) is None:
-            return None
-        answer = _certain(self._meaning, asked)
-        if answer is None or answer.location is None or answer.row != number:
-            return None
-        return self._follow(number, row.pattern.sample, row.site, answer.location)
-
-    def _follow(self, number: int, path: bytes, site: bytes, location: bytes) -> _Way | None:
-        """Return the rows that answer a client one after the other, from a row to the next; None if it is the last."""
-        rows, seen = [number], {(number, path)}
-        while (asked := _asked(location, site, self._sites)) is not None:
-            answer = _certain(self._meaning, asked)
-            if answer is None or answer.status in (0, 200):
-                break
-            rows.append(answer.row)
-            if (answer.row, asked.path) in seen or len(rows) > MOST_HOPS:
-                return _Way(rows, b"", is_loop=True)
-            seen.add((answer.row, asked.path))
-            site, location = asked.site, answer.location or b""
-            if answer.status not in REDIRECTS or answer.location is None:
-                break
-        return _Way(rows, location, is_loop=False) if len(rows) > 1 else None
-
-
-class _Way(NamedTuple):
-    """The numbers of the rows that answer a client one after the other, and where the last one leads."""
-
-    rows: list[int]
-    location: bytes
-    is_loop: bool
-
-
-def _certain(meaning: Meaning, asked: Asked) -> Answer | None:
-    """Return the response to a request; None if none is certain."""
-    try:
-        return meaning.answer(asked)
-    except ValueError:
-        return None
-
-
-def _asked(location: bytes, site: bytes, sites: set[bytes]) -> Asked | None:
-    """Return the request that follows a redirect, if it is one to a site of the table."""
-    try:
-        asked = read_from(location.partition(b"#")[0].removesuffix(b"?"))
-    except CannotAnswer:
-        return None
-    if asked.site and asked.site not in sites:
-        return None
-    return Asked(asked.site or site, asked.path, asked.query or b"")
 
 
 def _answer(row: Row) -> tuple[object, ...]:

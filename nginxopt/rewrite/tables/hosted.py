@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from nginxopt.errors import InputError
+from nginxopt.request.columns import is_address
 from nginxopt.rewrite.tables import patterns
 from nginxopt.rewrite.tables.paths import decoded_path, read_target, split_site
 from nginxopt.rewrite.tables.table import (
@@ -37,7 +38,6 @@ _LIKE_PLACEHOLDER = re.compile(rb"(?<![A-Za-z0-9]):([A-Za-z][A-Za-z0-9_]*)|:(spl
 """In a target: `/a:b` and a port are no placeholders."""
 _STATUS = re.compile(rb"(\d{3})(!?)\Z")
 _CONDITION = re.compile(rb"(?i)(?:country|language|role|cookie)=")
-_ADDRESS = (b"/", b"http://", b"https://")
 
 Word = tuple[bytes, int, int]
 
@@ -93,7 +93,7 @@ def _row(words: list[Word], platform: Platform) -> tuple[Row, bool]:
     texts = [word for word, _, _ in words]
     if platform == "netlify":
         texts = _without_comment(texts)
-    target_at = next((number for number, text in enumerate(texts[1:], 1) if text.startswith(_ADDRESS)), 0)
+    target_at = next((number for number, text in enumerate(texts[1:], 1) if is_address(text)), 0)
     if not target_at:
         raise CannotAnswer("target", "the row has no target", "write /from /to, or /from https://...")
     if target_at > 1:
@@ -246,7 +246,9 @@ def _segments(segments: list[bytes]) -> tuple[bytes, dict[bytes, int], bytes]:
             regex += patterns.literal(text)
             sample += text
             continue
-        if match[1] in names or match[1] == b"splat":
+        if match[1] == b"splat":
+            raise CannotAnswer("placeholder", "a path of Netlify has no :splat", "write *, or give it another name")
+        if match[1] in names:
             raise CannotAnswer("placeholder", f"the placeholder :{match[1].decode()} stands twice")
         names[match[1]] = len(names) + 1
         regex += b"/" + patterns.SEGMENT

@@ -36,9 +36,11 @@ class From(NamedTuple):
 
 
 def read_from(text: bytes) -> From:
-    """Parse the request of a row. Raises `CannotAnswer` if nginx cannot distinguish it from others."""
+    """Parse the request of a row. Raises `CannotAnswer` if it is none, or nginx cannot distinguish it from others."""
     if _PLAIN_PATH.match(text) and b"//" not in text and b"/." not in text:
         return From(b"", text, None)
+    if _CONTROL.search(text):
+        raise CannotAnswer("control-character", "a control character cannot be part of an address", "percent-encode it")
     site, rest = split_site(text)
     if b"#" in rest:
         raise CannotAnswer("fragment", "no request has a fragment: clients keep what follows # to themselves")
@@ -52,6 +54,8 @@ def split_site(text: bytes) -> tuple[bytes, bytes]:
     """Return the scheme and host of an address in lower case, and the rest. Raises `CannotAnswer` if it is invalid."""
     match = _SITE.match(text)
     if match is None:
+        if not text:
+            raise CannotAnswer("no-path", "the row has no path", "begin with / or http:// or https://")
         if not text.startswith(b"/"):
             raise CannotAnswer("no-path", f"{_shown(text)} is not a path", "begin with / or http:// or https://")
         return b"", text
@@ -60,9 +64,9 @@ def split_site(text: bytes) -> tuple[bytes, bytes]:
         raise CannotAnswer("host", f"{_shown(text)} has no host", "begin with / or http://HOST/")
     if not _HOST.match(host):
         message = "nginx compares host names only: without port, user or letters beyond ASCII"
-        raise CannotAnswer(
-            "host", message, "write the host as clients send it, such as xn--... for an international name"
-        )
+        is_more = b":" in host or b"@" in host
+        hint = "remove port and user" if is_more else "write an international name as clients send it: xn--..."
+        raise CannotAnswer("host", message, hint)
     rest = text[match.end() :]
     return scheme + b"://" + host, rest if rest.startswith(b"/") else b"/" + rest
 
@@ -97,6 +101,8 @@ def read_target(text: bytes) -> bytes:
     if text.startswith(b"//"):
         message = "nginx puts its own scheme and host before a target that begins with //"
         raise CannotAnswer("protocol-relative", message, "write the scheme: https://...")
+    if not text:
+        raise CannotAnswer("target", "the row has no target", "begin with / or http:// or https://")
     site = _SITE.match(text)
     if site is None and not text.startswith(b"/"):
         what = "neither a path nor an http address" if _SCHEME.match(text) else "not a path"
@@ -123,4 +129,4 @@ def _short(text: bytes) -> bytes:
 
 
 def _shown(text: bytes) -> str:
-    return shorten(f"'{printable(decode(text))}'", 40) if text else "an empty text"
+    return shorten(f"'{printable(decode(text))}'", 40)

@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 
 from nginxopt import _native
+from nginxopt.rewrite.tables.paths import escaped
 from nginxopt.rewrite.tables.table import Arguments, CannotAnswer, Pattern
 from nginxopt.semantics.subjects import shortest
 
@@ -136,4 +137,14 @@ def _check_captures(pattern: Pattern, status: int, arguments: Arguments, *, is_p
     for escape in _ESCAPE.finditer(before.partition(b"?")[0]):
         if 0x25 < int(escape[1], 16) < 0x7F:
             message = f"nginx decodes {escape[0].decode()} in a target with a part of the URI"
-            raise CannotAnswer("escape-in-target", message, "write the character itself, if that means the same")
+            raise CannotAnswer("escape-in-target", message, _instead(before, escape))
+
+
+def _instead(target: bytes, escape: re.Match[bytes]) -> str:
+    """Return the advice for an escape that nginx decodes: its character, unless that is escaped or has a meaning."""
+    character = bytes.fromhex(escape[1].decode())
+    plain = target[: escape.start()] + character + target[escape.end() :]
+    has_meaning = character == b"?" or plain.startswith(b"//") or _PLACEHOLDER.match(plain, escape.start())
+    if has_meaning or escaped(character) != character:
+        return "only a target without a part of the URI can have it"
+    return f"write {character.decode()} itself, if that means the same"

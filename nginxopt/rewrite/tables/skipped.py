@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from nginxopt.rewrite.tables.patterns import may_match
+from nginxopt.rewrite.tables.patterns import for_plain_paths, may_match
 from nginxopt.rewrite.tables.table import Pattern, Row
 
 Numbered = tuple[int, Row]
 
-_HEAD = re.compile(rb"(?:\(\?s\))?\^((?:(?:[A-Za-z0-9/_-]|\\[^A-Za-z0-9\n])(?![?*{]))*)")
+_HEAD = re.compile(rb"(?:\(\?s\))?\^((?:(?:[^\\^$.\[|()?*+{]|\\[^A-Za-z0-9\n])(?![?*{]))*)")
 """The literal characters at the start of a pattern that are not optional."""
 
 
@@ -89,5 +89,5 @@ def _head(pattern: Pattern) -> bytes:
     """Return a text with which all paths begin that a pattern matches."""
     if pattern.below is not None:
         return pattern.below
-    match = None if b"|" in pattern.regex else _HEAD.match(pattern.regex)
+    match = None if b"|" in pattern.regex else _HEAD.match(for_plain_paths(pattern.regex))
     return re.sub(rb"\\(.)", rb"\1", match[1]) if match else b""

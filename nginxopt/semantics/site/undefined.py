@@ -16,7 +16,8 @@ from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.errors import InputError
 from nginxopt.semantics.commands import place
 from nginxopt.semantics.inherit import Level
-from nginxopt.semantics.site.variables import DEFINING, MIXED_VALUES, TABLES
+from nginxopt.semantics.site.variables import DEFINING, TABLES
+from nginxopt.semantics.tables import MIXED_VALUES
 from nginxopt.semantics.variables import HTTP
 from nginxopt.version import Version
 

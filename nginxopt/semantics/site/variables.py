@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -11,6 +10,7 @@ from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.site.form import GeoForm, MapForm, OpaqueVariableForm, StatedForm, UpstreamForm
 from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.script import latin
+from nginxopt.semantics.tables import MIXED_VALUES, VOLATILE, is_mixed
 from nginxopt.text.escape import unicode
 from nginxopt.version import Version
 
@@ -34,16 +34,6 @@ _GEOIP = "geoip2"
 
 DEFINING = frozenset([*TABLES, *_VALUES, _GEOIP])
 """The directives that define variables."""
-
-
-MIXED_VALUES = Version(1, 11, 0)
-"""Since when a value of a map may have text and variables. Before, one that begins with `$` is a variable with all of
-its text as the name, and any other is plain text (`ngx_http_map`)."""
-
-_VOLATILE = {"map": Version(1, 11, 7), "geo": Version(1, 29, 3)}
-"""Since when a table may be `volatile`."""
-
-_ONE_VARIABLE = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
 
 
 def defined(http: Level, nodes: Nodes, config: Config, target: Version) -> Iterator[DefinedForm]:
@@ -79,7 +69,7 @@ def _values(level: Level, nodes: Nodes) -> Iterator[DefinedForm]:
 
 def _check_volatile(level: Level, target: Version) -> None:
     """Raise `InputError` for a table that is volatile before a version in which it may be."""
-    if target < _VOLATILE.get(level.kind, target):
+    if target < VOLATILE.get(level.kind, target):
         for row in level.own("volatile"):
             if not row.args:
                 message = f"invalid number of the {level.kind} parameters"
@@ -115,7 +105,7 @@ def _unread(level: Level, config: Config, target: Version) -> tuple[Directive, s
     if level.kind == "map" and target < MIXED_VALUES:
         for row in level.directives:
             for value in row.args[:1]:
-                if "$" in value and not _ONE_VARIABLE.fullmatch(value):
+                if is_mixed(value):
                     return row, f"how nginx before {MIXED_VALUES} reads {unicode(value)} in a map"
     return None
 

@@ -20,6 +20,7 @@ from tests.tables import answer, checked, compiled, reasons
         b'"/a","/b"\n "/c" , "/d" , "302" \n',
         b"/a|/b\n /c | /d | 302\n",
         b"source,destination\n/a,/b,\n",
+        b'from,to,status\n/a,/b,\n,,\n"", ,\n/c,/d,302\n',
     ],
 )
 def test_forms(text: bytes) -> None:
@@ -33,10 +34,11 @@ def test_forms(text: bytes) -> None:
 
 def test_quotes() -> None:
     """A quoted field may hold the delimiter, doubled quotes; a line end in one is no part of an address."""
-    table = b'"/a,b","/x""y,z"\n"/c%0Ad",/e\n'
+    table = b'"/a,b"," /x""y,z "\n"/c%0Ad\t",/e\n'
     assert answer("csv", table, b"/a,b") == (301, b"/x%22y,z")
     assert answer("csv", table, b"/c\nd") == (301, b"/e")
     assert reasons("csv", b'/a,"/b\r\nSet-Cookie: x"\n') == [(1, "control-character")]
+    assert reasons("csv", b'from,to\n"/a\n",/b\n') == [(2, "control-character")]
 
 
 @pytest.mark.parametrize(
@@ -71,6 +73,13 @@ def test_empty(text: bytes) -> None:
     assert "from,to,status" in (raised.value.expected or "")
 
 
+def test_carriage_returns() -> None:
+    """A table whose lines end in carriage returns alone is named as such; a single row may end in one."""
+    with pytest.raises(InputError, match="only carriage returns end the lines"):
+        read(Source("r.csv", b"from,to\r/a,/b\r"), "csv")
+    assert answer("csv", b"/a,HTTP://H/b\r", b"/a") == (301, b"HTTP://H/b")
+
+
 def test_utf16() -> None:
     """A table in UTF-16 is named as such."""
     with pytest.raises(InputError, match="UTF-16"):
@@ -84,7 +93,8 @@ def test_utf16() -> None:
         (b"http://h:8/x,/y", "nginx compares host names only: without port, user or letters beyond ASCII"),
         (b"/a,\\x", "the target '\\x' is not a path"),
         (b"x,/y", "'x' is not a path"),
-        (b",/y", "an empty text is not a path"),
+        (b",/y", "the row has no path"),
+        (b"/a,", "the row has no target"),
         (b"/a,\xc3\xa9", "the target 'é' is not a path"),
         (
             b"/" + b"a" * 4_093 + b",/b",

@@ -88,6 +88,32 @@ def test_a_loop_names_its_lines() -> None:
     assert first.hint == "lines 1 -> 2 -> 1"
 
 
+def test_the_lines_of_a_loop_are_few() -> None:
+    """A row that leads to itself, ever deeper, is named once more; a long loop has the first of its lines."""
+    (deeper,) = checked("netlify", b"/a/* /a/b/:splat\n").rejected
+    assert deeper.hint == "lines 1 -> 1"
+    (*_, last) = checked("apache", b"Redirect /x /b\nRedirect / /home\n").rejected
+    assert last.hint == "lines 2 -> 2"
+
+
+def test_a_long_chain_ends() -> None:
+    """A chain of more rows than a browser follows has an end, and a loop of as many has none."""
+    rows = b"".join(b"/c%d,/c%d\n" % (number, number + 1) for number in range(500))
+    found = findings_of("csv", rows + b"/c500,/c501?x#y\n")
+    assert found == [("chain", line, line + 1, b"/c501?x#y") for line in range(1, 501)]
+    assert [row.reason for row in checked("csv", rows + b"/c500,/c0\n").rejected] == ["loop"] * 501
+    stripped = b"/a/* /:splat\n/b /" + b"a/" * 15 + b"c\n"
+    assert ("chain", 2, 1, b"/c") in findings_of("netlify", stripped)
+
+
+def test_a_pattern_with_captures_is_skipped_alone() -> None:
+    """A row behind a skipped pattern is answered if its path begins otherwise."""
+    text = b"RedirectMatch ^/m/(.*)$ /m/x/$1\nRedirect gone /dead\n"
+    assert reasons("apache", text) == [(1, "loop")]
+    text = 'Redirect 308 /old /new\nRedirectMatch ^/été$ /x\nRedirectMatch "^/a b" /y\n'.encode()
+    assert reasons("apache", text) == [(1, "status-with-captures")]
+
+
 def test_order_of_a_list() -> None:
     """The first row that answers a request counts, be it a path or a pattern."""
     table = b"/a/x http://h/1\n/a/* http://h/2/:splat 302\n/a/y /3\n/* http://h/4 307\n"

@@ -98,6 +98,7 @@ REJECTED: list[tuple[Kind, bytes, str]] = [
     ("netlify", b"/a* /c", "wildcard"),
     ("netlify", b"/:a/:a /c", "placeholder"),
     ("netlify", b"/:a.html /c", "placeholder"),
+    ("netlify", b"/:splat /c", "placeholder"),
     ("netlify", b"/:a/x /c/:ab", "placeholder"),
     ("netlify", b"/news/:yr /n/:year 301", "placeholder"),
     ("netlify", b"/s/:a /t/:splat", "placeholder"),
@@ -159,6 +160,36 @@ def test_a_colon_that_is_meant(text: str, hint: str) -> None:
     (rejected,) = checked("netlify", text.encode()).rejected
     assert rejected.hint == hint
     assert bool(reasons("netlify", text.replace(":a", "%3Aa").encode())) == ("%3A" not in hint)
+
+
+ESCAPES: list[tuple[Kind, bytes]] = [
+    ("netlify", b"/a/* /b/@c/:splat"),
+    ("netlify", b"/a/* /@c/:splat"),
+    ("cloudflare", b"/a/:x /b/@c/:x"),
+    ("apache", b'RedirectMatch ^/a$ "/b@g"'),
+    ("apache", b'RedirectMatch ^/a(.)$ "/b@g$1"'),
+    ("apache", b'Redirect "/b@g" /x'),
+    ("apache", b'Redirect "/b@20" /x'),
+]
+
+
+@pytest.mark.parametrize(("kind", "row"), ESCAPES)
+@pytest.mark.parametrize("byte", range(0x80))
+def test_the_advice_for_an_escape_can_be_followed(kind: Kind, row: bytes, byte: int) -> None:
+    """If the character itself is recommended, it is answered, perhaps after more advice; in a path, it is matched."""
+    escaped, itself = row.replace(b"@", b"%%%02X" % byte), bytes([byte])
+    for rejected in checked(kind, escaped).rejected:
+        if "itself" in (rejected.hint or ""):
+            written = b"\\" + itself if kind == "apache" and itself in b'"\\' else itself
+            compiled(kind, row.replace(b"@", written))
+        else:
+            assert rejected.hint in (None, "only a target without a part of the URI can have it")
+
+
+def test_a_percent_sign_of_apache() -> None:
+    """Apache takes a `%` for itself, in a path and in the target of RedirectMatch, which it encodes."""
+    assert answer("apache", b"Redirect /100% /x", b"/100%", b"") == (302, b"/x")
+    assert answer("apache", b"RedirectMatch ^/a$ /100%?y=5%25", b"/a", b"") == (302, b"/100%25?y=5%25")
 
 
 def test_a_section_is_named_as_it_is_written() -> None:

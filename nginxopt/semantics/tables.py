@@ -1,0 +1,22 @@
+"""What a row of a `map` or `geo` block may have, release by release."""
+
+from __future__ import annotations
+
+import re
+
+from nginxopt.version import Version
+
+MIXED_VALUES = Version(1, 11, 0)
+"""Since when a value of a map may have text and variables. Before, one that begins with `$` is a variable with all of
+its text as the name, and any other is plain text (`ngx_http_map`)."""
+
+VOLATILE = {"map": Version(1, 11, 7), "geo": Version(1, 29, 3)}
+"""Since when a block may be `volatile`."""
+
+_ONE_VARIABLE = re.compile(r"\$[A-Za-z_]\w*", re.ASCII)
+_VARIABLE = re.compile(r"\$[\w{]", re.ASCII)
+
+
+def is_mixed(value: str) -> bool:
+    """Return whether the value of a map has a variable, and is more than its name."""
+    return _VARIABLE.search(value) is not None and not _ONE_VARIABLE.fullmatch(value)
