@@ -57,6 +57,11 @@ SETTINGS = {
 }
 """The variables whose value depends on the block where they are read, with the settings of it that decide it."""
 
+READING = {"memcached_pass": "$memcached_key", "userid": "$uid_reset"}
+"""The directives under which nginx reads a variable that no argument names: the key of an entry
+(`ngx_http_memcached_create_request`), and whether a cookie is renewed (`ngx_http_userid_create_uid`).
+"""
+
 _KEPT_BY = {
     **{name: SETTINGS[name] for name in ("ancient_browser", "invalid_referer", "modern_browser", "slice_range")},
     **{name: SETTINGS[name] for name in ("secure_link", "secure_link_expires", "uid_got", "uid_set")},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nginxopt._native import request_settings
 from nginxopt.config import statements
-from nginxopt.request.verify.influences import INVISIBLE
+from nginxopt.request.verify.influences import INVISIBLE, READING
 from nginxopt.request.verify.named import is_own, named_groups
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import (
@@ -191,7 +191,7 @@ class Side:
 
     def others(self, number: int) -> dict[str, tuple[Words, ...]]:
         """Return the directives in force that the model does not read and that may change what is answered or passed
-        on, by name.
+        on, by name, with the variables that nginx reads under some directives.
         """
         known = self._others.get(number)
         if known is None:
@@ -213,6 +213,8 @@ class Side:
             if (name not in self._read or _is_without_rows(directive)) and self._counts(directive):
                 others.setdefault(name, []).append(_whole(directive))
                 stated.append((name, tuple(directive.args)))
+        for name in READING.keys() & level.names:
+            others.setdefault(name, []).append((READING[name],))
         acting = tuple(name for name, words in stated if effect(name, words) is not None)
         order = {"order": [acting]} if len(set(acting)) > 1 else {}
         return {name: tuple(words) for name, words in (others | order).items()}

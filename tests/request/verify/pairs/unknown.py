@@ -174,6 +174,37 @@ UNKNOWN = (
         " server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
     ),
     Pair(
+        "a variable of a script that is the key of an upstream",
+        "upstream app { hash $k; server 127.0.0.1:{U}; server 127.0.0.2:{U}; } server { listen 127.0.0.1:{P};"
+        " set $k a; proxy_next_upstream off; location / { proxy_pass http://app; } }",
+        "upstream app { hash $k; server 127.0.0.1:{U}; server 127.0.0.2:{U}; } server { listen 127.0.0.1:{P};"
+        " set $k b; proxy_next_upstream off; location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "a variable that the program of an upstream may read",
+        "upstream app { server 127.0.0.1:{U}; balancer_by_lua_file x.lua; } server { listen 127.0.0.1:{P};"
+        " set $k a; location / { proxy_pass http://app; } }",
+        "upstream app { server 127.0.0.1:{U}; balancer_by_lua_file x.lua; } server { listen 127.0.0.1:{P};"
+        " set $k b; location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "the key of an entry of memcached",
+        "location / { set $memcached_key ''; memcached_pass 127.0.0.1:{U}; }",
+        "location / { set $memcached_key a; memcached_pass 127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "the key of an entry of memcached, by a map",
+        "map $uri $memcached_key { /b a; } server { listen 127.0.0.1:{P}; memcached_next_upstream off;"
+        " location / { memcached_pass 127.0.0.1:{U}; } }",
+        "map $uri $memcached_key { /a a; } server { listen 127.0.0.1:{P}; memcached_next_upstream off;"
+        " location / { memcached_pass 127.0.0.1:{U}; } }",
+    ),
+    Pair(
+        "whether the cookie of a user is renewed",
+        "userid on; set $uid_reset 0; location / { return 200 a; }",
+        "userid on; set $uid_reset 1; location / { return 200 a; }",
+    ),
+    Pair(
         "the same file by another way",
         "location = /a { root {T}; rewrite ^ /r/../s/f.txt break; }",
         "location = /a { root {T}; rewrite ^ /r/a/../../s/f.txt break; }",
