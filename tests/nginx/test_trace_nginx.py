@@ -220,6 +220,7 @@ def outcome(**parts: object) -> OutcomeForm:
 
 
 OK = Response(200, (("X-A", "b"),), b"body")
+MOVED = Response(200, (("Location", "/a"),), b"body")
 PASSED = {"server": "app", "scheme": "http", "method": "GET", "target": "/x"}
 
 
@@ -234,6 +235,9 @@ PASSED = {"server": "app", "scheme": "http", "method": "GET", "target": "/x"}
         (outcome(kind="closed", status=None), OK, [], ["nginx answers 200"]),
         (outcome(headers=[{"node": 0, "name": "x-a", "value": "b"}]), OK, [], []),
         (outcome(headers=[{"node": 0, "name": "X-A", "value": "c"}]), OK, [], ["nginx does not send X-A: c"]),
+        (outcome(headers=[{"node": 0, "name": "location", "value": "/a"}]), MOVED, [], []),
+        (outcome(location="/b"), MOVED, [], ["nginx sends the Location /a, not /b"]),
+        (outcome(), MOVED, [], ["nginx sends the Location /a, not none"]),
         (outcome(kind="proxy", upstream=PASSED), OK, [Asked("proxy", b"GET /x")], []),
         (outcome(kind="proxy", upstream=PASSED), OK, [], ["nginx passes nothing on, and answers 200"]),
         (
