@@ -173,8 +173,8 @@ def differences(outcome: OutcomeForm, exchange: Exchange) -> Iterator[str]:
 
 
 def _received(text: str) -> str:
-    """Return what a reader takes for the value of a header: it ends where the line does."""
-    return text.partition("\n")[0].removesuffix("\r")
+    """Return what a reader takes for the value of a header: it ends where the line does, without spaces around it."""
+    return text.partition("\n")[0].removesuffix("\r").strip(" ")
 
 
 def _passed(outcome: OutcomeForm, response: Response, asked: Sequence[Asked]) -> Iterator[str]:
