@@ -236,6 +236,26 @@ UNKNOWN = (
         "location / { proxy_pass http://$host; }",
     ),
     Pair(
+        "a resolver that a program may need",
+        "resolver 127.0.0.1; location / { content_by_lua_file x.lua; }",
+        "location / { content_by_lua_file x.lua; }",
+    ),
+    Pair(
+        "a buffer that decides whether SSI gets a variable",
+        "ssi on; subrequest_output_buffer_size 1k; location / { proxy_pass http://127.0.0.1:{U}; }",
+        "ssi on; location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "a compression that a trailer shows",
+        "gzip on; add_trailer X $gzip_ratio; location / { proxy_pass http://127.0.0.1:{U}; }",
+        "add_trailer X $gzip_ratio; location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "a compressed file without the file itself",
+        "location / { root {T}/r; brotli_static always; }",
+        "location / { root {T}/r; }",
+    ),
+    Pair(
         "the authority of clients, whose certificates are asked for",
         "ssl_verify_client optional; ssl_client_certificate {T}/a.pem;"
         " location / { if ($ssl_client_verify != SUCCESS) { return 403; } }",
