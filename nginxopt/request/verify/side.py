@@ -262,14 +262,14 @@ class Side:
 
     @cached_property
     def upstreams(self) -> dict[str, tuple[Words, ...]]:
-        """What each upstream says, by its name."""
+        """What each upstream says, by its name; a zone counts where a limit of connections is one of all workers."""
         contents = {}
         for upstream in self.form["upstreams"]:
             directive = self.site.nodes.directive(upstream["node"])
             inner = directive.block.directives() if directive is not None and directive.block is not None else ()
-            contents[upstream["name"]] = tuple(
-                (str(item.name), *item.args) for item in inner if not item.name.startswith(("keepalive", "zone"))
-            )
+            words = [(str(item.name), *item.args) for item in inner if not item.name.startswith("keepalive")]
+            is_limited = any(word.startswith("max_conns=") for each in words for word in each)
+            contents[upstream["name"]] = tuple(each for each in words if each[0] != "zone" or is_limited)
         return contents
 
     @cached_property

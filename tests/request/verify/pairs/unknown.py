@@ -174,6 +174,13 @@ UNKNOWN = (
         " server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
     ),
     Pair(
+        "a limit of connections for each worker, or for all",
+        "upstream app { zone a 64k; server 127.0.0.1:{U} max_conns=1; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://app; } }",
+        "upstream app { server 127.0.0.1:{U} max_conns=1; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://app; } }",
+    ),
+    Pair(
         "a variable of a script that is the key of an upstream",
         "upstream app { hash $k; server 127.0.0.1:{U}; server 127.0.0.2:{U}; } server { listen 127.0.0.1:{P};"
         " set $k a; proxy_next_upstream off; location / { proxy_pass http://app; } }",
