@@ -6,6 +6,7 @@ unfinished configuration may be wrong, which is worse than an error:
 - A template that does not parse is refused at its first tag, instead of at the brace that confuses the parser.
 - A template that parses is refused if a word of a directive contains a tag (`listen <%= port %>;`,
   `root "{{ root }}";`, `worker_processes @N@;`): the value is unknown, and a tag without quotes may hide directives.
+  So is one with a line `${NAME}` in place of directives, which would be the name of the directive in the next line.
 
 Tags are allowed in comments, in Lua, and in quoted text that nginx passes on (`return`, `sub_filter` ...): a page may
 have tags for the browser. So is `${NAME}` in a word: envsubst replaces it, but nginx may have that variable.
@@ -24,7 +25,7 @@ from nginxopt.text import Source, Span
 _AT = rb"@[A-Z][A-Z0-9_]*@"
 _PERCENT = rb"%%[A-Za-z][A-Za-z0-9_]*%%"
 _PHP = rb"<\?(?:php\b|=)"
-_ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*\r?$"
+_ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*;?[ \t]*\r?$"
 
 # In a text that does not parse: a tag, or comments and quoted words (of at most nginx's length), which are skipped.
 _PASSED_OVER = rb"""(?<![^\s;{}])(?:\#.*|"(?:\\[\s\S]|[^"\\]){0,4096}"|'(?:\\[\s\S]|[^'\\]){0,4096}')"""
@@ -103,11 +104,17 @@ def _bare_tag(source: Source) -> Span | None:
 
 
 def _tag_in_word(block: Block) -> Span | None:
-    """Return the first tag in a word of a file that parses."""
+    """Return the first tag in a word of a file that parses.
+
+    A line `${NAME}` is one where it looks like the name of a directive, whose words stand in the lines below.
+    """
     data = block.source.data
-    if not _ANYWHERE.search(data):
+    starts = {match.end() - len(match[0].lstrip()) for match in _ENVSUBST.finditer(data)}
+    if not starts and not _ANYWHERE.search(data):
         return None
     for directive in block.walk():
+        if directive.name.start in starts:
+            return directive.name.span
         for word in _known(directive):
             tag = (_IN_QUOTES if word.quoted else _IN_WORD).search(data, word.start, word.end)
             if tag:
@@ -117,7 +124,7 @@ def _tag_in_word(block: Block) -> Span | None:
 
 def refuse_template(source: Source) -> None:
     """Parse a text and raise `InputError` at its first tag, like `refuse_tags`."""
-    if _ANYWHERE.search(source.data):
+    if _ANYWHERE.search(source.data) or _ENVSUBST.search(source.data):
         refuse_tags(parse(source))
 
 

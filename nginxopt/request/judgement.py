@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from nginxopt.request.locations import leads_to, normal
-from nginxopt.request.outcomes import OutcomeForm, UnknownForm, text_of
+from nginxopt.request.outcomes import OutcomeForm, UnknownForm, location_of, text_of
 from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.table import Row
 
@@ -20,7 +20,7 @@ class Answer:
     Attributes:
         kind: As that of an outcome; `refused` where nginx does not listen, `response` if a real nginx answered.
         status: None if it is not known, or decided by an upstream.
-        location: The `Location`; None if there is none, or it is not known.
+        location: The `Location` of a redirect; None if there is none, or it is not known.
         target: What the request is passed on to: a URL for http and grpc, else a server; empty if it is not passed on.
         unknown: Why something is unknown.
         node: The directive that answered.
@@ -52,7 +52,8 @@ class Answer:
 
 def answer_of(outcome: OutcomeForm) -> Answer:
     """Return the answer of the model."""
-    unknown, passed, location = outcome["unknown"], outcome["upstream"], outcome["location"]
+    unknown, passed = outcome["unknown"], outcome["upstream"]
+    location = location_of(outcome) if outcome["status"] in REDIRECTS else outcome["location"]
     target = ""
     if passed is not None:
         scheme = f"{text_of(passed['scheme'])}://" if passed["scheme"] else ""

@@ -98,6 +98,13 @@ class TraceForm(TypedDict):
     steps: list[StepForm]
 
 
+def location_of(outcome: OutcomeForm) -> str | None:
+    """Return the first `Location` of a response: that of the redirect, or one that `add_header` sets."""
+    if outcome["location"] is not None:
+        return outcome["location"]
+    return next((header["value"] for header in outcome["headers"] if header["name"].lower() == "location"), None)
+
+
 def text_of(latin: str) -> str:
     """Return text of the model as text."""
     return decode(latin.encode("latin-1"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from nginxopt.config import Config
 from nginxopt.request.client import Request
 from nginxopt.request.connection import Gate, NobodyListensError, RequestForm
-from nginxopt.request.outcomes import OutcomeForm, shown
+from nginxopt.request.outcomes import OutcomeForm, location_of, shown
 from nginxopt.request.private import LOCAL, Exchange, PrivateNginx
 from nginxopt.request.trace import Comparison, Trace
 from nginxopt.request.world import World
@@ -162,7 +162,7 @@ def differences(outcome: OutcomeForm, exchange: Exchange) -> Iterator[str]:
         yield f"nginx answers {response.status}, not {outcome['status']}"
     if outcome["unknown"] is not None:
         return
-    location, expected = response.header("location"), _received(outcome["location"] or "")
+    location, expected = response.header("location"), _received(location_of(outcome) or "")
     if expected != (location or ""):
         yield f"nginx sends the Location {shown(location or 'none')}, not {shown(expected or 'none')}"
     if outcome["body"] and outcome["body"].encode("latin-1") != response.body:
@@ -173,8 +173,8 @@ def differences(outcome: OutcomeForm, exchange: Exchange) -> Iterator[str]:
 
 
 def _received(text: str) -> str:
-    """Return what a reader takes for the value of a header: it ends where the line does."""
-    return text.partition("\n")[0].removesuffix("\r")
+    """Return what a reader takes for the value of a header: it ends where the line does, without spaces around it."""
+    return text.partition("\n")[0].removesuffix("\r").strip(" ")
 
 
 def _passed(outcome: OutcomeForm, response: Response, asked: Sequence[Asked]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from nginxopt.request.connection import NobodyListensError
 from nginxopt.request.judgement import Answer
 from nginxopt.request.locations import normal
 from nginxopt.request.private import Exchange, PrivateNginx
+from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.urls import PORTS
 from nginxopt.text import decode
 
@@ -61,7 +62,7 @@ class RealAnswers:
             line = decode(asked[-1].line)
             is_same = asked[-1].protocol == of_model.kind and of_model.target.endswith(line.partition(" ")[2])
             return of_model if is_same else Answer(asked[-1].protocol, None, target=line)
-        location = response.header("location")
+        location = response.header("location") if response.status in REDIRECTS else None
         address = None if location is None else self._original(decode(location.encode("latin-1")))
         is_status = of_model.status is None or of_model.status == response.status
         is_location = normal(of_model.location or "") == normal(address or "")

@@ -66,7 +66,7 @@ def _wrapped(plain: socket.socket, sni: str | None) -> ssl.SSLSocket:
 
 def _response(received: bytes) -> Response:
     head, _, body = received.partition(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").split("\r\n")
+    first, *lines = (line.removesuffix("\r") for line in head.decode("latin-1").split("\n"))
     status = first.split(" ")[1:2]
     if not first.startswith("HTTP/") or not status:
         return Response(200, (), received)  # HTTP/0.9

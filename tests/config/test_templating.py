@@ -86,6 +86,8 @@ def test_an_error_without_a_place() -> None:
         ("http { server_name %%HOST%%; }", "1:20", "a template with placeholders such as %%NAME%%"),
         ('return 301 <%= a %>; # "b"', "1:12", ERB),
         ("root '<?php echo $a ?>';", "1:7", "a PHP file"),
+        ("http {\n  ${MORE}\n  server { }\n}", "2:3", "an envsubst template"),
+        ("$MORE ;\nserver { }", "1:1", "an envsubst template"),
         ("rewrite ^/a$ /b;\n" * 100 + "rewrite ^/@A@$ /b;", "101:11", "a template with placeholders such as @NAME@"),
     ],
 )
@@ -107,6 +109,7 @@ def test_templates_that_parse(text: str, place: str, kind: str) -> None:
         "content_by_lua_block { local a = {{ 1 }} }",
         "content_by_lua 'local a = {{ 1 }}';",
         "listen ${PORT};",
+        "log_format a '$uri'\n    $HOST\n    ${REQUEST};",
         "proxy_pass http://$BACKEND;",
         "if ($args ~* '<%|%3C|{{') { return 403; }",
         "location @a { }\nlocation @B { }",

@@ -170,6 +170,10 @@ def test_a_line_of_tags_may_be_anything() -> None:
     for tags in ("{{ x }}", "  {{ x }}  # y", "{{ x }};", "{{ x }} y;", "{% if y %}{{ x }}{% endif %}", "${X}", "@X@"):
         assert lines(text.format(tags), "gzip-types-default") == {}, tags
     assert lines(text.format("{{ ansible_managed | comment }}"), "gzip-types-default") == {"gzip-types-default": [5]}
+    around = "events {{}}\nhttp {{\n{0}\nserver {{\ngzip on;\n}}\n}}\n"
+    assert lines(around.format(""), "gzip-types-default") == {"gzip-types-default": [5]}
+    for tag in ("{{ x }}", "${X}", "$X", "  ${X};"):
+        assert lines(around.format(tag), "gzip-types-default") == {}, tag
 
 
 def test_a_setting_of_a_tag_is_unknown() -> None:

@@ -116,6 +116,19 @@ def test_other_ports_and_spellings(run: Callable[..., Ran], tmp_path: Path) -> N
     assert "3 rows: 3 passed" in out
 
 
+def test_a_location_that_is_an_added_header(each_binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path) -> None:
+    """It is the target of a redirect without another one, and none of a response that is no redirect."""
+    (tmp_path / "nginx.conf").write_text(
+        "events { } http { server { listen 80; server_name h; add_header Location /added;"
+        " location = /a { return 201; } location = /b { error_page 404 =301 /c; return 404; }"
+        " location = /c { return 200; } location = /d { return 301 /own; } } }"
+    )
+    (tmp_path / "table.csv").write_text("/a,,201\n/b,/added,301\n/d,/own,301\n")
+    for asked in ((), ("--nginx", each_binary.path)):
+        status, out, err = run("test", "nginx.conf", "table.csv", "-q", *asked)
+        assert (status, out, err) == (0, "", "")
+
+
 def wrong(answer: Answer) -> Answer:
     """The answer of a model that is wrong."""
     if answer.kind == "proxy":

@@ -162,11 +162,19 @@ def test_what_differs_is_found(config: Config, binary: nginx.Binary, monkeypatch
     "location",
     ["return 302 http://b.test$uri;", "add_header X-Path $uri; return 200 ok;", "proxy_pass http://127.0.0.1:1$uri;"],
 )
-def test_a_value_ends_with_its_line(each_binary: nginx.Binary, location: str) -> None:
+@pytest.mark.parametrize("end", ["%0d%0a", "%0a", "%20%0a", "%0a%0d"])
+def test_a_value_ends_with_its_line(each_binary: nginx.Binary, location: str, end: str) -> None:
     """A value with a line end from the path is received up to there, as nginx writes it, and is no difference."""
     config = load_text(f"location / {{ {location} }}".encode(), "a.conf")
-    result = traced(config, each_binary, "http://localhost/%0d%0aX-Injected:1", World())
+    result = traced(config, each_binary, f"http://localhost/{end}X-Injected:1", World())
     assert "\n" in json.dumps(result.outcome).replace("\\n", "\n")
+    assert compare(config, result, World(), each_binary).differences == ()
+
+
+def test_spaces_around_a_value_are_no_difference(each_binary: nginx.Binary) -> None:
+    """nginx writes the spaces of a quoted value, and who reads the header drops them."""
+    config = load_text(b"location / { add_header X-A ' a '; return 302 'http://b.test/ '; }", "a.conf")
+    result = traced(config, each_binary, "http://localhost/", World())
     assert compare(config, result, World(), each_binary).differences == ()
 
 
@@ -220,6 +228,7 @@ def outcome(**parts: object) -> OutcomeForm:
 
 
 OK = Response(200, (("X-A", "b"),), b"body")
+MOVED = Response(200, (("Location", "/a"),), b"body")
 PASSED = {"server": "app", "scheme": "http", "method": "GET", "target": "/x"}
 
 
@@ -234,6 +243,9 @@ PASSED = {"server": "app", "scheme": "http", "method": "GET", "target": "/x"}
         (outcome(kind="closed", status=None), OK, [], ["nginx answers 200"]),
         (outcome(headers=[{"node": 0, "name": "x-a", "value": "b"}]), OK, [], []),
         (outcome(headers=[{"node": 0, "name": "X-A", "value": "c"}]), OK, [], ["nginx does not send X-A: c"]),
+        (outcome(headers=[{"node": 0, "name": "location", "value": "/a"}]), MOVED, [], []),
+        (outcome(location="/b"), MOVED, [], ["nginx sends the Location /a, not /b"]),
+        (outcome(), MOVED, [], ["nginx sends the Location /a, not none"]),
         (outcome(kind="proxy", upstream=PASSED), OK, [Asked("proxy", b"GET /x")], []),
         (outcome(kind="proxy", upstream=PASSED), OK, [], ["nginx passes nothing on, and answers 200"]),
         (

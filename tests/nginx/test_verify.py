@@ -158,6 +158,10 @@ _SHOWN = (
     "referers that a map reads first where others are valid",
     "referers of a location that leads elsewhere",
     "an address that a script reads before a location takes another",
+    "a variable of a script that is the key of an upstream",
+    "the key of an entry of memcached",
+    "the key of an entry of memcached, by a map",
+    "whether the cookie of a user is renewed",
 )
 """The pairs of which no request is found, though nginx answers this one differently."""
 
@@ -167,6 +171,7 @@ def test_what_a_variable_reads_counts(pair: Pair, binary: nginx.Binary, tmp_path
     """nginx shows by its variables the settings where they are read, and where some were read first."""
     request = plain("/a", 0)
     request["headers"] += [("Referer", "http://a.test/"), ("X-Real-IP", "192.0.2.9")]
+    request["headers"] += [("Cookie", "uid=fwAAAWXOkqkx7wOtAwMEAg==")]
     answers = []
     with nginx.reserved_ports(2) as ports:
         for text in (pair.old, pair.new):

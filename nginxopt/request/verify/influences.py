@@ -14,16 +14,17 @@ from nginxopt.semantics.site.effects import IGNORED, effect
 if TYPE_CHECKING:
     from nginxopt.semantics.site import LoweredSite
 
+_ENCODING = "the encoding of a body, which decodes to the same"
 _INVISIBLE = (
     "logs",
     "sizes of buffers, pools and tables",
     "connections, timeouts and the way bytes are sent",
-    "the encoding of a body, which decodes to the same",
+    _ENCODING,
 )
 """What does not count as an answer, by the groups of `effects.IGNORED`."""
 
-_VISIBLE = {"early_hints", "max_ranges"}
-"""What counts nevertheless."""
+_VISIBLE = {"brotli_static", "early_hints", "max_ranges", "zstd_static"}
+"""What counts nevertheless: with `always`, a compressed file is the answer where the file itself is missing."""
 
 INVISIBLE = frozenset(name for group in _INVISIBLE for name in IGNORED[group].split()) - _VISIBLE
 """The directives that do not count as an answer, but where something shows them: `counting`."""
@@ -57,6 +58,11 @@ SETTINGS = {
 }
 """The variables whose value depends on the block where they are read, with the settings of it that decide it."""
 
+READING = {"memcached_pass": "$memcached_key", "userid": "$uid_reset"}
+"""The directives under which nginx reads a variable that no argument names: the key of an entry
+(`ngx_http_memcached_create_request`), and whether a cookie is renewed (`ngx_http_userid_create_uid`).
+"""
+
 _KEPT_BY = {
     **{name: SETTINGS[name] for name in ("ancient_browser", "invalid_referer", "modern_browser", "slice_range")},
     **{name: SETTINGS[name] for name in ("secure_link", "secure_link_expires", "uid_got", "uid_set")},
@@ -79,8 +85,10 @@ _KEEPALIVE = frozenset(
     ["keepalive_disable", "keepalive_min_timeout", "keepalive_requests", "keepalive_time", "keepalive_timeout"]
 )
 _BODY = frozenset(["client_body_buffer_size", "client_body_in_single_buffer"])
+_COMPRESSION = frozenset(IGNORED[_ENCODING].split())
 
 _SHOWN_BY = {
+    **dict.fromkeys(("bytes_sent", "gzip_ratio", "sent_http_content_encoding"), _COMPRESSION),  # of `add_trailer`
     "connection_requests": _KEEPALIVE,
     "connection_time": _KEEPALIVE,
     "limit_rate": SETTINGS["limit_rate"],
@@ -99,6 +107,9 @@ _SHOWN_BY = {
     "ssl_sigalg": _TLS_CHOICE | _TLS_SESSION,
 }
 """The directives that a variable makes visible."""
+
+_PROGRAMS = ("_by_lua", "js_")
+"""Parts of the names of directives with programs, which may connect to other servers and read subrequests."""
 
 
 def keeps_first(name: str, stated: frozenset[str]) -> bool:
@@ -124,7 +135,9 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
     if "resolve" in words or any("$" in word for name, args in stated if name.endswith("_pass") for word in args):
         counted |= {"resolver", "resolver_timeout"}
     if any((found := effect(name, args)) is not None and found.when == "body" for name, args in stated):
-        counted.add("gunzip")
+        counted |= {"gunzip", "subrequest_output_buffer_size"}
+    if any(part in name for name in names for part in _PROGRAMS):
+        counted |= {"resolver", "resolver_timeout", "subrequest_output_buffer_size"}
     return frozenset(counted) & INVISIBLE
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from nginxopt._native import request_settings
 from nginxopt.config import statements
-from nginxopt.request.verify.influences import INVISIBLE
+from nginxopt.request.verify.influences import INVISIBLE, READING
 from nginxopt.request.verify.named import is_own, named_groups
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import (
@@ -191,7 +191,7 @@ class Side:
 
     def others(self, number: int) -> dict[str, tuple[Words, ...]]:
         """Return the directives in force that the model does not read and that may change what is answered or passed
-        on, by name.
+        on, by name, with the variables that nginx reads under some directives.
         """
         known = self._others.get(number)
         if known is None:
@@ -213,6 +213,8 @@ class Side:
             if (name not in self._read or _is_without_rows(directive)) and self._counts(directive):
                 others.setdefault(name, []).append(_whole(directive))
                 stated.append((name, tuple(directive.args)))
+        for name in READING.keys() & level.names:
+            others.setdefault(name, []).append((READING[name],))
         acting = tuple(name for name, words in stated if effect(name, words) is not None)
         order = {"order": [acting]} if len(set(acting)) > 1 else {}
         return {name: tuple(words) for name, words in (others | order).items()}
@@ -260,14 +262,14 @@ class Side:
 
     @cached_property
     def upstreams(self) -> dict[str, tuple[Words, ...]]:
-        """What each upstream says, by its name."""
+        """What each upstream says, by its name; a zone counts where a limit of connections is one of all workers."""
         contents = {}
         for upstream in self.form["upstreams"]:
             directive = self.site.nodes.directive(upstream["node"])
             inner = directive.block.directives() if directive is not None and directive.block is not None else ()
-            contents[upstream["name"]] = tuple(
-                (str(item.name), *item.args) for item in inner if not item.name.startswith(("keepalive", "zone"))
-            )
+            words = [(str(item.name), *item.args) for item in inner if not item.name.startswith("keepalive")]
+            is_limited = any(word.startswith("max_conns=") for each in words for word in each)
+            contents[upstream["name"]] = tuple(each for each in words if each[0] != "zone" or is_limited)
         return contents
 
     @cached_property

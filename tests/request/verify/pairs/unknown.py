@@ -174,6 +174,44 @@ UNKNOWN = (
         " server { listen 127.0.0.1:{P}; location / { proxy_pass http://app; } }",
     ),
     Pair(
+        "a limit of connections for each worker, or for all",
+        "upstream app { zone a 64k; server 127.0.0.1:{U} max_conns=1; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://app; } }",
+        "upstream app { server 127.0.0.1:{U} max_conns=1; } server { listen 127.0.0.1:{P};"
+        " location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "a variable of a script that is the key of an upstream",
+        "upstream app { hash $k; server 127.0.0.1:{U}; server 127.0.0.2:{U}; } server { listen 127.0.0.1:{P};"
+        " set $k a; proxy_next_upstream off; location / { proxy_pass http://app; } }",
+        "upstream app { hash $k; server 127.0.0.1:{U}; server 127.0.0.2:{U}; } server { listen 127.0.0.1:{P};"
+        " set $k b; proxy_next_upstream off; location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "a variable that the program of an upstream may read",
+        "upstream app { server 127.0.0.1:{U}; balancer_by_lua_file x.lua; } server { listen 127.0.0.1:{P};"
+        " set $k a; location / { proxy_pass http://app; } }",
+        "upstream app { server 127.0.0.1:{U}; balancer_by_lua_file x.lua; } server { listen 127.0.0.1:{P};"
+        " set $k b; location / { proxy_pass http://app; } }",
+    ),
+    Pair(
+        "the key of an entry of memcached",
+        "location / { set $memcached_key ''; memcached_pass 127.0.0.1:{U}; }",
+        "location / { set $memcached_key a; memcached_pass 127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "the key of an entry of memcached, by a map",
+        "map $uri $memcached_key { /b a; } server { listen 127.0.0.1:{P}; memcached_next_upstream off;"
+        " location / { memcached_pass 127.0.0.1:{U}; } }",
+        "map $uri $memcached_key { /a a; } server { listen 127.0.0.1:{P}; memcached_next_upstream off;"
+        " location / { memcached_pass 127.0.0.1:{U}; } }",
+    ),
+    Pair(
+        "whether the cookie of a user is renewed",
+        "userid on; set $uid_reset 0; location / { return 200 a; }",
+        "userid on; set $uid_reset 1; location / { return 200 a; }",
+    ),
+    Pair(
         "the same file by another way",
         "location = /a { root {T}; rewrite ^ /r/../s/f.txt break; }",
         "location = /a { root {T}; rewrite ^ /r/a/../../s/f.txt break; }",
@@ -203,6 +241,26 @@ UNKNOWN = (
         "a resolver that an upstream needs",
         "resolver 127.0.0.1; location / { proxy_pass http://$host; }",
         "location / { proxy_pass http://$host; }",
+    ),
+    Pair(
+        "a resolver that a program may need",
+        "resolver 127.0.0.1; location / { content_by_lua_file x.lua; }",
+        "location / { content_by_lua_file x.lua; }",
+    ),
+    Pair(
+        "a buffer that decides whether SSI gets a variable",
+        "ssi on; subrequest_output_buffer_size 1k; location / { proxy_pass http://127.0.0.1:{U}; }",
+        "ssi on; location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "a compression that a trailer shows",
+        "gzip on; add_trailer X $gzip_ratio; location / { proxy_pass http://127.0.0.1:{U}; }",
+        "add_trailer X $gzip_ratio; location / { proxy_pass http://127.0.0.1:{U}; }",
+    ),
+    Pair(
+        "a compressed file without the file itself",
+        "location / { root {T}/r; brotli_static always; }",
+        "location / { root {T}/r; }",
     ),
     Pair(
         "the authority of clients, whose certificates are asked for",
