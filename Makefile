@@ -79,13 +79,13 @@ rust-test: $(VENV)/.built
 	@cargo test --quiet $(CRATE) >build/rust-test.log 2>&1; status=$$?; \
 		printf '\n== cargo test\n'; cat build/rust-test.log; exit $$status
 
-# Four processes: a third of the time, tests wait for nginx, containers and builds.
+# Five processes: half of the time, tests wait for nginx, containers and builds.
 # Without nginx or containers, their tests are skipped, so the coverage threshold does not apply.
 # What is not covered is listed if something fails: pytest-cov would go through all files twice.
 python-test: $(VENV)/.built $(VENV)/.tools $(VENV)/.collected packages
 	$(call title,pytest)
 	@floor=$$(PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null && docker version >/dev/null 2>&1 || echo --cov-fail-under=0); \
-	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 4 --cov --cov-report= $$floor \
+	PATH="$(BIN):$$PATH" python -m pytest --quiet --numprocesses 5 --cov --cov-report= $$floor \
 		$(if $(EXTENDED),,-m "not extended") </dev/null || \
 	{ status=$$?; $(BIN)/python -m coverage report --fail-under=0; exit $$status; }
 

@@ -50,7 +50,6 @@ map $uri $new {
 ```nginx http 1.10.3
 map $uri $new {
     default $request_uri;
-    /price '/5$';
     /old /new;
 }
 ```
