@@ -18,7 +18,7 @@ from nginxopt.system.interrupts import interruptible
 
 if TYPE_CHECKING:
     from nginxopt.fleet.plan import Plan, Text
-    from nginxopt.fleet.result import Part, Summary, Unread
+    from nginxopt.fleet.result import Part, Summary, UnreadHost
     from nginxopt.fleet.sources import Fleet
     from nginxopt.lint import Severity
     from nginxopt.lint.baseline import Entry
@@ -324,7 +324,7 @@ def _record(path: str, entries: Sequence[Entry]) -> int:
     return 0
 
 
-def _tell(found: Summary, unread: Sequence[Unread], output: Path, seconds: float) -> None:
+def _tell(found: Summary, unread: Sequence[UnreadHost], output: Path, seconds: float) -> None:
     from nginxopt.text.plural import count
 
     rate = f"{found.hosts / seconds:,.0f} a second" if seconds else ""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
-from nginxopt.config.reader import File, Parse, Reader, Unread, contents, parsed
+from nginxopt.config.reader import File, Parse, Reader, UnreadFile, contents, parsed
 from nginxopt.config.scope import Scope, read_scope
 from nginxopt.config.tree import Block, Directive, reading
 from nginxopt.text import Source
@@ -47,7 +47,7 @@ class Config:
     files: tuple[File, ...]
     candidates: tuple[Context, ...]
     prefix: str
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadFile, ...]
     origin: Files
     _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
     _missing: frozenset[tuple[Source, int]] = field(repr=False)

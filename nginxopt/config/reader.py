@@ -30,7 +30,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Unread:
+class UnreadFile:
     """An included file that could not be read.
 
     Attributes:
@@ -60,7 +60,7 @@ class Reader:
         self._parse = parse
         self._missing_ok = missing_ok
         self.files: dict[str, File] = {files.identity(main.path): main}
-        self.unread: list[Unread] = []
+        self.unread: list[UnreadFile] = []
         self.included: dict[Directive, tuple[File, ...]] = {}
         self.parents: dict[File, list[tuple[Directive, ...]]] = {main: [()]}
 
@@ -93,7 +93,7 @@ class Reader:
         except OSError as error:
             if not self._missing_ok:
                 raise _unread(include, path, error) from None
-            self.unread.append(Unread(include, path, _why(include, error)))
+            self.unread.append(UnreadFile(include, path, _why(include, error)))
         return None
 
 
@@ -156,7 +156,7 @@ def _unread(include: Directive, path: str, error: OSError) -> InputError:
 
 
 def _why(include: Directive, error: OSError) -> str:
-    """Return why a file of an include was not read, as `Unread.why`."""
+    """Return why a file of an include was not read, as `UnreadFile.why`."""
     if isinstance(error, NotRegular | IsADirectoryError):
         return "is not a regular file"
     if not isinstance(error, FileNotFoundError):

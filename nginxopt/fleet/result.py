@@ -55,7 +55,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadHost:
     """A host that cannot be read or parsed, and why; `path` and `line` are None where it has no main file."""
 
     host: str
@@ -191,12 +191,12 @@ class Part:
         findings = self._database.execute("SELECT severity, count(*) FROM host_findings GROUP BY ALL").fetchall()
         return Summary(hosts, configurations, unread, failed, patched, int(hidden), dict(findings))
 
-    def first_errors(self, most: int) -> list[Unread]:
+    def first_errors(self, most: int) -> list[UnreadHost]:
         """Return an error of each of the first hosts that have one, in the order of their names."""
         query = """SELECT host, path, line, message FROM host_errors
             WHERE host IN (SELECT DISTINCT host FROM host_errors ORDER BY host LIMIT ?)
             QUALIFY row_number() OVER (PARTITION BY host ORDER BY path, line, message) = 1 ORDER BY host"""
-        return [Unread(*row) for row in self._database.execute(query, [most]).fetchall()]
+        return [UnreadHost(*row) for row in self._database.execute(query, [most]).fetchall()]
 
     def entries(self) -> list[Entry]:
         """Return the entries of a new baseline, each once."""

@@ -56,7 +56,7 @@ _OWN = {
 # `alias` are one field, `allow` and `deny` one list (ngx_http_core_merge_loc_conf, ngx_http_access_merge_loc_conf), and
 # a request has one handler.
 _TOGETHER = [{"root", "alias"}, {"allow", "deny"}, _HANDLERS]
-RIVALS = {name: names - {name} for names in _TOGETHER for name in names}
+DISPLACED = {name: names - {name} for names in _TOGETHER for name in names}
 """For each directive, the others that a level does not inherit if it has that directive."""
 
 # Directives that a level may have more than once, and that add up to a list.
@@ -106,7 +106,7 @@ class _Stated:
 
     def missing(self, name: str) -> Setting | None:
         """Return the setting of a directive that certainly no level has; None if a level may have it."""
-        if not self.is_whole or name in self.names or name in RIVALS:
+        if not self.is_whole or name in self.names or name in DISPLACED:
             return None
         setting = self._missing.get(name)
         if setting is None:
@@ -177,7 +177,7 @@ class Level:
         """Return the effective setting of the directive `name`: its own, an inherited one, or the default."""
         setting = self._settings.get(name) or self._stated.missing(name)
         if setting is None:
-            may_be_own = name in self._own or self.is_open or name in self.unread or name in RIVALS
+            may_be_own = name in self._own or self.is_open or name in self.unread or name in DISPLACED
             own = self._own_setting(name) if may_be_own else None
             setting = self._settings[name] = own or self._inherited(name)
         if not setting.known and setting.level is not None:
@@ -202,7 +202,7 @@ class Level:
         directives = self.own(name)
         is_open = self.is_open or name in self.unread
         if not directives:
-            if name in RIVALS and any(rival in self._own for rival in RIVALS[name]):
+            if name in DISPLACED and any(rival in self._own for rival in DISPLACED[name]):
                 return Setting(name, (), self, True, None)
             if not is_open:
                 return None

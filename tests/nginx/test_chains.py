@@ -9,7 +9,7 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
 from nginxopt.rewrite.chains import text
-from nginxopt.rewrite.chains.reading import Sequence
+from nginxopt.rewrite.chains.reading import Chain
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
@@ -195,7 +195,7 @@ def test_nginx_is_asked_about_sets_and_rewrites(each_binary: nginx.Binary, chain
 
 def test_nginx_sees_a_set_of_the_first(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lookup of the first true condition that sets a variable is a difference."""
-    monkeypatch.setattr(Sequence, "by_precedence", property(lambda chain: chain.conditions))
+    monkeypatch.setattr(Chain, "by_precedence", property(lambda chain: chain.conditions))
     (differential,) = ask(chained(SETS.format(v="$request_uri")), binary)
     assert differential.mismatches
 

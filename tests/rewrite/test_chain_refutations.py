@@ -10,7 +10,7 @@ from nginxopt.config import Config, Directive, load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
 from nginxopt.rewrite.chains.planning import CompiledChain
 from nginxopt.rewrite.chains.proof import prove
-from nginxopt.rewrite.chains.reading import Sequence
+from nginxopt.rewrite.chains.reading import Chain
 from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import apply
 
@@ -223,7 +223,7 @@ def test_one_of_several_sets_is_of_another_variable() -> None:
 @pytest.mark.parametrize("chain", [FEW_SETS, SETS])
 def test_the_first_of_several_sets_does_not_decide(chain: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lookup of the first true condition that sets a variable is refuted, with a URI on which they differ."""
-    monkeypatch.setattr(Sequence, "by_precedence", property(lambda chain: chain.conditions))
+    monkeypatch.setattr(Chain, "by_precedence", property(lambda chain: chain.conditions))
     wrong = compiled(chain)
     refutation = proof(wrong, text_of(wrong), wrong.trees)
     assert refutation is not None
@@ -234,7 +234,7 @@ def test_the_first_of_several_sets_does_not_decide(chain: str, monkeypatch: pyte
 @pytest.mark.parametrize("chain", [FEW, REWRITES])
 def test_the_last_of_several_returns_does_not_decide(chain: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A lookup of the last true condition that ends the script is refuted, where two can be true."""
-    monkeypatch.setattr(Sequence, "by_precedence", property(lambda chain: chain.conditions[::-1]))
+    monkeypatch.setattr(Chain, "by_precedence", property(lambda chain: chain.conditions[::-1]))
     wrong = compiled(chain.replace("^/", "^/.*") if chain is FEW else chain)
     refutation = proof(wrong, text_of(wrong), wrong.trees)
     assert refutation is not None
@@ -246,7 +246,7 @@ def _moved(alike: Emission, config: Config) -> PartRefutation[CompiledChain] | N
     [chain] = alike.plan.chains.compiled
     ifs = [directive for directive, _ in config.walk() if _is_if(directive)]
     pairs = zip(chain.chain.conditions, ifs, strict=True)
-    claimed = Sequence(config.main, tuple(replace(condition, directive=directive) for condition, directive in pairs))
+    claimed = Chain(config.main, tuple(replace(condition, directive=directive) for condition, directive in pairs))
     claim = replace(alike.plan.chains, compiled=(replace(chain, chain=claimed),))
     return prove(config, claim, {config.main: text_of(alike)}, alike.trees)
 

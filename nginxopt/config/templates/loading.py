@@ -13,7 +13,7 @@ from nginxopt.config.declarations import declarations
 from nginxopt.config.filesystem import Files
 from nginxopt.config.reader import File
 from nginxopt.config.templates import lines
-from nginxopt.config.templates.placing import Header, Placed, Unread, placed
+from nginxopt.config.templates.placing import Gap, Header, Placed, placed
 from nginxopt.config.templates.readings import Reading, structures
 from nginxopt.config.templates.rendering import Rendered
 from nginxopt.config.templates.structure import Template, Unreadable, Value, read_template
@@ -158,9 +158,9 @@ class Templates:
         marked = self._placed(template, reading)
         headers = self.headers.setdefault(template.source.path, set())
         parts: list[tuple[int, int, bytes, Value | None]] = [
-            (place.start, place.end, _lines(place, reading.lines), place.value) for place in marked.unread
+            (place.start, place.end, _lines(place, reading.lines), place.value) for place in marked.gaps
         ]
-        self._texts = max(self._texts, *(lines.count(place.passes) for place in marked.unread), 0)
+        self._texts = max(self._texts, *(lines.count(place.passes) for place in marked.gaps), 0)
         number = 0
         for header in marked.headers:
             headers.add(header.span)
@@ -228,7 +228,7 @@ class _Written:
         return self._templates._files.identity(path)
 
 
-def _lines(place: Unread, number: int) -> bytes:
+def _lines(place: Gap, number: int) -> bytes:
     """Return what stands in the place of directives."""
     return lines.text(place.kind, number - 1, place.present, place.passes) if number else unread()
 
@@ -250,7 +250,7 @@ _KEPT = {"root", "alias", "server_name"}
 def _is_setting(header: Header) -> bool:
     """Return whether a directive has one value that inner levels take over."""
     rows = declarations(header.name)
-    is_kept = header.opens or header.name in _KEPT or header.name.endswith("_pass")
+    is_kept = header.has_block or header.name in _KEPT or header.name.endswith("_pass")
     return not is_kept and bool(rows) and all(row.is_once for row in rows)
 
 

@@ -31,7 +31,7 @@ class Place:
         before: The text of the word before the value.
         after: The text of the word after the value.
         is_quoted: Whether the word is in quotes.
-        opens: Whether the directive has a block.
+        has_block: Whether the directive has a block.
         tag: The tag as written.
         others: What the value would be in similar words of the template: these without `before` and `after`.
     """
@@ -42,7 +42,7 @@ class Place:
     before: str
     after: str
     is_quoted: bool
-    opens: bool
+    has_block: bool
     tag: str
     others: tuple[str, ...]
 
@@ -64,10 +64,10 @@ class Header(NamedTuple):
     name: str
     span: Span
     words: tuple[Word, ...]
-    opens: bool
+    has_block: bool
 
 
-class Unread(NamedTuple):
+class Gap(NamedTuple):
     """A value in place of whole directives.
 
     `kind` is the name of the block around it, `present` are the names of the directives in that block, and `passes` are
@@ -88,12 +88,12 @@ class Placed(NamedTuple):
     Attributes:
         rendered: The text, with a mark for each value in a word or a comment.
         headers: The directives with values in their words.
-        unread: The values that stand for whole directives.
+        gaps: The values that stand for whole directives.
     """
 
     rendered: Rendered
     headers: tuple[Header, ...]
-    unread: tuple[Unread, ...]
+    gaps: tuple[Gap, ...]
 
 
 _ROUNDS = 4
@@ -171,7 +171,7 @@ class _Placing:
     def placed(self) -> Placed:
         """Return the rendered text with the places of its values."""
         headers: list[Header] = []
-        unread: list[Unread] = []
+        gaps: list[Gap] = []
         alone = {written.start: written.value for written in self._rendered.values}
         for statement, around in _with_blocks(self._read):
             words = tuple(self._words(statement))
@@ -185,10 +185,10 @@ class _Placing:
             if is_unread:
                 kind = around.name or kind_of_file(around.names)
                 names = frozenset(around.names)
-                unread.append(Unread(statement.start, statement.end, value, kind, names, self._passes))
+                gaps.append(Gap(statement.start, statement.end, value, kind, names, self._passes))
             else:
                 headers.append(self._header(statement, words))
-        return Placed(self._rendered, tuple(headers), tuple(unread))
+        return Placed(self._rendered, tuple(headers), tuple(gaps))
 
     def _words(self, statement: Statement) -> Iterator[Word]:
         data = self._rendered.data

@@ -13,7 +13,7 @@ from nginxopt import _native
 from nginxopt.config import Comment, Config, File, layout
 from nginxopt.records import record
 from nginxopt.rewrite import captures, names
-from nginxopt.rewrite.chains.reading import FEWEST, Answer, Condition, Sequence, read
+from nginxopt.rewrite.chains.reading import FEWEST, Answer, Chain, Condition, read
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.maps.stability import Definitions, definitions
 from nginxopt.rewrite.patterns import check_compiles
@@ -56,7 +56,7 @@ class CompiledChain:
         clears: Whether the lookup must leave `$1` to `$9` empty, like the conditions.
     """
 
-    chain: Sequence
+    chain: Chain
     stem: str
     native: _native.CompiledMap
     block: bytes
@@ -183,18 +183,16 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> C
     return ChainsPlan(tuple(compiled), tuple(kept), stem)
 
 
-def _chains(
-    found: list[Sequence], defined: Definitions, *, captures_matter: bool
-) -> Iterator[tuple[Sequence, str | None]]:
+def _chains(found: list[Chain], defined: Definitions, *, captures_matter: bool) -> Iterator[tuple[Chain, str | None]]:
     """Split sequences where the reason to stay changes. Yield each part with its reason; None if it may move."""
     for sequence in found:
         reasons = [_reason(condition, defined, captures_matter=captures_matter) for condition in sequence.conditions]
         for reason, part in groupby(zip(sequence.conditions, reasons, strict=True), key=lambda pair: pair[1]):
-            chain = Sequence(sequence.file, tuple(condition for condition, _ in part))
+            chain = Chain(sequence.file, tuple(condition for condition, _ in part))
             yield chain, "not-worse" if reason is None and len(chain.conditions) < FEWEST else reason
 
 
-def _kept(chain: Sequence, reason: str) -> list[KeptCondition]:
+def _kept(chain: Chain, reason: str) -> list[KeptCondition]:
     return [KeptCondition(chain.file, condition, reason) for condition in chain.conditions]
 
 
@@ -253,11 +251,11 @@ def root(stem: str) -> str:
     return f"{stem}_pattern"
 
 
-def _answers(chain: Sequence) -> list[Answer]:
+def _answers(chain: Chain) -> list[Answer]:
     return list(dict.fromkeys(condition.answer for condition in chain.conditions))
 
 
-def _compile(chain: Sequence, stem: str, *, clears: bool) -> CompiledChain | str:
+def _compile(chain: Chain, stem: str, *, clears: bool) -> CompiledChain | str:
     """Return a chain as a lookup, or the reason why it stays."""
     numbers = {answer: number for number, answer in enumerate(_answers(chain), 1)}
     conditions = chain.by_precedence

@@ -75,7 +75,7 @@ class Condition:
 
 
 @record(eq=True)
-class Sequence:
+class Chain:
     """Consecutive conditions of a file on the same variable that all end the script, or all set the same variable."""
 
     file: File
@@ -87,7 +87,7 @@ class Sequence:
         return self.conditions if self.conditions[0].assigned is None else self.conditions[::-1]
 
 
-def read(config: Config, subject: Collection[File]) -> Iterator[Sequence]:
+def read(config: Config, subject: Collection[File]) -> Iterator[Chain]:
     """Yield the sequences of at least `FEWEST` conditions in the files `subject`."""
     for file in config.files:
         if file in subject:
@@ -96,7 +96,7 @@ def read(config: Config, subject: Collection[File]) -> Iterator[Sequence]:
             yield from _read(file, file.block, takes_ifs=takes_ifs)
 
 
-def _read(file: File, block: Block, *, takes_ifs: bool) -> Iterator[Sequence]:
+def _read(file: File, block: Block, *, takes_ifs: bool) -> Iterator[Chain]:
     conditions: list[Condition] = []
     for node in block.nodes:
         if isinstance(node, Comment):
@@ -116,9 +116,9 @@ def _go_together(condition: Condition, other: Condition) -> bool:
     return (condition.variable, condition.assigned) == (other.variable, other.assigned)
 
 
-def _whole(file: File, conditions: list[Condition]) -> Iterator[Sequence]:
+def _whole(file: File, conditions: list[Condition]) -> Iterator[Chain]:
     if len(conditions) >= FEWEST:
-        yield Sequence(file, tuple(conditions))
+        yield Chain(file, tuple(conditions))
 
 
 def condition(directive: Directive) -> Condition | None:

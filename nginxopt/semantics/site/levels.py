@@ -13,7 +13,7 @@ from nginxopt.semantics.site.nodes import Nodes
 from nginxopt.semantics.site.script import Texts, latin, statement
 from nginxopt.semantics.site.settings import ROWS, differing
 from nginxopt.semantics.site.sockets import read_names
-from nginxopt.semantics.site.unread import Unread, in_force, missing, state
+from nginxopt.semantics.site.unread import Opaque, in_force, missing, state
 from nginxopt.semantics.site.variables import row_form
 
 _STATEMENTS = ("rewrite", "set", "return", "break")
@@ -37,7 +37,7 @@ class _Around:
 
     number: int | None = None
     settings: frozenset[str] = frozenset()
-    unread: tuple[Unread, ...] = ()
+    unread: tuple[Opaque, ...] = ()
 
 
 class Levels:
@@ -111,7 +111,7 @@ class Levels:
         elif name == "include" and self._is_unread(directive):
             form["script"].append(missing(directive, self._nodes).statement)
         elif (what := effect(name, directive.args)) is not None and what.when == "in order":
-            form["script"].append(Unread(str(name), self._nodes.number(directive), what).statement)
+            form["script"].append(Opaque(str(name), self._nodes.number(directive), what).statement)
 
     def _add_block(self, level: Level, form: LevelForm, around: _Around) -> None:
         if level.kind not in _BLOCKS:
@@ -127,7 +127,7 @@ class Levels:
             node, condition = self._node(level), [*map(latin, level.args)]
             form["script"].append({"kind": "if", "node": node, "condition": condition, "level": number})
 
-    def _missing(self, level: Level) -> tuple[Unread, ...]:
+    def _missing(self, level: Level) -> tuple[Opaque, ...]:
         """Return the unread includes of a level, without files of packages, which are assumed to be unchanged."""
         if self._ignores_missing and level.kind in ("http", "server"):
             return ()

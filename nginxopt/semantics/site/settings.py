@@ -7,7 +7,7 @@ from functools import cache
 
 from nginxopt._native import request_settings
 from nginxopt.config import Directive
-from nginxopt.semantics.inherit import RIVALS, Level
+from nginxopt.semantics.inherit import DISPLACED, Level
 
 ROWS = "types"
 """The setting whose value is the rows of blocks."""
@@ -38,7 +38,7 @@ def _candidates(level: Level, in_force: frozenset[str]) -> frozenset[str]:
     if level.is_open or level.parent is None:
         return names()
     own = names().intersection((*level.names, *level.unread))
-    dropped = {name for name in in_force if not level.inherits(name) or not own.isdisjoint(RIVALS.get(name, ()))}
+    dropped = {name for name in in_force if not level.inherits(name) or not own.isdisjoint(DISPLACED.get(name, ()))}
     return own | dropped
 
 

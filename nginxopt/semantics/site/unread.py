@@ -25,7 +25,7 @@ _FILTERS: dict[When, Changes] = {"body": "body", "headers": "headers", "response
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class Opaque:
     """A directive that is not simulated, and its effect."""
 
     name: str
@@ -43,34 +43,34 @@ class Unread:
         return {"kind": "opaque", "node": self.node, "reason": self.effect.reason}
 
 
-def missing(include: Directive, nodes: Nodes) -> Unread:
+def missing(include: Directive, nodes: Nodes) -> Opaque:
     """Return the include of a missing file, which may contain any directives."""
-    return Unread("include", nodes.number(include), Effect("in order", f"{unicode(include.args[0])} is missing"))
+    return Opaque("include", nodes.number(include), Effect("in order", f"{unicode(include.args[0])} is missing"))
 
 
-def in_force(level: Level, outer: Iterable[Unread], nodes: Nodes) -> tuple[Unread, ...]:
+def in_force(level: Level, outer: Iterable[Opaque], nodes: Nodes) -> tuple[Opaque, ...]:
     """Return the directives in force at a level, except statements of the script. `outer` are those around it."""
     return (*_inherited(level, outer), *_own(level, nodes))
 
 
-def _inherited(level: Level, outer: Iterable[Unread]) -> Iterator[Unread]:
+def _inherited(level: Level, outer: Iterable[Opaque]) -> Iterator[Opaque]:
     for unread in outer:
         is_replaced = unread.name in NAMES and unread.name in level.names and unread.name != "include"
         if not is_replaced and (unread.effect.is_inherited or level.kind == "if"):
             yield unread
 
 
-def _own(level: Level, nodes: Nodes) -> Iterator[Unread]:
+def _own(level: Level, nodes: Nodes) -> Iterator[Opaque]:
     for directive in level.directives:
         name = str(directive.name)
         if name in STRUCTURE or name in names():
             continue
         what = effect(name, directive.args)
         if what is not None and what.when != "in order":
-            yield Unread(name, nodes.number(directive), what)
+            yield Opaque(name, nodes.number(directive), what)
 
 
-def state(form: LevelForm, unread: Iterable[Unread]) -> None:
+def state(form: LevelForm, unread: Iterable[Opaque]) -> None:
     """Add the directives in force at a level to its form."""
     for item in unread:
         when = item.effect.when
