@@ -33,7 +33,7 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 ngi
 
 @click.command("verify", epilog=_EXAMPLES)
 @click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
+@click.argument("new", metavar="NEW", required=False)
 @options.TARGET_VERSION
 @click.option("--old-version", metavar="VERSION", callback=options.version, help="nginx version of OLD.")
 @click.option("--new-version", metavar="VERSION", callback=options.version, help="nginx version of NEW.")
@@ -43,7 +43,7 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 ngi
 @options.format_of(["text", "json"], "text")
 def command(
     old: str,
-    new: str,
+    new: str | None,
     target_version: Version | None,
     old_version: Version | None,
     new_version: Version | None,
@@ -55,11 +55,15 @@ def command(
     """Check whether two configurations answer requests alike.
 
     OLD and NEW are main configurations, or parts of one. The result is "equivalent", "different" with a request that
-    shows it, or "unknown" with what may change an answer. Compares the responses
-    of http and the requests to upstreams, not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
+    shows it, or "unknown" with what may change an answer. Compares the responses of http and the requests to upstreams,
+    not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
     """
     from nginxopt.request.verify import confirm, report, verify
 
+    if nginx and new is None:  # which `--nginx OLD NEW` took for the path
+        old, new, nginx = nginx, old, ""
+    if new is None:
+        raise click.UsageError("Missing argument 'NEW'.")
     (config, before), (new_config, after) = (
         _model(path, stated or target_version, context) for path, stated in ((old, old_version), (new, new_version))
     )

@@ -188,6 +188,7 @@ def test_the_command_asks_nginx(pair: Pair, run_command: Callable[..., Ran], tmp
     ran = run_command("verify", "old.conf", "new.conf", "--nginx")
     assert ran.status == 1, ran.out + ran.err
     assert " answers so, too\n" in ran.out
+    assert run_command("verify", "--nginx", "old.conf", "new.conf") == ran
 
 
 def test_a_witness_that_nginx_does_not_confirm(binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
