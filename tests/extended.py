@@ -10,18 +10,12 @@ from __future__ import annotations
 
 _SEARCHES = """\
 tests/format/test_laws.py
-tests/lint/report/test_report_json.py::test_every_report_is_valid_and_has_its_fixes
-tests/lint/report/test_report_sarif.py::test_every_result_has_its_place_and_fix
-tests/lint/report/test_report_servers.py::test_github_and_gitlab_read_every_report
-tests/lint/report/test_report_text.py::test_every_report_prints
-tests/lint/report/test_report_xml.py::test_every_report_is_what_servers_know
 tests/lint/test_templates.py::test_what_is_found_holds_in_every_file
 tests/nginx/test_format_nginx.py
 tests/nginx/test_map_fuzz.py
 tests/nginx/test_rules_redirect.py::test_nginx_takes_the_steps_of_random_chains
 tests/nginx/test_site_fuzz.py
 tests/nginx/test_verify_fuzz.py
-tests/project/test_fuzz.py::test_nginx_accepts_fixed_mutations
 tests/request/verify/test_verify_fuzz.py
 tests/rewrite/tables/test_table_proof.py::test_random_apache
 tests/rewrite/tables/test_table_proof.py::test_random_csv
@@ -38,6 +32,8 @@ tests/nginx/test_groups_in_locations.py
 tests/nginx/test_map_trees.py
 tests/nginx/test_missing_includes.py
 tests/nginx/test_refusals.py
+tests/nginx/test_request_framing.py
+tests/nginx/test_rules_security.py::test_pcre_gives_up
 tests/nginx/test_tables.py
 tests/nginx/test_verify.py::test_nginx_answers_a_witness_differently
 """
@@ -53,17 +49,21 @@ tests/nginx/test_bench_load_workers.py
 tests/system/test_cluster.py
 """
 
-_WIRE = """\
+_EDITORS = """\
+tests/lsp/test_editors.py
+tests/lsp/test_neovim.py
 tests/lsp/test_server.py
 """
 
 _BUILDS = """\
+tests/cli/test_bench_target.py::test_a_load
+tests/cli/test_bench_target.py::test_no_byte_is_sent
 tests/nginx/test_bench_runs.py::test_instructions_of_a_map
 tests/project/test_benchmarks.py::test_regex_map
 tests/project/test_ci.py::test_redirects_are_a_gate
-tests/project/test_ci.py::test_the_action_reports_and_fails
 tests/project/test_installed_rules.py
 tests/project/test_make.py::test_make_check_asks_neither_nginx_nor_containers
+tests/project/test_make.py::test_what_both_run
 tests/project/test_packaging.py::test_a_bare_python_needs_no_compiler
 tests/project/test_packaging.py::test_the_image
 tests/project/test_site.py
@@ -76,7 +76,7 @@ EXTENDED = {
         "a search at random, for what the cases of other files have": _SEARCHES,
         "every case, often in nginx, of what other tests check with a few": _EVERY_CASE,
         "workers on other machines and how they fail, large results": _CLUSTERS,
-        "the language server as a process, which other tests call": _WIRE,
+        "the language server as a process and in editors, which other tests call": _EDITORS,
         "the site, the extension for VS Code, other environments, long measurements": _BUILDS,
     }.items()
     for name in names.split()
