@@ -1,7 +1,7 @@
-"""What nginx requires of the values of a directive that it reads as numbers, sizes, times or names.
+"""Checks the values of directives that nginx reads as numbers, sizes, times or names.
 
-Most directives have a setter of nginx's core (`ngx_conf_set_num_slot` and the like in ngx_conf_file.c). Which one, the
-declaration says (`nginxopt/config/directives.tsv`). Some that have one of their own are here by name.
+Most directives use a setter of nginx's core (`ngx_conf_set_num_slot` and the like in ngx_conf_file.c), which their
+declaration names (`nginxopt/config/directives.tsv`). This module lists some that have a setter of their own.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _OFFSETS = frozenset({
     "client_max_body_size", "directio_alignment", "fastcgi_cache_max_range_offset", "proxy_cache_max_range_offset",
     "scgi_cache_max_range_offset", "uwsgi_cache_max_range_offset", "worker_rlimit_core",
 })  # fmt: skip
-"""The directives of a size that may have the unit `g` (`ngx_conf_set_off_slot`)."""
+"""The directives with a size that may be in gigabytes, with `g` (`ngx_conf_set_off_slot`)."""
 
 _IN_SECONDS = frozenset({"open_file_cache_valid", "ssl_session_timeout"})
-"""The directives of a time in seconds (`ngx_conf_set_sec_slot`); that of others is in milliseconds."""
+"""The directives with a time in seconds (`ngx_conf_set_sec_slot`); others take milliseconds."""
 
 _BOUNDS = {
     "gzip_comp_level": (1, 9),
@@ -27,7 +27,7 @@ _BOUNDS = {
     "uwsgi_modifier1": (0, 255),
     "uwsgi_modifier2": (0, 255),
 }
-"""The least and the greatest of numbers (`ngx_conf_check_num_bounds`)."""
+"""The smallest and the largest number that a directive accepts (`ngx_conf_check_num_bounds`)."""
 
 _GATEWAYS = ("proxy", "fastcgi", "scgi", "uwsgi")
 
@@ -50,15 +50,15 @@ _OWN: Mapping[str, _Takes] = {
     "limit_rate_after": _takes_rate,
     **{f"{gateway}_limit_rate": _takes_rate for gateway in _GATEWAYS},
 }
-"""The directives whose module reads one value, and whether it takes it."""
+"""The directives whose module reads their one value, with the function that tells whether it is valid."""
 
 _CACHE_VALID = frozenset(f"{gateway}_cache_valid" for gateway in _GATEWAYS)
 
 
 def fault(declaration: Declaration, args: Sequence[str]) -> str | None:
-    """Return what nginx says of the values of a directive; None if it takes them, or if its module reads them.
+    """Return nginx's message for a wrong value of a directive; None if nginx accepts them, or a module reads them.
 
-    `args` are as many as the declaration takes.
+    The number of `args` must be one that the declaration allows.
     """
     name = declaration.name
     match declaration.values:

@@ -1,6 +1,7 @@
-"""What nginx requires of a directive: where it may stand, with how many arguments, and how often (`ngx_conf_handler`).
+"""What nginx requires of a directive: its contexts, its number of arguments, and whether it may be repeated.
 
-Of directives of NGINX Plus and of other modules nothing is required, nor of what stands in their blocks.
+These are the checks of `ngx_conf_handler`. Directives of NGINX Plus and of other modules are not checked, nor are their
+blocks.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class Declared:
         return None
 
     def is_once(self, name: str) -> bool:
-        """Return whether nginx refuses a second directive of that name in one block, whatever it says."""
+        """Return whether nginx refuses a second directive of that name in one block, whatever its arguments."""
         declaration = self._found.get(name) or self.declaration(name)
         return declaration is not None and declaration.is_once
 
@@ -138,12 +139,12 @@ class Declared:
 
 @lru_cache(maxsize=1 << 8)
 def declared(place: str | None, target: Version, extra: frozenset[str] = frozenset()) -> Declared:
-    """Return what a build declares of the directives in a place."""
+    """Return the declarations of a build for the directives in a place."""
     return Declared(place, target, extra)
 
 
 def _absent(name: str, place: str, target: Version, extra: frozenset[str]) -> Fault | None:
-    """Return why nginx refuses a name in a place where it declares none; None if that is not nginx's to say."""
+    """Return why nginx refuses a name that is not declared in a place; None if another module may declare it."""
     if place not in PLACES or name in _NOT_OURS or not declarations(name):
         return None
     known = _known(name, target, extra)
@@ -155,8 +156,8 @@ def _absent(name: str, place: str, target: Version, extra: frozenset[str]) -> Fa
 def faults(config: Config, target: Version) -> Iterator[tuple[Directive, Scope, Fault]]:
     """Yield each directive that nginx refuses where it stands, with the reason, block by block.
 
-    Where a fragment may stand in several contexts, it is refused in all of them. Nothing is said of a file that most
-    likely belongs to another program or to the inside of a `map`.
+    A directive of a fragment that fits several contexts is a fault only if nginx refuses it in all of them. A file that
+    most likely belongs to another program, or contains rows of a `map`, has no faults.
     """
     if is_of_rows(config):
         return

@@ -47,7 +47,7 @@ class Reread:
 
 
 def _covering(written: list[tuple[Reading, frozenset[tuple[str, int]]]]) -> Iterator[Reading]:
-    """Yield readings that have all values together, the one with most of the others first."""
+    """Yield readings that cover all values together; the first covers the most."""
     missing = frozenset[tuple[str, int]]().union(*(values for _, values in written))
     while missing:
         reading, values = max(written, key=lambda item: len(missing & item[1]))
@@ -98,7 +98,7 @@ class Templates:
         return tuple(rereads)
 
     def _with_values(self, rereads: list[Reread]) -> Iterator[Reading]:
-        """Yield some of the readings with further schemes of values, until each value was read with each scheme."""
+        """Yield readings with further schemes of values, until each value has been read with each scheme."""
         schemes = self._candidates + MIXED
         written = [(reread.reading, reread.values) for reread in rereads if not reread.reading.drops_newlines]
         chosen = list(_covering(written))
@@ -109,7 +109,7 @@ class Templates:
             yield from (replace(reading, lines=number + 1) for reading in chosen)
 
     def _further(self, reading: Reading) -> Reread | None:
-        """Return a reading; None for one with dropped line ends that is no configuration, as its engine keeps them."""
+        """Return a reading; None if it drops line ends and does not parse: its engine then keeps line ends."""
         try:
             return self.read(reading)
         except InputError:
@@ -127,7 +127,7 @@ class Templates:
         return Templates(self._load, files, self._name, data)
 
     def config(self) -> Config:
-        """Return the configuration of the first reading, with the texts of the templates for those that they write.
+        """Return the configuration of the first reading, with the text of each template in place of what it renders to.
 
         Raises `InputError` if any reading is no configuration.
         """
@@ -244,18 +244,18 @@ def _placed(template: Template, reading: Reading) -> Placed:
 
 
 _KEPT = {"root", "alias", "server_name"}
-"""Directives whose presence says more than their value."""
+"""Directives that are kept if their value is not known: it matters more that they are there."""
 
 
 def _is_setting(header: Header) -> bool:
-    """Return whether a directive has one value that inner levels take over."""
+    """Return whether a directive has one value that inner levels inherit."""
     rows = declarations(header.name)
     is_kept = header.has_block or header.name in _KEPT or header.name.endswith("_pass")
     return not is_kept and bool(rows) and all(row.is_once for row in rows)
 
 
 def _broken(template: Template, error: InputError) -> InputError:
-    """Return the error for a reading of a template that is no configuration, at the last tag before the fault."""
+    """Return the error for a reading that does not parse, at the last tag of the template before the fault."""
     line = error.source.position(error.span.start).line if error.source and error.span else 1
     spans = [value.span for value in template.values] + [block.span for block in template.blocks]
     starts = sorted(span.start for span in spans)

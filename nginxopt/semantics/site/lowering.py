@@ -59,7 +59,7 @@ class LoweredSite:
         nodes: Its directives by number.
         levels: Its levels by number.
         servers: Its servers by number.
-        premises: What was taken as given.
+        premises: What is assumed about files that were not read.
     """
 
     site: SiteForm
@@ -72,12 +72,12 @@ class LoweredSite:
 
 
 def lower(config: Config, build: Build, *, ignores_missing: bool = False, root: Level | None = None) -> LoweredSite:
-    """Return the site of the http block of `config`. Linear in the text, of which folded runs stay folded.
+    """Return the site of the http block of `config`. Takes time linear in the text; folded runs stay folded.
 
-    Nothing is taken to be around a fragment: a file of rules is that of a server of its own. Raises `InputError` for a
-    configuration without http, and where nginx refuses what stands where. With `ignores_missing`, includes of http and
-    its servers that were not read are taken to change nothing but the script in which they stand. `root` is the
-    outermost level of the configuration, if that was read already.
+    A fragment is assumed to have nothing around it: a file of rules is read as a server of its own. Raises `InputError`
+    for a configuration without http, and for a directive that nginx refuses. With `ignores_missing`, includes of http
+    and its servers that were not read are assumed to change only the script in which they stand. `root` is the outermost
+    level of the configuration, if the caller has it.
     """
     with collector_paused():
         return _lowered(placed(config), build, ignores_missing, root)

@@ -1,4 +1,4 @@
-"""Where nginx refuses a configuration by what stands where: then no request can be followed."""
+"""Refuses configurations with which nginx does not start, so that no request can be followed."""
 
 from __future__ import annotations
 

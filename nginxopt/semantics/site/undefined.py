@@ -1,5 +1,6 @@
-"""Variables that nothing defines, or that have no name: nginx does not start with one (`ngx_http_variables_init_vars`,
-`ngx_http_script_compile`).
+"""Finds variables that nothing defines, or that have no name: with one, nginx does not start.
+
+See `ngx_http_variables_init_vars` and `ngx_http_script_compile`.
 
 Reports no undefined variable if an unread file, code, or a module that is not part of nginx may define it.
 """
@@ -69,7 +70,7 @@ _OF_MODULES = (
     "proxy_", "push_", "quic_", "session_", "srcache_", "ssl_", "sts_", "tcpinfo_", "upload_", "uploadprogress_",
     "upstream_", "vod_", "vts_", "zstd_",
 )  # fmt: skip
-"""How variables begin that NGINX Plus, later releases, and modules that are built in may define by themselves."""
+"""Prefixes of variables that NGINX Plus, later releases and built-in modules may define."""
 
 
 def check(http: Level, config: Config, target: Version) -> None:
@@ -91,7 +92,7 @@ def _is_of_nginx(name: str) -> bool:
 
 
 def _is_known(http: Level, config: Config) -> bool:
-    """Return whether all was read, and nothing of it is of a module that nginx does not come with."""
+    """Return whether every file was read and every directive is of a module that comes with nginx."""
     main = http.around("main")
     if main is None or http.opener is None or any(level.is_open for level in main.walk()) or main.own("load_module"):
         return False
@@ -162,7 +163,7 @@ def _of(directive: Directive) -> Iterator[tuple[Directive, str]]:
 
 
 def _name(directive: Directive, word: str) -> str:
-    """Return the name of the variable that a word is, in lower case. Raises `InputError` for a word that is none."""
+    """Return the name of the variable `word`, in lower case. Raises `InputError` for a word that is no variable."""
     if not word.startswith("$") or word == "$":
         raise _refused(directive, f'invalid variable name "{word}"')
     return word[1:].lower()
@@ -190,7 +191,7 @@ def _in(
 
 
 def _fault(word: str, end: int, pattern: re.Pattern[str]) -> str:
-    """Return what nginx says of a `$` that ends at `end`, and that no name follows."""
+    """Return nginx's message for a `$` that ends at `end` and has no name after it."""
     name = _UNCLOSED.match(word, end)
     if name is not None and word[end:] != "{":
         return f'the closing bracket in "{name[1]}" variable is missing'

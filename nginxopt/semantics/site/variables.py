@@ -68,7 +68,7 @@ def _values(level: Level, nodes: Nodes) -> Iterator[DefinedForm]:
 
 
 def _check_volatile(level: Level, target: Version) -> None:
-    """Raise `InputError` for a table that is volatile before a version in which it may be."""
+    """Raise `InputError` for a table with `volatile` in a version that does not have the parameter."""
     if target < VOLATILE.get(level.kind, target):
         for row in level.own("volatile"):
             if not row.args:
@@ -122,7 +122,7 @@ def _is_include(row: Directive) -> bool:
 
 
 def _words(directive: Directive | None) -> list[str]:
-    """Return a directive as words, with the text of its block if that is no table."""
+    """Return the words of a directive, and the text of its block unless that is a table."""
     if directive is None:
         return []
     words = [latin(directive.name), *map(latin, directive.args), ";"]
