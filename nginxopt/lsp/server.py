@@ -1,4 +1,4 @@
-"""The server: messages of the editor to the capabilities, and diagnostics to the editor."""
+"""The server: passes messages of the editor to the capabilities, and sends it diagnostics."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _rename(server: Server) -> None:
 
 
 def start(preferences: Preferences) -> None:
-    """Serve an editor on standard input and output until it says goodbye.
+    """Serve an editor on standard input and output until it ends the session.
 
     pygls closes what it writes to, so that is another descriptor of standard output.
     """

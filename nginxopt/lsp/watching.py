@@ -1,4 +1,4 @@
-"""Asks the editor to tell of changes of the files that settings name: it watches only files of known names itself."""
+"""Asks the editor to report changes to the files that settings name; by itself it watches only certain names."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def _status(words: list[bytes]) -> tuple[int, list[bytes]]:
 
 
 def _prefix(line: Line, path: bytes, target: bytes, status: int) -> Row:
-    """Return the row of a `Redirect`: a path and all below it, whose rest goes behind the target."""
+    """Return the row of a `Redirect`, for a path and all paths below it; their rest is appended to the target."""
     decoded = _decoded(path)
     location = read_target(target) if target else b""
     is_plain = b"?" in location
@@ -151,9 +151,9 @@ def _decoded(path: bytes) -> bytes:
 
 
 def _refuse_escapes(text: bytes, reason: str, message: str, *, special: bytes) -> None:
-    """Raise `CannotAnswer` for `%XX`, of which Apache takes the `%` for itself, as users hardly mean it.
+    """Raise `CannotAnswer` for `%XX`: Apache reads the `%` as a plain character, which is hardly what the user means.
 
-    `special`: characters that have a meaning here, so that an escape cannot be replaced by them.
+    `special` are the characters that have a meaning here, so that the hint cannot recommend them in place of an escape.
     """
     escape = _ESCAPE.search(text)
     if escape is None:

@@ -26,7 +26,7 @@ Kind = Literal["duplicate", "unreachable", "chain"]
 
 @record(eq=True)
 class RowFinding:
-    """Something about a row: that it is a duplicate, never answers, or leads to a row that leads elsewhere.
+    """A finding about a row: it is a duplicate, never answers, or leads to a row that redirects again.
 
     `other` is the row that answers first, or the one that its target leads to. `target` is where a chain ends.
     """
@@ -39,11 +39,11 @@ class RowFinding:
 
 @record(eq=True)
 class CheckedTable:
-    """A table with what its rows are worth.
+    """A table after the check of its rows.
 
-    `rows` are those that answer, by their number in the table, with the paths and patterns that no earlier row
-    answers; `rejected` are all that are not answered exactly, in the order of the text, and `skipped` the numbers of
-    those of them that could be read: their requests no other row answers.
+    `rows` are those that answer requests, with their numbers in the table and the paths and patterns that no earlier
+    row answers. `rejected` are those that cannot be answered exactly, in the order of the text. `skipped` are the
+    numbers of rejected rows whose requests are known; no other row answers these requests.
     """
 
     table: Table
@@ -144,7 +144,7 @@ class _Review:
             self._skip_with(number, other)
 
     def name_dropped(self) -> None:
-        """Record why rows answer nothing: an earlier row answers their requests, or does not, as it is skipped."""
+        """Record why rows answer nothing: an earlier row answers their requests, or would if it were not skipped."""
         for number, other in self._dropped:
             row, by = self._table.rows[number], self._table.rows[other]
             if other in self.skipped:

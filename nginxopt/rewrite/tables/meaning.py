@@ -31,9 +31,9 @@ class Answer(NamedTuple):
 
 
 class Meaning:
-    """The rows of a table by what they answer.
+    """The rows of a table, indexed by the requests that they answer.
 
-    `in_order`: the first row counts; else the row that asks for more of a request: for arguments, then for a site.
+    If `in_order`, the first matching row answers; otherwise the one with more conditions: arguments, then a site.
     """
 
     def __init__(self, rows: Iterable[tuple[int, Row]], *, in_order: bool) -> None:

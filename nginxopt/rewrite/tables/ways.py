@@ -14,7 +14,7 @@ MOST_HOPS = 20
 
 
 class Way(NamedTuple):
-    """The numbers of the first rows that answer a client one after the other, and where the last of all leads."""
+    """The first rows that answer a client one after the other, by number, and where the last row of all leads."""
 
     rows: list[int]
     location: bytes
@@ -43,7 +43,7 @@ class Ways:
         if way is not None or row.pattern is None or row.pattern.sample is None:
             return way
         asked = Asked(row.site, row.pattern.sample, b"")
-        # Most lead elsewhere, and all patterns take longer.
+        # Most lead out of the table, and to try all patterns takes longer.
         alone = _certain(Meaning([(number, row)], in_order=True), asked)
         if alone is None or self._asked(alone.location or b"", row.site) is None:
             return None
@@ -72,9 +72,9 @@ class Ways:
         return Way(rows, location, is_loop=False) if len(rows) > 1 else None
 
     def _end(self, start: Asked) -> bytes | None:
-        """Return where the last redirect after a request leads, empty for a response without one; None for no end.
+        """Return where the last redirect after a request leads: empty if it ends in another response, None if never.
 
-        A row that answers ever other requests, as `/a/*` does that leads to `/a/b/:splat`, has no end in sight.
+        A row that answers a different request each time, such as `/a/*` to `/a/b/:splat`, is taken to have no end.
         """
         passed: list[Asked] = []
         times: Counter[int] = Counter()
@@ -99,7 +99,7 @@ class Ways:
         return end
 
     def _redirect(self, asked: Asked) -> Answer | None:
-        """Return the response to a request; None if no row answers it, or with a page of the server."""
+        """Return the redirect that answers a request; None if no row does, or with a page of the server."""
         answer = _certain(self._meaning, asked)
         return None if answer is None or answer.status in (0, 200) else answer
 

@@ -76,8 +76,8 @@ def lower(config: Config, build: Build, *, ignores_missing: bool = False, root: 
 
     A fragment is assumed to have nothing around it: a file of rules is read as a server of its own. Raises `InputError`
     for a configuration without http, and for a directive that nginx refuses. With `ignores_missing`, includes of http
-    and its servers that were not read are assumed to change only the script in which they stand. `root` is the outermost
-    level of the configuration, if the caller has it.
+    and its servers that were not read are assumed to change only the script in which they stand. `root` is the
+    outermost level of the configuration, if the caller has it.
     """
     with collector_paused():
         return _lowered(placed(config), build, ignores_missing, root)
