@@ -1,6 +1,6 @@
 """Subjects on which PCRE2 reaches its match limit: a repeated group that can be taken apart in many ways.
 
-The structure of a pattern shows only where to try (`(a+)+`, `(a|ab)*`). Whether it happens is asked of PCRE2 itself.
+The structure of a pattern shows only where to try (`(a+)+`, `(a|ab)*`). PCRE2 itself decides whether it happens.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fixes that add a statement to the outermost level of a fragment, which it shares with the files included beside it.
 
 nginx refuses most statements that two files of a level make: `"sendfile" directive is duplicate`. What the other files
-state is not known: each is judged by itself, and not all of them need be read. So such a statement belongs into the
+state is not known: each is judged by itself, and not all of them need be read. So such a statement belongs in the
 file around them, once.
 """
 

@@ -1,7 +1,7 @@
 """Asks a real nginx about the witnesses of findings: whether it answers them as the model of requests says.
 
 It runs on 127.0.0.1 for a moment, once for all witnesses whose files can be there together. A finding whose witness it
-answers otherwise is left out, with a note: a request that does not show what is said is no witness.
+answers otherwise is left out, with a note: a request that does not show what the finding says is no witness.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ cannot be asked of one.
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """The findings after nginx was asked, in their order, and what is to be said of it."""
+    """The findings after nginx was asked, in their order, and notes about those left out."""
 
     diagnostics: tuple[Diagnostic, ...]
     notes: tuple[Note, ...]

@@ -77,7 +77,7 @@ def body(pass_: Pass) -> Body | None:
 def mismatch(pass_: Pass, *, has_body: bool = True) -> Mismatch | None:
     """Return what is certainly wrong with a request of a `proxy_pass`; None if nothing is, as in the frames of HTTP/2.
 
-    `has_body` is whether nginx has the body of the client at hand, which it has not in a subrequest of `auth_request`.
+    `has_body` is whether nginx still has the body of the client; in a subrequest of `auth_request` it does not.
     """
     sent = body(pass_)
     is_framed = pass_.protocol != "proxy" or pass_.setting("http_version").value not in ("1.0", "1.1")

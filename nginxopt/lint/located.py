@@ -50,7 +50,7 @@ class Located:
 
 
 def _unlined(text: str) -> str:
-    """Return a text without line numbers, which are others behind what a reading repeats."""
+    """Return a text without line numbers, which differ after text that a reading repeats."""
     return _LINES.sub(r"\1", text)
 
 

@@ -1,4 +1,4 @@
-"""Fixes beside a baseline: none changes what it records, nor a line of that, by which it knows the finding."""
+"""Fixes beside a baseline: none changes a recorded finding, or its lines, by which the baseline recognizes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nginxopt.text import Change, ChangeSet, Edit, Source, Span, apply
 
 
 def beside_recorded(every: Sequence[Diagnostic], new: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Return the new ones of all diagnostics, without fixes that recorded ones share, or that change a line of one."""
+    """Return the new diagnostics, without fixes that recorded ones share, or that change a line of a recorded one."""
     is_new = set(map(id, new))
     recorded = _Lines(diagnostic for diagnostic in every if id(diagnostic) not in is_new)
     return tuple(

@@ -98,7 +98,7 @@ def _findings(rule: Rule, model: Model) -> Iterator[Finding]:
 
 
 def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
-    """Yield the findings in the files of a configuration, without fixes that belong into the main file around it."""
+    """Yield the findings in the files of a configuration, without fixes that belong in the main file around it."""
     files = {file.source for file in model.config.files}
     for finding in findings:
         if _file(finding.source) not in files:
@@ -111,7 +111,7 @@ def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
 
 
 def _why_elsewhere(fix: Fix, files: Container[Source], model: Model) -> str:
-    """Return why a fix belongs into the main file around a fragment; empty if it does not."""
+    """Return why a fix belongs in the main file around a fragment; empty if it does not."""
     if any(_file(change.source) not in files for change in fix.changes):
         return "it changes the main file around this one"
     if any(map(shared_level(model).gets, fix.changes)):

@@ -1,4 +1,4 @@
-"""Findings in templates: those that every reading has in which their place is written.
+"""Findings in templates: those that every reading has that writes their place.
 
 A finding is that of the first reading that writes its place. It is dropped if some other reading writes the place and
 does not have it, or if it is about a directive whose words are not all known. Its fix stands if every reading offers

@@ -1,4 +1,4 @@
-"""URIs that leave a folder: nginx puts the rest of a URI behind an `alias` or the URI of a `proxy_pass`.
+"""URIs that leave a folder: nginx appends the rest of a URI to an `alias` or to the URI of a `proxy_pass`.
 
 `/files../x` has no segment `..`, so nginx does not resolve it; behind a slash it becomes one.
 `ngx_http_map_uri_to_path` and `ngx_http_proxy_create_request` resolve nothing.

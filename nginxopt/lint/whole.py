@@ -1,4 +1,4 @@
-"""Whether all of `http` and `stream` was read, so that a rule may say what is nowhere."""
+"""Whether all of `http` and `stream` was read, so that a rule may report what no file contains."""
 
 from __future__ import annotations
 
