@@ -41,7 +41,7 @@ cannot be asked of one.
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """The findings after nginx was asked, in their order, and notes about those left out."""
+    """The findings after nginx was asked, in their order, and notes about those left out or not asked."""
 
     diagnostics: tuple[Diagnostic, ...]
     notes: tuple[Note, ...]
