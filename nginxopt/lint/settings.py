@@ -22,6 +22,7 @@ from nginxopt.lint.around import STOCK
 from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.diagnostic import Severity
 from nginxopt.lint.premises import Premise
+from nginxopt.system import trust
 from nginxopt.text import Source, suggestion
 from nginxopt.version import Version
 
@@ -151,12 +152,37 @@ def _nearest(start: Path) -> Source | None:
     for folder in (start, *start.parents):
         for name in (FILE, PYPROJECT):
             path = folder / name
-            source = _open(Path(os.path.relpath(path))) if path.is_file() else None
-            if source is not None and (name == FILE or _table(source) is not None):
+            source = _own(Path(os.path.relpath(path))) if path.is_file() else None
+            if source is not None:
                 return source
         if (folder / ".git").exists():
             return None
     return None
+
+
+def _own(path: Path) -> Source | None:
+    """Return a settings file that was found; None for a pyproject.toml without settings.
+
+    Raises `InputError` if another user may have put it there: settings hide findings, and name files and programs.
+    """
+    try:
+        data, reason = trust.read(path)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
+    source = Source(str(path), data)
+    if reason is None:
+        return source if path.name == FILE or _table(source) is not None else None
+    if path.name == PYPROJECT and not _may_have_table(source):
+        return None
+    hint = f"--config {path} uses them, --isolated ignores them"
+    raise InputError(f"these settings may be another user's: {reason}", path=str(path), hint=hint)
+
+
+def _may_have_table(source: Source) -> bool:
+    try:
+        return _table(source) is not None
+    except InputError:
+        return True
 
 
 def _open(path: Path) -> Source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from nginxopt.lint import catalogue as built_in
 from nginxopt.lint import settings as settings_
 from nginxopt.lint.catalogue import Catalogue
 from nginxopt.lint.settings import Settings
+from nginxopt.system import trust
 from nginxopt.system.installed import entry_points
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def load_rules(*, config: str | None, isolated: bool) -> Catalogue:
 
 def _catalogue(source: Source | None, loaded: Loaded, *, is_named: bool) -> Catalogue:
     folders = () if source is None else settings_.rule_folders(source)
-    if source is not None and folders and not is_named:
-        _refuse_others(source.path)
+    if not is_named:
+        for folder in folders:
+            _refuse_others(folder)
     if folders not in loaded:
         loaded[folders] = _load(folders)
     return loaded[folders]
@@ -65,12 +66,11 @@ def _load(folders: tuple[str, ...]) -> Catalogue:
     return load_own(folders, points)
 
 
-def _refuse_others(path: str) -> None:
-    """Raise `InputError` if settings that were found belong to another user, whose code would be run."""
-    owner = Path(path).stat().st_uid
-    if owner not in (os.geteuid(), 0):
-        raise InputError(
-            "these settings name rules, which are programs, and belong to another user",
-            path=path,
-            hint=f"--config {path} runs them, --isolated ignores them",
-        )
+def _refuse_others(folder: str) -> None:
+    """Raise `InputError` if another user may have put anything into a folder of rules, which are programs."""
+    if not Path(folder).is_dir():  # loading it says so
+        return
+    reason = trust.foreign_below(folder)
+    if reason is not None:
+        hint = "settings that --config names run their rules, whoever wrote them; --isolated ignores all settings"
+        raise InputError(f"these rules, which are programs, may be another user's: {reason}", path=folder, hint=hint)

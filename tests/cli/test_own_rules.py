@@ -128,19 +128,55 @@ def test_an_error_of_a_file_comes_first(run: Any, own: Path) -> None:
 
 
 def test_other_users_settings(run: Any, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings that another user may have put there run nothing unless they are named."""
-    monkeypatch.setattr(os, "geteuid", lambda: own.stat().st_uid + 1)
+    """Settings that another user may have put there are refused, whatever they say, unless they are named."""
+    settings = own.parent / "nginxopt.toml"
     if own.stat().st_uid == 0:
-        os.chown(own.parent / "nginxopt.toml", 12345, -1)
-    ran = run(*LINT)
-    assert ran.status == 3
-    assert ran.err.startswith(
-        "nginxopt.toml: these settings name rules, which are programs, and belong to another user"
-    )
+        os.chown(settings, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: own.stat().st_uid + 1)
+    for text in ('rules = ["nginx-rules"]\n', 'ignore = ["all"]\n', 'baseline = "/etc/shadow"\n', "what is this"):
+        settings.write_text(text)
+        ran = run("lint", "nginx.conf")
+        assert (ran.status, ran.out) == (3, b"")
+        assert ran.err.startswith("nginxopt.toml: these settings may be another user's: ")
+        assert "--config nginxopt.toml uses them, --isolated ignores them" in ran.err
+        assert text.strip() not in ran.err
+    settings.write_text('rules = ["nginx-rules"]\n')
     assert run(*LINT, "--config", "nginxopt.toml").status == 1
     assert run("lint", "nginx.conf", "--isolated", "--select", "gzip-level").status == 0
-    (own.parent / "nginxopt.toml").write_text("")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
+def test_other_users_rules(run: Any, own: Path, tmp_path: Path) -> None:
+    """Rules that another user may have written run nothing: a module, its folder, or a link to settings elsewhere."""
+    module = own / "acme_no_autoindex.py"
+    module.write_text("raise SystemExit('it runs')\n")
+    for part in (module, own):
+        os.chown(part, 12345, -1)
+        ran = run(*LINT)
+        assert (ran.status, "it runs" in ran.err) == (3, False)
+        assert f"may be another user's: {part} belongs to another user" in ran.err
+        os.chown(part, 0, -1)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (own.parent / "nginxopt.toml").rename(elsewhere / "nginxopt.toml")
+    link = own.parent / "nginxopt.toml"
+    link.symlink_to(elsewhere / "nginxopt.toml")
+    os.chown(link, 12345, -1, follow_symlinks=False)
+    ran = run(*LINT)
+    assert (ran.status, "nginxopt.toml belongs to another user" in ran.err) == (3, True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
+def test_other_users_pyproject(run: Any, own: Path) -> None:
+    """A pyproject.toml of another user matters only if it has settings."""
+    (own.parent / "nginxopt.toml").unlink()
+    project = own.parent / "pyproject.toml"
+    project.write_text('[project]\ndependencies = ["nginxopt"]\n')
+    os.chown(project, 12345, -1)
     assert run("lint", "nginx.conf", "--select", "gzip-level").status == 0
+    project.write_text('[tool.nginxopt]\nignore = ["all"]\n')
+    assert run("lint", "nginx.conf", "--select", "gzip-level").status == 3
 
 
 def test_rules_lists_them(run: Any, own: Path) -> None:
