@@ -22,7 +22,8 @@ Exit status: 0 success, 2 unknown rule or premise, 7 the rule cannot be loaded.
 @click.argument("rule", metavar="RULE|PREMISE")
 @options.CONFIG
 @options.ISOLATED
-def command(rule: str, config: str | None, isolated: bool) -> None:
+@options.RULES
+def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> None:
     """Explain a rule or a premise.
 
     The page of a rule says what it finds, why that matters, what its fix changes, and when to ignore it. The page of a
@@ -33,10 +34,12 @@ def command(rule: str, config: str | None, isolated: bool) -> None:
     from nginxopt.lint.sources import load_rules
     from nginxopt.text import suggestion
 
-    catalogue = load_rules(config=config, isolated=isolated)
+    catalogue = load_rules(config=config, isolated=isolated, run=with_rules)
     rules = catalogue.rules
     if rule in catalogue.errors:
         raise catalogue.errors[rule]
+    if rule in catalogue.left:
+        raise UsageError(f"the page of {rule} is in a program, {catalogue.left[rule]}", hint="--rules runs it")
     if rule not in rules and rule not in PREMISES:
         hint = suggestion(rule, [*rules, *PREMISES]) or "`nginxopt rules` lists the rules"
         raise UsageError(f'unknown rule or premise "{rule}"', hint=hint)

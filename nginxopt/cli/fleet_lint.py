@@ -104,6 +104,7 @@ _MOST_TOLD = 5  # hosts that cannot be read
 @options.CONTEXT
 @options.CONFIG
 @options.ISOLATED
+@options.RULES
 @options.QUIET
 @interruptible()
 def command(
@@ -130,6 +131,7 @@ def command(
     context: str | None,
     config: str | None,
     isolated: bool,
+    with_rules: bool,
     quiet: bool,
 ) -> int:
     """Check the configurations of many hosts.
@@ -156,7 +158,9 @@ def command(
     if write_baseline and baseline:
         raise UsageError("--write-baseline cannot be used with --baseline")
     sources, nginx = options.without_its_path(sources, nginx)
-    settings, text = _settings(config, isolated)
+    settings, text, left = _settings(config, isolated, with_rules)
+    if left is not None and not quiet:
+        click.echo(left, err=True)
     named = (table, None if text is None else text.path, baseline or settings.baseline, write_baseline)
     own = [path for path in named if path is not None]
     sources = _hosts_of(sources, own, quiet)
@@ -170,6 +174,7 @@ def command(
     target = choose(target_version, next(iter(settings.target_version), None), None if scheduler else nginx)
     plan = Plan(
         settings=text,
+        run=with_rules or left is None,
         select=select,
         ignore=ignore,
         assume=assume,
@@ -218,15 +223,16 @@ def _hosts_of(sources: tuple[str, ...], own: Collection[str], quiet: bool) -> tu
     return others
 
 
-def _settings(config: str | None, isolated: bool) -> tuple[Settings, Text | None]:
-    """Return the settings, and their text for the workers."""
+def _settings(config: str | None, isolated: bool, run: bool) -> tuple[Settings, Text | None, str | None]:
+    """Return the settings, their text for the workers, and a note on rules of theirs that are not run."""
     from nginxopt.fleet.plan import Text
     from nginxopt.lint import settings as settings_
-    from nginxopt.lint.sources import load_from
+    from nginxopt.lint.sources import Asked, load_from
 
     source = settings_.find(config=config, isolated=isolated)
-    settings, _ = load_from(source, is_named=config is not None)
-    return settings, None if source is None else Text(str(Path(source.path).absolute()), source.data)
+    settings, catalogue = load_from(source, Asked(run, config is not None))
+    text = None if source is None else Text(str(Path(source.path).absolute()), source.data)
+    return settings, text, catalogue.note
 
 
 def _table(path: str, base: str | None, follows: bool) -> Text:

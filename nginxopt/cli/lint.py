@@ -81,6 +81,7 @@ written).
 @options.STDIN_FILENAME
 @options.CONFIG
 @options.ISOLATED
+@options.RULES
 @options.QUIET
 def command(
     paths: tuple[str, ...],
@@ -93,6 +94,7 @@ def command(
     stdin_filename: str | None,
     config: str | None,
     isolated: bool,
+    with_rules: bool,
     with_host: bool,
     format_: str,
     **values: Any,
@@ -103,12 +105,12 @@ def command(
     input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
     from nginxopt.lint import settings as settings_
-    from nginxopt.lint.sources import load_from
+    from nginxopt.lint.sources import Asked, load_from
     from nginxopt.lint.target import choose
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     source = settings_.find(config=config, isolated=isolated)
-    settings, catalogue = load_from(source, is_named=config is not None)
+    settings, catalogue = load_from(source, Asked(with_rules, config is not None))
     call = Call(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
@@ -141,7 +143,7 @@ def _judge(
     from nginxopt.lint.check import Judge
     from nginxopt.lint.selection import selection
 
-    rules = selection(catalogue.rules.values(), settings, select=select, ignore=ignore, known=catalogue.errors)
+    rules = selection(catalogue.rules.values(), settings, select=select, ignore=ignore, known=catalogue.not_loaded)
     return Judge(rules, target.version, settings, host, catalogue=catalogue)
 
 
@@ -207,6 +209,7 @@ def _base(
 def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, inputs: Inputs, base: Base | None) -> int:
     """Check, fix, try the result on nginx, write, report: the whole command."""
     from nginxopt.lint.check import check, check_and_fix
+    from nginxopt.lint.report.model import Note
     from nginxopt.lint.report.notes import notes as notes_of
 
     checked = (
@@ -222,6 +225,7 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
     diagnostics = lint_report.beside_base(base, diagnostics, notes)
     diagnostics = lint_report.confirmed(call.nginx, checked.configs, diagnostics, notes)
     notes += notes_of(checked)
+    notes += [] if judge.catalogue.note is None else [Note(judge.catalogue.note)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
         return min(error.exit_code for error in errors)

@@ -27,7 +27,8 @@ Exit status: 0 the editor ended it, 2 usage error, 4 the packages of nginxopt[ls
 @options.TARGET_VERSION
 @options.CONFIG
 @options.ISOLATED
-def command(target_version: Version | None, config: str | None, isolated: bool) -> None:
+@options.RULES
+def command(target_version: Version | None, config: str | None, isolated: bool, with_rules: bool) -> None:
     """Serve an editor as a language server, on standard input and output.
 
     Checks files while they are edited, fixes findings, explains and completes directives, and finds definitions.
@@ -38,4 +39,4 @@ def command(target_version: Version | None, config: str | None, isolated: bool) 
     from nginxopt.lsp import server
     from nginxopt.lsp.preferences import Preferences
 
-    server.start(Preferences(config, isolated, target_version))
+    server.start(Preferences(config, isolated, target_version, with_rules))

@@ -105,6 +105,11 @@ SCHEDULER = click.option(
 BINARY = click.option("--nginx", type=FILE, metavar="PATH", help="nginx binary.  [default: nginx on PATH]")
 
 
+RULES = click.option(
+    "--rules", "with_rules", is_flag=True, help="Run the rules that the settings name, which are programs."
+)
+
+
 def names(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of an option, which may be given several times, or once with commas."""
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())

@@ -21,26 +21,32 @@ Examples:
   nginxopt explain upstream-keepalive-missing         the page of one rule
   nginxopt rules new acme-no-autoindex                write a rule of your own
   nginxopt rules test                                 run the examples of your rules
+  nginxopt rules trust                                let lint run the rules of this directory
 
 \b
 Exit status: 0 success, 7 a rule of your own cannot be loaded.
 """
 
-_COMMANDS = {"new": "nginxopt.cli.rules_new", "test": "nginxopt.cli.rules_test"}
+_COMMANDS = {
+    "new": "nginxopt.cli.rules_new",
+    "test": "nginxopt.cli.rules_test",
+    "trust": "nginxopt.cli.rules_trust",
+}
 
 
 @click.command("rules", cls=ModuleGroup, modules=_COMMANDS, epilog=_EXAMPLES, invoke_without_command=True)
 @options.format_of(["table", "json", "markdown"], "table")
 @options.CONFIG
 @options.ISOLATED
+@options.RULES
 @click.pass_context
-def command(context: click.Context, format_: str, config: str | None, isolated: bool) -> int:
+def command(context: click.Context, format_: str, config: str | None, isolated: bool, with_rules: bool) -> int:
     """List the rules by category, with those of your own."""
     if context.invoked_subcommand is not None:
         return 0
     from nginxopt.lint.sources import load_rules
 
-    catalogue = load_rules(config=config, isolated=isolated)
+    catalogue = load_rules(config=config, isolated=isolated, run=with_rules)
     stdout.write(piece.encode() for piece in _pieces(catalogue, format_))
     return report(catalogue)
 
@@ -49,6 +55,8 @@ def report(catalogue: Catalogue) -> int:
     """Print the rules that cannot be loaded; return the exit status."""
     for error in catalogue.errors.values():
         click.echo(error.render(), err=True)
+    if catalogue.note is not None:
+        click.echo(catalogue.note, err=True)
     return max((error.exit_code for error in catalogue.errors.values()), default=0)
 
 

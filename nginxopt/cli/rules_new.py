@@ -107,7 +107,7 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
 
     if not _ID.fullmatch(id_):
         raise UsageError(f'invalid id "{id_}"', hint="use two or more lower-case words with dashes: acme-no-autoindex")
-    if id_ in load_rules(config=config, isolated=isolated).ids:
+    if id_ in load_rules(config=config, isolated=isolated, run=False).ids:
         raise UsageError(f'there is a rule with the id "{id_}"')
     source = settings.find(config=config, isolated=isolated)
     named = () if source is None else settings.rule_folders(source)

@@ -52,7 +52,7 @@ def _catalogue(folders: Sequence[str], *, config: str | None, isolated: bool) ->
     from nginxopt.lint.own import load
     from nginxopt.lint.sources import load_rules
 
-    return load(folders) if folders else load_rules(config=config, isolated=isolated)
+    return load(folders) if folders else load_rules(config=config, isolated=isolated, run=True)
 
 
 def _tell(rule: Rule, *, quiet: bool) -> bool:

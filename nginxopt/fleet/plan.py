@@ -16,7 +16,7 @@ from nginxopt.lint import around, baseline, premises
 from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.check import Judge
 from nginxopt.lint.selection import selection
-from nginxopt.lint.sources import load_from
+from nginxopt.lint.sources import Asked, load_from
 from nginxopt.text import Source
 from nginxopt.version import Version
 
@@ -43,6 +43,7 @@ class Plan:
 
     Attributes:
         settings: The settings file; None if there is none.
+        run: Whether the rules that the settings name are run.
         select: The names of the rules to run, as of `nginxopt lint --select`.
         ignore: The names of rules to skip.
         assume: The names of premises, or `stock`.
@@ -60,6 +61,7 @@ class Plan:
     """
 
     settings: Text | None = None
+    run: bool = False
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     assume: tuple[str, ...] = ()
@@ -114,9 +116,10 @@ class Plan:
 
 @lru_cache(maxsize=2)
 def _judge(plan: Plan) -> Judge:
-    settings, catalogue = load_from(None if plan.settings is None else plan.settings.source, is_named=True)
+    source = None if plan.settings is None else plan.settings.source
+    settings, catalogue = load_from(source, Asked(plan.run, named=True))
     rules = selection(
-        catalogue.rules.values(), settings, select=plan.select, ignore=plan.ignore, known=catalogue.errors
+        catalogue.rules.values(), settings, select=plan.select, ignore=plan.ignore, known=catalogue.not_loaded
     )
     mains = [name for name in plan.assume if around.is_main(name)]
     return Judge(

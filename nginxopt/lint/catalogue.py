@@ -7,27 +7,47 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
 from nginxopt import rules
 from nginxopt.errors import RuleError
 from nginxopt.lint.declare import Rule
+from nginxopt.text.plural import be, count
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """All rules by id.
 
-    `errors` has the ids of rules from outside of nginxopt that cannot be loaded, with the reasons.
+    Attributes:
+        rules: Every rule that is loaded.
+        errors: Rules from outside of nginxopt that cannot be loaded, with the reasons.
+        left: The files of rules that settings name and nobody asked to run, relative to the working directory.
     """
 
     rules: Mapping[str, Rule]
     errors: Mapping[str, RuleError] = field(default_factory=dict)
+    left: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ids(self) -> Collection[str]:
-        """The ids of all rules, also of those that cannot be loaded."""
-        return {*self.rules, *self.errors}
+        """The ids of all rules, also of those that are not loaded."""
+        return {*self.rules, *self.not_loaded}
+
+    @property
+    def not_loaded(self) -> Collection[str]:
+        """The ids of rules that cannot be loaded, or that nobody asked to run."""
+        return {*self.errors, *self.left}
+
+    @property
+    def note(self) -> str | None:
+        """What is to be said of rules that nobody asked to run; None if there are none."""
+        if not self.left:
+            return None
+        folders = ", ".join(sorted({str(Path(path).parent) for path in self.left.values()}))
+        rules = f"{count(len(self.left), 'rule')} in {folders} {be(len(self.left))} not run"
+        return f"{rules}, as rules are programs: --rules or `nginxopt rules trust` runs what the settings name"
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from nginxopt.lint import catalogue as built_in
 from nginxopt.lint import settings as settings_
 from nginxopt.lint.catalogue import Catalogue
 from nginxopt.lint.settings import Settings
-from nginxopt.system import trust
+from nginxopt.system import trust, trusted
 from nginxopt.system.installed import entry_points
 
 if TYPE_CHECKING:
@@ -24,32 +25,50 @@ Loaded = dict[tuple[str, ...], Catalogue]
 """The rules that were loaded before, by the folders in the settings."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user asked for.
+
+    Attributes:
+        run: Whether to run the rules of folders that settings name. They run as well if the directory of the settings
+            is trusted (`nginxopt rules trust`).
+        named: Whether the user named the settings file, so that it may be another user's.
+    """
+
+    run: bool
+    named: bool
+
+
 def load(
-    *, config: str | None, isolated: bool, folder: Path | None = None, loaded: Loaded | None = None
+    *, config: str | None, isolated: bool, run: bool, folder: Path | None = None, loaded: Loaded | None = None
 ) -> tuple[Settings, Catalogue]:
     """Return the settings, as `nginxopt.lint.settings.load` does, and all rules; those in `loaded` are not read again.
 
-    Raises its errors, and `InputError` for a folder of rules that cannot be read, or that another user may have put
-    there.
+    `run` is that of `Asked`. Raises the errors of settings, and `InputError` for a folder of rules that cannot be read,
+    or that another user may have put there.
     """
     source = settings_.find(config=config, isolated=isolated, folder=folder)
-    return load_from(source, {} if loaded is None else loaded, is_named=config is not None)
+    return load_from(source, Asked(run, config is not None), {} if loaded is None else loaded)
 
 
-def load_from(source: Source | None, loaded: Loaded | None = None, *, is_named: bool) -> tuple[Settings, Catalogue]:
-    """Return the settings in a text, and all rules, as `load` does; `is_named` if the user named its file."""
-    catalogue = _catalogue(source, {} if loaded is None else loaded, is_named=is_named)
+def load_from(source: Source | None, asked: Asked, loaded: Loaded | None = None) -> tuple[Settings, Catalogue]:
+    """Return the settings in a text, and all rules, as `load` does."""
+    catalogue = _catalogue(source, asked, {} if loaded is None else loaded)
     return Settings() if source is None else settings_.read(source, catalogue.ids), catalogue
 
 
-def load_rules(*, config: str | None, isolated: bool) -> Catalogue:
+def load_rules(*, config: str | None, isolated: bool, run: bool) -> Catalogue:
     """Return all rules, as `load` does; of the settings only the folders of rules are read."""
-    return _catalogue(settings_.find(config=config, isolated=isolated), {}, is_named=config is not None)
+    return _catalogue(settings_.find(config=config, isolated=isolated), Asked(run, config is not None), {})
 
 
-def _catalogue(source: Source | None, loaded: Loaded, *, is_named: bool) -> Catalogue:
+def _catalogue(source: Source | None, asked: Asked, loaded: Loaded) -> Catalogue:
     folders = () if source is None else settings_.rule_folders(source)
-    if not is_named:
+    if source is not None and folders and not asked.run and not trusted.is_trusted(Path(source.path).parent):
+        from nginxopt.lint.own import files
+
+        return replace(_load(()), left=files(folders))
+    if not asked.named:
         for folder in folders:
             _refuse_others(folder)
     if folders not in loaded:

@@ -165,11 +165,13 @@ def _broken_settings(document: Document, error: InputError | None) -> Iterator[D
 
 
 def _failed_rules(document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each third-party rule that cannot be loaded or that raised an exception."""
+    """Yield a diagnostic for each third-party rule that cannot be loaded or that raised, and one for those not run."""
     raised = (error for error in judgement.checked.errors if isinstance(error, RuleError))
     range_ = document.lines.range(Span(document.hidden, document.hidden))
     for error in (*judgement.catalogue.errors.values(), *raised):
         yield Diagnostic(range_, error.render().splitlines()[0], DiagnosticSeverity.Error, "rules", source=SOURCE)
+    if judgement.catalogue.note is not None:
+        yield Diagnostic(range_, judgement.catalogue.note, DiagnosticSeverity.Information, "rules", source=SOURCE)
 
 
 def _message(error: InputError) -> str:

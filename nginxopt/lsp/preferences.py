@@ -35,11 +35,13 @@ class Preferences:
         config: The settings file of the command line; None to look for the nearest.
         isolated: Whether settings files are ignored.
         target_version: The target version of the command line.
+        run: Whether to run the rules that settings name: the command line or the editor said so.
     """
 
     config: str | None = None
     isolated: bool = False
     target_version: Version | None = None
+    run: bool = False
     _named: set[str] = field(default_factory=set, repr=False)
     _settings: dict[str, _Read | InputError] = field(default_factory=dict, repr=False)
     _judges: dict[str, Judge] = field(default_factory=dict, repr=False)
@@ -89,7 +91,7 @@ class Preferences:
         settings, all_rules = self.settings(path), self.catalogue(path)
         read = self._read(_folder(path))
         known = None if isinstance(read, InputError) else read.known
-        rules = selection(all_rules.rules.values(), settings, known=all_rules.errors)
+        rules = selection(all_rules.rules.values(), settings, known=all_rules.not_loaded)
         main = around.main(settings.main) if settings.main else None
         return Judge(
             rules,
@@ -106,7 +108,11 @@ class Preferences:
         if folder not in read:
             try:
                 settings, all_rules = sources.load(
-                    config=self.config, isolated=self.isolated, folder=Path(folder), loaded=self._loaded
+                    config=self.config,
+                    isolated=self.isolated,
+                    run=self.run,
+                    folder=Path(folder),
+                    loaded=self._loaded,
                 )
                 named = (settings.origin, settings.baseline, None if settings.main == around.STOCK else settings.main)
                 self._named.update(os.path.abspath(name) for name in named if name)  # noqa: PTH100 - links stay

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -44,6 +44,7 @@ class Server(LanguageServer):
         folders = _paths(params.workspace_folders or ())
         root = path_of(params.root_uri) if params.root_uri else None
         encoding = self.workspace.position_encoding or "utf-16"
+        self._preferences.run |= _is_trusted(params.initialization_options)
         self.files = Workspace(self._preferences, folders or filter(None, [root]), encoding)
         self._watching = Watching(params.capabilities, self.client_register_capability)
         self.checking = Checking(self.files, self._publish, self._log, self._watch)
@@ -63,6 +64,12 @@ class Server(LanguageServer):
 
     def _log(self, message: str) -> None:
         self.window_log_message(types.LogMessageParams(types.MessageType.Warning, message))
+
+
+def _is_trusted(options: Any) -> bool:
+    """Return whether the editor says that the user trusts the workspace: `{"trusted": true}`."""
+    value = options.get("trusted") if isinstance(options, Mapping) else getattr(options, "trusted", False)
+    return value is True
 
 
 def _paths(folders: Iterable[types.WorkspaceFolder]) -> list[str]:

@@ -19,7 +19,7 @@ ACME = ROOT / "fixtures" / "acme-nginx-rules" / "acme_nginx_rules"
 SITE = (
     "events {}\nhttp {\n    server {\n        autoindex on;\n        gzip on;\n        gzip_comp_level 9;\n    }\n}\n"
 )
-LINT = ("lint", "nginx.conf", "--target-version", "1.28.0", "--select", "acme-no-autoindex,gzip-level")
+LINT = ("lint", "nginx.conf", "--rules", "--target-version", "1.28.0", "--select", "acme-no-autoindex,gzip-level")
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_an_error_of_a_file_comes_first(run: Any, own: Path) -> None:
     assert b", 1 rule failed: " in ran.out
     assert run(*LINT, "--select", "acme-broken").status == 7
     (own.parent / "broken.conf").write_text("server {\n")
-    ran = run("lint", "nginx.conf", "broken.conf", "--select", "gzip-level")
+    ran = run("lint", "nginx.conf", "broken.conf", "--rules", "--select", "gzip-level")
     assert ran.status == 3
     assert b", 1 not checked, 1 rule failed: " in ran.out
 
@@ -179,31 +179,108 @@ def test_other_users_pyproject(run: Any, own: Path) -> None:
     assert run("lint", "nginx.conf", "--select", "gzip-level").status == 3
 
 
+# --- they run only where somebody asked for it
+
+
+@pytest.fixture
+def programs(own: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of rules, where each module that is run leaves a file beside it; the user's record is elsewhere."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own.parent / "home"))
+    for name in ("acme_no_autoindex", "_helper", "__init__"):
+        path = own / f"{name}.py"
+        text = path.read_text() if path.exists() else ""
+        path.write_text(f"{text}\nfrom pathlib import Path\nPath(__file__).with_suffix('.ran').touch()\n")
+    return own
+
+
+COMMANDS = (
+    LINT[:2],
+    ("lint", "nginx.conf", "--fix"),
+    ("rules",),
+    ("rules", "new", "acme-other"),
+    ("format", "nginx.conf"),
+    ("trace", "nginx.conf", "http://localhost/"),
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_they_are_not_run_unasked(run: Any, programs: Path, command: tuple[str, ...]) -> None:
+    """No command runs the rules that settings name, nor their helpers, unless somebody asks for it."""
+    assert run(*command).status in (0, 1)
+    assert [*programs.glob("*.ran")] == []
+
+
+@pytest.mark.usefixtures("programs")
+def test_that_they_are_not_run_is_said(run: Any) -> None:
+    """A note counts them, and settings and options may name them all the same."""
+    Path("nginxopt.toml").write_text('rules = ["nginx-rules"]\nselect = ["acme-no-autoindex", "gzip-level"]\n')
+    note = (
+        "1 rule in nginx-rules is not run, as rules are programs: --rules or `nginxopt rules trust` runs what the "
+        "settings name"
+    )
+    ran = run("lint", "nginx.conf", "--ignore", "acme-no-autoindex")
+    assert (ran.status, note in ran.out.decode(), b"gzip-level" in ran.out) == (0, True, True)
+    ran = run("rules")
+    assert (ran.status, ran.err) == (0, note + "\n")
+    ran = run("explain", "acme-no-autoindex")
+    assert (ran.status, ran.err) == (
+        2,
+        "the page of acme-no-autoindex is in a program, nginx-rules/acme_no_autoindex.py\n  hint: --rules runs it\n",
+    )
+
+
+def test_a_trusted_directory(run: Any, programs: Path) -> None:
+    """`rules trust` lets the rules of a directory and of those below it run, until `--remove`."""
+    lint, name = ("lint", "nginx.conf", "--select", "security"), str(programs.parent)
+    ran = run("rules", "trust")
+    assert (ran.status, ran.out.decode()) == (0, f"rules of {name} run from now on\n")
+    assert b"acme-no-autoindex" in run(*lint).out
+    assert (programs / "acme_no_autoindex.ran").exists()
+    assert run("rules", "trust", "--list").out.decode() == f"{name}\n"
+    record = programs.parent / "home" / "nginxopt" / "trusted"
+    assert record.stat().st_mode & 0o022 == 0
+    assert (run("rules", "trust", "--remove").status, run("rules", "trust", "--remove").status) == (0, 1)
+    assert b"acme-no-autoindex" not in run(*lint).out
+    assert run("rules", "trust", "nowhere").status == 2
+    assert run("rules", "trust", "--list", ".").status == 2
+    run("rules", "trust", "nginx-rules")  # the settings are above it
+    assert b"acme-no-autoindex" not in run(*lint).out
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
+def test_another_users_record(run: Any, programs: Path) -> None:
+    """A record that another user may have written is refused."""
+    run("rules", "trust")
+    os.chown(programs.parent / "home" / "nginxopt" / "trusted", 12345, -1)
+    ran = run("lint", "nginx.conf")
+    assert (ran.status, "this list of trusted directories may be another user's" in ran.err) == (3, True)
+
+
 def test_rules_lists_them(run: Any, own: Path) -> None:
     """The list has them in every format; a module that cannot be loaded is an error after it."""
-    assert b"  acme-no-autoindex " in run("rules").out
-    assert "acme-no-autoindex" in {rule["id"] for rule in json.loads(run("rules", "--format", "json").out)}
-    assert b"| `acme-no-autoindex` |" in run("rules", "--format", "markdown").out
+    assert b"  acme-no-autoindex " in run("rules", "--rules").out
+    assert "acme-no-autoindex" in {rule["id"] for rule in json.loads(run("rules", "--rules", "--format", "json").out)}
+    assert b"| `acme-no-autoindex` |" in run("rules", "--rules", "--format", "markdown").out
     assert b"acme" not in run("rules", "--isolated").out
     (own / "acme_broken.py").write_text("1 / 0\n")
-    ran = run("rules")
+    ran = run("rules", "--rules")
     assert (ran.status, b"acme-no-autoindex" in ran.out) == (7, True)
     assert "acme_broken.py:1:1: rule acme-broken of nginx-rules cannot be loaded: ZeroDivisionError" in ran.err
 
 
 def test_explain_shows_them(run: Any, own: Path) -> None:
     """The page of a rule is its docstring; of one that cannot be loaded, the reason is told."""
-    assert run("explain", "acme-no-autoindex").out.startswith(b"# acme-no-autoindex\n\n`autoindex on` shows")
+    assert run("explain", "--rules", "acme-no-autoindex").out.startswith(b"# acme-no-autoindex\n\n`autoindex on` shows")
     (own / "acme_broken.py").write_text("1 / 0\n")
-    ran = run("explain", "acme-broken")
+    ran = run("explain", "--rules", "acme-broken")
     assert (ran.status, "ZeroDivisionError" in ran.err) == (7, True)
-    assert run("explain", "acme-no-autoindx").err.endswith('did you mean "acme-no-autoindex"?\n')
+    assert run("explain", "--rules", "acme-no-autoindx").err.endswith('did you mean "acme-no-autoindex"?\n')
 
 
 def test_other_settings_may_be_wrong(run: Any, own: Path) -> None:
     """To list and explain rules, the folders are read and nothing else; lint refuses a wrong name."""
     (own.parent / "nginxopt.toml").write_text('rules = ["nginx-rules"]\nselect = ["acme-no"]\n')
-    assert run("rules").status == 0
+    assert run("rules", "--rules").status == 0
     ran = run("lint", "nginx.conf")
     assert (ran.status, 'unknown rule or category "acme-no"' in ran.err) == (3, True)
 
@@ -219,7 +296,7 @@ def test_other_settings_may_be_wrong(run: Any, own: Path) -> None:
 def test_wrong_folders(run: Any, own: Path, settings: str, message: str) -> None:
     """A folder that is not there, and one that is named twice, are errors."""
     (own.parent / "nginxopt.toml").write_text(f"{settings}\n")
-    ran = run("rules")
+    ran = run("rules", "--rules")
     assert (ran.status, message in ran.err) == (3, True)
 
 

@@ -42,7 +42,7 @@ class Editor:
 
     def __init__(self, folder: Path, encoding: str = "utf-16") -> None:
         self.folder = folder
-        self.workspace = Workspace(Preferences(target_version=TARGET), [str(folder)], encoding)
+        self.workspace = Workspace(Preferences(target_version=TARGET, run=True), [str(folder)], encoding)
         self.judges = Judges(self.workspace)
 
     def write(self, name: str, text: str | bytes) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from lsprotocol.types import Diagnostic, DiagnosticSeverity, DiagnosticTag
+from lsprotocol.types import ClientCapabilities, Diagnostic, DiagnosticSeverity, DiagnosticTag, InitializeParams
+from pygls.workspace import Workspace
 
 from nginxopt.errors import UsageError
 from nginxopt.lint import sources
 from nginxopt.lsp import roots
 from nginxopt.lsp.diagnostics import SupersededError
+from nginxopt.lsp.preferences import Preferences
+from nginxopt.lsp.server import make
 from tests.lsp.editing import MAIN, SITE, Editor, at, over
 from tests.lsp.foreign import FOREIGN
 
@@ -326,6 +330,32 @@ def test_rules_of_ones_own_are_run(editor: Editor) -> None:
     broken, failing = sorted(diagnostic.message for diagnostic in diagnostics if diagnostic.code == "rules")
     assert "checks/acme_broken.py:1:1: rule acme-broken of " in broken
     assert "checks/acme_failing.py:9:5: rule acme-failing failed: AttributeError" in failing
+
+
+def test_rules_of_ones_own_need_trust(editor: Editor) -> None:
+    """In a workspace that the user does not trust, rules that its settings name are not run, and that is said."""
+    editor.workspace.preferences.run = False
+    editor.write("nginxopt.toml", 'rules = ["checks"]\n')
+    editor.write("checks/acme_gzip.py", _RULE + "\nraise SystemExit('it runs')\n")
+    diagnostics = editor.diagnostics(editor.open("nginx.conf", MAIN.replace("include", "gzip on; # include")))
+    (note,) = [diagnostic for diagnostic in diagnostics if diagnostic.code == "rules"]
+    assert note.severity == DiagnosticSeverity.Information
+    assert note.message.startswith("1 rule in ")
+    assert "--rules" in note.message
+
+
+@pytest.mark.parametrize(
+    ("options", "is_trusted"), [({"trusted": True}, True), ({"trusted": "yes"}, False), ({}, False), (None, False)]
+)
+def test_the_editor_says_what_is_trusted(
+    options: object, is_trusted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the initialization option `trusted: true` makes rules run."""
+    preferences = Preferences()
+    server = make(preferences)
+    monkeypatch.setattr(type(server), "workspace", Workspace(None))
+    server.start(InitializeParams(ClientCapabilities(), root_uri=tmp_path.as_uri(), initialization_options=options))
+    assert preferences.run == is_trusted
 
 
 def test_settings_may_be_forgotten_while_they_are_read(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:

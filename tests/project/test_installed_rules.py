@@ -83,7 +83,7 @@ def test_a_folder_with_the_same_rules(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "nginxopt.toml").write_text('rules = ["checks"]\n')
     (tmp_path / "checks").mkdir()
     shutil.copy(installed / "acme_nginx_rules" / "acme_no_autoindex.py", tmp_path / "checks")
-    done = run(installed, tmp_path, "lint", "nginx.conf")
+    done = run(installed, tmp_path, "lint", "nginx.conf", "--rules")
     assert done.returncode == 3
     package = "acme_nginx_rules.acme_no_autoindex of the package acme-nginx-rules 1.0"
     assert f'{package} and checks/acme_no_autoindex.py have the same id, "acme-no-autoindex"' in done.stderr

@@ -38,6 +38,7 @@ async function start(): Promise<void> {
       { language: "nginx", scheme: "file" },
       { language: "nginx", scheme: "untitled" },
     ],
+    initializationOptions: { trusted: workspace.isTrusted },
     synchronize: { fileEvents: watched.map((pattern) => workspace.createFileSystemWatcher(pattern)) },
   };
   client = new LanguageClient(SECTION, "nginxopt", server, options);
