@@ -18,22 +18,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nginxopt.text import Source, Span
 
 
 class NginxoptError(Exception):
-    """The base class of all errors; `exit_code` is the exit status of the command."""
+    """The base class of all errors; `exit_code` is the exit status of the command.
+
+    `below` are lines that belong to the message, such as what a program said. All parts may have text from anywhere,
+    such as the names of files: `render` escapes it.
+    """
 
     exit_code: ClassVar[int]
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, *, below: Sequence[str] = (), hint: str | None = None) -> None:
+        super().__init__("\n".join([message, *below]))
         self.message = message
+        self.below = tuple(below)
         self.hint = hint
 
     def render(self) -> str:
-        """Return the error for display: the message, then advice."""
-        return "\n".join([self.message, *self._details()])
+        """Return the error for display: the message, then advice. No text in it moves the cursor or ends a line."""
+        from nginxopt.text.escape import line
+
+        return "\n".join(line(text) for text in self._lines())
+
+    def _lines(self) -> list[str]:
+        return [self.message, *self.below, *self._details()]
 
     def _details(self) -> list[str]:
         return [f"  hint: {self.hint}"] if self.hint else []
@@ -64,18 +76,19 @@ class InputError(NginxoptError):
         span: Span | None = None,
         expected: str | None = None,
         nginx: str | None = None,
+        below: Sequence[str] = (),
         hint: str | None = None,
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(message, below=below, hint=hint)
         self.source = source
         self.span = span
         self.path = path if path is not None or source is None else source.path
         self.expected = expected
         self.nginx = nginx
 
-    def render(self) -> str:
-        """Return the error for display: place and message, the source line with carets, and advice."""
-        return "\n".join([f"{self._place()}{self.message}", *self._snippet(), *self._details()])
+    def _lines(self) -> list[str]:
+        """Return place and message, the source line with carets, and advice."""
+        return [f"{self._place()}{self.message}", *self.below, *self._snippet(), *self._details()]
 
     def _place(self) -> str:
         if self.path is None:

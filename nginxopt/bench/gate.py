@@ -138,4 +138,4 @@ def _scale(text: str, at: int, figure: str, unit: str) -> float:
 
 
 def _error(text: str, at: int, expected: str) -> UsageError:
-    return UsageError(f"invalid gate:\n    {text}\n    {' ' * at}^\n  expected {expected}")
+    return UsageError("invalid gate:", below=[f"    {text}", f"    {' ' * at}^", f"  expected {expected}"])

@@ -87,8 +87,11 @@ def _ended_by(error: BaseException) -> int:
     if isinstance(error, ClosedPipeError):
         return 128 + signal.SIGPIPE
     if isinstance(error, click.ClickException):
+        from nginxopt.text.escape import line
+
+        shown = click.UsageError(line(error.format_message()), getattr(error, "ctx", None))
         with contextlib.suppress(*_UNPRINTABLE):
-            error.show()
+            shown.show()
         return error.exit_code
     if isinstance(error, click.Abort | KeyboardInterrupt):
         _say("interrupted")

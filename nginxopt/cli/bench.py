@@ -285,7 +285,7 @@ def _emit(experiment: Experiment, call: _Call, path: str) -> int:
     for name, data in files.items():
         if is_program(data):
             (root / name).chmod(0o755)
-    click.echo(f"wrote {path}; run it with {path}/run", err=True)
+    stdout.say(f"wrote {path}; run it with {path}/run")
     return 0
 
 
@@ -356,7 +356,7 @@ def _with_progress(benchmark: Benchmark) -> None:
     if not sys.stderr.isatty():
         benchmark.run(lambda _seconds, _what: None, lambda _seconds: None)
         return
-    with click.progressbar(length=1, label="starting", file=sys.stderr, show_pos=False) as bar:
+    with stdout.progress(1, "starting") as bar:
 
         def started(seconds: float) -> None:
             bar.length = max(1, round(seconds * 1000))

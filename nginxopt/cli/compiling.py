@@ -6,9 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-import click
-
-from nginxopt.cli import overwriting, results
+from nginxopt.cli import overwriting, results, stdout
 from nginxopt.errors import DefectError
 from nginxopt.records import record
 
@@ -64,7 +62,7 @@ def _run(call: Call, compile_options: Options) -> int:
         results.report(call, compiled, None, None)
         if not call.quiet:
             moved = f"only {compiled.moving:,} of {compiled.rules + compiled.maps.rows:,} rules would move"
-            click.echo(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})", err=True)
+            stdout.say(f"{call.file}: skipped, as {moved} (--at-least {call.at_least:,})")
         return 0
     emission, proof = proved(compiled)
     compiled = emission.plan
@@ -156,7 +154,7 @@ def _ask_nginx(call: Call, emission: Emission) -> list[Differential]:
     binary = nginx.find(call.nginx or None)
     if call.quiet or not sys.stderr.isatty():
         return ask(emission, binary)
-    with click.progressbar(length=1, label=f"asking {binary}", file=sys.stderr) as bar:
+    with stdout.progress(1, f"asking {binary}") as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total
@@ -168,5 +166,5 @@ def _ask_nginx(call: Call, emission: Emission) -> list[Differential]:
 def _refuse_mismatches(differentials: list[Differential] | None) -> None:
     mismatches = [mismatch for differential in differentials or [] for mismatch in differential.mismatches]
     if mismatches:
-        listed = "\n".join(f"  {mismatch}" for mismatch in mismatches[:10])
-        raise DefectError(f"nginx responds differently; nothing was written\n{listed}")
+        listed = [f"  {mismatch}" for mismatch in mismatches[:10]]
+        raise DefectError("nginx responds differently; nothing was written", below=listed)

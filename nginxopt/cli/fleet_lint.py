@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import options, overwriting
+from nginxopt.cli import options, overwriting, stdout
 from nginxopt.errors import InputError, UsageError
 from nginxopt.system.interrupts import interruptible
 
@@ -160,7 +160,7 @@ def command(
     sources, nginx = options.without_its_path(sources, nginx)
     settings, text, left = _settings(config, isolated, with_rules)
     if left is not None and not quiet:
-        click.echo(left, err=True)
+        stdout.say(left)
     named = (table, None if text is None else text.path, baseline or settings.baseline, write_baseline)
     own = [path for path in named if path is not None]
     sources = _hosts_of(sources, own, quiet)
@@ -219,7 +219,7 @@ def _hosts_of(sources: tuple[str, ...], own: Collection[str], quiet: bool) -> tu
     for source in sources:
         if source not in others:
             what = "a result" if is_result(Path(source)) else "an input"
-            click.echo(f"{source} is {what} of nginxopt fleet lint, not a host", err=True)
+            stdout.say(f"{source} is {what} of nginxopt fleet lint, not a host")
     return others
 
 
@@ -280,7 +280,7 @@ def _progress(fleet: Fleet, quiet: bool) -> Iterator[Callable[[int], None]]:
         yield lambda _: None
         return
     started = time.monotonic()
-    with click.progressbar(length=len(fleet), label="checking hosts", file=sys.stderr, show_pos=True) as bar:
+    with stdout.progress(len(fleet), "checking hosts", show_pos=True) as bar:
 
         def progress(more: int) -> None:
             bar.label = f"checking hosts, {(bar.pos + more) / max(time.monotonic() - started, 0.001):,.0f}/s"
@@ -295,7 +295,7 @@ def _keep(part: Part, hosts: int) -> None:
 
     done = len(part.done())
     part.close()
-    click.echo(f"{part.path} has {done:,} of {count(hosts, 'host')}; --resume goes on", err=True)
+    stdout.say(f"{part.path} has {done:,} of {count(hosts, 'host')}; --resume goes on")
 
 
 def _end(
@@ -312,7 +312,7 @@ def _end(
         _tell(found, unread, output, time.monotonic() - started)
     if found.with_errors:
         if write_baseline is not None:
-            click.echo(f"{write_baseline} was not written: not all findings are known", err=True)
+            stdout.say(f"{write_baseline} was not written: not all findings are known")
         return InputError.exit_code
     if write_baseline is not None:
         return _record(write_baseline, entries)
@@ -326,7 +326,7 @@ def _record(path: str, entries: Sequence[Entry]) -> int:
     from nginxopt.text.plural import count
 
     write_entries(path, entries)
-    click.echo(f"{path}: {count(len(entries), 'finding')}", err=True)
+    stdout.say(f"{path}: {count(len(entries), 'finding')}")
     return 0
 
 
@@ -344,14 +344,15 @@ def _tell(found: Summary, unread: Sequence[UnreadHost], output: Path, seconds: f
         f"findings on all hosts: {count(errors, 'error')}, {count(warnings, 'warning')}, {infos:,} info", err=True
     )
     if found.hidden:
-        click.echo(f"the baseline hides {count(found.hidden, 'finding')} on all hosts", err=True)
+        stdout.say(f"the baseline hides {count(found.hidden, 'finding')} on all hosts")
     if found.patched:
-        click.echo(f"fixes for {count(found.patched, 'host')}: nginxopt fleet diff --result {output}", err=True)
+        stdout.say(f"fixes for {count(found.patched, 'host')}: nginxopt fleet diff --result {output}")
     if found.with_errors:
-        click.echo(f"{count(found.with_errors, 'host')} cannot be read or parsed", err=True)
-        click.echo("".join(f"  {host}\n" for host in unread), err=True, nl=False)
+        stdout.say(f"{count(found.with_errors, 'host')} cannot be read or parsed")
+        for host in unread:
+            stdout.say(f"  {host}")
         if found.with_errors > len(unread):
-            click.echo(f"  and {count(found.with_errors - len(unread), 'other')}", err=True)
+            stdout.say(f"  and {count(found.with_errors - len(unread), 'other')}")
     if found.failed:
-        click.echo(f"{count(found.failed, 'host')} failed the table", err=True)
-    click.echo(f"{output}: nginxopt fleet report {output}", err=True)
+        stdout.say(f"{count(found.failed, 'host')} failed the table")
+    stdout.say(f"{output}: nginxopt fleet report {output}")

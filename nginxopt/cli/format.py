@@ -158,9 +158,7 @@ def _write(files: _Formatted, *, is_piped: bool) -> None:
     sweep(os.path.dirname(os.path.realpath(path)) for path in files.read)  # noqa: PTH120
     for file in write_all(texts, read={path: files.read[path] for path in texts}) if texts else ():
         if file.in_place:
-            click.echo(
-                f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}", err=True
-            )
+            stdout.say(f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}")
 
 
 def _summarize(files: _Formatted, *, writes: bool) -> None:
@@ -168,9 +166,9 @@ def _summarize(files: _Formatted, *, writes: bool) -> None:
     from nginxopt.text.escape import printable
 
     for name in map(printable, files.foreign):
-        click.echo(f"skipped {name}: it does not look like an nginx configuration; name it to format it", err=True)
+        stdout.say(f"skipped {name}: it does not look like an nginx configuration; name it to format it")
     for source, _ in files.changed:
-        click.echo(f"{'reformatted' if writes else 'would reformat'} {printable(source.path)}", err=True)
+        stdout.say(f"{'reformatted' if writes else 'would reformat'} {printable(source.path)}")
     if files.read or not files.errors:
         click.echo(", ".join(_counts(files, writes=writes)), err=True)
 

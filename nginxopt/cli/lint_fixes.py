@@ -34,7 +34,8 @@ def check(call: Call, configs: Sequence[Config], checked: Checked) -> list[Note]
             raise UsageError(f"--nginx needs a whole configuration, but {config.main.path} is a fragment")
         before, after = trial.test(config, binary), trial.test_changed(again, changed, binary)
         if after.is_worse_than(before):
-            raise DefectError(f"nginx -t refuses {config.main.path} after the fixes; nothing was written\n{after}")
+            what = f"nginx -t refuses {config.main.path} after the fixes; nothing was written"
+            raise DefectError(what, below=str(after).splitlines())
         notes += [Note(f"new warning of nginx -t: {warning}") for warning in after.new_warnings(before)]
         if not after.ok:
             notes.append(Note(f"nginx -t refuses {config.main.path} both before and after: {after.reasons[0]}"))

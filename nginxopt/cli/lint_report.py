@@ -33,7 +33,7 @@ def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) ->
     if errors:
         return InputError.exit_code
     baseline.write(path, checked.diagnostics, checked.on_host)
-    click.echo(f"{path}: {count(len(checked.diagnostics), 'finding')}", err=True)
+    stdout.say(f"{path}: {count(len(checked.diagnostics), 'finding')}")
     return 0
 
 

@@ -46,10 +46,11 @@ def command(url: str, held: int, idle: float, wait: float) -> int:
     """
     from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, probe
     from nginxopt.system.upstream import UpstreamTarget
+    from nginxopt.text.escape import line
 
     observations = []
     for observation in probe.probe(UpstreamTarget.parse(url), probe.Effort(held, idle, wait)):
-        click.echo(_line(observation))
+        click.echo(line(_line(observation)))
         observations.append(observation)
     click.echo()
     for premise in (HTTP11_BACKENDS, IDLE_CONNECTIONS):

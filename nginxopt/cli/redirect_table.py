@@ -68,8 +68,8 @@ def run(call: Call, source: Source, kind: Kind, options: Options, *, skips_rows:
     differential = None if call.nginx is None else _ask_nginx(call, emission)
     _report(call, checked, proof, differential)
     if differential is not None and differential.mismatches:
-        listed = "\n".join(f"  {mismatch}" for mismatch in differential.mismatches)
-        raise DefectError(f"nginx responds differently; nothing was written\n{listed}")
+        listed = [f"  {mismatch}" for mismatch in differential.mismatches]
+        raise DefectError("nginx responds differently; nothing was written", below=listed)
     notes = _output(call, emission)
     _tell(call, checked, proof, differential, notes)
     return 0

@@ -93,12 +93,14 @@ def tell(
 
 def print_summary(call: Call, summary: Iterable[str], more: Iterable[str]) -> None:
     """Print a summary, its first line in bold, and more lines; to standard output only if the plan is the result."""
+    from nginxopt.text.escape import line
+
     err = call.mode != "plan" or call.report == "-"
     color = False if os.environ.get("NO_COLOR") else None
-    for number, line in enumerate(summary):
-        click.secho(line, err=err, color=color, bold=number == 0 or None)
-    for line in more:
-        click.echo(line, err=err)
+    for number, text in enumerate(summary):
+        click.secho(line(text), err=err, color=color, bold=number == 0 or None)
+    for text in more:
+        click.echo(line(text), err=err)
 
 
 def differential_line(requests: int, skipped: int, seconds: float) -> str:

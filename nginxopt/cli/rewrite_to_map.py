@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import options, redirect_table
+from nginxopt.cli import options, redirect_table, stdout
 from nginxopt.cli.compiling import Call, Mode, run
 from nginxopt.cli.redirect_table import Reading
 from nginxopt.errors import NginxoptError, UsageError
@@ -148,7 +148,7 @@ def _run_all(calls: Sequence[Call], compile_options: Options, reading: Reading) 
     except NginxoptError:
         done = ", ".join(call.file for call in calls[: len(statuses)])
         if done and calls[0].mode == "write":
-            click.echo(f"{done}: written before this error", err=True)
+            stdout.say(f"{done}: written before this error")
         raise
     return max(statuses)
 

@@ -56,7 +56,7 @@ def report(catalogue: Catalogue) -> int:
     for error in catalogue.errors.values():
         click.echo(error.render(), err=True)
     if catalogue.note is not None:
-        click.echo(catalogue.note, err=True)
+        stdout.say(catalogue.note)
     return max((error.exit_code for error in catalogue.errors.values()), default=0)
 
 

@@ -104,6 +104,7 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
     from nginxopt.lint import settings
     from nginxopt.lint.sources import load_rules
     from nginxopt.system import files
+    from nginxopt.text.escape import line
 
     if not _ID.fullmatch(id_):
         raise UsageError(f'invalid id "{id_}"', hint="use two or more lower-case words with dashes: acme-no-autoindex")
@@ -117,7 +118,7 @@ def command(id_: str, folder: str | None, config: str | None, isolated: bool) ->
         raise InputError("exists already; nothing was written", path=str(path))
     files.folder(str(target), [])
     files.write_all({str(path): _MODULE.encode()})
-    click.echo(f"wrote {path}")
+    click.echo(line(f"wrote {path}"))
     if target.resolve() not in {Path(name).resolve() for name in named}:
         file = settings.FILE if source is None else source.path
-        click.echo(f'add to {file}: rules = ["{target}"]')
+        click.echo(line(f'add to {file}: rules = ["{target}"]'))

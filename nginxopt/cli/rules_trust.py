@@ -32,16 +32,17 @@ def command(folder: str | None, remove: bool, lists: bool) -> int:
     whoever can change the files of a trusted directory can run programs as you.
     """
     from nginxopt.system import trusted
+    from nginxopt.text.escape import line
 
     if lists and (remove or folder is not None):
         raise UsageError("--list cannot be used with DIR or --remove")
     if lists:
         for path in trusted.folders():
-            click.echo(str(path))
+            click.echo(line(str(path)))
         return 0
     if remove:
         return int(not trusted.remove(folder or "."))
     if not Path(folder or ".").is_dir():
         raise UsageError(f"{folder} is not a directory")
-    click.echo(f"rules of {trusted.add(folder or '.')} run from now on")
+    click.echo(line(f"rules of {trusted.add(folder or '.')} run from now on"))
     return 0

@@ -118,7 +118,7 @@ def binary(path: str) -> Binary:
 
 def refused_url(text: str, message: str, column: int) -> UsageError:
     """Return the error for a URL of the command line."""
-    return UsageError(f"{message}\n    {text}\n    {' ' * (column - 1)}^")
+    return UsageError(message, below=[f"    {text}", f"    {' ' * (column - 1)}^"])
 
 
 def base_url(text: str | None) -> Url | None:

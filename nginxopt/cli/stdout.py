@@ -6,20 +6,46 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import click
 
 from nginxopt.errors import OutputError
+
+if TYPE_CHECKING:
+    from click._termui_impl import ProgressBar
 
 
 class ClosedPipeError(Exception):
     """The reader of the output has gone away."""
 
 
+def say(message: str) -> None:
+    """Print a line on standard error; what a terminal or a runner of GitHub Actions would obey is escaped."""
+    from nginxopt.text.escape import line
+
+    click.echo(line(message), err=True)
+
+
 def write(pieces: Iterable[bytes]) -> None:
-    """Write `pieces` to standard output and flush it; the errors of `guarded`."""
+    """Write `pieces` to standard output and flush it; the errors of `guarded`.
+
+    A terminal gets them as text, in which what moves its cursor is escaped.
+    """
+    on_terminal = sys.stdout.isatty()
     for piece in pieces:
-        sys.stdout.buffer.write(piece)
+        if on_terminal:
+            sys.stdout.write(piece.decode("utf-8", "surrogateescape"))
+        else:
+            sys.stdout.buffer.write(piece)
     sys.stdout.flush()
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write the lines of a report for people, with their line ends, as `write` does; none is a command to a runner."""
+    from nginxopt.text.escape import inert
+
+    write(inert(line).encode(errors="backslashreplace") for line in lines)
 
 
 @contextlib.contextmanager
@@ -37,6 +63,17 @@ def guarded() -> Iterator[None]:
             yield
         finally:
             sys.stdout, sys.stderr = streams
+
+
+@contextlib.contextmanager
+def progress(length: int, label: str, *, show_pos: bool = False) -> Iterator[ProgressBar[int]]:
+    """Show a progress bar on standard error, which is a terminal, and yield it."""
+    from nginxopt.text.escape import line
+
+    stream = sys.stderr
+    file = stream.unguarded if isinstance(stream, _Guarded) else stream  # it moves the cursor
+    with click.progressbar(length=length, label=line(label), file=file, show_pos=show_pos) as bar:
+        yield bar
 
 
 def discard() -> None:
@@ -60,16 +97,21 @@ class _Guarded:
         return getattr(self._stream, name)
 
     @property
+    def unguarded(self) -> Any:
+        """The underlying stream of text, which escapes nothing."""
+        return self._stream
+
+    @property
     def buffer(self) -> _Guarded:
         """The underlying stream of bytes."""
         return _Guarded(None if self._stream is None else self._stream.buffer, self._name)
 
     def write(self, data: Any) -> Any:
-        r"""Write bytes or text; in text, bytes that are not UTF-8, such as those of a file name, become `\xff`."""
-        if isinstance(data, str) and not data.isascii():
-            from nginxopt.text.escape import unicode
+        r"""Write bytes or text; in text, what moves a cursor becomes `\x1b`, and a byte that is not UTF-8 `\xff`."""
+        if isinstance(data, str) and not data.isprintable():
+            from nginxopt.text.escape import terminal
 
-            data = unicode(data)
+            data = terminal(data)
         return self._try(lambda: self._stream.write(data))
 
     def flush(self) -> None:

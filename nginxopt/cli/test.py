@@ -102,7 +102,7 @@ def command(
     overwriting.refuse("--output", output, [table, *(file.path for file in asked.config.files)])
     batch = Batch(asked.model, asked.gate, asked.world)
     for note in () if quiet else asked.notes:
-        click.echo(f"note: {note}", err=True)
+        stdout.say(f"note: {note}")
     if records:
         with _asking(asked, batch, binary) as ask:
             return _record(asked, table, output, ask)
@@ -127,12 +127,12 @@ def _asking(asked: AskedSite, batch: Batch, binary: Binary | None) -> Iterator[A
         yield partial(_shown, answers, str(binary)) if sys.stderr.isatty() else answers
     for request, of_model, answer in answers.disagreements[:_SHOWN]:
         text = f"{request}: nginx answers {answer}, the model {of_model}"
-        click.echo(f"the model is wrong: {printable(text)}", err=True)
+        stdout.say(f"the model is wrong: {printable(text)}")
 
 
 def _shown(answers: RealAnswers, name: str, requests: Sequence[Request]) -> list[Answer]:
     """Return the answers with a progress bar."""
-    with click.progressbar(length=len(requests), label=f"asking {name}", file=sys.stderr) as bar:
+    with stdout.progress(len(requests), f"asking {name}") as bar:
         return answers(requests, lambda: bar.update(1))
 
 
@@ -163,9 +163,9 @@ def _record(asked: AskedSite, path: str, output: str | None, ask: Ask) -> int:
     recording = record(requests, ask(requests))
     _write([recording.text], output)
     for request, reason in recording.left_out[:_SHOWN]:
-        click.echo(f"left out: {printable(str(request))}: {printable(reason)}", err=True)
+        stdout.say(f"left out: {printable(str(request))}: {printable(reason)}")
     if len(recording.left_out) > _SHOWN:
-        click.echo(f"{count(len(recording.left_out), 'request')} left out in all", err=True)
+        stdout.say(f"{count(len(recording.left_out), 'request')} left out in all")
     return 0
 
 
@@ -189,7 +189,7 @@ def _requests(asked: AskedSite, path: str) -> list[Request]:
         return [row.request for row in read_table(source, _base(asked), follow=True)]
     traffic = RequestsFile(path, asked.config, asked.gate, base=asked.base).read_from(source.data)
     for note in traffic.notes:
-        click.echo(f"note: {note}", err=True)
+        stdout.say(f"note: {note}")
     return list(traffic)
 
 

@@ -94,7 +94,7 @@ def command(
         stdout.write([trace_json.render(result).encode()])
     else:
         lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
-        stdout.write(line.encode(errors="backslashreplace") for line in lines)
+        stdout.write_lines(lines)
     return int(result.comparison is not None and bool(result.comparison.differences))
 
 

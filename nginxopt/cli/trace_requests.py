@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-import click
-
 from nginxopt.cli import stdout
 
 if TYPE_CHECKING:
@@ -26,7 +24,7 @@ def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: B
     from nginxopt.request import usage_report
 
     for note in asked.notes:
-        click.echo(f"note: {note}", err=True)
+        stdout.say(f"note: {note}")
     traffic = _read(asked, path, stated)
     tally = _tally(asked, traffic)
     comparison = None if binary is None else _compared(asked, traffic, binary)
@@ -35,7 +33,7 @@ def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: B
     if format_ == "json":
         stdout.write([usage_report.document(report).encode()])
     else:
-        stdout.write(line.encode() for line in usage_report.lines(report, verbose=verbose))
+        stdout.write_lines(usage_report.lines(report, verbose=verbose))
     return int(comparison is not None and bool(comparison.differences))
 
 
@@ -53,7 +51,7 @@ def _read(asked: AskedSite, path: str, stated: str | None) -> Traffic:
     file = RequestsFile(path, asked.config, asked.gate, stated, asked.base)
     if not sys.stderr.isatty():
         return file.read()
-    with click.progressbar(length=1, label=f"reading {path}", file=sys.stderr, show_pos=False) as bar:
+    with stdout.progress(1, f"reading {path}") as bar:
 
         def progress(done: int, size: int) -> None:
             bar.length = size
@@ -70,5 +68,5 @@ def _tally(asked: AskedSite, traffic: Traffic) -> Tally:
     if not sys.stderr.isatty():
         return batch.tally(traffic.groups)
     different = sum(len(group.targets) for group in traffic.groups)
-    with click.progressbar(length=different, label="tracing", file=sys.stderr) as bar:
+    with stdout.progress(different, "tracing") as bar:
         return batch.tally(traffic.groups, bar.update)

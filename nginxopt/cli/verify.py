@@ -75,7 +75,7 @@ def command(
         stdout.write([report.render(result, before, after).encode()])
     else:
         lines = report.text(result, before, after, (old, new), color=stdout.colored())
-        stdout.write(line.encode(errors="backslashreplace") for line in lines)
+        stdout.write_lines(lines)
     return STATUSES[result.verdict]
 
 

@@ -15,7 +15,7 @@ def prove(before: Source, read: Sequence[Piece], after: bytes) -> None:
     try:
         other = list(pieces(again))
     except InputError as error:
-        raise _defect(before, f"the formatted text cannot be read\n{error.render()}") from None
+        raise _defect(before, "the formatted text cannot be read", error.render().splitlines()) from None
     for mine, its in zip(read, other, strict=False):
         if mine.kind is not its.kind or before.data[mine.start : mine.end] != after[its.start : its.end]:
             raise _defect(before, f"the formatted text differs at line {before.position(mine.start).line}")
@@ -34,5 +34,5 @@ def _gaps(data: bytes, read: Sequence[Piece]) -> Iterator[bytes]:
     yield data[at:]
 
 
-def _defect(source: Source, message: str) -> DefectError:
-    return DefectError(f"{source.path}: {message}; nothing was written")
+def _defect(source: Source, message: str, below: Sequence[str] = ()) -> DefectError:
+    return DefectError(f"{source.path}: {message}; nothing was written", below=below)

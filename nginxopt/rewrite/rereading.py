@@ -52,5 +52,5 @@ def tried(emission: Emission, config: Config, binary: Binary) -> Iterator[str]:
     changed = {change.file.path for change in emission.changes} | {emission.maps_path or ""}
     after = trial.test_changed(config, changed, binary)
     if after.is_worse_than(before):
-        raise DefectError(f"nginx -t refuses the result; nothing was written\n{after}")
+        raise DefectError("nginx -t refuses the result; nothing was written", below=str(after).splitlines())
     yield from (f"nginx -t warning: {warning}" for warning in after.new_warnings(before))

@@ -16,6 +16,28 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
+def line(text: str) -> str:
+    """Return `text` as `printable` does, with tabs, as a line that is no command to a runner."""
+    return inert(text if text.isprintable() else "\t".join(map(printable, text.split("\t"))))
+
+
+def inert(text: str) -> str:
+    """Return a line that is no command to a runner of GitHub Actions, whatever program prints it.
+
+    A runner takes a line for a command that begins with `::`, or has `##[` anywhere (actions/runner,
+    src/Runner.Common/ActionCommand.cs).
+    """
+    if text.lstrip().startswith("::"):
+        text = text.replace("::", "\\x3a:", 1)
+    return text.replace("##[", "#\\x23[")
+
+
+def terminal(text: str) -> str:
+    """Return `text` as `printable` does, with line ends, tabs, and colors as `nginxopt.text.style` writes them."""
+    parts = re.split(r"(\x1b\[[0-9;]*m|[\n\t])", text)
+    return "".join(part if number % 2 else printable(part) for number, part in enumerate(parts))
+
+
 def unicode(text: str) -> str:
     r"""Return `text` with bytes that are not UTF-8 as `\xff`, so that it can be encoded."""
     return re.sub(_SURROGATE, lambda match: _escape(match[0]), text)

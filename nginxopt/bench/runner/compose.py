@@ -122,8 +122,8 @@ class Compose:
                 refused = [line.partition("[emerg] ")[2] for line in lines if "[emerg]" in line]
                 if refused:
                     return InputError(f"{service}: nginx refuses its configuration: {_words(refused[-1])}")
-                tail = "\n".join(["", *lines[-_LOG_LINES:]]) if lines else " Its log is empty."
-                return RunError(f"the container {service} {state}.{tail}")
+                tail = "" if lines else " Its log is empty."
+                return RunError(f"the container {service} {state}.{tail}", below=lines[-_LOG_LINES:])
         return error
 
     def _state(self, container: str) -> str:

@@ -11,7 +11,7 @@ from nginxopt.lint.premises import listed
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, RuleCount, by_rule, details
 from nginxopt.lint.report.place import Placed, ends
-from nginxopt.text.escape import printable
+from nginxopt.text.escape import inert, printable
 from nginxopt.text.plural import count
 from nginxopt.text.style import Style
 
@@ -74,7 +74,7 @@ def _sign(rule_count: RuleCount) -> str:
 
 
 def _lines(lines: Iterator[str] | list[str]) -> Iterator[str]:
-    return (f"{line}\n" for line in lines)
+    return (f"{inert(line)}\n" for line in lines)
 
 
 def _finding(diagnostic: Diagnostic, style: Style) -> Iterator[str]:

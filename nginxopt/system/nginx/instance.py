@@ -149,7 +149,7 @@ def running(
         if not wait_until_started(process, pid_file, start_seconds):
             why = f"was not ready within {start_seconds:.0f} seconds" if process.poll() is None else "ended"
             lines = _lines(terminal, prefix) or _lines(prefix / "error.log", prefix)
-            raise InputError("\n".join([f"nginx did not start: it {why}", *lines]))
+            raise InputError(f"nginx did not start: it {why}", below=lines)
         yield Running(prefix, process)
     finally:
         end(process)

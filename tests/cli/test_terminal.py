@@ -1,0 +1,164 @@
+"""What reaches a terminal, and a runner of GitHub Actions: names and texts of strangers move and command nothing."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nginxopt.text.escape import line, terminal
+
+EVIL = "\x1b[2J\x9b1m\r\n  ::stop-commands::x\n##[error]\x07\u202e"
+"""Clears the screen, begins lines with commands, and turns the direction of text around; also in a name of a file."""
+
+NAME = EVIL.replace("/", "") + ".conf"
+
+CONFIG = f"""events {{}}
+http {{
+    log_format {EVIL.encode("unicode_escape").decode().replace(chr(92), "")} "{EVIL}";
+    server {{
+        listen 80;
+        server_name "{EVIL}";
+        gzip on;
+        gzip_comp_level 9;
+        ::stop-commands::x;
+        rewrite ^/old$ "/new{EVIL}" permanent;
+        if ($http_x = "{EVIL}") {{ return 403; }}
+        location / {{ return 200 "{EVIL}"; }}
+    }}
+}}
+"""
+GOOD = CONFIG.replace("        ::stop-commands::x;\n", "")
+
+COMMANDS = (
+    ("lint", NAME),
+    ("lint", NAME, "--select", EVIL),
+    ("lint", NAME, "--diff", "--unsafe-fixes"),
+    ("lint", "good.conf", "--statistics"),
+    ("lint", "none" + NAME),
+    ("lint", "good.conf", "--config", NAME),
+    ("lint", "good.conf", "--format", EVIL),
+    ("lint", "--" + EVIL),
+    ("lint", "good.conf", "--target-version", EVIL),
+    ("format", "--check", NAME, "good.conf"),
+    ("format", "--diff", "good.conf"),
+    ("trace", NAME, "http://x/"),
+    ("trace", "good.conf", "http://x/", "/old", f"/{EVIL}"),
+    ("trace", "good.conf", "/", "--base", EVIL),
+    ("test", "good.conf", "table.csv", "--base", "http://x"),
+    ("verify", "good.conf", NAME),
+    ("verify", "good.conf", "other.conf"),
+    ("rewrite-to-map", NAME),
+    ("rewrite-to-map", "good.conf", "--plan-only"),
+    ("rewrite-to-map", "good.conf", "--check", "--at-least", "100"),
+    ("explain", EVIL),
+    ("rules", "new", EVIL),
+    ("rules", "trust", NAME),
+    ("fleet", "lint", "hosts", "--output", f"{NAME}.duckdb", "--workers", "1"),
+    ("bench", "rewrites", "good.conf", "--output", NAME),
+    (EVIL,),
+)
+
+_OURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture
+def strange(tmp_path: Path) -> Path:
+    """A directory where names and texts are hostile."""
+    for name, text in (
+        (NAME, CONFIG),
+        ("good.conf", GOOD),
+        ("other.conf", GOOD.replace("403", "404")),
+        ("table.csv", f'/old,301,"/{EVIL}"\n/{EVIL},200,\n'),
+    ):
+        (tmp_path / name).write_text(text)
+    host = tmp_path / "hosts" / EVIL.replace("/", "")
+    host.mkdir(parents=True)
+    (host / "nginx.conf").write_text(CONFIG)
+    return tmp_path
+
+
+def on_terminal(command: tuple[str, ...], folder: Path, **environment: str) -> str:
+    """Return what a command writes to a terminal that has standard output and error."""
+    ours, theirs = pty.openpty()
+    code = "from nginxopt.cli import main; main()"
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, *command],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[2]), **environment},
+    )
+    os.close(theirs)
+    pieces = []
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # EIO: the last process that had it open has ended
+            break
+        if not piece:
+            break
+        pieces.append(piece)
+    os.close(ours)
+    child.wait()
+    assert child.returncode not in (70, -9, -6)
+    return b"".join(pieces).decode()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(map(ascii, command))[:60])
+def test_no_text_moves_the_cursor(command: tuple[str, ...], strange: Path) -> None:
+    """On a terminal, there is no control character but line ends, tabs and our own colors."""
+    shown = on_terminal(command, strange, NO_COLOR="")
+    assert shown.strip()
+    left = _OURS.sub("", shown)
+    if command[0] == "fleet":  # its progress moves the cursor, and has no text but ours
+        left = re.sub(r"\x1b\[\?25[lh]|\x1b\[K|\r(?!\n)", "", left)
+    left = left.replace("\r\n", "\n")
+    assert [char for char in left if not char.isprintable() and char not in "\n\t"] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(map(ascii, command))[:60])
+def test_no_text_is_a_command(command: tuple[str, ...], strange: Path) -> None:
+    """In CI, no line of a message or report begins as a command to the runner, or has one of the old form."""
+    code = "from nginxopt.cli import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *command],
+        cwd=strange,
+        env={**os.environ, "GITHUB_ACTIONS": "true", "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        check=False,
+    )
+    is_exact = "--diff" in command or command == ("rewrite-to-map", NAME)  # for patch, and for nginx
+    for text in (ran.stderr, b"" if is_exact else ran.stdout):
+        for each in text.decode().splitlines():
+            assert not each.lstrip().startswith("::")
+            assert "##[" not in each
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb", "a\tb"),
+        ("  ::x::", "  \\x3a:x::"),
+        ("\u00a0::x", "\\xa0::x"),
+        ("a::b", "a::b"),
+        ("a ##[x]", "a #\\x23[x]"),
+        ("a\n::b", "a\\n::b"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("\udcff", "\\xff"),
+    ],
+)
+def test_a_line(text: str, shown: str) -> None:
+    """Each escape of `line`."""
+    assert line(text) == shown
+
+
+def test_a_terminal_gets_colors() -> None:
+    """`terminal` keeps line ends, tabs and colors, and nothing else of what does not print."""
+    assert terminal("\x1b[1ma\x1b[0m\t\n\r\x1b[2J\x07\u202e\udcff") == "\x1b[1ma\x1b[0m\t\n\\r\\x1b[2J\\x07\\u202e\\xff"
