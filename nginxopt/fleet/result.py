@@ -68,6 +68,9 @@ class UnreadHost:
         return ": ".join([self.host, *([":".join(place)] if place else []), self.message])
 
 
+Schema = frozenset[tuple[str, str | None]]
+"""The kinds and definitions of what a database has."""
+
 _SMALL = {"memory_limit": "40MB", "threads": "1"}
 """Batches are small, and the processors belong to the workers."""
 
@@ -89,6 +92,9 @@ class Part:
         self._rows: dict[str, list[str]] = {}
         self._columns: dict[str, list[str]] = {}
         self._texts: dict[str, JudgedText] = {}
+
+    def _schema(self) -> Schema:
+        return _schema(self._database)
 
     def done(self) -> list[tuple[str, str | None]]:
         """Return the hosts in the file with the digests of their configurations; None for those with an error."""
@@ -137,13 +143,14 @@ class Part:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._database.execute("BEGIN")
-        try:
-            yield
-        except BaseException:
-            self._database.execute("ROLLBACK")
-            raise
-        self._database.execute("COMMIT")
+        with _private():  # it may begin a log
+            self._database.execute("BEGIN")
+            try:
+                yield
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
 
     def _write_texts(self) -> None:
         """Write the texts that no earlier configuration has."""
@@ -210,7 +217,8 @@ class Part:
 
     def close(self) -> None:
         """Close the file, so that everything is in it."""
-        self._database.close()
+        with _private():
+            self._database.close()
 
 
 def _batches(pieces: Sequence[str]) -> Iterator[list[str]]:
@@ -234,7 +242,7 @@ def begin(path: Path, options: Mapping[str, str], versions: Mapping[str, str], r
             f"{path} is there already, from a run that did not end",
             hint="--resume goes on with it; remove it to begin again",
         )
-    part = Part(path, _connected(path))
+    part = Part(path, _connected(path, writes=parquet_files(path)))
     with part._transaction():
         for statement in tables.declarations():
             part._database.execute(statement)
@@ -251,11 +259,13 @@ def resumed(path: Path, options: Mapping[str, str], versions: Mapping[str, str])
 
     if not path.exists():
         raise UsageError(f"--resume: there is no {path}", hint="nothing was begun, or the result is complete")
-    part = Part(path, _connected(path))
+    part = Part(path, _connected(path, writes=parquet_files(path)))
     try:
+        if part._schema() != _schema_of_results():
+            raise InputError("not the result of nginxopt fleet lint: it has other tables", path=str(path))
         before = dict(part._database.execute("SELECT name, value FROM options").fetchall())
         with_versions = dict(part._database.execute("SELECT name, version FROM versions").fetchall())
-    except duckdb.Error as error:
+    except (duckdb.Error, ValueError) as error:
         raise InputError(f"not the result of nginxopt fleet lint: {_first_line(error)}", path=str(path)) from None
     for kind, now, then in (("the options", options, before), ("the versions", versions, with_versions)):
         other = sorted(name for name in {*now, *then} if now.get(name) != then.get(name))
@@ -315,12 +325,13 @@ def _is_other_database(path: Path) -> bool:
 def finish(part: Part, output: Path, *, parquet: bool) -> None:
     """Give a complete result its name: a file, or a folder with a Parquet file for each table."""
     if parquet:
-        folder = part.path.with_name(part.path.name + ".parquet")
+        folder = _parquet_folder(part.path)
         if folder.exists():  # of a run that was ended right here
             _remove_result(folder)
-        folder.mkdir(parents=True)
-        for table in tables.TABLES:
-            part._database.execute(f"COPY {table} TO '{_quoted(folder / table)}.parquet' (FORMAT parquet)")
+        folder.mkdir(mode=_PRIVATE, parents=True)
+        with _private():
+            for table, file in zip(tables.TABLES, parquet_files(part.path), strict=True):
+                part._database.execute(f"COPY {table} TO '{_quoted(file)}' (FORMAT parquet)")
     part.close()
     try:
         if parquet:
@@ -341,13 +352,61 @@ def _remove_result(folder: Path) -> None:
     folder.rmdir()
 
 
-def _connected(path: Path) -> DuckDBPyConnection:
+def _parquet_folder(part: Path) -> Path:
+    """Return the folder of the tables of a result that is being written."""
+    return part.with_name(part.name + ".parquet")
+
+
+def parquet_files(part: Path) -> list[Path]:
+    """Return the files of the tables of a result that is being written, in the order of `tables.TABLES`."""
+    return [_parquet_folder(part).absolute() / f"{table}.parquet" for table in tables.TABLES]
+
+
+def _connected(path: Path, *, writes: Sequence[Path]) -> DuckDBPyConnection:
+    """Open a file that is being written; its queries reach no other file but those in `writes`."""
     import duckdb
 
     try:
-        return duckdb.connect(str(path), config={**CLOSED, **_SMALL})
+        with _private():
+            database = duckdb.connect(str(path), config={**CLOSED, **_SMALL})
+        allowed = ", ".join(f"'{_quoted(file)}'" for file in writes)
+        database.execute(f"SET allowed_paths = [{allowed}]")
+        database.execute("SET enable_external_access = false")
     except duckdb.Error as error:
         raise _unwritable(path, error) from None
+    return database
+
+
+_PRIVATE = 0o700
+
+
+@contextmanager
+def _private() -> Iterator[None]:
+    """Make files that only their owner may read: configurations have secrets, whatever the modes of their copies."""
+    before = os.umask(0o777 & ~_PRIVATE)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _schema_of_results() -> Schema:
+    import duckdb
+
+    with duckdb.connect(config={**CLOSED}) as database:
+        for statement in tables.declarations():
+            database.execute(statement)
+        return _schema(database)
+
+
+def _schema(database: DuckDBPyConnection) -> Schema:
+    """Return the statements that define the tables, views, indexes and macros of a database."""
+    query = """SELECT 'table', sql FROM duckdb_tables() WHERE NOT internal
+        UNION ALL SELECT 'view', sql FROM duckdb_views() WHERE NOT internal
+        UNION ALL SELECT 'index', sql FROM duckdb_indexes()
+        UNION ALL SELECT 'sequence', sql FROM duckdb_sequences()
+        UNION ALL SELECT function_name, macro_definition FROM duckdb_functions() WHERE NOT internal"""
+    return frozenset(database.execute(query).fetchall())
 
 
 def _unwritable(path: Path, error: Exception) -> RunError:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 
 from nginxopt import __version__
 from nginxopt.errors import NginxoptError
@@ -25,6 +26,19 @@ _REQUEST_FAILED = types.LSPErrorCodes.RequestFailed.value
 _Answer = TypeVar("_Answer")
 
 
+class _Protocol(LanguageServerProtocol):
+    """Answers every request, also one whose parameters do not have the form of the protocol (a negative line)."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Return the message in a JSON object; objects inside of messages come here, too."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
+
+
 class Server(LanguageServer):
     """The server, with the workspace once the editor has initialised it.
 
@@ -32,7 +46,7 @@ class Server(LanguageServer):
     """
 
     def __init__(self, preferences: Preferences) -> None:
-        super().__init__("nginxopt", __version__, types.TextDocumentSyncKind.Full)
+        super().__init__("nginxopt", __version__, types.TextDocumentSyncKind.Full, protocol_cls=_Protocol)
         self._preferences = preferences
         self._thread = ThreadPoolExecutor(1, "answers")
         self.files: Workspace

@@ -80,7 +80,7 @@ from nginxopt.fleet import running
 running._BATCH = running._HOSTS = running._CONFIGURATIONS = 1
 running._WITHOUT_WORKERS = float(os.environ.get("WITHOUT_WORKERS", running._WITHOUT_WORKERS))
 if __name__ == "__main__":
-    main(["fleet", "lint", "hosts", "--config", "s.toml", "--target-version", "1.22.1", *sys.argv[1:]])
+    main(["fleet", "lint", "hosts", "--config", "s.toml", "--rules", "--target-version", "1.22.1", *sys.argv[1:]])
 """
 
 
@@ -152,7 +152,7 @@ def _here(status: int, *args: str) -> str:
         for name in ("_BATCH", "_HOSTS", "_CONFIGURATIONS"):
             patch.setattr(running, name, 1)
         with pytest.raises(SystemExit) as ended:
-            main(["fleet", "lint", "hosts", "--config", "s.toml", "--target-version", "1.22.1", *args])
+            main(["fleet", "lint", "hosts", "--config", "s.toml", "--rules", "--target-version", "1.22.1", *args])
     assert ended.value.code == status, errors.getvalue()
     assert "Traceback" not in errors.getvalue()
     return errors.getvalue()

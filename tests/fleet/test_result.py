@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from nginxopt.errors import InputError
 from nginxopt.fleet import result
 from nginxopt.fleet.judging import JudgedText
 from nginxopt.fleet.result import Part
@@ -86,3 +87,45 @@ def test_a_signal_during_a_batch_neither_loses_nor_doubles_it(part: Part, monkey
     part.commit()
     assert len(part.done()) == 1000
     part.close()
+
+
+def test_only_the_owner_reads_results(tmp_path: Path) -> None:
+    """A result has secrets of configurations: its file, its log of batches and its tables are the owner's."""
+    part = result.begin(tmp_path / "fleet.duckdb.part", {}, {}, [])
+    part.add({}, texts=[_text(b"secret")])
+    part.commit()
+    made = [*tmp_path.iterdir()]
+    assert len(made) == 2
+    assert {path.stat().st_mode & 0o077 for path in made} == {0}
+    result.finish(part, tmp_path / "tables", parquet=True)
+    assert {path.stat().st_mode & 0o077 for path in (tmp_path / "tables", *(tmp_path / "tables").iterdir())} == {0}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP VIEW host_findings; CREATE VIEW host_findings AS SELECT * FROM read_text('/etc/hostname')",
+        "CREATE MACRO length(x) AS x",
+        "CREATE TABLE more (a INT)",
+        "ALTER TABLE texts ADD COLUMN secret VARCHAR DEFAULT (current_setting('memory_limit'))",
+        "DROP TABLE versions",
+    ],
+)
+def test_a_crafted_part_is_not_resumed(part: Part, statement: str) -> None:
+    """A file that was not written by a run has other tables, views or macros, and none of them is evaluated."""
+    part.close()
+    with duckdb.connect(str(part.path)) as database:
+        database.execute(statement)
+    with pytest.raises(InputError, match="not the result of nginxopt fleet lint"):
+        result.resumed(part.path, {}, {})
+
+
+def test_a_part_reaches_no_other_file(part: Part, tmp_path: Path) -> None:
+    """Whatever is in it, a result that is written or resumed reads no file beside it."""
+    (tmp_path / "other.csv").write_text("a\n1\n")
+    part.close()
+    again = result.resumed(part.path, {}, {})
+    for source in (tmp_path / "other.csv", Path("/etc/hostname")):
+        with pytest.raises(duckdb.PermissionException):
+            again._database.execute(f"SELECT * FROM read_text('{source}')")
+    again.close()

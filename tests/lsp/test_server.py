@@ -202,3 +202,22 @@ def test_the_capabilities_answer_over_the_wire(tmp_path: Path) -> None:
             await client.text_document_rename_async(types.RenameParams(document, place, "a b"))
 
     run(tmp_path, scene)
+
+
+def test_a_request_of_the_wrong_form_is_answered(tmp_path: Path) -> None:
+    """A negative line is an error of the request; the next one is answered as usual."""
+
+    async def scene(editor: Session) -> None:
+        uri = await editor.open("nginx.conf", _WHOLE)
+        for line, character in ((-1, 0), (0, -1), ("a", 0), (None, None)):
+            position = types.Position(0, 0)
+            object.__setattr__(position, "line", line)  # the client's own checks are left out
+            object.__setattr__(position, "character", character)
+            with pytest.raises(JsonRpcException, match="Invalid Params"):
+                await editor.client.text_document_hover_async(
+                    types.HoverParams(types.TextDocumentIdentifier(uri), position)
+                )
+        params = types.HoverParams(types.TextDocumentIdentifier(uri), at(_WHOLE, "events"))
+        assert await editor.client.text_document_hover_async(params)
+
+    run(tmp_path, scene)
