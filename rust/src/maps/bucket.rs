@@ -40,11 +40,11 @@ pub struct Keyed<'r> {
 }
 
 impl<'r> Keyed<'r> {
-    /// Chooses keys for the entries, for leaves of at most `leaf` rows; `None` where [`Chunks::new`] gives `None`.
-    pub fn new(rows: &[RowFacts], entries: Vec<PathEntry<'r>>, leaf: usize, large: LargeForms) -> Option<Keyed<'r>> {
+    /// Chooses keys for the entries, for leaves of at most `leaf` rows.
+    pub fn new(rows: &[RowFacts], entries: Vec<PathEntry<'r>>, leaf: usize, large: LargeForms) -> Keyed<'r> {
         let trie = Trie::new(&entries);
         let KeyChoice { is_key, cover } = KeyChoice::choose(&trie, &entries, rows, leaf);
-        Some(Keyed { chunks: Chunks::new(trie, entries, is_key, large)?, cover })
+        Keyed { chunks: Chunks::new(trie, entries, is_key, large), cover }
     }
 
     fn entry(&self, entry: usize) -> &PathEntry<'r> {
@@ -115,7 +115,7 @@ mod tests {
 
     fn buckets(texts: &[&str], folded: bool) -> Vec<Shown> {
         with_rows(texts, folded, |_, rows| {
-            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1, LargeForms::USUAL).expect("keys");
+            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1, LargeForms::USUAL);
             let shown = keyed.buckets(rows.len()).buckets.into_iter().map(|bucket| {
                 let key = String::from_utf8(keyed.chunks.path(bucket.node).to_vec()).unwrap();
                 (key, bucket.tried, bucket.cover, bucket.is_rare)
@@ -162,7 +162,7 @@ mod tests {
         let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         texts.insert(0, "~^/.*z 1;");
         with_rows(&texts, false, |_, rows| {
-            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1, LargeForms::USUAL).expect("keys");
+            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1, LargeForms::USUAL);
             assert_eq!(keyed.buckets(rows.len()).scattered, [0]);
         });
     }
