@@ -159,9 +159,7 @@ class CompiledMap:
 class StayingMap:
     """A `map` block that stays as it is.
 
-    The reasons are `not-worse` (no fewer patterns would be tried), `outside-captures` (the default or the source
-    has `$1` or the like), `unbounded-row` (PCRE may give up on the row of this number, from 0) and `showing-row`
-    (its value may not be evaluated where another row answers), `too-deep`, `long-token` and `too-many-rows`.
+    The reasons are those of `map_reasons`; `row` is the number of the row, from 0, if a single one is the reason.
     """
 
     reason: str
@@ -174,6 +172,9 @@ class RefusedRow(Exception):  # noqa: N818 - what nginx does, not a failure
     """
 
     args: tuple[bool, int, str]
+
+def map_reasons() -> list[tuple[str, str]]:
+    """Return the codes of the reasons why a map stays, each with its sentence."""
 
 def compile_map(
     block: bytes,

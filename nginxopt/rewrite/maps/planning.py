@@ -17,21 +17,12 @@ from nginxopt.rewrite.maps.stability import Definitions, definitions, is_constan
 
 REASONS = {
     "unstable-source": "its source may have another value when it is evaluated again, or is not known",
-    "captures-read": "captures may be read after it is evaluated, and new maps would set others",
     "named-captures": "a named group of one of its rows is read elsewhere, and new maps would set others",
     "shared-rows": "it is in a file, or includes one, that is included more than once",
     "missing-rows": "it includes a file that does not exist",
     "guarded": "its patterns are behind a guard already",
-    "not-worse": "a tree would try no fewer patterns",
-    "unbounded-row": "PCRE may give up on a row, after which nginx tries no other",
-    "unread-row": "the pattern of a row is not read exactly",
-    "default-captures": "its default reads captures",
-    "named-groups": "the tree would also try a row that comes second, and this row sets a named group",
     "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
-    "too-deep": "the maps of the tree would be nested more deeply than nginx evaluates",
-    "long-token": "a parameter would be longer than nginx accepts",
-    "too-many-rows": "it has too many rows",
-    "hash-collision": "nginx's hash tables would not separate the keys of the tree",
+    **dict(_native.map_reasons()),
     "unproved": "its tree is not proved, which is a gap in nginxopt: please report this map",
 }
 """The codes of the reasons why a map stays, each with its sentence."""

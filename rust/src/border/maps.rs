@@ -164,6 +164,12 @@ pub fn compile_map(
     })
 }
 
+/// The codes of the reasons for which a map stays, each with its sentence.
+#[pyfunction]
+pub fn map_reasons() -> Vec<(&'static str, &'static str)> {
+    Stays::ALL.iter().map(|reason| (reason.code(), reason.sentence())).collect()
+}
+
 fn staying(stays: Stays) -> StayingMap {
     StayingMap { reason: stays.code(), row: stays.row() }
 }

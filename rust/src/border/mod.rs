@@ -35,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use super::map_block::{map_blocks, map_spans};
     #[pymodule_export]
-    use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map};
+    use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map, map_reasons};
     #[pymodule_export]
     use super::patterns::{
         Patterns, common_subject, exact_union, gives_up, never, not_the_union, pattern_error, pattern_facts,
