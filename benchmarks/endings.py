@@ -65,7 +65,11 @@ def run(command: Sequence[str], folder: Path, seconds: float, most: int) -> Endi
     with tempfile.TemporaryFile() as log:
         start = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, "-m", "nginxopt", *command], cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            [sys.executable, "-m", "nginxopt", *command],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
             preexec_fn=limit,  # noqa: PLW1509  # this process has no threads
         )
         usage = _wait(process, start + seconds)

@@ -117,6 +117,7 @@ def compile_rewrites(
     readings: _Readings,
     bound: int,
     entering: str,
+    for_remark: bool = False,
 ) -> Compilation:
     """Plan and write the rewrites of sections; `phase` is server or location.
 
@@ -173,6 +174,9 @@ class RefusedRow(Exception):  # noqa: N818 - what nginx does, not a failure
 
     args: tuple[bool, int, str]
 
+class TooMuchWork(Exception):  # noqa: N818 - what the proof takes, not a failure
+    """A proof took more steps than an input of its size may take."""
+
 def map_reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a map stays, each with its sentence."""
 
@@ -183,6 +187,7 @@ def compile_map(
     keeps_captures: bool = False,
     keeps_patterns: bool = False,
     as_large: bool = False,
+    for_remark: bool = False,
 ) -> CompiledMap | StayingMap:
     """Plan and write the maps that take over the patterns of a block, whose includes are inlined.
 

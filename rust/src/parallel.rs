@@ -59,8 +59,7 @@ pub fn ahead<T: Send>(count: usize, prepare: impl Fn(Range<usize>) -> T + Send, 
         let (ready, prepared) = mpsc::sync_channel(WAITING);
         let prepare = counted(prepare);
         // The thread ends early if `take` panics.
-        let thread =
-            scope.spawn(move || blocks.all(|block| ready.send((block.clone(), prepare(block))).is_ok()));
+        let thread = scope.spawn(move || blocks.all(|block| ready.send((block.clone(), prepare(block))).is_ok()));
         prepared.into_iter().for_each(|(block, prepared)| take(block, prepared));
         work::joined(thread.join());
     });

@@ -14,6 +14,7 @@ mod request;
 mod rewrite;
 mod run;
 mod site;
+mod work;
 
 use pyo3::prelude::*;
 
@@ -53,4 +54,6 @@ mod _native {
     use super::run::{CompiledRun, maps_text};
     #[pymodule_export]
     use super::site::request_settings;
+    #[pymodule_export]
+    use super::work::TooMuchWork;
 }

@@ -8,6 +8,7 @@ use crate::maps::keys::KeyChoice;
 use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
 use crate::maps::trie::Trie;
+use crate::work::spend;
 
 /// The most buckets below its own path in which a row may be listed. A row that needs more is left out of the tree.
 pub const MOST_COPIES: usize = 32;
@@ -61,11 +62,13 @@ impl<'r> Keyed<'r> {
                 inherited.iter().for_each(|entry| copies[self.entry(*entry).row] += 1);
                 buckets.push(self.bucket(at, &inherited));
             }
+            spend(4 + inherited.len());
             let node = &self.chunks.labels.trie.nodes[at];
             let own = node.own.clone().filter(|entry| self.is_live(*entry, at));
             let own = own.filter(|entry| self.entry(*entry).kind != PathEnd::Covering);
             let handed: Vec<usize> = inherited.iter().copied().chain(own).collect();
             for child in node.children.clone().rev().filter(|child| self.chunks.has_keys(*child)) {
+                spend(4 + 4 * handed.len());
                 let path = self.chunks.path(child);
                 let reaches = |entry: &usize| {
                     let reaches = self.entry(*entry).reaches(path) && self.is_live(*entry, child);
@@ -90,6 +93,7 @@ impl<'r> Keyed<'r> {
         let mut stack = vec![at];
         while let Some(below) = stack.pop() {
             let node = &self.chunks.labels.trie.nodes[below];
+            spend(2 + 2 * node.own.len());
             for entry in node.own.clone().filter(|entry| self.is_live(*entry, at)) {
                 let PathEntry { row, kind, .. } = *self.entry(entry);
                 is_rare &= below == at && (kind == PathEnd::Dot || Some(row) == cover);

@@ -8,6 +8,7 @@ use crate::maps::chunk::{Chunk, Labels, Spellings};
 use crate::maps::large::LargeForms;
 use crate::maps::pattern::escaped_length;
 use crate::pattern_text::{DEEPEST, LONGEST, escape};
+use crate::work::spend;
 
 /// The longest text of a pattern, including the path that its keys share. This leaves room for the named group around
 /// it.
@@ -72,6 +73,7 @@ impl<'c, 'k> Cut<'c, 'k> {
     /// Cuts off the largest subtrees that fit into a pattern, and puts neighbours into one chunk. Returns no chunks if
     /// the rest fits into one pattern, or if no root has a free spelling. Every root has keys below it.
     pub fn level(&mut self, spellings: &mut Spellings<'k>) -> Vec<Chunk> {
+        spend(4 * self.sizes.len());
         let mut chunks = Vec::new();
         for at in 0..self.sizes.len() {
             if self.is_gone[at] {

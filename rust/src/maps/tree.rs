@@ -11,6 +11,7 @@ use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
+use crate::work::spend;
 
 /// The most rows of a leaf in a large list. Leaves of small lists have fewer. Leaves are not smaller because each map
 /// costs every request.
@@ -48,6 +49,7 @@ impl<'r> Tree<'r> {
         let mut scattered = Vec::new();
         let mut entries = entries(rows, members.iter().copied(), in_lines);
         loop {
+            spend(8 * entries.len());
             let leaf = leaf_size(entries.len().max(many));
             let keyed = Keyed::new(rows, entries, leaf, large);
             if keyed.chunks.top.is_empty() {
@@ -214,6 +216,7 @@ impl<'n> Leaves<'n> {
             return false;
         }
         let mut rows = [&*other.rows, &*leaf.rows].concat();
+        spend(4 * rows.len());
         rows.sort_unstable();
         rows.dedup();
         let fits = rows.len() <= if leaf.rare.is_some() { RARE * self.size } else { self.size };
