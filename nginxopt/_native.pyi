@@ -117,6 +117,7 @@ def compile_rewrites(
     readings: _Readings,
     bound: int,
     entering: str,
+    for_remark: bool = False,
 ) -> Compilation:
     """Plan and write the rewrites of sections; `phase` is server or location.
 
@@ -159,9 +160,7 @@ class CompiledMap:
 class StayingMap:
     """A `map` block that stays as it is.
 
-    The reasons are `not-worse` (no fewer patterns would be tried), `outside-captures` (the default or the source
-    has `$1` or the like), `unbounded-row` (PCRE may give up on the row of this number, from 0) and `showing-row`
-    (its value may not be evaluated where another row answers), `too-deep`, `long-token` and `too-many-rows`.
+    The reasons are those of `map_reasons`; `row` is the number of the row, from 0, if a single one is the reason.
     """
 
     reason: str
@@ -175,6 +174,12 @@ class RefusedRow(Exception):  # noqa: N818 - what nginx does, not a failure
 
     args: tuple[bool, int, str]
 
+class TooMuchWork(Exception):  # noqa: N818 - what the proof takes, not a failure
+    """A proof took more steps than an input of its size may take."""
+
+def map_reasons() -> list[tuple[str, str]]:
+    """Return the codes of the reasons why a map stays, each with its sentence."""
+
 def compile_map(
     block: bytes,
     *,
@@ -182,6 +187,7 @@ def compile_map(
     keeps_captures: bool = False,
     keeps_patterns: bool = False,
     as_large: bool = False,
+    for_remark: bool = False,
 ) -> CompiledMap | StayingMap:
     """Plan and write the maps that take over the patterns of a block, whose includes are inlined.
 

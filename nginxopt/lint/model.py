@@ -160,7 +160,7 @@ class Model:
         from nginxopt.rewrite.options import Options
         from nginxopt.rewrite.planning import plan
 
-        return plan(self.config, Options(groups=True))
+        return plan(self.config, Options(groups=True, for_remark=True))
 
     @cached_property
     def reads_captures(self) -> bool:

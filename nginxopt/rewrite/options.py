@@ -67,6 +67,7 @@ class Options:
         target: The target nginx version, if known.
         groups: Whether to put rules that match infinitely many URIs into groups, and to compile chains of `if`s.
         in_place: Whether a fragment is changed where it is, with its maps in a file beside it.
+        for_remark: Whether only a remark depends on the plan. It may then take less work, and lists that need more stay.
     """
 
     readings: Readings = Readings()
@@ -76,6 +77,7 @@ class Options:
     groups: bool = False
     around: str | None = None
     in_place: bool = False
+    for_remark: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.bound <= MOST_BOUND:

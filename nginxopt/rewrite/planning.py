@@ -296,7 +296,7 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     planned = below(config, subject)
     config, assumed = sections.placed(config)
     parts = _parts(config, options, planned)
-    planned_maps = maps.plan(config, options.name, planned)
+    planned_maps = maps.plan(config, options.name, planned, for_remark=options.for_remark)
     planned_chains = chains.plan(config, options.name, planned) if options.groups else ChainsPlan()
     stem = _stem(config, options, parts) if any(run.has_maps for part in parts for run in part.compiled) else ""
     result = Plan(config, options, parts, subject, assumed, stem, maps=planned_maps, chains=planned_chains)
@@ -416,6 +416,7 @@ def _native_runs(rewrites: Rewrites, place: Place, parts: Sequence[Section], opt
             readings=options.readings,
             bound=options.bound,
             entering=place.entering if options.groups else "nothing",
+            for_remark=options.for_remark,
         )
     except _native.PatternError as error:
         start, end, message = error.args

@@ -37,6 +37,7 @@ class Proof:
         refutation: The part of the proof that does not hold.
         counterexample: A URI on which the two texts differ, if one is known.
         of: The map, chain of `if`s or run of locations whose new form is refuted, if it is one of these.
+        reason: The code of the reason for which that part stays.
         conditions: The number of conditions of chains that were compared with their lookups.
         locations: The number of regex locations that were compared with their groups.
         premises: The assumptions of the proof.
@@ -51,6 +52,7 @@ class Proof:
     refutation: str | None = None
     counterexample: bytes | None = None
     of: CompiledMap | CompiledChain | CompiledRun | None = None
+    reason: str = "unproved"
     premises: tuple[Premise, ...] = ()
     conditions: int = 0
     locations: int = 0
@@ -66,13 +68,16 @@ def prove(emission: Emission) -> Proof:
     plan = emission.plan
     refutation = _refutation_of_maps(emission) or _refutation_of_chains(emission) or _refutation_of_locations(emission)
     if refutation is not None:
-        return Proof(False, refutation=refutation.what, counterexample=refutation.counterexample, of=refutation.of)
+        what, witness = refutation.what, refutation.counterexample
+        return Proof(False, refutation=what, counterexample=witness, of=refutation.of, reason=refutation.reason)
     try:
         is_asked = not _is_of_maps_alone(emission) or not plan.maps.compiled
         checked = _rewrites(emission) if is_asked else (0, 0, 0, 0)
     except _native.Refuted as refuted:
         what, counterexample = refuted.args
         return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
+    except _native.TooMuchWork:
+        return Proof(False, refutation="the proof takes more work than for a list of this size it may")
     assumed = premises.of(plan)
     unstated = [premise.name for premise in assumed if str(premise).encode() not in emission.maps]
     if unstated and emission.maps:
@@ -91,7 +96,7 @@ def proved(plan: Plan) -> tuple[Emission, Proof]:
         emission = emit(plan)
         proof = prove(emission)
         if isinstance(proof.of, CompiledMap):
-            plan = replace(plan, maps=plan.maps.without(proof.of))
+            plan = replace(plan, maps=plan.maps.without(proof.of, proof.reason))
         elif isinstance(proof.of, CompiledChain):
             plan = replace(plan, chains=plan.chains.without(proof.of))
         elif isinstance(proof.of, CompiledRun):

@@ -17,8 +17,10 @@ class PartRefutation(Generic[Part]):
         what: A description.
         counterexample: A value for which the two texts differ, if one is known.
         of: The map, chain or run of locations that it is about, if it is about one.
+        reason: The code of the reason for which that part stays.
     """
 
     what: str
     counterexample: bytes | None = None
     of: Part | None = None
+    reason: str = "unproved"

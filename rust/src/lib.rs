@@ -8,6 +8,7 @@
 //! - [`rewrite`] compiles rules into maps, and [`maps`] compiles maps with many patterns. [`hash`] simulates the hash
 //!   tables in which nginx keeps them, and [`quote`] writes tokens.
 //! - [`prove`] and [`prove_map`] prove that the original and the compiled text do the same. They read nothing else.
+//! - [`work`] counts what all of these do, and ends it where it takes too long.
 //! - [`request`] is a model of how nginx answers a request.
 
 mod bytes;
@@ -31,6 +32,7 @@ pub mod request;
 pub mod rewrite;
 pub mod syntax;
 pub mod variables;
+pub mod work;
 
 #[cfg(feature = "python")]
 mod border;

@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::sync::mpsc;
 use std::thread;
 
+use crate::work::{self, Count};
+
 /// Below this many items, a thread costs more than it saves.
 const LEAST: usize = 512;
 
@@ -23,10 +25,10 @@ pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) ->
     if parts == 1 {
         return vec![work(0..count)];
     }
-    let work = &work;
+    let work = &counted(work);
     thread::scope(|scope| {
         let threads: Vec<_> = (0..parts).map(|part| scope.spawn(move || work(bounds(part)))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("the work does not panic")).collect()
+        threads.into_iter().map(|thread| work::joined(thread.join())).collect()
     })
 }
 
@@ -55,9 +57,11 @@ pub fn ahead<T: Send>(count: usize, prepare: impl Fn(Range<usize>) -> T + Send, 
     }
     thread::scope(|scope| {
         let (ready, prepared) = mpsc::sync_channel(WAITING);
+        let prepare = counted(prepare);
         // The thread ends early if `take` panics.
-        scope.spawn(move || blocks.all(|block| ready.send((block.clone(), prepare(block))).is_ok()));
+        let thread = scope.spawn(move || blocks.all(|block| ready.send((block.clone(), prepare(block))).is_ok()));
         prepared.into_iter().for_each(|(block, prepared)| take(block, prepared));
+        work::joined(thread.join());
     });
 }
 
@@ -69,10 +73,23 @@ pub fn both_of<A: Send, B>(count: usize, first: impl FnOnce() -> A + Send, secon
 /// Runs two pieces of work in parallel.
 pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
-        let thread = scope.spawn(first);
+        let count = work::current();
+        let thread = scope.spawn(move || {
+            Count::share(count);
+            first()
+        });
         let second = second();
-        (thread.join().expect("the work does not panic"), second)
+        (work::joined(thread.join()), second)
     })
+}
+
+/// Work whose steps count for the thread that hands it on.
+fn counted<A, R>(work: impl Fn(A) -> R) -> impl Fn(A) -> R {
+    let count = work::current();
+    move |argument| {
+        Count::share(count.clone());
+        work(argument)
+    }
 }
 
 #[cfg(test)]

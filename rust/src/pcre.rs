@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ptr::{self, NonNull};
 
+use crate::work::spend;
 use pcre2_sys as sys;
 
 /// The answer of PCRE2 for one subject.
@@ -155,6 +156,8 @@ impl Regex {
                 sys::pcre2_match_8(pattern, subject.as_ptr(), subject.len(), 0, 0, block, context)
             }
         });
+        // What a match took is not known, unless it was all that it may take.
+        spend(if code == sys::PCRE2_ERROR_MATCHLIMIT { calls as usize } else { 4 + subject.len() / 16 });
         usize::try_from(code).map_err(|_| code)
     }
 }

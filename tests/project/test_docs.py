@@ -16,6 +16,7 @@ import pytest
 from nginxopt import errors
 from nginxopt.rewrite.chains.planning import REASONS
 from nginxopt.rewrite.locations.planning import REASONS as REASONS_OF_LOCATIONS
+from nginxopt.rewrite.maps.planning import REASONS as REASONS_OF_MAPS
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import reasons
 from nginxopt.rewrite.premises import PREMISES
@@ -151,6 +152,11 @@ def test_every_reason_is_told() -> None:
 def test_every_reason_of_chains_is_told() -> None:
     """The table of conditions that stay has each code and its sentence, in the order of the code."""
     assert list(table_of("Chains of `if`")) == list(REASONS.items())
+
+
+def test_every_reason_of_maps_is_told() -> None:
+    """The table of maps that stay has each code and its sentence, in the order of the code."""
+    assert list(table_of("Why a map stays")) == list(REASONS_OF_MAPS.items())
 
 
 def test_every_reason_of_locations_is_told() -> None:

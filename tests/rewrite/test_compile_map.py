@@ -76,7 +76,7 @@ def test_reasons() -> None:
     assert (few.reason, few.row) == ("not-worse", None)
     captured = compile_map(block(" ".join(f"~^/a{number} 1;" for number in range(30)), "default $1;"), stem="nxo_1_")
     assert isinstance(captured, StayingMap)
-    assert captured.reason == "outside-captures"
+    assert captured.reason == "default-captures"
 
 
 @pytest.mark.parametrize(

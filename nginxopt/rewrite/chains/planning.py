@@ -33,9 +33,13 @@ REASONS = {
     "comment-inside": "its block has a comment",
     "long-token": "a parameter would be longer than nginx accepts",
     "not-worse": "a lookup would try no fewer patterns",
+    "too-much-work": "its lookup takes more work than a chain of this size may take",
     "unproved": "its lookup is not proved, which is a gap in nginxopt: please report this chain",
 }
 """The codes of the reasons why a condition stays, each with its sentence."""
+
+_OF_MAPS = {"unbounded-row": "unbounded-pattern", "long-token": "long-token", "too-much-work": "too-much-work"}
+"""The reasons against the map of a chain that are more than that it would be no better."""
 
 _CAPTURE = re.compile(r"\$\{?[0-9]")
 _FEW_ANSWERS = 3
@@ -270,7 +274,7 @@ def _compile(chain: Chain, stem: str, *, clears: bool) -> CompiledChain | str:
     except (ValueError, _native.RefusedRow):
         return "unread-pattern"
     if isinstance(native, _native.StayingMap):
-        return native.reason if native.reason in REASONS else "not-worse"
+        return _OF_MAPS.get(native.reason, "not-worse")
     compiled = CompiledChain(chain, stem, native, block, clears)
     return compiled if _is_better(compiled) else "not-worse"
 

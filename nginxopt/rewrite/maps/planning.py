@@ -17,21 +17,12 @@ from nginxopt.rewrite.maps.stability import Definitions, definitions, is_constan
 
 REASONS = {
     "unstable-source": "its source may have another value when it is evaluated again, or is not known",
-    "captures-read": "captures may be read after it is evaluated, and new maps would set others",
     "named-captures": "a named group of one of its rows is read elsewhere, and new maps would set others",
     "shared-rows": "it is in a file, or includes one, that is included more than once",
     "missing-rows": "it includes a file that does not exist",
     "guarded": "its patterns are behind a guard already",
-    "not-worse": "a tree would try no fewer patterns",
-    "unbounded-row": "PCRE may give up on a row, after which nginx tries no other",
-    "unread-row": "the pattern of a row is not read exactly",
-    "default-captures": "its default reads captures",
-    "named-groups": "the tree would also try a row that comes second, and this row sets a named group",
     "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
-    "too-deep": "the maps of the tree would be nested more deeply than nginx evaluates",
-    "long-token": "a parameter would be longer than nginx accepts",
-    "too-many-rows": "it has too many rows",
-    "hash-collision": "nginx's hash tables would not separate the keys of the tree",
+    **dict(_native.map_reasons()),
     "unproved": "its tree is not proved, which is a gap in nginxopt: please report this map",
 }
 """The codes of the reasons why a map stays, each with its sentence."""
@@ -106,10 +97,10 @@ class MapsPlan:
         """The number of these rows that move into a tree."""
         return sum(len(compiled.map.patterns) for compiled in self.compiled)
 
-    def without(self, compiled: CompiledMap) -> MapsPlan:
+    def without(self, compiled: CompiledMap, reason: str = "unproved") -> MapsPlan:
         """Return the plan in which a map stays, because its tree could not be proved."""
         others = tuple(each for each in self.compiled if each is not compiled)
-        return replace(self, compiled=others, kept=(*self.kept, KeptMap(compiled.map, "unproved")))
+        return replace(self, compiled=others, kept=(*self.kept, KeptMap(compiled.map, reason)))
 
     @property
     def before(self) -> Cost:
@@ -122,8 +113,10 @@ class MapsPlan:
         return Cost.total([each.after for each in self.compiled] + [each.cost for each in self.kept])
 
 
-def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> MapsPlan:
-    """Plan the maps in the files `subject`. Linear in the number of rows, except for the native planner.
+def plan(
+    config: Config, asked_stem: str | None, subject: Collection[File], *, for_remark: bool = False
+) -> MapsPlan:
+    """Plan the maps in the files `subject`. Its work is bounded by n log n, and is less `for_remark`.
 
     Raises `InputError` for a map that nginx refuses.
     """
@@ -145,6 +138,7 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> M
             names.short(f"{stem}_m{number}_"),
             keeps_captures=reader is not None,
             keeps_patterns=rows <= _MOST_KEPT_ROWS,
+            for_remark=for_remark,
         )
         if isinstance(result, KeptMap):
             kept.append(reader or result)
@@ -175,10 +169,14 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
         yield KeptMap(regex_map, "named-captures", reader)
 
 
-def _compile(regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool) -> CompiledMap | KeptMap:
+def _compile(regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool, for_remark: bool) -> CompiledMap | KeptMap:
     try:
         native = _native.compile_map(
-            regex_map.text(), stem=stem, keeps_captures=keeps_captures, keeps_patterns=keeps_patterns
+            regex_map.text(),
+            stem=stem,
+            keeps_captures=keeps_captures,
+            keeps_patterns=keeps_patterns,
+            for_remark=for_remark,
         )
     except ValueError as error:
         raise InputError(

@@ -45,12 +45,16 @@ def prove(
     try:
         for emitted in read(config, plan, texts, maps):
             regex_map = emitted.compiled.map
-            proof = _native.prove_map(
-                regex_map.text(),
-                emitted.text,
-                compiled=emitted.compiled.native,
-                keeps_captures=emitted.compiled.keeps_captures,
-            )
+            try:
+                proof = _native.prove_map(
+                    regex_map.text(),
+                    emitted.text,
+                    compiled=emitted.compiled.native,
+                    keeps_captures=emitted.compiled.keeps_captures,
+                )
+            except _native.TooMuchWork:
+                what = f"the map {regex_map.variable}: its proof takes too much work"
+                return PartRefutation(what, None, emitted.compiled, "too-much-work")
             if not proof.holds:
                 what = f"the map {regex_map.variable}: {proof.refutation}"
                 return PartRefutation(what, proof.counterexample, emitted.compiled)

@@ -4,11 +4,13 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use super::work::{cancelled, effort};
 use crate::first_match::ReadPatterns;
 use crate::map_block;
 use crate::maps::cost::Cost;
 use crate::maps::refused::{Refused, refused};
 use crate::maps::{Compiled, LargeForms, Stays, compile_keeping_captures, compile_with, read_patterns};
+use crate::work::{self, Stop};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -129,7 +131,7 @@ pub enum MapCompilation {
 }
 
 #[pyfunction]
-#[pyo3(signature = (block, *, stem, keeps_captures = false, keeps_patterns = false, as_large = false))]
+#[pyo3(signature = (block, *, stem, keeps_captures = false, keeps_patterns = false, as_large = false, for_remark = false))]
 pub fn compile_map(
     py: Python<'_>,
     block: &[u8],
@@ -137,6 +139,7 @@ pub fn compile_map(
     keeps_captures: bool,
     keeps_patterns: bool,
     as_large: bool,
+    for_remark: bool,
 ) -> PyResult<MapCompilation> {
     let large = if as_large { LargeForms::ALWAYS } else { LargeForms::USUAL };
     let plan = || {
@@ -146,10 +149,17 @@ pub fn compile_map(
             Some(Refused::Pattern(row, message)) => Err(RefusedRow::new_err((true, row, message))),
             Some(Refused::Key(row)) => Err(RefusedRow::new_err((false, row, "conflicting parameter"))),
             None => {
-                let compiled = if keeps_captures {
-                    compile_keeping_captures(&map, &patterns, &stem)
-                } else {
-                    compile_with(&map, &patterns, &stem, large)
+                let compile = || {
+                    if keeps_captures {
+                        compile_keeping_captures(&map, &patterns, &stem)
+                    } else {
+                        compile_with(&map, &patterns, &stem, large)
+                    }
+                };
+                let compiled = match work::within(work::bound(block.len(), effort(for_remark)), compile) {
+                    Ok((compiled, _)) => compiled,
+                    Err(Stop::Exceeded) => Err(Stays::TooMuchWork),
+                    Err(Stop::Cancelled) => return Err(cancelled()),
                 };
                 Ok(compiled.map(|compiled| {
                     let patterns = keeps_patterns.then(|| Box::new(patterns));
@@ -162,6 +172,12 @@ pub fn compile_map(
         Ok(compiled) => MapCompilation::Compiled(compiled),
         Err(stays) => MapCompilation::Stays(staying(stays)),
     })
+}
+
+/// The codes of the reasons for which a map stays, each with its sentence.
+#[pyfunction]
+pub fn map_reasons() -> Vec<(&'static str, &'static str)> {
+    Stays::ALL.iter().map(|reason| (reason.code(), reason.sentence())).collect()
 }
 
 fn staying(stays: Stays) -> StayingMap {

@@ -14,6 +14,7 @@ mod request;
 mod rewrite;
 mod run;
 mod site;
+mod work;
 
 use pyo3::prelude::*;
 
@@ -35,7 +36,7 @@ mod _native {
     #[pymodule_export]
     use super::map_block::{map_blocks, map_spans};
     #[pymodule_export]
-    use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map};
+    use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map, map_reasons};
     #[pymodule_export]
     use super::patterns::{
         Patterns, common_subject, exact_union, gives_up, never, not_the_union, pattern_error, pattern_facts,
@@ -53,4 +54,6 @@ mod _native {
     use super::run::{CompiledRun, maps_text};
     #[pymodule_export]
     use super::site::request_settings;
+    #[pymodule_export]
+    use super::work::TooMuchWork;
 }

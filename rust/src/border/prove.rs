@@ -7,7 +7,9 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::PyReadings;
 use crate::border::run::CompiledRun;
+use crate::border::work::stopped;
 use crate::prove::{self, Facts, Other, Pair};
+use crate::work::{self, Effort};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -73,9 +75,10 @@ pub fn prove_rewrites(
         let pairs: Vec<Pair> = pairs.iter().map(PyPair::borrow).collect();
         let others = others.iter().map(|(text, holds_rows)| Other { text, holds_rows: *holds_rows });
         let others: Vec<Other> = others.collect();
-        prove::prove(&pairs, &others, &maps, &trees, &facts)
+        let length = pairs.iter().map(|pair| pair.before.len()).sum();
+        work::within(work::bound(length, Effort::Full), || prove::prove(&pairs, &others, &maps, &trees, &facts))
     });
-    match proof {
+    match proof.map_or_else(stopped, |(proof, _)| Ok(proof))? {
         Ok(checked) => Ok((checked.rules, checked.gone, checked.strings, checked.any_case)),
         Err(refutation) => Err(Refuted::new_err((refutation.what, refutation.counterexample))),
     }

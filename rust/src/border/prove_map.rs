@@ -6,7 +6,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use super::maps::CompiledMap;
+use super::work::stopped;
 use crate::prove_map::{MapRefutation, prove, prove_keeping_captures};
+use crate::work::{self, Effort};
 
 /// The result of proving the maps that replace one map.
 #[pyclass(frozen, get_all, module = "nginxopt._native")]
@@ -26,10 +28,12 @@ pub fn prove_map(
     emitted: PyBackedBytes,
     compiled: Option<&Bound<'_, CompiledMap>>,
     keeps_captures: bool,
-) -> MapProof {
+) -> PyResult<MapProof> {
     let patterns = compiled.and_then(|compiled| compiled.get().patterns());
     let prove = if keeps_captures { prove_keeping_captures } else { prove };
-    match py.detach(|| prove(&original, &emitted, patterns)) {
+    let most = work::bound(original.len(), Effort::Full);
+    let proof = py.detach(|| work::within(most, || prove(&original, &emitted, patterns)));
+    Ok(match proof.map_or_else(stopped, |(proof, _)| Ok(proof))? {
         Ok(proved) => MapProof {
             holds: true,
             refutation: None,
@@ -44,5 +48,5 @@ pub fn prove_map(
             counterexample,
             obligations: HashMap::new(),
         },
-    }
+    })
 }

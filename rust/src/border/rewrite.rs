@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
+use crate::border::work::{cancelled, effort};
 use crate::compile_error::compile_error;
 use crate::lexer;
 use crate::phase::{Entering, Phase};
@@ -18,6 +19,7 @@ use crate::rewrite::reason::Reason;
 use crate::rewrite::runs::{self, Run, Section, Unreadable};
 use crate::rewrite::staying::StayingItem;
 use crate::syntax::Readings;
+use crate::work::{self, Effort, Stop};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -63,7 +65,7 @@ pub struct Compilation {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, entering))]
+#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, entering, for_remark = false))]
 pub fn compile_rewrites(
     py: Python<'_>,
     bytes: &[u8],
@@ -73,6 +75,7 @@ pub fn compile_rewrites(
     readings: PyReadings,
     bound: usize,
     entering: &str,
+    for_remark: bool,
 ) -> PyResult<Compilation> {
     let (phase, entering) = (read_phase(phase)?, read_entering(entering)?);
     let options = Options { phase, captures_matter, readings: readings.into(), bound, entering };
@@ -81,7 +84,8 @@ pub fn compile_rewrites(
         is_behind_if,
     };
     let sections: Vec<Section> = sections.into_iter().map(section).collect();
-    let (runs, barriers) = py.detach(|| compile(bytes, &sections, &options)).map_err(|failed| failed.into_py(py))?;
+    let (runs, barriers) =
+        py.detach(|| compile(bytes, &sections, &options, effort(for_remark))).map_err(|failed| failed.into_py(py))?;
     let runs = runs.into_iter().map(|run| Py::new(py, run)).collect::<PyResult<_>>()?;
     Ok(Compilation { runs, barriers })
 }
@@ -107,6 +111,7 @@ pub(super) enum Failed {
     Lexer(lexer::LexError),
     Pattern(Range<usize>, String),
     Refused(Range<usize>, String),
+    Cancelled,
 }
 
 impl From<Unreadable> for Failed {
@@ -124,19 +129,31 @@ impl Failed {
             Failed::Lexer(error) => error_to_py(py, error),
             Failed::Pattern(span, message) => PatternError::new_err((span.start, span.end, message)),
             Failed::Refused(span, says) => RefusedError::new_err((span.start, span.end, says)),
+            Failed::Cancelled => cancelled(),
         }
     }
 }
 
 type Barriers = Vec<(usize, usize, &'static str)>;
 
-fn compile(bytes: &[u8], sections: &[Section], options: &Options) -> Result<(Vec<CompiledRun>, Barriers), Failed> {
+fn compile(
+    bytes: &[u8],
+    sections: &[Section],
+    options: &Options,
+    effort: Effort,
+) -> Result<(Vec<CompiledRun>, Barriers), Failed> {
     let read = runs::read(bytes, sections)?;
     let mut portions: BTreeMap<usize, Vec<SectionItem>> = BTreeMap::new();
     for run in &read.runs {
-        let plan = plan(run, options)
-            .map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?;
-        portions.entry(run.portion).or_default().push(SectionItem::of_run(bytes, run, plan, options));
+        let most = work::bound(run.rules.iter().map(|rule| rule.span.len()).sum(), effort);
+        let item = match work::within(most, || Ok(SectionItem::of_run(bytes, run, plan(run, options)?, options))) {
+            Ok((item, _)) => {
+                item.map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?
+            }
+            Err(Stop::Exceeded) => SectionItem::of_kept(run, Reason::TooMuchWork),
+            Err(Stop::Cancelled) => return Err(Failed::Cancelled),
+        };
+        portions.entry(run.portion).or_default().push(item);
     }
     for barrier in &read.barriers {
         if let Some(message) = compile_error(&barrier.pattern) {
@@ -149,7 +166,8 @@ fn compile(bytes: &[u8], sections: &[Section], options: &Options) -> Result<(Vec
     for mut items in portions.into_values() {
         items.sort_by_key(SectionItem::start);
         for items in items.chunk_by_mut(SectionItem::is_joined_with) {
-            join(bytes, items, options, &mut runs, &mut barriers);
+            let together = of_all(bytes, items, options, effort)?;
+            join(items, together, &mut runs, &mut barriers);
         }
     }
     Ok((runs, barriers))
@@ -183,6 +201,14 @@ impl<'r> SectionItem<'r> {
         SectionItem { staying: all, compiled: Some(compiled), is_behind: run.is_behind }
     }
 
+    /// A run whose rules all stay.
+    fn of_kept(run: &'r Run, reason: Reason) -> SectionItem<'r> {
+        let item = |(rule, each)| StayingItem::Rule(each, run.number(rule), reason);
+        let staying: Vec<StayingItem> = run.rules.iter().enumerate().map(item).collect();
+        let compiled = Some(CompiledRun::of_staying(&staying, None, false));
+        SectionItem { staying, compiled, is_behind: run.is_behind }
+    }
+
     fn start(&self) -> usize {
         self.compiled.as_ref().map_or_else(|| self.staying[0].span().start, CompiledRun::start)
     }
@@ -199,19 +225,34 @@ impl<'r> SectionItem<'r> {
     }
 }
 
-/// Adds consecutive items: as one run if they get filters together, otherwise as they are.
-fn join(
+/// Consecutive items as one run, if some are not compiled and all get filters together.
+fn of_all(
     bytes: &[u8],
-    items: &mut [SectionItem],
+    items: &[SectionItem],
     options: &Options,
+    effort: Effort,
+) -> Result<Option<CompiledRun>, Failed> {
+    if items.iter().all(|item| item.compiled.is_some()) {
+        return Ok(None);
+    }
+    let staying: Vec<StayingItem> = items.iter().flat_map(|item| item.staying.iter().copied()).collect();
+    let most = work::bound(staying.iter().map(|item| item.span().len()).sum(), effort);
+    match work::within(most, || CompiledRun::of_items(bytes, &staying, options)) {
+        Ok((together, _)) => Ok(together),
+        Err(Stop::Exceeded) => Ok(None),
+        Err(Stop::Cancelled) => Err(Failed::Cancelled),
+    }
+}
+
+/// Adds consecutive items: as one run, or else as they are.
+fn join(
+    items: &mut [SectionItem],
+    together: Option<CompiledRun>,
     runs: &mut Vec<CompiledRun>,
     barriers: &mut Barriers,
 ) {
-    if items.iter().any(|item| item.compiled.is_none()) {
-        let staying: Vec<StayingItem> = items.iter().flat_map(|item| item.staying.iter().copied()).collect();
-        if let Some(run) = CompiledRun::of_items(bytes, &staying, options) {
-            return runs.push(run);
-        }
+    if let Some(run) = together {
+        return runs.push(run);
     }
     for item in items {
         match item.compiled.take() {

@@ -107,12 +107,17 @@ impl CompiledRun {
     /// Rules that stay, some of which do not end the script; `None` if none is in a group or behind a filter.
     pub(super) fn of_items(bytes: &[u8], items: &[StayingItem], options: &Options) -> Option<CompiledRun> {
         let grouping = Grouping::of_items(bytes, items, options)?;
-        Some(CompiledRun {
+        Some(CompiledRun::of_staying(items, Some(grouping), options.captures_matter))
+    }
+
+    /// Rules that stay.
+    pub(super) fn of_staying(items: &[StayingItem], grouping: Option<Grouping>, captures_matter: bool) -> CompiledRun {
+        CompiledRun {
             spans: items.iter().map(StayingItem::span).collect(),
             fates: items.iter().map(|item| Fate::Kept(item.reason())).collect(),
             kept: items.iter().map(|item| item.pattern().to_vec()).enumerate().collect(),
-            grouping: Some(grouping),
-            captures_matter: options.captures_matter,
+            grouping,
+            captures_matter,
             patterns: None,
             tiers: Vec::new(),
             clears: false,
@@ -123,7 +128,7 @@ impl CompiledRun {
             moved: 0,
             listing: 0,
             changed: [0; 4],
-        })
+        }
     }
 
     /// The patterns of groups as they were read, if they were kept.

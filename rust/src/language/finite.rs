@@ -8,6 +8,7 @@ use std::cell::Cell;
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
 use crate::language::fragments::{Fragment, Fragments, LONGEST_STRING, Stop};
+use crate::work::spend;
 
 /// A language, if it is finite and small.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +51,9 @@ pub fn finite_spelled(hir: &Hir, bound: usize) -> Finite {
 
 fn list(hir: &Hir, bound: usize, lower: bool, any_case: impl Fn(&[Vec<u8>]) -> bool) -> Finite {
     let lister = Lister { bound, lower, contradicts: Cell::new(false) };
-    match lister.strings(hir) {
+    let strings = lister.strings(hir);
+    spend(1 + strings.as_ref().map_or(bound, Vec::len));
+    match strings {
         Ok(_) if lister.contradicts.get() => Finite::Contradictory,
         Ok(strings) => Finite::Strings { any_case: any_case(&strings), strings },
         Err(stop) => stop.into(),

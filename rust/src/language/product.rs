@@ -9,6 +9,7 @@ use hashbrown::HashSet;
 use regex_syntax::hir::Hir;
 
 use super::lazy::{Automaton, State, TooLarge};
+use crate::work::spend;
 
 /// The bounds of a search.
 #[derive(Clone, Copy, Debug)]
@@ -98,8 +99,12 @@ pub fn counted_witness(
         Ok(None) => Witness::Nothing,
         Err(TooLarge) => Witness::Unknown,
     };
+    spend(BUILDING + visits.len());
     (witness, visits.len())
 }
+
+/// The steps to build the automata of a question.
+const BUILDING: usize = 200;
 
 /// One question, with the automata of both sides.
 struct Product {

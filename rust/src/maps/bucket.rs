@@ -8,6 +8,7 @@ use crate::maps::keys::KeyChoice;
 use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
 use crate::maps::trie::Trie;
+use crate::work::spend;
 
 /// The most buckets below its own path in which a row may be listed. A row that needs more is left out of the tree.
 pub const MOST_COPIES: usize = 32;
@@ -40,11 +41,11 @@ pub struct Keyed<'r> {
 }
 
 impl<'r> Keyed<'r> {
-    /// Chooses keys for the entries, for leaves of at most `leaf` rows; `None` where [`Chunks::new`] gives `None`.
-    pub fn new(rows: &[RowFacts], entries: Vec<PathEntry<'r>>, leaf: usize, large: LargeForms) -> Option<Keyed<'r>> {
+    /// Chooses keys for the entries, for leaves of at most `leaf` rows.
+    pub fn new(rows: &[RowFacts], entries: Vec<PathEntry<'r>>, leaf: usize, large: LargeForms) -> Keyed<'r> {
         let trie = Trie::new(&entries);
         let KeyChoice { is_key, cover } = KeyChoice::choose(&trie, &entries, rows, leaf);
-        Some(Keyed { chunks: Chunks::new(trie, entries, is_key, large)?, cover })
+        Keyed { chunks: Chunks::new(trie, entries, is_key, large), cover }
     }
 
     fn entry(&self, entry: usize) -> &PathEntry<'r> {
@@ -61,11 +62,13 @@ impl<'r> Keyed<'r> {
                 inherited.iter().for_each(|entry| copies[self.entry(*entry).row] += 1);
                 buckets.push(self.bucket(at, &inherited));
             }
+            spend(4 + inherited.len());
             let node = &self.chunks.labels.trie.nodes[at];
             let own = node.own.clone().filter(|entry| self.is_live(*entry, at));
             let own = own.filter(|entry| self.entry(*entry).kind != PathEnd::Covering);
             let handed: Vec<usize> = inherited.iter().copied().chain(own).collect();
             for child in node.children.clone().rev().filter(|child| self.chunks.has_keys(*child)) {
+                spend(4 + 4 * handed.len());
                 let path = self.chunks.path(child);
                 let reaches = |entry: &usize| {
                     let reaches = self.entry(*entry).reaches(path) && self.is_live(*entry, child);
@@ -90,6 +93,7 @@ impl<'r> Keyed<'r> {
         let mut stack = vec![at];
         while let Some(below) = stack.pop() {
             let node = &self.chunks.labels.trie.nodes[below];
+            spend(2 + 2 * node.own.len());
             for entry in node.own.clone().filter(|entry| self.is_live(*entry, at)) {
                 let PathEntry { row, kind, .. } = *self.entry(entry);
                 is_rare &= below == at && (kind == PathEnd::Dot || Some(row) == cover);
@@ -115,7 +119,7 @@ mod tests {
 
     fn buckets(texts: &[&str], folded: bool) -> Vec<Shown> {
         with_rows(texts, folded, |_, rows| {
-            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1, LargeForms::USUAL).expect("keys");
+            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1, LargeForms::USUAL);
             let shown = keyed.buckets(rows.len()).buckets.into_iter().map(|bucket| {
                 let key = String::from_utf8(keyed.chunks.path(bucket.node).to_vec()).unwrap();
                 (key, bucket.tried, bucket.cover, bucket.is_rare)
@@ -162,7 +166,7 @@ mod tests {
         let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         texts.insert(0, "~^/.*z 1;");
         with_rows(&texts, false, |_, rows| {
-            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1, LargeForms::USUAL).expect("keys");
+            let keyed = Keyed::new(rows, entries(rows, 0..rows.len(), false), 1, LargeForms::USUAL);
             assert_eq!(keyed.buckets(rows.len()).scattered, [0]);
         });
     }

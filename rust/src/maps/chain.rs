@@ -13,6 +13,7 @@ use crate::maps::union::{branches, union};
 use crate::maps::writer::Writer;
 use crate::pattern_text::{LONGEST, most, token_length};
 use crate::syntax::{self, Ast, Hir, Pattern};
+use crate::work::spend;
 
 /// Groups of up to this many rows have no guard. In a list of [`MANY`] rows or more, the limit is one row.
 const UNGUARDED: usize = 2;
@@ -298,6 +299,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
 
     /// The guard of some rows; `None` if it does not fit a pattern, or a row cannot be skipped.
     fn guard(&self, rows: &[usize]) -> Option<Guard> {
+        spend(16 * rows.len());
         let guard = self.segment_guard(rows).or_else(|| self.plain_guard(rows))?;
         let (Guard::Beginning(pattern) | Guard::Inside(pattern) | Guard::Segment(pattern)) = &guard;
         (token_length(pattern) + FRAME.len() <= LONGEST).then_some(guard)

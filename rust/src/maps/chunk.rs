@@ -9,6 +9,9 @@ use crate::maps::entry::PathEntry;
 use crate::maps::large::LargeForms;
 use crate::maps::trie::Trie;
 
+/// The most levels below the first. Each costs every request a map, and a tree of more would be too deep.
+pub const MOST_LEVELS: usize = 16;
+
 /// A part of the trie: the keys at and below its roots. One map finds the longest of them.
 pub struct Chunk {
     /// Nodes whose paths are keys of the level above and lead to this chunk. No root begins with another.
@@ -20,13 +23,13 @@ pub struct Chunk {
 
 /// A trie with its keys, divided into levels of chunks.
 ///
-/// The top pattern finds the longest key of the first level that a subject begins with. If that key is the root of a
+/// The top patterns find the longest key of the first level that a subject begins with. If that key is the root of a
 /// chunk, the patterns of the chunk find the longest key of the next level, and so on. A key that is not the root of a
 /// chunk is the longest key of the subject.
 pub struct Chunks<'k> {
     pub labels: Labels<'k>,
-    /// The pattern of the first level.
-    pub top: Vec<u8>,
+    /// The patterns of the first level, as those of a chunk.
+    pub top: Vec<Vec<u8>>,
     /// The chunks of each level, from the top down.
     pub levels: Vec<Vec<Chunk>>,
     is_key: Vec<bool>,
@@ -76,18 +79,13 @@ impl<'k> Spellings<'k> {
 
 impl<'k> Chunks<'k> {
     /// Cuts the trie wherever a pattern would be too long or its groups nested too deep. Of keys that differ only in
-    /// case, keeps the one that more rows begin with; `None` if such keys leave no place to cut. O(n log n).
-    pub fn new(
-        trie: Trie,
-        entries: Vec<PathEntry<'k>>,
-        mut is_key: Vec<bool>,
-        large: LargeForms,
-    ) -> Option<Chunks<'k>> {
+    /// case, keeps the one that more rows begin with. Linear in the nodes, times at most [`MOST_LEVELS`].
+    pub fn new(trie: Trie, entries: Vec<PathEntry<'k>>, mut is_key: Vec<bool>, large: LargeForms) -> Chunks<'k> {
         let labels = Labels { trie, entries };
         let mut spellings = labels.settle_spellings(&mut is_key);
         let mut cut = Cut::new(&labels, is_key.clone(), large);
         let mut levels = Vec::new();
-        loop {
+        while levels.len() < MOST_LEVELS {
             let chunks = cut.level(&mut spellings);
             if chunks.is_empty() {
                 break;
@@ -95,10 +93,10 @@ impl<'k> Chunks<'k> {
             chunks.iter().flat_map(|chunk| &chunk.roots).for_each(|root| is_key[*root] = true);
             levels.push(chunks);
         }
-        let top = cut.top()?;
+        let top = cut.top();
         levels.reverse();
         let has_keys = labels.trie.has_below(&is_key);
-        Some(Chunks { labels, top, levels, is_key, has_keys })
+        Chunks { labels, top, levels, is_key, has_keys }
     }
 
     pub fn path(&self, at: usize) -> &'k [u8] {
@@ -118,8 +116,6 @@ impl<'k> Chunks<'k> {
 
 #[cfg(test)]
 mod tests {
-    use std::slice;
-
     use super::{Chunk, Chunks};
     use crate::maps::entry::entries;
     use crate::maps::example::with_rows;
@@ -135,7 +131,7 @@ mod tests {
             let entries = entries(rows, 0..rows.len(), false);
             let trie = Trie::new(&entries);
             let is_key = KeyChoice::choose(&trie, &entries, rows, 1).is_key;
-            test(&Chunks::new(trie, entries, is_key, LargeForms::USUAL).expect("chunks"));
+            test(&Chunks::new(trie, entries, is_key, LargeForms::USUAL));
         });
     }
 
@@ -148,7 +144,7 @@ mod tests {
             captures.map(|captures| &subject[captures[0].clone().unwrap()])
         };
         let first = |patterns: &[Vec<u8>]| patterns.iter().find_map(find).unwrap_or_default();
-        chunks.levels.iter().fold(first(slice::from_ref(&chunks.top)), |key, level| {
+        chunks.levels.iter().fold(first(&chunks.top), |key, level| {
             let leads_here = |chunk: &&Chunk| chunk.roots.iter().any(|root| chunks.path(*root) == key);
             level.iter().find(leads_here).map_or(key, |chunk| first(&chunk.patterns))
         })

@@ -1,9 +1,14 @@
-//! Cuts chunks off a trie of keys, level by level, until the rest fits into one pattern.
+//! Cuts chunks off a trie of keys, level by level, until the rest fits into one pattern, or nothing can be cut off.
+//!
+//! Each chunk removes at least one node from the rest, so the levels come to an end.
+
+use std::cmp::Reverse;
 
 use crate::maps::chunk::{Chunk, Labels, Spellings};
 use crate::maps::large::LargeForms;
 use crate::maps::pattern::escaped_length;
 use crate::pattern_text::{DEEPEST, LONGEST, escape};
+use crate::work::spend;
 
 /// The longest text of a pattern, including the path that its keys share. This leaves room for the named group around
 /// it.
@@ -66,8 +71,9 @@ impl<'c, 'k> Cut<'c, 'k> {
     }
 
     /// Cuts off the largest subtrees that fit into a pattern, and puts neighbours into one chunk. Returns no chunks if
-    /// the rest fits into one pattern, or if no root has a free spelling.
+    /// the rest fits into one pattern, or if no root has a free spelling. Every root has keys below it.
     pub fn level(&mut self, spellings: &mut Spellings<'k>) -> Vec<Chunk> {
+        spend(4 * self.sizes.len());
         let mut chunks = Vec::new();
         for at in 0..self.sizes.len() {
             if self.is_gone[at] {
@@ -94,10 +100,10 @@ impl<'c, 'k> Cut<'c, 'k> {
         chunks
     }
 
-    /// The pattern of the rest, if it is short enough.
-    pub fn top(&self) -> Option<Vec<u8>> {
+    /// The patterns of the rest: one, if it is short enough.
+    pub fn top(&self) -> Vec<Vec<u8>> {
         let branches: Vec<usize> = self.branches(0).collect();
-        self.fits(0).then(|| self.pattern(0, &branches, false))
+        if branches.is_empty() { Vec::new() } else { self.patterns(0, &branches, false) }
     }
 
     /// The children of a node with keys at or below them.
@@ -146,7 +152,14 @@ impl<'c, 'k> Cut<'c, 'k> {
             self.is_key[at] = true;
             return;
         }
-        let free: Vec<usize> = whole.into_iter().filter(|child| spellings.take(self.labels.path(*child))).collect();
+        // Of roots that differ only in case, the heaviest gets the spelling. A root without keys below it would stay in
+        // the rest as it is.
+        let mut heaviest: Vec<usize> =
+            whole.into_iter().filter(|child| self.branches(*child).next().is_some()).collect();
+        heaviest.sort_by_key(|child| Reverse(self.sizes[*child].text));
+        let mut free: Vec<usize> =
+            heaviest.into_iter().filter(|child| spellings.take(self.labels.path(*child))).collect();
+        free.sort_unstable();
         for (number, roots) in self.groups(at, &free).into_iter().enumerate() {
             let text: usize = roots.iter().map(|child| self.text(*child)).sum();
             if number == 0 || text > LEAST_TEXT {
@@ -171,7 +184,7 @@ impl<'c, 'k> Cut<'c, 'k> {
                 _ => groups.push((self.path_lengths[at] + GROUP_TEXT + text, vec![child])),
             }
         }
-        groups.sort_by_key(|(text, _)| std::cmp::Reverse(*text));
+        groups.sort_by_key(|(text, _)| Reverse(*text));
         groups.into_iter().map(|(_, group)| group).collect()
     }
 
@@ -182,31 +195,36 @@ impl<'c, 'k> Cut<'c, 'k> {
     }
 
     /// The patterns of the keys below a node, and of the node itself if `is_key`; each key stands before its prefixes.
+    /// There is one pattern if it is short enough.
     fn patterns(&self, at: usize, branches: &[usize], is_key: bool) -> Vec<Vec<u8>> {
-        if !self.has_short_patterns {
-            return vec![self.pattern(at, branches, is_key)];
-        }
+        let most = if self.has_short_patterns { self.short_text } else { MOST_TEXT };
+        let mut patterns = Vec::new();
+        self.add_patterns((at, branches, is_key), most, &mut patterns);
+        patterns
+    }
+
+    /// Adds patterns of at most `most` bytes of text, if they list several keys.
+    fn add_patterns(&self, (at, branches, is_key): (usize, &[usize], bool), most: usize, out: &mut Vec<Vec<u8>>) {
         let least = self.path_lengths[at] + GROUP_TEXT;
-        let (mut patterns, mut group, mut text) = (Vec::new(), Vec::new(), least);
+        let (mut group, mut text) = (Vec::new(), least);
         for &child in branches {
             let more = self.text(child);
-            let is_long = least + more > self.short_text;
-            if !group.is_empty() && (is_long || text + more > self.short_text) {
-                patterns.push(self.pattern(at, &group, false));
+            let is_large = least + more > most || self.sizes[child].depth >= DEEPEST;
+            if !group.is_empty() && (is_large || text + more > most) {
+                out.push(self.pattern(at, &group, false));
                 (group, text) = (Vec::new(), least);
             }
-            if is_long {
+            if is_large {
                 let below: Vec<usize> = self.branches(child).collect();
-                patterns.append(&mut self.patterns(child, &below, self.is_key[child]));
+                self.add_patterns((child, &below, self.is_key[child]), most, out);
             } else {
                 group.push(child);
                 text += more;
             }
         }
         if is_key || !group.is_empty() {
-            patterns.push(self.pattern(at, &group, is_key));
+            out.push(self.pattern(at, &group, is_key));
         }
-        patterns
     }
 
     /// The pattern of the keys below a node, and of the node itself if `is_key`; each key stands before its prefixes.

@@ -31,6 +31,7 @@ use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
 use crate::parallel;
 use crate::pattern_text::{DEEPEST, LONGEST, most};
+use crate::work::spend;
 
 /// How many patterns one map should have. Each map costs every request, but a pattern costs little if the subject
 /// begins with none of its strings.
@@ -140,6 +141,7 @@ impl Front {
 
 /// Estimates how much text the pieces of sorted rows take.
 fn text(rows: &[FrontRow]) -> usize {
+    spend(4 * rows.len());
     let forms = |row: &FrontRow| 1 + usize::from(row.frame.as_ref().is_some_and(|frame| frame.is_rare));
     let text = |row: &FrontRow| (row.own + row.rest.len() + 1) * forms(row);
     let shared = |pair: &[FrontRow]| {

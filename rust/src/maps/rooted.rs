@@ -10,6 +10,7 @@ use crate::maps::sequence::Sequence;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::tree::{LARGEST_LEAF, Leaves};
 use crate::maps::writer::Writer;
+use crate::work::spend;
 
 /// The most rows of a root. A tree divides more rows.
 const MOST_ROWS: usize = 2 * LARGEST_LEAF;
@@ -47,6 +48,7 @@ impl Rooted {
                 scattered.push(row);
                 continue;
             }
+            spend(4 + places.len());
             places.iter().for_each(|root| roots[*root].rows.push(row));
             if !is_only_there {
                 others.push(row);

@@ -12,6 +12,7 @@ use crate::maps::row::RowFacts;
 use crate::maps::sequence::Sequence;
 use crate::parallel;
 use crate::syntax::ByteSet;
+use crate::work::spend;
 
 /// A byte, or, from 256 on, the number of a set of bytes plus 256.
 pub type Symbol = u16;
@@ -118,6 +119,7 @@ impl<'s> SymbolTexts<'s> {
         while let Some((range, depth)) = stack.pop() {
             let is_earlier = |other: &&SymbolText| other.row < text.row;
             let ends = self.ends(&range, depth);
+            spend(2 + ends - range.start);
             let is_newline = |other: &[Symbol]| other.len() == depth + 1 && self.symbols.meet(other[depth], 10);
             let may_end = text.symbols.len() == depth || is_newline(&text.symbols);
             if self.texts[range.start..ends].iter().filter(is_earlier).any(|other| may_end || !other.is_line) {
@@ -143,6 +145,7 @@ impl<'s> SymbolTexts<'s> {
         let text = &self.texts[at];
         let mut ranges: Vec<Range<usize>> = iter::once(0..self.texts.len()).collect();
         for (depth, symbol) in text.symbols.iter().enumerate() {
+            spend(2 * ranges.len());
             let next: Vec<Range<usize>> = ranges
                 .into_iter()
                 .flat_map(|range| {

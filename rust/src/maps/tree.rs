@@ -1,8 +1,6 @@
 //! The tree finds the longest key that a subject begins with, and tries only the rows that may match a subject with
 //! that key.
 
-use std::slice;
-
 use hashbrown::HashMap;
 
 use crate::maps::bucket::{Bucket, Buckets, Keyed};
@@ -13,6 +11,7 @@ use crate::maps::large::LargeForms;
 use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::writer::Writer;
+use crate::work::spend;
 
 /// The most rows of a leaf in a large list. Leaves of small lists have fewer. Leaves are not smaller because each map
 /// costs every request.
@@ -40,8 +39,7 @@ pub struct WrittenTree {
 }
 
 impl<'r> Tree<'r> {
-    /// Builds a tree, and returns it with the rows that would be in too many of its leaves. `None` if there is no key,
-    /// or if keys that differ only in case leave no place to cut the trie.
+    /// Builds a tree, and returns it with the rows that would be in too many of its leaves. `None` if there is no key.
     pub fn new(
         rows: &'r [RowFacts<'r>],
         mut members: Vec<usize>,
@@ -51,8 +49,12 @@ impl<'r> Tree<'r> {
         let mut scattered = Vec::new();
         let mut entries = entries(rows, members.iter().copied(), in_lines);
         loop {
+            spend(8 * entries.len());
             let leaf = leaf_size(entries.len().max(many));
-            let keyed = Keyed::new(rows, entries, leaf, large).filter(|keyed| !keyed.chunks.top.is_empty())?;
+            let keyed = Keyed::new(rows, entries, leaf, large);
+            if keyed.chunks.top.is_empty() {
+                return None;
+            }
             let Buckets { buckets, scattered: others } = keyed.buckets(rows.len());
             if others.is_empty() {
                 return Some((Tree { members, keyed, buckets, leaf }, scattered));
@@ -94,7 +96,7 @@ fn leaf_size(entries: usize) -> usize {
 /// Writes the maps that set `$prefix` to the longest key.
 fn write_chunks(writer: &mut Writer, chunks: &Chunks) {
     let name = |level: usize| if level == chunks.levels.len() { "prefix".to_owned() } else { format!("root{level}") };
-    write_keys(writer, slice::from_ref(&chunks.top), &name(0));
+    write_keys(writer, &chunks.top, &name(0));
     let mut count = 0;
     for (level, below) in chunks.levels.iter().enumerate() {
         let mut map =
@@ -214,6 +216,7 @@ impl<'n> Leaves<'n> {
             return false;
         }
         let mut rows = [&*other.rows, &*leaf.rows].concat();
+        spend(4 * rows.len());
         rows.sort_unstable();
         rows.dedup();
         let fits = rows.len() <= if leaf.rare.is_some() { RARE * self.size } else { self.size };

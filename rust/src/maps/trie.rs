@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::work::spend;
+
 /// If a node has more children than this, their labels are one byte long, so that subtrees can be cut off to fit into a
 /// pattern.
 const WIDE: usize = 30;
@@ -48,6 +50,7 @@ impl Trie {
             }
             nodes[at].own = own;
             nodes[at].children = first..nodes.len();
+            spend(4 + ends + branches.len());
             at += 1;
         }
         Trie { nodes }

@@ -6,6 +6,7 @@
 use crate::maps::pattern::class;
 use crate::pattern_text::escape;
 use crate::syntax::{Ast, ByteSet};
+use crate::work::spend;
 
 /// The most copies of a letter in both cases that are written one by one, because PCRE2 10.34 to 10.39 read `[Aa]{2}`
 /// wrongly.
@@ -145,6 +146,7 @@ impl Writer {
         }
         let mut groups: Vec<(&Ast, Vec<&[Ast]>)> = Vec::new();
         for branch in branches {
+            spend(1 + groups.len());
             match groups.iter_mut().find(|(first, _)| **first == branch[0]) {
                 Some((_, group)) => group.push(&branch[1..]),
                 None => groups.push((&branch[0], vec![&branch[1..]])),

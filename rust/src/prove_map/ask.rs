@@ -11,6 +11,7 @@ use crate::first_match::ReadPattern;
 use crate::language::{Limits, Question, Subjects, Witness, counted_witness};
 use crate::prove_map::guard::choices;
 use crate::syntax::{Ast, Hir, Pattern};
+use crate::work::spend;
 
 /// A newline followed by another byte: `$` does not match before it, and a dot does not match it.
 const INNER_NEWLINE: &[u8] = b"(?s)\n.";
@@ -196,6 +197,7 @@ pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
     let mut open: Vec<(Vec<&Ast>, Vec<u8>)> = vec![start];
     let mut found = Vec::new();
     while let Some((mut items, mut bytes)) = open.pop() {
+        spend(8);
         if open.len() + found.len() > MOST_WAYS {
             return vec![key.to_vec()];
         }

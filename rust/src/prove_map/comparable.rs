@@ -2,6 +2,7 @@
 
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::row::{Heads, OriginalRow};
+use crate::work::spend;
 
 /// Finds the first row that may match a subject with a given beginning.
 pub struct Comparable {
@@ -68,6 +69,7 @@ pub fn heads_of(row: &OriginalRow, fold: bool) -> Vec<Vec<u8>> {
 /// Whether two rows may match the same subject, judged by their heads.
 pub fn may_meet(one: &OriginalRow, other: &OriginalRow) -> bool {
     let others = heads_of(other, true);
+    spend(20 + others.len());
     let is_like = |head: &Vec<u8>| others.iter().any(|other| other.starts_with(head) || head.starts_with(other));
     heads_of(one, true).iter().any(is_like)
 }

@@ -4,6 +4,7 @@ use std::slice;
 use std::sync::LazyLock;
 
 use crate::syntax::{Ast, ByteSet};
+use crate::work::spend;
 
 /// The most steps of a comparison. After these, the answer is "unknown".
 const PATIENCE: usize = 20_000;
@@ -118,7 +119,10 @@ fn flat(ast: &Ast) -> Vec<&Ast> {
 fn implies(row: &[&Ast], branches: &[Ast], folded: bool, reach: Reach) -> bool {
     let mut steps = PATIENCE;
     let mut implication = Implication { folded, reach, steps: &mut steps };
-    branches.iter().any(|branch| implication.implies(row, Guard { next: slice::from_ref(branch), behind: None }))
+    let implies =
+        branches.iter().any(|branch| implication.implies(row, Guard { next: slice::from_ref(branch), behind: None }));
+    spend(1 + PATIENCE - steps);
+    implies
 }
 
 /// The rest of a guard: the next items, and what follows these.

@@ -8,6 +8,7 @@ use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
 use crate::prove_map::prefixes::Prefixes;
 use crate::prove_map::row::as_text;
 use crate::syntax::Ast;
+use crate::work::spend;
 
 /// The most strings that one pattern lists. A token has no room for more.
 const MOST_STRINGS: usize = 1 << 16;
@@ -47,6 +48,7 @@ pub fn strings(ast: &Ast, caseless: bool) -> Option<Vec<Vec<u8>>> {
         }
         _ => return None,
     };
+    spend(strings.len());
     (strings.len() <= MOST_STRINGS).then_some(strings)
 }
 

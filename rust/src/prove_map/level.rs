@@ -9,6 +9,7 @@ use crate::prove_map::comparable::{Comparable, may_meet};
 use crate::prove_map::keys::{Keys, KeysReader};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
 use crate::prove_map::prover::{Place, Prover};
+use crate::work::spend;
 
 impl<'b> Prover<'b> {
     /// Follows the own map from level to level.
@@ -106,6 +107,7 @@ impl<'b> Prover<'b> {
     pub fn check_apart(&self, row: usize, earlier: impl Iterator<Item = usize>) -> Result<(), MapRefutation> {
         let late = &self.rows.list[row];
         for other in earlier {
+            spend(4);
             let early = &self.rows.list[other];
             let are_disjoint = || {
                 let (Some(early), Some(late)) = (early.events(), late.events()) else { return false };

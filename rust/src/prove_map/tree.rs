@@ -15,6 +15,7 @@ use crate::prove_map::prover::{Chain, Place, Prover};
 use crate::prove_map::row::{Heads, OriginalRow};
 use crate::prove_map::walk::{KeyWalk, first_items};
 use crate::syntax::{Ast, Hir};
+use crate::work::spend;
 
 /// The most pairs of a row and a bucket in which it may match.
 const MOST_PAIRS: usize = 20_000_000;
@@ -194,6 +195,7 @@ impl<'b> TreeProof<'_, 'b> {
 
     /// Checks that no float may match a subject of a later row in the leaf, because that row is tried before the float.
     fn check_floats(&self, leaf: &Chain) -> Result<(), MapRefutation> {
+        spend(leaf.rows.len() * 4);
         for &row in &leaf.rows {
             let first = self.tree.comparable.first(&self.prover.rows.list[row]).filter(|&first| first < row);
             let Some(first) = first else {
@@ -210,6 +212,7 @@ impl<'b> TreeProof<'_, 'b> {
     /// The rows that may match in a bucket, judged by their heads, but are not tried there; ascending.
     fn untried(&self, bucket: BucketId, leaf: &Chain, goes_on: bool) -> Vec<usize> {
         let candidates = &self.tree.candidates[bucket.unwrap_or(self.tree.candidates.len() - 1)];
+        spend(4 + 2 * candidates.len());
         let is_untried = |row: &usize| leaf.rows.binary_search(row).is_err();
         let mut untried: Vec<usize> = candidates.iter().map(|&row| row as usize).filter(is_untried).collect();
         if goes_on || self.tree.floats.rows.is_empty() {
@@ -217,6 +220,7 @@ impl<'b> TreeProof<'_, 'b> {
         }
         let key = bucket.map_or(&[][..], |place| &self.tree.keys.keys.strings()[place]);
         if let Some(first) = self.tree.comparable.first_of(key) {
+            spend(2 * self.tree.floats.rows.len());
             let floats =
                 self.tree.floats.rows.iter().copied().filter(|&float| first <= float && self.tree.place.live[float]);
             untried.extend(floats.filter(is_untried));
@@ -256,6 +260,7 @@ impl<'b> TreeProof<'_, 'b> {
 
     /// Whether a row matches all subjects of a bucket except the empty one, and PCRE never gives up on it.
     fn covers(&self, bucket: BucketId, row: usize) -> bool {
+        spend(8);
         let key = bucket.map_or(&[][..], |place| &self.tree.keys.keys.strings()[place]);
         let language = self.prover.rows.list[row].language.filter(|_| !self.prover.may_give_up(row, self.tree.place));
         let left_out = self.tree.place.left_out.as_deref();
@@ -332,6 +337,7 @@ struct BucketsOfRow<'p> {
 
 impl BucketsOfRow<'_> {
     fn add(&mut self, bucket: BucketId) {
+        spend(4);
         self.pairs.push((self.row, bucket.unwrap_or(self.keys.keys.strings().len()) as u32));
     }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::prove_map::prefixes::Prefixes;
 use crate::syntax::{Ast, ByteSet};
+use crate::work::spend;
 
 /// The items of a pattern at the start of the subject that match single bytes, up to the first other item. `None` if
 /// heads are a sharper bound, because more is known of what follows.
@@ -38,6 +39,7 @@ impl<F: FnMut(Option<usize>)> KeyWalk<'_, F> {
     /// `range` has the keys that share the first `depth` bytes, which the items allow. `longest` is the longest key
     /// that these bytes begin with.
     fn below(&mut self, mut range: Range<usize>, mut depth: usize, mut longest: Option<usize>) {
+        spend(4);
         loop {
             if self.keys.strings().get(range.start).is_some_and(|key| key.len() == depth && !range.is_empty()) {
                 longest = Some(range.start);

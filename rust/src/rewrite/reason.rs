@@ -28,11 +28,12 @@ pub enum Reason {
     EmptyUri,
     HashCollision,
     NotWorse,
+    TooMuchWork,
 }
 
 impl Reason {
     /// Every reason, in the order of the documentation.
-    pub const ALL: [Reason; 25] = [
+    pub const ALL: [Reason; 26] = [
         Reason::NoFlag,
         Reason::BreakRedirect,
         Reason::Unanchored,
@@ -58,6 +59,7 @@ impl Reason {
         Reason::EmptyUri,
         Reason::HashCollision,
         Reason::NotWorse,
+        Reason::TooMuchWork,
     ];
 
     /// The code in reports.
@@ -88,6 +90,7 @@ impl Reason {
             Reason::EmptyUri => "empty-uri",
             Reason::HashCollision => "hash-collision",
             Reason::NotWorse => "not-worse",
+            Reason::TooMuchWork => "too-much-work",
         }
     }
 
@@ -124,6 +127,7 @@ impl Reason {
                 "too many strings have the same hash, so nginx would start slowly or with a warning"
             }
             Reason::NotWorse => "a key would be tried with no fewer patterns",
+            Reason::TooMuchWork => "planning its list takes more work than a list of this size may take",
             Reason::MatchLimit => "an earlier rule may exceed a PCRE limit on its URI",
         }
     }

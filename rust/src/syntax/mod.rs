@@ -25,6 +25,8 @@ mod translate;
 
 use std::fmt;
 
+use crate::work::spend;
+
 pub use byte_set::ByteSet;
 pub use example::example;
 pub use literal::{Literal, literal};
@@ -154,6 +156,7 @@ impl Pattern {
 ///
 /// O(length). Nesting is bounded, so no pattern exhausts the stack.
 pub fn parse(pattern: &[u8]) -> Result<Pattern, Refusal> {
+    spend(8 + pattern.len());
     parse::Parser::new(pattern, parse::Flags::default()).pattern().map(|parsed| parsed.pattern)
 }
 
