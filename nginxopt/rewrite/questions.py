@@ -28,10 +28,13 @@ _WITNESSES = 500
 
 @record(eq=True)
 class _Question:
-    """Two texts for a server or a location that are to be compared, and the runs from which their URIs come."""
+    """Two texts for a server or a location that are to be compared, the second with its maps, and the runs from which
+    their URIs come.
+    """
 
     before: bytes
     after: bytes
+    maps: bytes
     phase: Phase
     captures: bool
     runs: tuple[PlannedRun, ...]
@@ -54,7 +57,7 @@ def ask(
         differential(
             before=question.before,
             after=question.after,
-            maps=emission.http.removesuffix(emission.trees),
+            maps=question.maps,
             phase=question.phase,
             keys=[key for run in question.runs for key in run.native.sample],
             witnesses=[uri for run in question.runs for uri in run.native.witnesses(_WITNESSES)],
@@ -88,7 +91,8 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         if runs:
             edits = [edit for run in runs for edit in run.declared]
             before = apply(config.main.source.data, edits)
-            yield _Question(before, emission.after(config.main), runs[0].phase, True, runs)
+            maps = emission.http.removesuffix(emission.trees)
+            yield _Question(before, emission.after(config.main), maps, runs[0].phase, True, runs)
         return
     for compiled in emission.compiled:
         before, after = _alone(compiled)
@@ -97,7 +101,8 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         # In a location with `try_files`, groups have no rules with `break`, and filters match only if a rule does.
         is_in_if = run.native.grouped or run.native.filtered
         tries_files = not (is_in_if and run.phase == "location" and run.place.entering == "all")
-        yield _Question(before, after, run.phase, captures, (run,), tries_files)
+        maps = sizes.text(emission.sizes) + compiled.maps
+        yield _Question(before, after, maps, run.phase, captures, (run,), tries_files)
 
 
 def _has_blocks(emission: Emission) -> bool:

@@ -29,6 +29,8 @@ REASONS = {
     "named-groups": "the tree would also try a row that comes second, and this row sets a named group",
     "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
     "too-deep": "the maps of the tree would be nested more deeply than nginx evaluates",
+    "evaluation-depth": "with others of the configuration, its tree would nest more evaluations than nginx does",
+    "evaluation-count": "with its tree, one lookup would evaluate `volatile` maps too often",
     "long-token": "a parameter would be longer than nginx accepts",
     "too-many-rows": "it has too many rows",
     "hash-collision": "nginx's hash tables would not separate the keys of the tree",
@@ -106,10 +108,10 @@ class MapsPlan:
         """The number of these rows that move into a tree."""
         return sum(len(compiled.map.patterns) for compiled in self.compiled)
 
-    def without(self, compiled: CompiledMap) -> MapsPlan:
-        """Return the plan in which a map stays, because its tree could not be proved."""
+    def without(self, compiled: CompiledMap, reason: str = "unproved") -> MapsPlan:
+        """Return the plan in which a map stays: for a reason, or because its tree could not be proved."""
         others = tuple(each for each in self.compiled if each is not compiled)
-        return replace(self, compiled=others, kept=(*self.kept, KeptMap(compiled.map, "unproved")))
+        return replace(self, compiled=others, kept=(*self.kept, KeptMap(compiled.map, reason)))
 
     @property
     def before(self) -> Cost:
