@@ -1,4 +1,4 @@
-"""Compares an emission with its configuration on a real nginx: run by run, or as a whole fragment."""
+"""Compares an emission with its configuration on a real nginx: part by part, and as a whole."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from nginxopt.rewrite.maps.proof import EmittedMap, read
 from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.planning import PlannedRun
 from nginxopt.rewrite.sections import Phase
+from nginxopt.rewrite.whole import differential as differential_of_whole
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Span, apply
 
@@ -44,10 +45,10 @@ class _Question:
 def ask(
     emission: Emission, binary: Binary, *, progress: Callable[[int, int], None] | None = None
 ) -> list[Differential]:
-    """Return the results of the comparisons, with at most `REQUESTS` and `SECONDS` in total.
+    """Return the results of the comparisons part by part, with at most `REQUESTS` and `SECONDS` in total.
 
-    A fragment is compared as a whole. A whole configuration needs ports and certificates that may not exist here, so
-    its runs, maps, chains of `if`s and runs of regex locations are compared one by one.
+    The runs of a fragment are compared together, and those of a whole configuration one by one, as are maps, chains of
+    `if`s and runs of regex locations. Parts that are right alone may differ together: see `ask_whole`.
     """
     questions, maps, chains = list(_questions(emission)), _maps(emission), emission.plan.chains.compiled
     locations = emission.plan.locations.compiled
@@ -75,6 +76,14 @@ def ask(
     of_chains = [differential_of_chain(chain, sizes=needed, binary=binary, limits=limits) for chain in chains]
     of_locations = [differential_of_locations(run, binary=binary, limits=limits) for run in locations]
     return of_rewrites + of_maps + of_chains + of_locations
+
+
+def ask_whole(
+    emission: Emission, binary: Binary, *, progress: Callable[[int, int], None] | None = None
+) -> list[Differential]:
+    """Return the result of the comparison of the whole configuration, if it changes, with a quarter of the limits."""
+    limits = Limits(REQUESTS // 4, SECONDS / 4, progress)
+    return [differential_of_whole(emission, binary=binary, limits=limits)] if emission.changes else []
 
 
 def _maps(emission: Emission) -> list[EmittedMap]:
