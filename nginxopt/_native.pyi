@@ -287,6 +287,13 @@ def reasons() -> list[tuple[str, str]]:
 def map_blocks(text: bytes) -> list[tuple[bytes, int, int, list[bytes]]]:
     """Return the maps of a text: variable without `$`, start, end, plain keys; `ValueError` if it has anything else."""
 
+def map_evaluations(text: bytes) -> list[tuple[bytes, bool, bytes, list[bytes]]]:
+    """Return for each `map` of a text: the name of its variable, whether it is volatile, its source, and its values
+    with a `$`, each once.
+
+    Raises `ValueError` like `map_blocks`.
+    """
+
 def map_spans(text: bytes) -> list[tuple[int, int]]:
     """Return the starts and ends of the maps of a text; `ValueError` if it has anything else."""
 

@@ -148,19 +148,19 @@ def _counterexample(proof: Proof) -> str:
 
 
 def _ask_nginx(call: Call, emission: Emission) -> list[Differential]:
-    from nginxopt.rewrite.questions import ask
+    from nginxopt.rewrite.questions import ask, ask_whole
     from nginxopt.system import nginx
 
     binary = nginx.find(call.nginx or None)
     if call.quiet or not sys.stderr.isatty():
-        return ask(emission, binary)
+        return ask(emission, binary) + ask_whole(emission, binary)
     with stdout.progress(1, f"asking {binary}") as bar:
 
         def progress(done: int, total: int) -> None:
             bar.length = total
             bar.update(done - bar.pos)
 
-        return ask(emission, binary, progress=progress)
+        return ask(emission, binary, progress=progress) + ask_whole(emission, binary, progress=progress)
 
 
 def _refuse_mismatches(differentials: list[Differential] | None) -> None:

@@ -118,5 +118,7 @@ def _differential_lines(differentials: Sequence[Differential]) -> Iterator[str]:
     seconds = sum(differential.seconds for differential in differentials)
     skipped = sum(differential.skipped for differential in differentials)
     yield differential_line(requests, skipped, seconds)
+    for why in (differential.omitted for differential in differentials if differential.omitted):
+        yield f"  nginx       not compared as a whole: {why}"
     for warning in sorted({warning for differential in differentials for warning in differential.warnings}):
         yield f"  nginx warning: {warning}"

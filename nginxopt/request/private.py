@@ -6,7 +6,7 @@ It is on other ports, and has an echo for every upstream.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -58,11 +58,27 @@ class PrivateNginx:
     `UsageError` for assumptions that nginx cannot share.
     """
 
-    def __init__(self, config: Config, prefix: str, world: World, binary: Binary, *, tls: bool) -> None:
-        """Take a configuration, whose relative paths begin at `prefix`; `tls` is for requests over TLS."""
+    def __init__(
+        self,
+        config: Config,
+        prefix: str,
+        world: World,
+        binary: Binary,
+        *,
+        tls: bool,
+        left_out: frozenset[str] = frozenset(),
+        mirrors: bool = False,
+        avoid: bytes = b"",
+    ) -> None:
+        """Take a configuration, whose relative paths begin at `prefix`; `tls` is for requests over TLS.
+
+        `left_out` are further directives to leave out, `mirrors` is that of `Echo`, `avoid` that of `reserved_ports`.
+        """
         _refuse_assumptions(world)
         self._config = placed(config)
         self._old_prefix, self._world, self._binary, self._tls = prefix, world, binary, tls
+        self._left_out, self._avoid = left_out, avoid
+        self._echo = Echo(mirrors=mirrors)
         self._cleanup = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -70,13 +86,13 @@ class PrivateNginx:
         addresses = tuple(endpoints(read_listens(http_servers(http))))
         with contextlib.ExitStack() as stack:
             self._prefix = stack.enter_context(private_prefix())
-            self._echo = stack.enter_context(Echo())
-            reserved = stack.enter_context(reserved_ports(len(addresses)))
+            stack.enter_context(self._echo)
+            reserved = stack.enter_context(reserved_ports(len(addresses), avoid=self._avoid))
             self._ports: dict[Address, int] = dict(zip(addresses, reserved, strict=True))
             files = _disk(self._world, self._prefix)
             tls = certificate(self._prefix) if self._tls else None
             folder = f"{Path(self._config.prefix).absolute()}/"
-            stage = Stage(self._ports, self._echo.port, files, self._old_prefix, folder, tls)
+            stage = Stage(self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out)
             self._text = _MAIN % user() + transplanted(http, stage)
             (self._prefix / "nginx.conf").write_bytes(self._text)
             stack.enter_context(running(self._binary.command(self._prefix), self._prefix))
@@ -87,6 +103,16 @@ class PrivateNginx:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._cleanup.close()
+
+    @property
+    def ports(self) -> Mapping[Address, int]:
+        """The port of 127.0.0.1 for each address that its servers listen at."""
+        return self._ports
+
+    @property
+    def names(self) -> tuple[bytes, ...]:
+        """What responses may show of it that differs from another one: its folder, and all its ports."""
+        return (bytes(self._prefix), *(b"%d" % port for port in (*self._ports.values(), self._echo.port)))
 
     def moved(self, sent: RequestForm) -> RequestForm:
         """Return a request as one to this nginx."""

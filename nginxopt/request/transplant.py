@@ -49,6 +49,7 @@ class Stage:
         prefix: The folder of relative paths, with a slash at its end.
         conf: The folder of the main configuration, with a slash at its end.
         certificate: The files of a certificate and its key; None to leave out TLS.
+        left_out: Names of further directives to leave out.
     """
 
     ports: Mapping[Address, int]
@@ -57,6 +58,7 @@ class Stage:
     prefix: str
     conf: str
     certificate: tuple[str, str] | None = None
+    left_out: frozenset[str] = frozenset()
 
     def path(self, path: str) -> str:
         """Return the path of a file on the stage; a variable is taken to be an absolute path."""
@@ -87,12 +89,13 @@ class _Writer:
         yield b"access_log off;\n"
         for name in (b"client_body", b"proxy", b"fastcgi", b"uwsgi", b"scgi"):
             yield b"%s_temp_path temp/%s;\n" % (name, name)
-        yield encode(f'map "" ${ECHO} {{ default {self._echo}; }}\n')
         if self._stage.certificate:
             yield encode("ssl_certificate {};\nssl_certificate_key {};\n".format(*self._stage.certificate))
         if not http.own("root"):
             yield encode(f"root {quoted(self._stage.path('html'))};\n")
         yield from self._content(http)
+        # This is last, as nginx accepts sizes of hash tables only before the first map.
+        yield encode(f'map "" ${ECHO} {{ default {self._echo}; }}\n')
 
     def _content(self, level: Level) -> Iterator[bytes]:
         """Yield the content of a level, with all included files."""
@@ -128,7 +131,7 @@ class _Writer:
         name = str(directive.name)
         is_of_upstream = level.kind == "upstream" and name in _LEFT_OUT_OF_UPSTREAMS
         is_of_tls = name.startswith(_OF_TLS) and not (name == "ssl" and self._stage.certificate)
-        if name in _LEFT_OUT or is_of_upstream or is_of_tls:
+        if name in _LEFT_OUT or name in self._stage.left_out or is_of_upstream or is_of_tls:
             return b""
         edit = self._edits.get(name) if directive.args and level.kind in _WITH_EDITS else None
         return (_text(directive) if edit is None else edit(directive, level)) + b"\n"

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 from nginxopt.records import record
 from nginxopt.rewrite.requests import HOST
@@ -49,6 +49,7 @@ class Differential:
             nothing.
         variables: The variables that the rules use but do not define; the test defines them.
         warnings: Warnings of nginx about the compiled configuration only.
+        omitted: Why nothing was compared, as a phrase; None if it was.
     """
 
     requests: int
@@ -59,11 +60,25 @@ class Differential:
     unstable: int = 0
     variables: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    omitted: str | None = None
 
     @property
     def ok(self) -> bool:
         """Whether there is no difference."""
         return not self.mismatches
+
+
+@record(eq=True)
+class Side:
+    """A port of 127.0.0.1 to ask, and what responses may show that differs from another nginx."""
+
+    port: int
+    names: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, instance: Instance) -> Self:
+        """Return the first server of an instance."""
+        return cls(instance.ports[0], (b"%d" % instance.ports[0],))
 
 
 @dataclass(slots=True)
@@ -77,16 +92,17 @@ class Tally:
 
 
 def compare(
-    original: Instance,
-    compiled: Instance,
+    original: Instance | Side,
+    compiled: Instance | Side,
     requests: Sequence[Request],
     deadline: float,
     progress: Callable[[int, int], None] | None,
 ) -> Tally:
     """Send requests to both sides until `deadline`, and count the differences."""
     tally = Tally()
-    with original.client() as first, compiled.client() as second:
-        sides = (_Answers(first, original.ports[0]), _Answers(second, compiled.ports[0]))
+    asked = [side if isinstance(side, Side) else Side.of(side) for side in (original, compiled)]
+    with Client(asked[0].port) as first, Client(asked[1].port) as second:
+        sides = (_Answers(first, asked[0].names), _Answers(second, asked[1].names))
         for batch in batches(requests):
             if time.monotonic() > deadline:
                 break
@@ -104,12 +120,16 @@ class _Answers:
     """A client of one side. It removes from responses what differs between any two runs."""
 
     client: Client
-    port: int
+    names: tuple[bytes, ...]
 
     def clean(self, answer: bytes) -> bytes:
-        return _DATE.sub(b"\r\n", answer, count=1).replace(b"%d" % self.port, _PORT)
+        answer = _DATE.sub(b"\r\n", answer, count=1)
+        for name in self.names:
+            answer = answer.replace(name, _PORT)
+        return answer
 
     def again(self, request: Request) -> bytes:
+        self.client.close()  # the port of the client may be what differs
         return self.clean(self.client.ask([request])[0])
 
 

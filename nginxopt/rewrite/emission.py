@@ -61,11 +61,19 @@ class FileChange:
 
 @record(eq=True)
 class Compiled:
-    """A run that changes, and the statements that replace its moved rules."""
+    """A run that changes, the statements that replace its moved rules, and the names of their variables."""
 
     part: Part
     run: PlannedRun
     text: bytes
+    names: Names
+
+    @property
+    def maps(self) -> bytes:
+        """The maps of this run alone, without their sizes."""
+        if not self.run.has_maps:
+            return b""
+        return _native.maps_text(b"", [(self.run.native, self.names)]) + self.run.native.trees(self.names)
 
 
 @record(eq=True)
@@ -100,6 +108,11 @@ class Emission:
         return self.maps.removesuffix(self.groups + self.trees)
 
     @property
+    def blocks(self) -> bytes:
+        """The file of maps without `sizes`."""
+        return self.maps if self.maps_path is not None else self.maps.removeprefix(sizes.text(self.sizes))
+
+    @property
     def http(self) -> bytes:
         """The sizes and the maps, for an http block that has neither."""
         return self.maps if self.maps_path is None else sizes.text(self.sizes) + self.maps
@@ -123,7 +136,7 @@ def emit(plan: Plan) -> Emission:
     groups = b"".join(run.trees(named) for run, named in zip(natives, names, strict=True))
     place = _place(plan, {*map(encode, variables), *sizes.variables(groups)})
     compiled = [
-        Compiled(part, run, _headed(run, place.name) + run.native.statements(named))
+        Compiled(part, run, _headed(run, place.name) + run.native.statements(named), named)
         for (part, run), named in zip(runs, names, strict=True)
     ]
     changes = tuple(_changes(plan, place, compiled))

@@ -207,8 +207,7 @@ def _http(emission: Emission) -> tuple[bytes, bytes]:
     """Return the sizes and the maps of a fragment as separate texts."""
     if not emission.maps:
         return b"", encode(f"# No rewrite of {_name(emission.plan.config.main)} became a map.\n")
-    before = sizes.text(emission.sizes)
-    return before, emission.maps.removeprefix(before)
+    return sizes.text(emission.sizes), emission.blocks
 
 
 def _tree(emission: Emission) -> dict[str, bytes]:

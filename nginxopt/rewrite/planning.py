@@ -10,7 +10,7 @@ from nginxopt import _native
 from nginxopt.config import Config, Context, File
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.rewrite import mapfile, names, sections
+from nginxopt.rewrite import limits, mapfile, names, sections
 from nginxopt.rewrite.chains import planning as chains
 from nginxopt.rewrite.chains.planning import ChainsPlan
 from nginxopt.rewrite.locations import planning as locations
@@ -298,6 +298,7 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     parts = _parts(config, options, planned)
     planned_maps = maps.plan(config, options.name, planned, for_remark=options.for_remark)
     planned_chains = chains.plan(config, options.name, planned) if options.groups else ChainsPlan()
+    planned_maps, planned_chains = limits.within(config, planned_maps, planned_chains)
     stem = _stem(config, options, parts) if any(run.has_maps for part in parts for run in part.compiled) else ""
     result = Plan(config, options, parts, subject, assumed, stem, maps=planned_maps, chains=planned_chains)
     result = _with_locations(result) if options.groups else result

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from nginxopt.config import Directive, File
 from nginxopt.records import record
 from nginxopt.rewrite import unread
+from nginxopt.rewrite.captures import ROWS
+from nginxopt.rewrite.maps.captures import is_program
 from nginxopt.rewrite.planning import Plan, PlannedRun
 from nginxopt.semantics.values import flag, size
 
@@ -39,6 +41,10 @@ CAPTURES_AFTER_MAPS = Premise(
     "captures-after-maps",
     "no unread file reads captures ($1 to $9, named groups) after it evaluates one of the compiled maps",
 )
+EVALUATION_DEPTH = Premise(
+    "evaluation-depth",
+    "no unread file or program makes nginx nest more than 100 evaluations of variables around the compiled maps",
+)
 OWN_NAMES = Premise("own-names", "no other part of the configuration uses the variable names of the maps")
 TABLE_SIZES = Premise(
     "table-sizes",
@@ -64,6 +70,15 @@ LONG_SUBJECTS = Premise(
     "long-subjects",
     "no URI, and no other string that a pattern is matched against, is longer than 65,536 bytes",
 )
+
+
+def _may_nest_more(plan: Plan) -> bool:
+    """Whether maps or chains are compiled, and unread text or programs may evaluate them, or what they read."""
+    if not (plan.maps.compiled or plan.chains.compiled):
+        return False
+    return not unread.is_known(plan.config) or any(
+        is_program(directive) for directive, scope in plan.config.walk() if not ROWS.intersection(scope.context[-1:])
+    )
 
 
 def _has_jit(plan: Plan) -> bool:
@@ -116,6 +131,7 @@ _APPLIES: dict[Premise, Callable[[Plan], bool]] = {
     HTTP_CONTEXT: lambda plan: plan.assumed == ("http",),
     MAP_BLOCK: lambda plan: plan.options.around is not None,
     CAPTURES_AFTER_MAPS: lambda plan: bool(plan.maps.compiled) and not unread.is_known(plan.config),
+    EVALUATION_DEPTH: _may_nest_more,
     SERVER_INCLUDES: _may_be_included_elsewhere,
     OWN_NAMES: lambda plan: bool(plan.maps_name) and not unread.is_known(plan.config),
     TABLE_SIZES: lambda plan: bool(plan.maps_name) and plan.config.http is None,

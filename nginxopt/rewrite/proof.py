@@ -10,11 +10,14 @@ import os
 from dataclasses import replace
 
 from nginxopt import _native
-from nginxopt.config import Config, File
+from nginxopt.config import Config, File, reread
+from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite import captures, premises, sections, surroundings, unread
 from nginxopt.rewrite.chains.planning import CompiledChain
 from nginxopt.rewrite.emission import Emission, FileChange, emit
+from nginxopt.rewrite.evaluations import Evaluations
+from nginxopt.rewrite.limits import exceeded
 from nginxopt.rewrite.locations.planning import CompiledRun
 from nginxopt.rewrite.maps.planning import CompiledMap
 from nginxopt.rewrite.planning import Plan, without_groups
@@ -68,8 +71,7 @@ def prove(emission: Emission) -> Proof:
     plan = emission.plan
     refutation = _refutation_of_maps(emission) or _refutation_of_chains(emission) or _refutation_of_locations(emission)
     if refutation is not None:
-        what, witness = refutation.what, refutation.counterexample
-        return Proof(False, refutation=what, counterexample=witness, of=refutation.of, reason=refutation.reason)
+        return _refuted(refutation)
     try:
         is_asked = not _is_of_maps_alone(emission) or not plan.maps.compiled
         checked = _rewrites(emission) if is_asked else (0, 0, 0, 0)
@@ -78,12 +80,19 @@ def prove(emission: Emission) -> Proof:
         return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
     except _native.TooMuchWork:
         return Proof(False, refutation="the proof takes more work than for a list of this size it may")
+    if (of_whole := _refutation_of_whole(emission)) is not None:
+        return _refuted(of_whole)
     assumed = premises.of(plan)
     unstated = [premise.name for premise in assumed if str(premise).encode() not in emission.maps]
     if unstated and emission.maps:
         return Proof(False, refutation=f"the maps do not state the premise {unstated[0]}")
     rows, conditions, in_groups = plan.maps.moved, plan.chains.moved, plan.locations.moved
     return Proof(True, *checked, rows=rows, premises=assumed, conditions=conditions, locations=in_groups)
+
+
+def _refuted(refutation: PartRefutation[CompiledMap | CompiledChain | CompiledRun]) -> Proof:
+    what, witness = refutation.what, refutation.counterexample
+    return Proof(False, refutation=what, counterexample=witness, of=refutation.of, reason=refutation.reason)
 
 
 def proved(plan: Plan) -> tuple[Emission, Proof]:
@@ -157,6 +166,35 @@ def _refutation_of_locations(emission: Emission) -> PartRefutation[CompiledRun] 
     changes = emission.changes
     texts = {change.file: change.with_edits(*change.of_locations) for change in changes if change.of_locations}
     return locations.prove(emission.plan.config, emission.plan.locations, texts)
+
+
+def _refutation_of_whole(emission: Emission) -> PartRefutation[CompiledMap | CompiledChain] | None:
+    """Return the refutation of a map or chain that is right alone, but exceeds a limit in the finished configuration.
+
+    The limits are those of `nginxopt.rewrite.limits`; both texts are read again. None if none is exceeded.
+    """
+    plan = emission.plan
+    if not emission.maps:
+        return None
+    texts = {change.file.path: change.after for change in emission.changes}
+    try:
+        before = Evaluations.of(plan.config)
+        after = Evaluations.of(reread(plan.config, texts), emission.blocks)
+    except (InputError, ValueError) as error:
+        return PartRefutation(f"the result cannot be read: {error}")
+    changed = frozenset(name for name in after.definitions if not after.is_same(name, before))
+    for limit in exceeded(before, after):
+        for name in sorted(changed & limit.names):
+            return PartRefutation(f"the evaluation of ${name} may exceed a limit [{limit.reason}]", of=_of(plan, name))
+    return None
+
+
+def _of(plan: Plan, name: str) -> CompiledMap | CompiledChain | None:
+    """Return the map or chain to whose lookup a variable belongs."""
+    for compiled in plan.maps.compiled:
+        if name in (compiled.map.variable[1:].lower(), *compiled.native.variables):
+            return compiled
+    return next((chain for chain in plan.chains.compiled if name in chain.variables), None)
 
 
 def _rewrites(emission: Emission) -> tuple[int, int, int, int]:

@@ -1,4 +1,4 @@
-"""Compares an emission with its configuration on a real nginx: run by run, or as a whole fragment."""
+"""Compares an emission with its configuration on a real nginx: part by part, and as a whole."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from nginxopt.rewrite.maps.proof import EmittedMap, read
 from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.planning import PlannedRun
 from nginxopt.rewrite.sections import Phase
+from nginxopt.rewrite.whole import differential as differential_of_whole
 from nginxopt.system.nginx import Binary
 from nginxopt.text import Span, apply
 
@@ -28,10 +29,13 @@ _WITNESSES = 500
 
 @record(eq=True)
 class _Question:
-    """Two texts for a server or a location that are to be compared, and the runs from which their URIs come."""
+    """Two texts for a server or a location that are to be compared, the second with its maps, and the runs from which
+    their URIs come.
+    """
 
     before: bytes
     after: bytes
+    maps: bytes
     phase: Phase
     captures: bool
     runs: tuple[PlannedRun, ...]
@@ -41,10 +45,10 @@ class _Question:
 def ask(
     emission: Emission, binary: Binary, *, progress: Callable[[int, int], None] | None = None
 ) -> list[Differential]:
-    """Return the results of the comparisons, with at most `REQUESTS` and `SECONDS` in total.
+    """Return the results of the comparisons part by part, with at most `REQUESTS` and `SECONDS` in total.
 
-    A fragment is compared as a whole. A whole configuration needs ports and certificates that may not exist here, so
-    its runs, maps, chains of `if`s and runs of regex locations are compared one by one.
+    The runs of a fragment are compared together, and those of a whole configuration one by one, as are maps, chains of
+    `if`s and runs of regex locations. Parts that are right alone may differ together: see `ask_whole`.
     """
     questions, maps, chains = list(_questions(emission)), _maps(emission), emission.plan.chains.compiled
     locations = emission.plan.locations.compiled
@@ -54,7 +58,7 @@ def ask(
         differential(
             before=question.before,
             after=question.after,
-            maps=emission.http.removesuffix(emission.trees),
+            maps=question.maps,
             phase=question.phase,
             keys=[key for run in question.runs for key in run.native.sample],
             witnesses=[uri for run in question.runs for uri in run.native.witnesses(_WITNESSES)],
@@ -74,6 +78,14 @@ def ask(
     return of_rewrites + of_maps + of_chains + of_locations
 
 
+def ask_whole(
+    emission: Emission, binary: Binary, *, progress: Callable[[int, int], None] | None = None
+) -> list[Differential]:
+    """Return the result of the comparison of the whole configuration, if it changes, with a quarter of the limits."""
+    limits = Limits(REQUESTS // 4, SECONDS / 4, progress)
+    return [differential_of_whole(emission, binary=binary, limits=limits)] if emission.changes else []
+
+
 def _maps(emission: Emission) -> list[EmittedMap]:
     """Return the results for the maps with regular expressions."""
     plan, trees = emission.plan, emission.trees
@@ -88,7 +100,8 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         if runs:
             edits = [edit for run in runs for edit in run.declared]
             before = apply(config.main.source.data, edits)
-            yield _Question(before, emission.after(config.main), runs[0].phase, True, runs)
+            maps = emission.http.removesuffix(emission.trees)
+            yield _Question(before, emission.after(config.main), maps, runs[0].phase, True, runs)
         return
     for compiled in emission.compiled:
         before, after = _alone(compiled)
@@ -97,7 +110,8 @@ def _questions(emission: Emission) -> Iterator[_Question]:
         # In a location with `try_files`, groups have no rules with `break`, and filters match only if a rule does.
         is_in_if = run.native.grouped or run.native.filtered
         tries_files = not (is_in_if and run.phase == "location" and run.place.entering == "all")
-        yield _Question(before, after, run.phase, captures, (run,), tries_files)
+        maps = sizes.text(emission.sizes) + compiled.maps
+        yield _Question(before, after, maps, run.phase, captures, (run,), tries_files)
 
 
 def _has_blocks(emission: Emission) -> bool:

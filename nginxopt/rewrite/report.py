@@ -168,6 +168,7 @@ def _nginx(differentials: list[Differential]) -> dict[str, Any]:
         "unstable": sum(differential.unstable for differential in differentials),
         "seconds": round(sum(differential.seconds for differential in differentials), 3),
         "first_mismatches": mismatches[:10],
+        "whole_omitted": next((differential.omitted for differential in differentials if differential.omitted), None),
     }
 
 

@@ -36,14 +36,15 @@ def verification(emission: Emission, version: Version) -> Verification:
 
     `version` is that of the nginx that runs both.
     """
-    before, after = _sides(emission)
+    before, after = sides(emission)
     try:
         return verify(Model(before, Build(version)), Model(after, Build(version)))
     except NginxoptError as error:
         raise NotVerifiedError(f"the configuration is not understood as a site: {error}") from None
 
 
-def _sides(emission: Emission) -> tuple[Config, Config]:
+def sides(emission: Emission) -> tuple[Config, Config]:
+    """Return the whole configuration before and after. Raises `NotVerifiedError` if it is not known."""
     config, main = emission.plan.config, emission.plan.config.main
     declared = _declared(emission)
     if config.http is not None:
@@ -54,7 +55,7 @@ def _sides(emission: Emission) -> tuple[Config, Config]:
     if len(config.files) > 1 or config.missing:
         raise NotVerifiedError("a file that includes others is compared with its nginx.conf: name that with -c")
     context = _context(emission)
-    variables = b" ".join(encode(regex_map.variable or "") for regex_map in emission.plan.regex_maps)
+    variables = b" ".join(encode(regex_map.variable) for regex_map in emission.plan.maps.found)
     before = declared.get(main.path, main.source.data)
     return _around(context, before, b"", variables), _around(context, emission.after(main), emission.http, variables)
 

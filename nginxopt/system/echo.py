@@ -18,6 +18,7 @@ _SECONDS = 5.0
 _MOST = 1 << 20
 _PREFACE = b"PRI * HTTP/2.0"
 _STATUS = b"Status: 200 OK\r\nContent-Type: text/plain\r\n\r\necho"
+_OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,14 @@ class Asked:
 
 
 class Echo:
-    """The upstream, as a context manager. It handles one connection at a time, and adds each request to `asked`."""
+    """The upstream, as a context manager. It handles one connection at a time, and adds each request to `asked`.
 
-    def __init__(self) -> None:
+    With `mirrors`, the body of its answer to an HTTP request is that request.
+    """
+
+    def __init__(self, *, mirrors: bool = False) -> None:
         self.asked: list[Asked] = []
+        self._mirrors = mirrors
 
     def __enter__(self) -> Self:
         self._listening = socket.create_server(("127.0.0.1", 0))
@@ -76,7 +81,7 @@ class Echo:
             asked = _asked(received)
             if asked is not None:
                 self.asked.append(asked)
-                connection.sendall(_response(asked, received))
+                connection.sendall(_response(asked, received, mirrors=self._mirrors))
                 return
             if not data:
                 return
@@ -100,7 +105,7 @@ def _asked(data: bytes) -> Asked | None:
     return Asked("proxy", line.rpartition(b" HTTP/")[0], tuple(head.split(b"\r\n")[1:])) if end else None
 
 
-def _response(asked: Asked, data: bytes) -> bytes:
+def _response(asked: Asked, data: bytes, *, mirrors: bool) -> bytes:
     match asked.protocol:
         case "fastcgi":
             number = int.from_bytes(data[2:4], "big")
@@ -111,6 +116,6 @@ def _response(asked: Asked, data: bytes) -> bytes:
         case "memcached":
             return b"VALUE %s 0 4\r\necho\r\nEND\r\n" % asked.line
         case "proxy":
-            return b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\nConnection: close\r\n\r\necho"
+            return _OK % (len(body := data if mirrors else b"echo"), body)
         case _:
             return b""

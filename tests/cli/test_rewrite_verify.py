@@ -39,14 +39,14 @@ def test_what_is_not_known(run: Any, tmp_path: Path) -> None:
 
 def test_another_response(run: Any, rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A request with another response ends the command with status 70, and nothing is written."""
-    sides = verification._sides
+    sides = verification.sides
 
     def damaged(emission: Emission) -> tuple[Config, Config]:
         before, after = sides(emission)
         data = after.main.source.data.replace(b"/about-us", b"/about-them")
         return before, load_text(data, "nginx.conf", missing_ok=True)
 
-    monkeypatch.setattr(verification, "_sides", damaged)
+    monkeypatch.setattr(verification, "sides", damaged)
     ran = run("rewrite-to-map", rules.name, "--verify", "-o", "out")
     assert ran.status == 70
     assert "verify finds a request with another response: GET /about; nothing was written" in ran.err

@@ -52,6 +52,7 @@ NATIVE = {
     "rewrite.locations.grouping": {"exact_union"},
     "rewrite.locations.planning": {"Patterns", "exact_union", "pattern_facts"},
     "rewrite.locations.proof": {"not_the_union"},
+    "rewrite.evaluations": {"map_evaluations"},
     "rewrite.maps.blocks": {"map_blocks", "map_spans"},
     "rewrite.maps.planning": {"CompiledMap", "RefusedRow", "compile_map"},
     "rewrite.maps.proof": {"prove_map"},

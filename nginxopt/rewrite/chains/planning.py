@@ -31,6 +31,8 @@ REASONS = {
     "unbounded-pattern": "PCRE may give up on its pattern; nginx then responds with 500",
     "variable-value": "it compares with another variable",
     "comment-inside": "its block has a comment",
+    "evaluation-depth": "with maps of the configuration, its lookup would nest more evaluations than nginx does",
+    "evaluation-count": "its lookup would evaluate `volatile` maps too often",
     "long-token": "a parameter would be longer than nginx accepts",
     "not-worse": "a lookup would try no fewer patterns",
     "too-much-work": "its lookup takes more work than a chain of this size may take",
@@ -160,10 +162,10 @@ class ChainsPlan:
         """Return the number of conditions that stay, by reason."""
         return Counter(each.reason for each in self.kept)
 
-    def without(self, compiled: CompiledChain) -> ChainsPlan:
-        """Return the plan in which a chain stays, because its lookup could not be proved."""
+    def without(self, compiled: CompiledChain, reason: str = "unproved") -> ChainsPlan:
+        """Return the plan in which a chain stays: for a reason, or because its lookup could not be proved."""
         others = tuple(each for each in self.compiled if each is not compiled)
-        return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.chain, "unproved")))
+        return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.chain, reason)))
 
 
 def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> ChainsPlan:

@@ -23,7 +23,7 @@ _SCRIPT = frozenset(["if", "set", "return", "rewrite", "break"])
 _AT_LOG = frozenset(["log_format", "access_log"])
 _AFTER_LOG = frozenset(["post_action", "log_subrequest"])
 """Directives with which the processing of a request continues after it was logged."""
-_EVALUATE = {
+EVALUATED_BY = {
     "root": ("document_root", "realpath_root", "request_filename"),
     "alias": ("document_root", "realpath_root", "request_filename"),
     "secure_link": ("secure_link", "secure_link_expires"),
@@ -105,7 +105,7 @@ class CaptureReadings:
         if scope.context[-1:] and scope.context[-1] in ROWS:
             self._note_row(directive, scope)
             return
-        if _is_program(directive):
+        if is_program(directive):
             self._program = self._program or directive
         names = frozenset(name for word in directive.args for name in variables(word))
         self._goes_on = self._goes_on or directive.name in _AFTER_LOG
@@ -115,8 +115,8 @@ class CaptureReadings:
         if names:
             self._named.append((directive, names))
             self._uses.append(_Use(names, _when(directive, scope)))
-        if directive.name in _EVALUATE:
-            self._evaluates.append((frozenset(_EVALUATE[str(directive.name)]), names))
+        if directive.name in EVALUATED_BY:
+            self._evaluates.append((frozenset(EVALUATED_BY[str(directive.name)]), names))
         if any(_CAPTURE.search(word) for word in directive.args):
             self._readings.append(_reading(directive, scope))
 
@@ -143,7 +143,7 @@ class CaptureReadings:
             self._readings.append(_Reading(row, names if is_regex else None))
 
 
-def _is_program(directive: Directive) -> bool:
+def is_program(directive: Directive) -> bool:
     """Return whether a directive may run code that looks up variables by name."""
     return directive.name not in harmless() and (directive.name != "ssi" or directive.args != ("off",))
 

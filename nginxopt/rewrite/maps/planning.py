@@ -22,6 +22,8 @@ REASONS = {
     "missing-rows": "it includes a file that does not exist",
     "guarded": "its patterns are behind a guard already",
     "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
+    "evaluation-depth": "with others of the configuration, its tree would nest more evaluations than nginx does",
+    "evaluation-count": "with its tree, one lookup would evaluate `volatile` maps too often",
     **dict(_native.map_reasons()),
     "unproved": "its tree is not proved, which is a gap in nginxopt: please report this map",
 }
@@ -98,7 +100,7 @@ class MapsPlan:
         return sum(len(compiled.map.patterns) for compiled in self.compiled)
 
     def without(self, compiled: CompiledMap, reason: str = "unproved") -> MapsPlan:
-        """Return the plan in which a map stays, because its tree could not be proved."""
+        """Return the plan in which a map stays: for a reason, or because its tree could not be proved."""
         others = tuple(each for each in self.compiled if each is not compiled)
         return replace(self, compiled=others, kept=(*self.kept, KeptMap(compiled.map, reason)))
 

@@ -34,7 +34,7 @@ mod _native {
     #[pymodule_export]
     use super::lexer::{Events, LexError, statement_spans};
     #[pymodule_export]
-    use super::map_block::{map_blocks, map_spans};
+    use super::map_block::{map_blocks, map_evaluations, map_spans};
     #[pymodule_export]
     use super::maps::{CompiledMap, RefusedRow, StayingMap, compile_map, map_reasons};
     #[pymodule_export]

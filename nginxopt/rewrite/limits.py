@@ -1,0 +1,120 @@
+"""Keeps maps and chains as written where their lookups would exceed a limit that nginx has for a whole request.
+
+The lookups add evaluations of variables (`nginxopt.rewrite.evaluations`). Each is proved alone to add few, but those of
+maps that evaluate each other add up. The other limits of a request do not move: see `docs/rewrite-to-map.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from nginxopt.config import Config
+from nginxopt.records import record
+from nginxopt.rewrite.chains.planning import ChainsPlan, CompiledChain
+from nginxopt.rewrite.chains.text import maps as maps_of_chain
+from nginxopt.rewrite.evaluations import Definition, Evaluations, names, of_maps
+from nginxopt.rewrite.maps.planning import CompiledMap, MapsPlan
+
+MOST = 256
+"""The most maps that one evaluation of a variable evaluates after a compilation, unless it evaluated more before."""
+
+TOO_DEEP = "evaluation-depth"
+TOO_MANY = "evaluation-count"
+"""The codes of the reasons why a map or chain stays."""
+
+
+@record(eq=True)
+class Exceeded:
+    """Variables that may exceed a limit, and the code of the reason for which what evaluates them stays."""
+
+    reason: str
+    names: frozenset[str]
+
+
+def exceeded(before: Evaluations, after: Evaluations) -> Iterator[Exceeded]:
+    """Yield what exceeds a limit, in a configuration before a compilation or after it.
+
+    Where evaluations are too deep, nginx takes a variable as empty, and which one depends on each level above it. So
+    nothing may change on such a way of evaluations, even if it was too deep before.
+    """
+    yield Exceeded(TOO_DEEP, before.too_deep | after.too_deep)
+    many = [name for name, count in after.counts.items() if count > max(MOST, before.counts.get(name, 0))]
+    yield Exceeded(TOO_MANY, frozenset(after.reached(many)) if many else frozenset())
+
+
+@dataclass(eq=False)
+class _Lookup:
+    """A map or chain that is compiled: the definitions that it adds or changes, and the size of what it replaces."""
+
+    of: CompiledMap | CompiledChain
+    definitions: Mapping[str, Definition]
+    rows: int
+
+    @cached_property
+    def levels(self) -> float:
+        """The number of its maps that are evaluated within each other."""
+        return Evaluations({name: (each,) for name, each in self.definitions.items()}).longest
+
+
+def within(config: Config, maps: MapsPlan, chains: ChainsPlan) -> tuple[MapsPlan, ChainsPlan]:
+    """Return the plans in which the maps and chains stay whose lookups would exceed a limit.
+
+    No map or chain could be added to the result. On one way of evaluations, the fewest stay.
+    """
+    lookups = list(_lookups(maps, chains))
+    if not lookups:
+        return maps, chains
+    before = Evaluations.of(config)
+    staying = _staying(before, lookups)
+    for lookup, reason in staying.items():
+        if isinstance(lookup.of, CompiledMap):
+            maps = maps.without(lookup.of, reason)
+        else:
+            chains = chains.without(lookup.of, reason)
+    return maps, chains
+
+
+def _staying(before: Evaluations, lookups: list[_Lookup]) -> Mapping[_Lookup, str]:
+    """Return the lookups that are not to be compiled, with the reasons."""
+    always = {lookup: TOO_DEEP for lookup in lookups if not before.too_deep.isdisjoint(lookup.definitions)}
+    staying = dict(always)
+    while found := _exceeding(before, [lookup for lookup in lookups if lookup not in staying]):
+        most = max(found, key=lambda lookup: (lookup.levels, -lookup.rows))
+        staying[most] = found[most]
+    for lookup in sorted(staying.keys() - always.keys(), key=lambda lookup: (lookup.levels, -lookup.rows)):
+        if not _exceeding(before, [other for other in lookups if other not in staying or other is lookup]):
+            del staying[lookup]
+    return staying
+
+
+def _exceeding(before: Evaluations, lookups: Iterable[_Lookup]) -> dict[_Lookup, str]:
+    """Return the lookups that evaluate a variable beyond a limit if all of these are compiled, with the reasons."""
+    after = before
+    for lookup in lookups:
+        after = after.with_definitions(lookup.definitions)
+    return {
+        lookup: limit.reason
+        for limit in exceeded(before, after)
+        for lookup in lookups
+        if not limit.names.isdisjoint(lookup.definitions)
+    }
+
+
+def _lookups(maps: MapsPlan, chains: ChainsPlan) -> Iterator[_Lookup]:
+    for compiled in maps.compiled:
+        if compiled.native.guard is None:
+            yield _Lookup(compiled, dict(_of_map(compiled)), len(compiled.map.patterns))
+    for chain in chains.compiled:
+        yield _Lookup(chain, of_maps(maps_of_chain(chain)), len(chain.chain.conditions))
+
+
+def _of_map(compiled: CompiledMap) -> Iterator[tuple[str, Definition]]:
+    """Yield the definitions of a tree and of the map before it."""
+    native, regex_map = compiled.native, compiled.map
+    values = [row.args[0] for row in regex_map.exact] + [native.default.decode("utf-8", "surrogateescape")]
+    is_volatile = any(row.name == "volatile" and not row.args for row in regex_map.rows)
+    (variable,) = names(regex_map.variable)
+    yield variable, Definition(names(regex_map.source), tuple(names(str(value)) for value in values), is_volatile)
+    yield from of_maps(native.maps).items()
