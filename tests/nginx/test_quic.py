@@ -59,6 +59,26 @@ def whole(servers: str) -> str:
     return f"events {{}} http {{ access_log off; {tls} {servers} }}"
 
 
+@pytest.mark.parametrize("listens", SETS, ids=" ".join)
+def test_servers_of_quic_take_nothing_over_tcp(
+    listens: tuple[str, ...], with_quic: nginx.Binary, tmp_path: Path
+) -> None:
+    """nginx answers over TLS as the model says, whoever listens over QUIC at the same port."""
+    certificate(tmp_path)
+    files = {name: (tmp_path / name).read_bytes() for name in ("cert.pem", "cert.key")}
+    with nginx.reserved_ports(1) as (port,):
+        text = site(listens, f"127.0.0.1:{port}")
+        model = Model(load_text(text.encode(), "nginx.conf"), Build(Version.of(with_quic.version)))
+        with running(with_quic, text, files):
+            for host in ("a.example", "b.example", "c.example", "x.example"):
+                request = request_of(Candidate(host=host), Address("inet", "127.0.0.1", port, quic=False), is_tls=True)
+                request["connection"] = Gate(model.site.site).connection(read_url(f"https://{host}:{port}/"))
+                sent = f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+                response = exchange(sent, port, tls=True, sni=host)
+                assert response is not None
+                assert response.body.decode() == model.trace(request, World())["outcome"]["body"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
