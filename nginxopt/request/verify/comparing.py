@@ -185,11 +185,16 @@ class _Verifier:
             return "nginx's limit of ten internal redirects is reached, and one side has made fewer of them"
         if old.kind != new.kind:
             return f"{_PHRASES[old.kind]} before, {_PHRASES[new.kind]} now"
+        read = self._comparison.read_by_code(old.state.level, new.state.level)
         if old.what != new.what:
+            if old.kind == "opaque" and read is not None:
+                return read
             return f"{_PHRASES[old.kind]}, but not the same"
         names = unlike_settings(self._old, old.state.level, self._new, new.state.level)
         if names:
             return f"other settings: {', '.join(names)}"
+        if read is not None:
+            return read
         if old.state.entered != new.state.entered:
             checked = {name for name, *_ in old.state.entered ^ new.state.entered}
             if CUT in checked:
