@@ -32,6 +32,7 @@ class ConnectionForm(TypedDict):
     host: str
     port: int
     tls: bool
+    quic: NotRequired[bool]
     protocol: NotRequired[tuple[int, int] | None]
     sni: str | None
     client: str | None

@@ -117,14 +117,16 @@ class PrivateNginx:
     def moved(self, sent: RequestForm) -> RequestForm:
         """Return a request as one to this nginx."""
         connection = sent["connection"]
+        is_quic = connection.get("quic", False)
         address = next(
             address
             for host in (connection["host"], "0.0.0.0", "::")
             for address in self._ports
-            if (address.host, address.port, address.datagram) == (host, connection["port"], False)
+            if (address.host, address.port, address.datagram) == (host, connection["port"], is_quic)
         )
         port = self._ports[address]
-        moved = {**connection, "family": "inet", "host": LOCAL, "port": port, "client": LOCAL, "protocol": None}
+        here = {"family": "inet", "host": LOCAL, "port": port, "client": LOCAL, "quic": False, "protocol": None}
+        moved = {**connection, **here}
         headers = [*sent["headers"], ("Connection", "close")]
         return {**sent, "headers": headers, "connection": moved}  # type: ignore[typeddict-item] # the same keys
 

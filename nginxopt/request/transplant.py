@@ -137,11 +137,12 @@ class _Writer:
         return (_text(directive) if edit is None else edit(directive, level)) + b"\n"
 
     def _listen(self, directive: Directive, level: Level) -> bytes:
-        if "quic" in directive.args:
-            return b""
+        """Return the same on ports of the stage; TLS over a TCP port of its own stands for QUIC."""
+        is_quic = "quic" in directive.args
         kept = (*_KEPT_OF_LISTEN, "ssl") if self._stage.certificate else _KEPT_OF_LISTEN
-        addresses = read_addresses(directive.args[0], ranges=level.target >= RANGES)
-        return self._listens(addresses, "".join(f" {word}" for word in directive.args[1:] if word in kept))
+        addresses = read_addresses(directive.args[0], datagram=is_quic, ranges=level.target >= RANGES)
+        words = ["ssl" if word == "quic" else word for word in directive.args[1:]]
+        return self._listens(addresses, "".join(f" {word}" for word in words if word in kept))
 
     def _listens(self, addresses: tuple[Address, ...], parameters: str) -> bytes:
         lines = []

@@ -32,7 +32,7 @@ class Address:
             names may have the same address.
         host: The address in canonical form (`0.0.0.0` for all), the path of a UNIX socket, or the name in lower case.
         port: The port; 0 for a UNIX socket.
-        datagram: Whether it uses UDP, which `quic` needs.
+        datagram: Whether it uses UDP, as `quic` does: an address of its own beside that of TCP (`ngx_http_add_listen`).
     """
 
     family: str
@@ -55,9 +55,13 @@ class Address:
     @property
     def numeric(self) -> str:
         """The address as nginx writes it in messages (`ngx_sock_ntop`): `0.0.0.0:80` for port 80 of all addresses."""
-        return str(self).replace("*", "0.0.0.0", 1)
+        return self._text.replace("*", "0.0.0.0", 1)
 
     def __str__(self) -> str:
+        return f"{self._text} (QUIC)" if self.datagram else self._text
+
+    @property
+    def _text(self) -> str:
         if self.family == "unix":
             return f"unix:{self.host}"
         host = "*" if self.host == "0.0.0.0" else self.host

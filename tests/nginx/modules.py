@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 import pytest
 
 from nginxopt.system import nginx
 
-LUA = "".join(f"load_module /usr/lib/nginx/modules/{name}.so;\n" for name in ("ndk_http_module", "ngx_http_lua_module"))
-"""The lines that load Lua, from where Debian's libnginx-mod-http-lua installs it."""
+FOLDER = os.environ.get("NGINXOPT_MODULES", "/usr/lib/nginx/modules")
+"""Where modules are: by default where Debian's packages (libnginx-mod-http-lua ...) install them."""
+
+
+def loading(*names: str) -> str:
+    """The lines that load modules."""
+    return "".join(f"load_module {FOLDER}/{name}.so;\n" for name in names)
+
+
+PERL = f"perl_modules {FOLDER}/perl;"
+"""The directive that finds nginx.pm in a folder beside them; Perl itself knows where Debian installs it."""
+
+LUA = loading("ndk_http_module", "ngx_http_lua_module")
+"""The lines that load Lua."""
 
 
 def require_lua(binary: nginx.Binary) -> None:
     """Skip the test if nginx cannot load the Lua module: it is not installed, or of another build."""
     if not _accepts(binary, nginx.configuration(main=LUA.encode())):
         pytest.skip(f"{binary} has no Lua module here")
+
+
+def require_modules(binary: nginx.Binary, *names: str) -> None:
+    """Skip the test if nginx cannot load modules: they are not installed, or of another build."""
+    http = PERL.encode() if "ngx_http_perl_module" in names else b""
+    if not _accepts(binary, nginx.configuration(main=loading(*names).encode(), http=http)):
+        pytest.skip(f"{binary} has no {' '.join(names)} here")
 
 
 def require_njs(binary: nginx.Binary) -> None:

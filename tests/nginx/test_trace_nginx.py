@@ -26,7 +26,7 @@ from nginxopt.system.exchange import Response
 probe = cache(builds.probe)  # a binary is run once to learn its build
 
 QUIC = "listen 443 quic;"
-"""nginx takes it since 1.25.0; QUIC is left out of what a private nginx runs."""
+"""nginx takes it since 1.25.0; TLS stands for QUIC in a private nginx."""
 
 MAIN = """worker_processes 4;
 events {}

@@ -12,12 +12,14 @@ from nginxopt.config import load_text
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.verify.asking import request_of
+from nginxopt.request.verify.part import Address
 from nginxopt.request.verify.witness import Candidate
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from tests.lintcheck import TARGET
 
 SERVER = b"events {}\nhttp {\n%s\nserver {\nlisten 80;\n%s\nlocation / { return 200 $uri; }\n}\n}\n"
+ADDRESS = Address("inet", "0.0.0.0", 80, quic=False)
 RULES = 1_200  # enough for tables of families
 
 
@@ -25,7 +27,7 @@ def outcomes(http: bytes, server: bytes, paths: Sequence[bytes]) -> list[Outcome
     """What becomes of requests for these paths."""
     model = Model(load_text(SERVER % (http, server), "nginx.conf"), Build(TARGET))
     candidates = [Candidate(path=path, host="h") for path in paths]
-    requests = [json.dumps(request_of(each, ("inet", "0.0.0.0", 80), is_tls=False)) for each in candidates]
+    requests = [json.dumps(request_of(each, ADDRESS, is_tls=False)) for each in candidates]
     return [json.loads(answer) for answer in model.native.answers(requests, json.dumps(World().form()))]
 
 

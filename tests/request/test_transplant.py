@@ -12,7 +12,12 @@ from nginxopt.semantics import Address, Level
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.version import Version
 
-PORTS = {Address("inet", "0.0.0.0", 80): 7001, Address("inet", "0.0.0.0", 443): 7002, Address("unix", "/s", 0): 7003}
+PORTS = {
+    Address("inet", "0.0.0.0", 80): 7001,
+    Address("inet", "0.0.0.0", 443): 7002,
+    Address("unix", "/s", 0): 7003,
+    Address("inet", "0.0.0.0", 443, datagram=True): 7004,
+}
 STAGE = Stage(PORTS, 7009, "/stage/disk", "/etc/nginx/", "/conf/")
 
 
@@ -35,6 +40,7 @@ def moved(text: str, stage: Stage = STAGE) -> list[str]:
         ("listen 80 backlog=5 default_server;", "listen 127.0.0.1:7001 default_server reuseport;"),
         ("listen unix:/s;", "listen 127.0.0.1:7003 reuseport;"),
         ("listen 443 ssl;", "listen 127.0.0.1:7002 reuseport;"),
+        ("listen 443 quic reuseport;", "listen 127.0.0.1:7004 reuseport;"),
         ("root /srv;", "root /stage/disk/srv;"),
         ("root html;", "root /stage/disk/etc/nginx/html;"),
         ("root $a;", "root /stage/disk$a;"),
@@ -78,6 +84,9 @@ def test_tls_has_a_certificate_of_its_own() -> None:
     assert "listen 127.0.0.1:7002 ssl reuseport;" in lines
     assert "listen 127.0.0.1:7002 ssl;" in lines
     assert "ssl on;" in moved("http { server { listen 443; ssl on; } }", stage)
+    assert "listen 127.0.0.1:7004 default_server ssl reuseport;" in moved(
+        "http { server { listen 443 default_server quic; } }", stage
+    )
 
 
 def test_a_server_without_listen_and_a_fragment() -> None:

@@ -103,7 +103,6 @@ _MOST_FILES = 16
 
 def request_of(candidate: Candidate, address: Address, *, is_tls: bool) -> RequestForm:
     """Return the request of a candidate at an address."""
-    family, host, port = address
     headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in candidate.headers]
     named = candidate.host is not None
     return {
@@ -112,10 +111,12 @@ def request_of(candidate: Candidate, address: Address, *, is_tls: bool) -> Reque
         "version": (1, 1) if named else (1, 0),
         "headers": ([("Host", candidate.host)] if candidate.host is not None else []) + headers,
         "connection": {
-            "family": family,
-            "host": _EVERYWHERE.get(host, host),
-            "port": port,
+            "family": address.family,
+            "host": _EVERYWHERE.get(address.host, address.host),
+            "port": address.port,
             "tls": is_tls,
+            "quic": address.quic,
+            "protocol": (3, 0) if address.quic else None,
             "sni": candidate.host if is_tls else None,
             "client": "127.0.0.1",
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -12,7 +12,7 @@ from nginxopt.request.verify.explore import Difference
 from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike, unlike_hosts
 from nginxopt.request.verify.influences import counting
 from nginxopt.request.verify.outside import unlike_outside
-from nginxopt.request.verify.part import Part
+from nginxopt.request.verify.part import Address, Part
 from nginxopt.request.verify.probes import of_locations, probes
 from nginxopt.request.verify.region import Region
 from nginxopt.request.verify.renaming import renamed
@@ -96,7 +96,9 @@ class _Verifier:
             result = self._comparison.servers(mine, theirs)
             for difference in result.differences:
                 self._doubt(self._reason(difference), difference.old.node, difference.new.node)
-            hosts = [Hosts(mine, theirs, ("", "", 0), None, each) for each in self._patterns(mine, theirs)]
+            hosts = [
+                Hosts(mine, theirs, Address("", "", 0, quic=False), None, each) for each in self._patterns(mine, theirs)
+            ]
             captures = (reason for each in hosts for reason in self._comparison.unlike_captures(each))
             for reason, before, after in (*result.reasons, *captures):
                 self._doubt(reason, before, after)
@@ -114,12 +116,9 @@ class _Verifier:
         """Return a request that two servers answer differently; add what is in doubt."""
         result = self._comparison.servers(hosts.old, hosts.new)
         for difference in islice(result.differences, _MOST_TRIED):
-            for candidate in filter(self._is_asked, candidates(difference.region, hosts.example)):
-                socket = addresses(self._old)[hosts.address]
-                is_tls = socket["tls"] if candidate.is_tls is None else candidate.is_tls
-                witness = self._asking.witness(request_of(candidate, hosts.address, is_tls=is_tls))
-                if witness is not None:
-                    return witness
+            witness = self._ask(candidates(difference.region, hosts.example), hosts)
+            if witness is not None:
+                return witness
             self._doubt(self._reason(difference), difference.old.node, difference.new.node)
         captures = list(self._comparison.unlike_captures(hosts))
         if captures and (witness := self._probe_captures(hosts)) is not None:
@@ -130,22 +129,26 @@ class _Verifier:
 
     def _probe_captures(self, hosts: Hosts) -> Witness | None:
         """Return a request whose host sets other captures on both sides, and is answered differently."""
-        is_tls = addresses(self._old)[hosts.address]["tls"]
-        for host in unlike_hosts([pattern for pattern in hosts.patterns if pattern is not None]):
-            for probe in of_locations(self._old, self._new):
-                candidate = replace(probe, host=host)
-                if self._is_asked(candidate):
-                    witness = self._asking.witness(request_of(candidate, hosts.address, is_tls=is_tls))
-                    if witness is not None:
-                        return witness
-        return None
+        patterns = [pattern for pattern in hosts.patterns if pattern is not None]
+        probes = (
+            replace(probe, host=host) for host in unlike_hosts(patterns) for probe in of_locations(self._old, self._new)
+        )
+        return self._ask(probes, hosts)
 
     def _probe(self, hosts: Hosts) -> Witness | None:
         """Return a request that two servers answer differently, of those that are likely to be."""
+        asked = filter(self._is_asked, self._probes)
+        probes = (probe if probe.host is not None else replace(probe, host=hosts.example) for probe in asked)
+        return self._ask(probes, hosts)
+
+    def _ask(self, requests: Iterable[Candidate], hosts: Hosts) -> Witness | None:
+        """Return the first of some requests to the address of hosts that both sides answer differently."""
         is_tls = addresses(self._old)[hosts.address]["tls"]
-        for probe in filter(self._is_asked, self._probes):
-            candidate = probe if probe.host is not None else replace(probe, host=hosts.example)
-            witness = self._asking.witness(request_of(candidate, hosts.address, is_tls=is_tls))
+        for request in filter(self._is_asked, requests):
+            if request.host is None and hosts.address.quic:
+                continue  # nginx refuses a request of HTTP/3 without a host
+            over_tls = is_tls if request.is_tls is None else request.is_tls or hosts.address.quic
+            witness = self._asking.witness(request_of(request, hosts.address, is_tls=over_tls))
             if witness is not None:
                 return witness
         return None
@@ -171,8 +174,7 @@ class _Verifier:
 
     def _compare_addresses(self) -> None:
         for address, reason in unlike(self._old, self._new, self._only):
-            family, host, port = address
-            self._doubt(f"{host}:{port}: {reason}" if family != "unix" else f"{host}: {reason}", None, None)
+            self._doubt(f"{address}: {reason}", None, None)
 
     def _reason(self, difference: Difference) -> str:
         """Return what is in doubt, as a phrase."""
@@ -183,11 +185,16 @@ class _Verifier:
             return "nginx's limit of ten internal redirects is reached, and one side has made fewer of them"
         if old.kind != new.kind:
             return f"{_PHRASES[old.kind]} before, {_PHRASES[new.kind]} now"
+        read = self._comparison.read_by_code(old.state.level, new.state.level)
         if old.what != new.what:
+            if old.kind == "opaque" and read is not None:
+                return read
             return f"{_PHRASES[old.kind]}, but not the same"
         names = unlike_settings(self._old, old.state.level, self._new, new.state.level)
         if names:
             return f"other settings: {', '.join(names)}"
+        if read is not None:
+            return read
         if old.state.entered != new.state.entered:
             checked = {name for name, *_ in old.state.entered ^ new.state.entered}
             if CUT in checked:

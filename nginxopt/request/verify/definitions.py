@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from nginxopt.request.verify.code import Reads, reads_as_definition
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import group_names
 from nginxopt.request.verify.side import Definition, Side
@@ -16,6 +17,9 @@ _LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr",
 
 _DIGITS = frozenset("0123456789")
 """The names of captures."""
+
+
+Rows = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,41 @@ class Definitions:
         """Return a number that is equal for variables that are defined alike."""
         if name not in self._numbers:
             self._numbers[name] = ("itself", name)  # a map that is looked up through itself
-            inner = tuple((used, self.number(used)) for used in sorted(filter(self.defines, self.used(name))))
-            self._numbers[name] = self._keys.number((*_content(self.form(name)), inner))
+            named = self._named(name)
+            inner = tuple((used, self.number(used)) for used in sorted(filter(self.defines, named)))
+            everything = self.everything if self._is_code(name) else None
+            self._numbers[name] = self._keys.number((*_content(self.form(name)), inner, everything))
         return self._numbers[name]
+
+    @cached_property
+    def everything(self) -> Hashable:
+        """What code may read, which is equal where all variables are defined alike, by the same names."""
+        return self._side.is_renamed, frozenset(self.contents.items())
+
+    @cached_property
+    def contents(self) -> dict[str, Hashable]:
+        """What each definition says, equal where only the order of the rows of a map is another one that does not
+        count.
+        """
+        return {name: _as_looked_up(form) for name, form in self._side.definitions.items()}
+
+    @cached_property
+    def code(self) -> dict[str, Reads]:
+        """The directives by which code computes variables, with what it may read."""
+        directives = {form["content"][0] for form in self._side.definitions.values() if form["kind"] == "opaque"}
+        return {name: read for name in directives if (read := reads_as_definition(name))}
+
+    def _is_code(self, name: str) -> bool:
+        form = self.form(name)
+        return form["kind"] == "opaque" and form["content"][0] in self.code
+
+    def _named(self, name: str) -> set[str]:
+        """Return the variables that a definition names."""
+        form = self.form(name)
+        if form["kind"] != "opaque":
+            return self.used(name)
+        words = set().union(*(variables(word.encode("latin-1")) for word in form["content"]))
+        return words - {name}
 
     def used(self, name: str) -> set[str]:
         """Return the variables that a definition reads, without those that a pattern of it has just set."""
@@ -208,6 +244,22 @@ def _read(key: str, value: str) -> frozenset[str]:
         return frozenset()
     read = variables(value.encode("latin-1")) - set(groups_of(key))
     return frozenset(name for name in read if not (name.isdigit() and key.startswith("~")))
+
+
+def _as_looked_up(form: Definition) -> Hashable:
+    if form["kind"] != "map":
+        return _content(form)
+    return form["kind"], form["source"], _in_order(tuple(tuple(row["args"]) for row in form["rows"]))
+
+
+def _in_order(rows: Rows) -> Rows:
+    """Return the rows of a map with those first that are looked up in a table, whatever their order; `hostnames` counts
+    for the rows behind it (`ngx_http_map`).
+    """
+    if any(row[0] == "hostnames" for row in rows):
+        return rows
+    plain = sorted(row for row in rows if not row[0].startswith("~"))
+    return (*plain, *(row for row in rows if row[0].startswith("~")))
 
 
 def _content(form: Definition) -> tuple[Hashable, ...]:

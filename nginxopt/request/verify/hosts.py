@@ -33,18 +33,19 @@ class Hosts:
 
 
 def addresses(side: Side) -> dict[Address, SocketForm]:
-    """Return the addresses that nginx listens at."""
-    return {(socket["family"], socket["host"], socket["port"]): socket for socket in side.form["sockets"]}
+    """Return the addresses that nginx listens at, those of TCP first."""
+    sockets = sorted(side.form["sockets"], key=lambda socket: socket["quic"])
+    return {Address(*(socket[part] for part in Address._fields)): socket for socket in sockets}  # type: ignore[literal-required]
 
 
-_SPOKEN = {"tls": "tls", "quic": "quic", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6only"}
+_SPOKEN = {"tls": "tls", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6only"}
 """How an address is spoken to, and by whom: each with the parameter of `listen` that says so."""
 
 
 def unlike(old: Side, new: Side, part: Part | None = None) -> Iterator[tuple[Address, str]]:
     """Yield the addresses that only one side has, or that differ in how they are spoken to; with `part`, only its."""
     mine, theirs = addresses(old), addresses(new)
-    for address in mine.keys() | theirs.keys():
+    for address in {**mine, **theirs}:
         if part is not None and not part.is_at(address):
             continue
         if address not in theirs:
@@ -57,6 +58,19 @@ def unlike(old: Side, new: Side, part: Part | None = None) -> Iterator[tuple[Add
                     yield address, f"{parameter} differs"
             if not mine[address]["tls"] and mine[address]["http2"] != theirs[address]["http2"]:
                 yield address, "http2 differs"  # without TLS, nginx before 1.25.1 speaks nothing else there
+            if address.quic:
+                settings = [_protocols(side, at[address]) for side, at in ((old, mine), (new, theirs))]
+                yield from ((address, f"{name} differs") for name in _HTTP3 if settings[0][name] != settings[1][name])
+
+
+_HTTP3 = {"http3": "on", "http3_hq": "off"}
+"""Which protocols are spoken over QUIC, with the defaults."""
+
+
+def _protocols(side: Side, socket: SocketForm) -> dict[str, str]:
+    """Return what the default server of an address, which nginx asks before it knows another, says of them."""
+    level = side.site.levels[side.server(socket["default"])["level"]]
+    return {name: level.setting(name).value or default for name, default in _HTTP3.items()}
 
 
 def pairs(old: Side, new: Side, part: Part | None = None) -> Iterator[Hosts]:
@@ -66,7 +80,7 @@ def pairs(old: Side, new: Side, part: Part | None = None) -> Iterator[Hosts]:
     others. Where no name of a side is that of a host, any pattern of a `server_name` may be, or none.
     """
     mine, theirs = addresses(old), addresses(new)
-    for address in mine.keys() & theirs.keys():
+    for address in filter(theirs.__contains__, mine):
         before, after = Names(old, mine[address]), Names(new, theirs[address])
         if part is not None:
             if part.is_at(address):

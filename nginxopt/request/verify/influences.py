@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from nginxopt.request.verify.code import CODE, Reads, reads
 from nginxopt.semantics.site.effects import IGNORED, effect
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ _SHOWN_BY = {
     "request_body_file": _BODY,
     "sent_http_connection": _KEEPALIVE,
     "sent_http_keep_alive": _KEEPALIVE,
+    "sent_http_transfer_encoding": frozenset(["chunked_transfer_encoding"]),
     "ssl_alpn_protocol": frozenset(["ssl_alpn"]),
     "ssl_cipher": _TLS_CHOICE | _TLS_SESSION,  # what a client offers is not known of a resumed session: $ssl_ciphers
     "ssl_client_sigalg": _TLS_SESSION,
@@ -108,8 +110,32 @@ _SHOWN_BY = {
 }
 """The directives that a variable makes visible."""
 
-_PROGRAMS = ("_by_lua", "js_")
-"""Parts of the names of directives with programs, which may connect to other servers and read subrequests."""
+_NOT_SHOWN = """
+    access_log log_format open_log_file_cache session_log session_log_format session_log_zone
+    error_log log_not_found rewrite_log uninitialized_variable_warn
+    connection_pool_size map_hash_bucket_size map_hash_max_size postpone_output referer_hash_bucket_size
+    referer_hash_max_size request_pool_size server_names_hash_bucket_size server_names_hash_max_size
+    types_hash_bucket_size types_hash_max_size variables_hash_bucket_size variables_hash_max_size
+    aio_write auth_delay client_body_timeout client_header_timeout http2_body_preread_size http2_chunk_size
+    http2_idle_timeout http2_max_concurrent_streams http2_max_field_size http2_max_header_size http2_max_requests
+    http2_pool_size http2_recv_buffer_size http2_recv_timeout http2_streams_index_size http3_max_concurrent_streams
+    http3_stream_buffer_size limit_rate_after lingering_close lingering_time lingering_timeout
+    quic_active_connection_id_limit quic_gso quic_host_key quic_retry read_ahead reset_timedout_connection send_lowat
+    send_timeout sendfile_max_chunk spdy_chunk_size spdy_headers_comp ssl_buffer_size ssl_certificate
+    ssl_certificate_cache ssl_certificate_compression ssl_certificate_key ssl_dhparam ssl_ech_file ssl_key_log
+    ssl_object_cache_inheritable ssl_ocsp_cache ssl_password_file ssl_stapling ssl_stapling_file
+    ssl_stapling_responder ssl_stapling_verify tcp_nodelay tcp_nopush
+"""
+"""The directives that neither a variable nor the body of a request or a response shows to a program."""
+
+_SHOWN_TO_CODE = INVISIBLE - frozenset(_NOT_SHOWN.split())
+"""All others: how a program gets the body of a request (`client_body_buffer_size`), the pieces of a response
+(`output_buffers`), its encoding, what a connection is. What `log_by_lua` keeps, another program may answer.
+"""
+
+_LOGS_SHOWN_BY = "lua_capture_error_log"
+_ERROR_LOG = frozenset(["error_log", "log_not_found", "rewrite_log", "uninitialized_variable_warn"])
+"""What a program reads by `ngx.errlog.get_logs`, where that directive is stated."""
 
 
 def keeps_first(name: str, stated: frozenset[str]) -> bool:
@@ -136,8 +162,11 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
         counted |= {"resolver", "resolver_timeout"}
     if any((found := effect(name, args)) is not None and found.when == "body" for name, args in stated):
         counted |= {"gunzip", "subrequest_output_buffer_size"}
-    if any(part in name for name in names for part in _PROGRAMS):
-        counted |= {"resolver", "resolver_timeout", "subrequest_output_buffer_size"}
+    if not names.isdisjoint(CODE):  # which may connect to other servers
+        counted |= {"resolver", "resolver_timeout"}
+    if any(Reads.VARIABLES in reads(name, args) for name, args in stated):
+        counted |= _SHOWN_TO_CODE
+        counted |= _ERROR_LOG if _LOGS_SHOWN_BY in names else frozenset()
     return frozenset(counted) & INVISIBLE
 
 
@@ -146,7 +175,7 @@ def _stated(site: LoweredSite) -> Iterator[tuple[str, tuple[str, ...]]]:
     upstreams = (site.nodes.directive(upstream["node"]) for upstream in site.site["upstreams"])
     inner = (upstream.block.directives() for upstream in upstreams if upstream is not None and upstream.block)
     for directive in chain(*(level.directives for level in site.levels), *inner):
-        if directive.name not in INVISIBLE:
+        if directive.name not in INVISIBLE and directive.name != "include":
             yield str(directive.name), tuple(directive.args)
     for variable in site.site["variables"]:
         if variable["kind"] != "opaque":

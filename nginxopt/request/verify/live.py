@@ -42,7 +42,7 @@ class Live:
         names = set().union(*(variables(word.encode("latin-1")) for word in words | rewrites if "$" in word))
         digits = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
         everything = any(level["opaque"] or level["filters"] for side in sides for level in side.form["levels"])
-        everything = everything or any(side.has_opaque or _has_balancer(side) for side in sides)
+        everything = everything or any(side.has_opaque or side.has_code for side in sides)
         everything = everything or any(form["kind"] == "opaque" for side in sides for form in side.definitions.values())
         has_captures = everything or any(name.isdigit() for name in digits)
         kept = set().union(*(_kept(side, defined) for side, defined in zip(sides, definitions, strict=True)))
@@ -130,11 +130,6 @@ def _words(side: Side) -> Iterator[str]:
     for statement in _statements(side):
         if statement["kind"] != "rewrite":
             yield from _read(statement)
-
-
-def _has_balancer(side: Side) -> bool:
-    """Return whether a program, which may read any variable, chooses the server of an upstream."""
-    return any(name.startswith("balancer_by_lua") for content in side.upstreams.values() for name, *_ in content)
 
 
 def _settings(side: Side) -> Iterator[str]:

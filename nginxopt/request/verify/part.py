@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from nginxopt.request.urls import Url
@@ -14,8 +15,18 @@ from nginxopt.request.verify.witness import Candidate
 
 _UNRESOLVED = re.compile(rb"//|/\.\.?(?:/|\Z)|\0")
 
-Address = tuple[str, str, int]
-"""Family, host and port of what nginx listens at."""
+
+class Address(NamedTuple):
+    """What nginx listens at. An address of QUIC, which uses UDP, is another one than that of TCP."""
+
+    family: str
+    host: str
+    port: int
+    quic: bool
+
+    def __str__(self) -> str:
+        place = self.host if self.family == "unix" else f"{self.host}:{self.port}"
+        return f"{place} (QUIC)" if self.quic else place
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,7 @@ class Part:
 
     def is_at(self, address: Address) -> bool:
         """Return whether requests of the part may come to an address."""
-        return address[0] != "unix" and address[2] == self.port
+        return address.family != "unix" and address.port == self.port
 
     def holds(self, request: Candidate) -> bool:
         """Return whether a request is one of them."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
+from nginxopt.request.verify.code import Reads, reads
 from nginxopt.request.verify.definitions import Definitions
 from nginxopt.request.verify.influences import SETTINGS
 from nginxopt.request.verify.keys import Keys
@@ -184,7 +187,22 @@ class Compiler:
         is_any = any(_passes_to_variable(*setting) for setting in settings)
         upstreams = self._side.all_upstreams if is_any else self._side.upstreams_in(words)
         words.update(word for _, content in upstreams for directive in content for word in directive)
-        return self._words_meaning(words, self._side.server_name_of(level)), upstreams
+        meaning = self._words_meaning(words, self._side.server_name_of(level))
+        return meaning, upstreams, self._code(level, {name for name, _ in settings}, upstreams)
+
+    def _code(
+        self, level: int, names: Collection[str], upstreams: tuple[tuple[str, tuple[Words, ...]], ...]
+    ) -> Hashable:
+        """Return what code may read under some of the settings of a block, and in upstreams."""
+        code = self._side.code(level)
+        read = [found for name, found in code.items() if name in names or name == "include"]
+        read += [reads(name, tuple(words)) for _, content in upstreams for name, *words in content]
+        return self._all_of(reduce(or_, read, Reads.NOTHING), self._side.server_name_of(level))
+
+    def _all_of(self, read: Reads, server_name: str) -> Hashable:
+        """Return all that code may read, by what it reads."""
+        variables = (self.definitions.everything, server_name) if Reads.VARIABLES in read else None
+        return variables, self._side.all_upstreams if Reads.UPSTREAMS in read else None
 
     def depends(self, level: int) -> bool:
         """Return whether the answer of a `return` depends on the state: by headers with variables, or error pages."""
@@ -238,7 +256,9 @@ class Compiler:
             case "break":
                 return self._operation("break", (), None, (), node)
             case "opaque":
-                return self._operation("opaque", (statement["reason"], self._side.text(node)), None, (), node)
+                words = (statement["reason"], self._side.text(node))
+                read = self._all_of(self._side.code_of(statement), server_name)
+                return self._operation("opaque", words, None, (), node, also=read)
             case _:
                 raise AssertionError(statement)
 
@@ -390,7 +410,8 @@ class Compiler:
         """Return what the variables in words stand for."""
         used = self.used(words)
         defined = sorted(filter(self.definitions.defines, used))
-        name = server_name if _OF_SERVER & used else None
+        is_read = _OF_SERVER & used or any(map(self.definitions.is_opaque, defined))
+        name = server_name if is_read else None
         return tuple((name, self.definitions.number(name)) for name in defined), name
 
     def used(self, words: Iterable[str]) -> set[str]:

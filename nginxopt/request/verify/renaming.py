@@ -16,7 +16,7 @@ def renamed(old: SiteForm, new: SiteForm) -> SiteForm:
     not: they are paired in the order in which they are defined. Not where such a name means more: one of nginx itself,
     that of a group, or one that `new` reads without defining it; nor where rules are folded, whose words are not here.
     """
-    mine, theirs = _defined(old), _defined(new)
+    mine, theirs = defined(old), defined(new)
     names = [name for name in theirs if name not in mine]
     others = [name for name in mine if name not in theirs]
     if not names or len(names) != len(others) or any(map(is_own, (*names, *others))):
@@ -39,7 +39,7 @@ def _read(item: object) -> set[str]:
     return set().union(*map(_read, item.values())) if isinstance(item, dict) else set()
 
 
-def _defined(form: SiteForm) -> dict[str, None]:
+def defined(form: SiteForm) -> dict[str, None]:
     """Return the variables that a site defines, in their order, without those that a pattern names."""
     names = [definition["variable"] for definition in form["variables"]]
     for level in form["levels"]:

@@ -63,7 +63,7 @@ class _Text:
     def _witness(self, witness: Witness) -> Iterator[str]:
         sent = witness.request
         connection = sent["connection"]
-        tls = " over TLS" if connection["tls"] else ""
+        tls = " over QUIC" if connection.get("quic", False) else " over TLS" if connection["tls"] else ""
         yield f"  {shown(sent['method'])} {printable(shown(sent['target']))}"
         yield from (f"  {shown(name)}: {printable(shown(value))}" for name, value in sent["headers"])
         yield f"  to {connection['host']}:{connection['port']}{tls}"
@@ -126,6 +126,7 @@ def _witness(witness: Witness, old: Model, new: Model) -> dict[str, Any]:
         "address": shown(sent["connection"]["host"]),
         "port": sent["connection"]["port"],
         "tls": sent["connection"]["tls"],
+        "quic": sent["connection"].get("quic", False),
         "existing": [shown(path) for path in witness.existing],
         "missing": [shown(path) for path in witness.missing],
         "old": _outcome(old, witness.old["outcome"]),

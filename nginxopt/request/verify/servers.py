@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import or_
 
+from nginxopt.request.verify.code import Reads
 from nginxopt.request.verify.definitions import groups_of
 from nginxopt.request.verify.explore import Difference, Explorer, Runner
 from nginxopt.request.verify.hosts import Hosts
@@ -14,6 +17,7 @@ from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.live import Live, splitting
 from nginxopt.request.verify.program import Compiler, Program
 from nginxopt.request.verify.region import Region
+from nginxopt.request.verify.renaming import defined
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.state import State, TooMuchError
 from nginxopt.request.verify.steps import Steps
@@ -85,6 +89,40 @@ class Comparison:
         if is_read or (self._live.captures and any("(" in pattern for pattern in patterns)):
             nodes = self._sides[0].server(hosts.old)["node"], self._sides[1].server(hosts.new)["node"]
             yield ("the patterns of server_name that set captures differ", *nodes)
+
+    def read_by_code(self, old: int, new: int) -> str | None:
+        """Return what code may read that is in force at one of two blocks, or computes variables, and that is defined
+        otherwise, as a phrase; None if nothing is.
+        """
+        code: dict[str, Reads] = {}
+        sides = list(zip(self._sides, (old, new), strict=True))
+        for (side, level), compiler in zip(sides, self._compilers, strict=True):
+            code |= side.code(level) | compiler.definitions.code
+        read = reduce(or_, code.values(), Reads.NOTHING)
+        unlike = [f"${name}" for name in self._unlike_variables] if Reads.VARIABLES in read else []
+        if Reads.VARIABLES in read and len({side.server_name_of(level) for side, level in sides}) > 1:
+            unlike.append("$server_name")
+        unlike += self._unlike_upstreams if Reads.UPSTREAMS in read else []
+        if not unlike:
+            return None
+        known = ["what is missing" if name == "include" else name for name in sorted(code)]
+        return f"{' and '.join(known)} may read {', '.join(unlike)}, defined otherwise on the other side"
+
+    @cached_property
+    def _unlike_variables(self) -> list[str]:
+        """The variables that both sides define otherwise, or that only one of them defines."""
+        mine, theirs = (compiler.definitions.contents for compiler in self._compilers)
+        names = {name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)}
+        if any(side.is_renamed for side in self._sides):
+            before, after = (defined(side.site.site).keys() for side in self._sides)
+            names |= before ^ after
+        return sorted(names)
+
+    @cached_property
+    def _unlike_upstreams(self) -> list[str]:
+        """The same for upstreams."""
+        mine, theirs = (side.upstreams for side in self._sides)
+        return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
 
     def _compare(self, old: int, new: int) -> Compared:
         mine, theirs = self._compiled(0, old), self._compiled(1, new)

@@ -6,11 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from itertools import chain
+from operator import or_
 from typing import TYPE_CHECKING, TypeVar
 
 from nginxopt._native import request_settings
 from nginxopt.config import statements
+from nginxopt.request.verify.code import Reads, reads
 from nginxopt.request.verify.influences import INVISIBLE, READING
 from nginxopt.request.verify.named import is_own, named_groups
 from nginxopt.semantics.site.effects import effect
@@ -18,6 +21,7 @@ from nginxopt.semantics.site.form import (
     GeoForm,
     LevelForm,
     MapForm,
+    OpaqueStatementForm,
     OpaqueVariableForm,
     ServerForm,
     SiteForm,
@@ -226,6 +230,38 @@ class Side:
     def _read(self) -> frozenset[str]:
         return frozenset(request_settings()) | _STRUCTURE | _DEFINED | _SCRIPT
 
+    def code(self, number: int) -> dict[str, Reads]:
+        """Return the directives in force at a block with code that may read more than their words name, by name."""
+        stated = {name: [reads(name, words) for words in found] for name, found in self.others(number).items()}
+        code = {name: reduce(or_, found, Reads.NOTHING) for name, found in stated.items() if name != "order"}
+        if self._has_unread(number):
+            code["include"] = reads("include")
+        return {name: read for name, read in code.items() if read}
+
+    def _has_unread(self, number: int | None) -> bool:
+        """Return whether a block, or one around it, has an include that was not read."""
+        while number is not None:
+            form = self.level(number)
+            if any(self._name(item["node"]) == "include" for item in form["opaque"]):
+                return True
+            number = form["parent"]
+        return any(self._name(item["node"]) == "include" for item in self.form["opaque"])
+
+    def code_of(self, statement: OpaqueStatementForm) -> Reads:
+        """Return what a statement that is not understood may read besides its words."""
+        return reads(self._name(statement["node"]))
+
+    def _name(self, node: int) -> str:
+        directive = self.site.nodes.directive(node)
+        return "" if directive is None else str(directive.name)
+
+    @cached_property
+    def has_code(self) -> bool:
+        """Return whether code anywhere may read any variable."""
+        levels = (read for number in range(len(self.form["levels"])) for read in self.code(number).values())
+        inner = (reads(name, tuple(words)) for content in self.upstreams.values() for name, *words in content)
+        return any(Reads.VARIABLES in read for read in chain(levels, inner))
+
     @cached_property
     def definitions(self) -> dict[str, Definition]:
         """The variables that the configuration defines outside of scripts, by name; the last of a name counts, if no
@@ -255,6 +291,11 @@ class Side:
         return frozenset(str(directive.name) for level in inner for directive in level.directives)
 
     @property
+    def is_renamed(self) -> bool:
+        """Whether its variables have other names than those that are written, which code knows."""
+        return self.form is not self.site.site
+
+    @property
     def has_opaque(self) -> bool:
         """Return whether a script or the http block has something that is not understood."""
         scripts = (self.script(number) for number in range(len(self.form["levels"])))
@@ -267,7 +308,7 @@ class Side:
         for upstream in self.form["upstreams"]:
             directive = self.site.nodes.directive(upstream["node"])
             inner = directive.block.directives() if directive is not None and directive.block is not None else ()
-            words = [(str(item.name), *item.args) for item in inner if not item.name.startswith("keepalive")]
+            words = [(str(item.name), *_whole(item)) for item in inner if not item.name.startswith("keepalive")]
             is_limited = any(word.startswith("max_conns=") for each in words for word in each)
             contents[upstream["name"]] = tuple(each for each in words if each[0] != "zone" or is_limited)
         return contents
@@ -357,11 +398,12 @@ def _is_without_rows(directive: Directive) -> bool:
 
 
 def _whole(directive: Directive) -> Words:
-    """Return the arguments of a directive with the content of its block."""
+    """Return the arguments of a directive with the content of its block, as bytes in Latin-1."""
+    words = tuple(map(_latin, directive.args))
     if directive.block is None:
-        return tuple(directive.args)
+        return words
     block = directive.source.data[directive.block.span.start : directive.block.span.end]
-    return (*directive.args, block.decode("latin-1"))
+    return (*words, block.decode("latin-1"))
 
 
 def unlike_settings(old: Side, level: int, new: Side, other: int) -> list[str]:

@@ -169,7 +169,7 @@ def effect(name: str, args: tuple[str, ...] = ()) -> Effect | None:
 
     Must not be called for directives that the model reads.
     """
-    if name in _ignored() or (args and args[0] in _OFF.get(name, ())):
+    if name in _ignored() or is_off(name, args):
         return None
     when = _by_name().get(name)
     if name in _HEADERS:
@@ -177,6 +177,17 @@ def effect(name: str, args: tuple[str, ...] = ()) -> Effect | None:
     if when is None and name in NAMES and name.startswith(_FAMILIES):
         return None
     return Effect(when or "first", _reason(name), is_inherited=name not in _own())
+
+
+def is_off(name: str, args: tuple[str, ...]) -> bool:
+    """Return whether the arguments of a directive are those with which it has no effect."""
+    return bool(args) and args[0] in _OFF.get(name, ())
+
+
+@cache
+def listed() -> frozenset[str]:
+    """Return the directives whose effect is known, be it one or none."""
+    return _ignored() | _by_name().keys() | set(_HEADERS)
 
 
 def _reason(name: str) -> str:

@@ -126,7 +126,7 @@ class LevelForm(TypedDict):
 
 
 class SocketForm(TypedDict):
-    """An address that nginx listens on."""
+    """An address that nginx listens on; that of `quic` uses UDP, and is another one than that of TCP."""
 
     node: Node | None
     family: str

@@ -22,6 +22,8 @@ _VALUES = (
 """The parameters of a `listen` of http (`ngx_http_core_listen`)."""
 
 _QUIC = Version(1, 25, 0)
+_NOT_QUIC = ("ssl", "http2", "proxy_protocol")
+"""The parameters that nginx refuses beside `quic`, in the order in which it looks for them."""
 
 
 def read_sockets(servers: Mapping[Level, int], nodes: Nodes) -> list[SocketForm]:
@@ -48,6 +50,10 @@ def _refuse(listen: Listen, directive: Directive) -> None:
         if is_early or (word not in _FLAGS and not word.startswith(_VALUES)):
             message = f'invalid parameter "{word}"'
             raise directive.error(message, at=word, nginx=directive.located(message))
+    if listen.has("quic"):
+        for word in sorted((word for word in directive.args[1:] if word in _NOT_QUIC), key=_NOT_QUIC.index):
+            message = f'"{word}" parameter is incompatible with "quic"'
+            raise directive.error(message, at=word, nginx=directive.located(f'"listen" directive {message}'))
 
 
 def _refuse_duplicates(endpoint: Endpoint) -> None:

@@ -55,7 +55,10 @@ impl Model {
     /// If a request over IPv4 goes to a socket of IPv6, returns the request with both addresses written as IPv6.
     fn mapped(&self, request: &Request) -> Option<Request> {
         let port = request.connection.port;
-        let takes = |socket: &Socket| socket.takes_ipv4 && socket.port == port && same(&socket.host, b"::");
+        let quic = request.connection.quic;
+        let takes = |socket: &Socket| {
+            socket.takes_ipv4 && socket.port == port && socket.quic == quic && same(&socket.host, b"::")
+        };
         if request.connection.family != Family::Inet
             || self.socket(request).is_ok()
             || !self.site.sockets.iter().any(takes)
@@ -71,26 +74,27 @@ impl Model {
     }
 
     /// The socket that the client is connected to: one with just that address, or else the one for all addresses
-    /// (`ngx_http_init_connection`).
+    /// (`ngx_http_init_connection`). Those of QUIC, which use UDP, are apart (`ngx_http_add_listen`).
     fn socket(&self, request: &Request) -> Result<usize, Unknown> {
         let connection = &request.connection;
-        let is_same = |socket: &Socket| {
-            socket.family == connection.family && socket.port == connection.port && same(&socket.host, &connection.host)
-        };
-        let is_any = |socket: &Socket| {
-            let any: &[u8] = if connection.family == Family::Inet { b"0.0.0.0" } else { b"::" };
-            socket.family == connection.family && socket.port == connection.port && same(&socket.host, any)
-        };
         let sockets = &self.site.sockets;
-        if let Some(socket) = sockets.iter().position(is_same) {
+        let position = |family: Family, host: Option<&[u8]>| {
+            sockets.iter().position(|socket| {
+                socket.family == family
+                    && socket.port == connection.port
+                    && socket.quic == connection.quic
+                    && host.is_none_or(|host| same(&socket.host, host))
+            })
+        };
+        if let Some(socket) = position(connection.family, Some(&connection.host)) {
             return Ok(socket);
         }
-        let name = sockets.iter().find(|socket| socket.family == Family::Name && socket.port == connection.port);
-        if let Some(name) = name {
+        if let Some(name) = position(Family::Name, None).map(|socket| &sockets[socket]) {
             let reason = format!("the address of {}", name.host.escape_ascii());
             return Err(Unknown { reason, node: name.node, question: None });
         }
-        sockets.iter().position(is_any).ok_or_else(|| {
+        let any: &[u8] = if connection.family == Family::Inet { b"0.0.0.0" } else { b"::" };
+        position(connection.family, Some(any)).ok_or_else(|| {
             let reason = format!("nginx does not listen at {}:{}", connection.host.escape_ascii(), connection.port);
             Unknown { reason, node: None, question: None }
         })

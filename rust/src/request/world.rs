@@ -28,6 +28,9 @@ pub struct Connection {
     pub host: Bytes,
     pub port: u16,
     pub tls: bool,
+    /// Whether it is one over QUIC, whose addresses are others than those of TCP.
+    #[serde(default)]
+    pub quic: bool,
     /// HTTP/2 or HTTP/3, if the client uses one of them. The request is answered like one of HTTP/1.1.
     #[serde(default)]
     pub protocol: Option<(u16, u16)>,
