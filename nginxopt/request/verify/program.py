@@ -14,8 +14,9 @@ from nginxopt.request.verify.definitions import Definitions
 from nginxopt.request.verify.influences import SETTINGS
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import equal_to, starts_with
-from nginxopt.request.verify.side import LocationName, Side, Words
+from nginxopt.request.verify.side import LocationName, Side
 from nginxopt.request.verify.symbols import variables
+from nginxopt.request.verify.unread import Value
 from nginxopt.semantics.site.form import StatementForm
 
 
@@ -63,9 +64,9 @@ _ENTERING = {"internal", "client_max_body_size"}
 _PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
 
 
-def _passes_to_variable(name: str, directives: tuple[Words, ...] | None) -> bool:
+def _passes_to_variable(name: str, directives: Value) -> bool:
     """Return whether a setting passes requests on to what a variable names, which may be any upstream."""
-    return name.endswith("_pass") and any("$" in word for directive in directives or () for word in directive)
+    return name.endswith("_pass") and any("$" in word for directive in directives for word in directive)
 
 
 class Compiler:
@@ -151,7 +152,7 @@ class Compiler:
         key = (frozenset(settings.items()), name, self._except(level), self._unread(level), meaning)
         return self._keys.number(("answering", key))
 
-    def _read(self, level: int, names: Collection[str]) -> dict[str, tuple[Words, ...] | None]:
+    def _read(self, level: int, names: Collection[str]) -> dict[str, Value]:
         """Return some settings in force at a block, those that the model does not read, but for what is said to a
         backend, and those that variables in all of them read.
         """
@@ -160,7 +161,7 @@ class Compiler:
         read |= {name: words for name, words in others.items() if not name.startswith(_PASSING)}
         waiting = list(read.values())
         while waiting:
-            words = (word for directive in waiting.pop() or () for word in directive)
+            words = (word for directive in waiting.pop() for word in directive)
             for name in {setting for used in self.used(words) for setting in SETTINGS.get(used, ())} - read.keys():
                 read[name] = settings.get(name, others.get(name, ()))
                 waiting.append(read[name])
@@ -176,11 +177,11 @@ class Compiler:
             return frozenset()
         settings = self._side.settings(level)
         names = {"client_max_body_size"} if is_internal else _ENTERING & ({"client_max_body_size"} | settings.keys())
-        return frozenset((name, (settings.get(name), self.answering(level))) for name in names)
+        return frozenset((name, (settings.get(name, ()), self.answering(level))) for name in names)
 
-    def _meaning(self, level: int, settings: Collection[tuple[str, tuple[Words, ...] | None]]) -> Hashable:
+    def _meaning(self, level: int, settings: Collection[tuple[str, Value]]) -> Hashable:
         """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
-        words = {word for _, directives in settings for directive in directives or () for word in directive}
+        words = {word for _, directives in settings for directive in directives for word in directive}
         is_any = any(_passes_to_variable(*setting) for setting in settings)
         upstreams = self._side.all_upstreams if is_any else self._side.upstreams_in(words)
         words.update(word for _, content in upstreams for directive in content for word in directive)
@@ -189,7 +190,7 @@ class Compiler:
     def depends(self, level: int) -> bool:
         """Return whether the answer of a `return` depends on the state: by headers with variables, or error pages."""
         settings = self._side.settings(level)
-        words = (word for name in _ANSWERING for directive in settings.get(name) or () for word in directive)
+        words = (word for name in _ANSWERING for directive in settings.get(name, ()) for word in directive)
         return "error_page" in settings or bool(self._side.others(level)) or any("$" in word for word in words)
 
     def location_of(self, level: int) -> int | None:
@@ -308,7 +309,7 @@ class Compiler:
         (`r->valid_location`): `alias`, `proxy_pass` with a URI.
         """
         settings = self._side.settings(level)
-        passing = [word for words in settings.get("proxy_pass") or () for word in words]
+        passing = [word for words in settings.get("proxy_pass", ()) for word in words]
         return "alias" in settings or any("$" in word or "/" in word.partition("://")[2] for word in passing)
 
     def _choice(self, level: int, tail: Program) -> Iterator[Operation]:

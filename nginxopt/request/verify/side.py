@@ -13,6 +13,9 @@ from nginxopt._native import request_settings
 from nginxopt.config import statements
 from nginxopt.request.verify.influences import INVISIBLE, READING
 from nginxopt.request.verify.named import is_own, named_groups
+from nginxopt.request.verify.unread import Unread, Value, Words, interleaved, is_stated_once
+from nginxopt.semantics.headers import MERGED_SINCE
+from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import (
     GeoForm,
@@ -47,11 +50,11 @@ _HOST = re.compile(r"[\w.-]+", re.ASCII)
 
 Definition = MapForm | GeoForm | OpaqueVariableForm
 
-Words = tuple[str, ...]
-"""The arguments of a directive."""
-
-Headers = TypeVar("Headers", list[int], tuple[Words, ...])
+Headers = TypeVar("Headers", list[int], Value)
 """The directives of a block that add headers or trailers."""
+
+_InForce = dict[str, list[int] | Value]
+"""Settings by name: the numbers of their directives, or what is known of them where not all was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,9 @@ class Side:
         self.form = form
         self._invisible = INVISIBLE - counting
         self._scripts: dict[int, Sequence[StatementForm]] = {}
-        self._known: dict[int, dict[str, tuple[Words, ...] | None]] = {}
-        self._others: dict[int, dict[str, tuple[Words, ...]]] = {}
+        self._stated: dict[int, _InForce] = {}
+        self._known: dict[int, dict[str, Value]] = {}
+        self._others: dict[int, dict[str, Value]] = {}
 
     def level(self, number: int) -> LevelForm:
         """Return a block by its number."""
@@ -114,62 +118,85 @@ class Side:
         return self.site.nodes.place(node).text
 
     def handler(self, number: int) -> str | None:
-        """Return the directive that makes a block handle requests, the last of its own; "unknown" if one may be.
+        """Return the directive that makes a block handle requests, the last of its own; where one may be in a file that
+        was not read, what stands in its place.
 
         A `limit_except` has one that passes requests on from the location around it (`ngx_http_proxy_merge_loc_conf`).
         """
         form = self.level(number)
         is_limit = form["kind"] == "limit_except"
-        around = self._in_force(number) if is_limit else {}
-        passing = {name: directives for name, directives in around.items() if name.endswith("_pass")}
-        own = {**passing, **form["settings"]}
-        if any(own.get(name, []) is None for name in _HANDLERS):
-            return "unknown"
-        nodes = {
-            self.form["directives"][directive]["node"]: name for name in _HANDLERS for directive in own.get(name) or ()
-        }
+        in_force = self._in_force(number)
+        names = [name for name in _HANDLERS if name in form["settings"] or (is_limit and name.endswith("_pass"))]
+        nodes: dict[int, str] = {}
+        unread: list[Value] = []
+        for name in names:
+            stated = in_force.get(name, [])
+            if isinstance(stated, tuple):
+                unread.append(stated)
+            else:
+                nodes |= {self.form["directives"][directive]["node"]: name for directive in stated}
+        if unread:
+            return f"unknown: {unread}"
         return nodes[max(nodes)] if nodes else None
 
-    def setting(self, number: int, name: str) -> tuple[Words, ...] | None:
-        """Return the directives in force at a block by their arguments; None if they are not known."""
-        return self._settings(number).get(name, ())
-
-    def settings(self, number: int) -> Mapping[str, tuple[Words, ...] | None]:
-        """Return all settings of a block that the model reads and something sets, by name."""
-        return self._settings(number)
-
-    def _settings(self, number: int) -> dict[str, tuple[Words, ...] | None]:
+    def settings(self, number: int) -> Mapping[str, Value]:
+        """Return all settings of a block that the model reads and something sets, or may set, by name."""
         known = self._known.get(number)
         if known is None:
             in_force = self._in_force(number)
-            known = {name: self._all_words(directives) for name, directives in in_force.items()}
+            known = {name: self._value(stated) for name, stated in in_force.items()}
             known |= {f"order of {'/'.join(group)}": self._order(in_force, group) for group in _ORDERED}
-            known = self._known[number] = {name: words for name, words in known.items() if words != ()}
+            known = self._known[number] = {name: value for name, value in known.items() if value}
         return known
 
-    def _in_force(self, number: int) -> dict[str, list[int] | None]:
+    def _in_force(self, number: int) -> _InForce:
+        known = self._stated.get(number)
+        if known is None:
+            known = self._stated[number] = self._merged(number)
+        return known
+
+    def _merged(self, number: int) -> _InForce:
         form = self.level(number)
         around = {} if form["parent"] is None else self._in_force(form["parent"])
-        own = form["settings"]
+        own = {name: self._own(number, name, stated, around) for name, stated in form["settings"].items()}
         in_force = {**around, **own} if own else around
         if "add_header_inherit" not in in_force:
             return in_force
         inherit, outer, inner = in_force["add_header_inherit"], around.get("add_header", []), own.get("add_header", [])
-        if inherit is None or outer is None or inner is None:
-            return {**in_force, "add_header": None}
-        return {**in_force, "add_header": _with_inherited(self._words(inherit[-1]), outer, inner)}
+        if isinstance(inherit, tuple) and self.site.levels[number].target < MERGED_SINCE:
+            return in_force
+        if isinstance(inherit, list) and isinstance(outer, list) and isinstance(inner, list):
+            return {**in_force, "add_header": _with_inherited(self._words(inherit[-1]), outer, inner)}
+        unread = tuple(Unread("", self._value(stated)) for stated in (inherit, outer, inner))
+        return {**in_force, "add_header": unread}
 
-    def _all_words(self, directives: list[int] | None) -> tuple[Words, ...] | None:
-        return None if directives is None else tuple(map(self._words, directives))
+    def _own(self, number: int, name: str, stated: list[int] | None, around: _InForce) -> list[int] | Value:
+        """Return what a block states, or may state, of a setting."""
+        level = self.site.levels[number]
+        unread = self._unread(level)
+        is_single = name not in _HANDLERS and is_stated_once(name)
+        if stated is not None and (is_single or not stated or not unread):
+            return stated
+        inherited = around.get(name, []) if level.inherits(name) else []
+        return interleaved(level, name, _whole, unread, self._value(inherited))
 
-    def _order(self, in_force: Mapping[str, list[int] | None], group: tuple[str, ...]) -> tuple[Words, ...]:
-        """Return the names of a group in the order in which they are written, if there are several."""
-        stated = [
-            (self.form["directives"][directive]["node"], name)
-            for name in group
-            for directive in in_force.get(name) or ()
-        ]
-        names = tuple(name for _, name in sorted(stated))
+    def _unread(self, level: Level) -> tuple[Directive, ...]:
+        """Return the includes of a block whose files were not read, those of packages, too."""
+        return tuple(include for include in level.own("include") if self.site.nodes.is_missing(include))
+
+    def _value(self, stated: list[int] | Value) -> Value:
+        return tuple(map(self._words, stated)) if isinstance(stated, list) else stated
+
+    def _order(self, in_force: _InForce, group: tuple[str, ...]) -> Value:
+        """Return the names of a group in the order in which they are written, if there are several. What was not read
+        stands among them already.
+        """
+        nodes: dict[int, str] = {}
+        for name in group:
+            stated = in_force.get(name, [])
+            if isinstance(stated, list):
+                nodes |= {self.form["directives"][directive]["node"]: name for directive in stated}
+        names = tuple(name for _, name in sorted(nodes.items()))
         return (names,) if len(set(names)) > 1 else ()
 
     def _words(self, directive: int) -> Words:
@@ -189,7 +216,7 @@ class Side:
         """The names of the settings that are stated anywhere."""
         return frozenset(name for level in self.form["levels"] for name in level["settings"])
 
-    def others(self, number: int) -> dict[str, tuple[Words, ...]]:
+    def others(self, number: int) -> dict[str, Value]:
         """Return the directives in force that the model does not read and that may change what is answered or passed
         on, by name, with the variables that nginx reads under some directives.
         """
@@ -197,30 +224,46 @@ class Side:
         if known is None:
             parent = self.level(number)["parent"]
             around = {} if parent is None else self.others(parent)
-            own = self._own_others(self.site.levels[number])
+            own = self._own_others(self.site.levels[number], around)
             known = {**around, **own} if own else around
             if inherit := known.get("add_trailer_inherit"):
                 trailers = around.get("add_trailer", ()), own.get("add_trailer", ())
-                known = {**known, "add_trailer": _with_inherited(inherit[-1], *trailers)}
+                known = {**known, "add_trailer": _with_trailers(inherit, *trailers)}
             self._others[number] = known
         return known
 
-    def _own_others(self, level: Level) -> dict[str, tuple[Words, ...]]:
-        others: dict[str, list[Words]] = {}
-        stated: list[tuple[str, Words]] = []
-        for directive in level.directives:
-            name = str(directive.name)
-            if (name not in self._read or _is_without_rows(directive)) and self._counts(directive):
-                others.setdefault(name, []).append(_whole(directive))
-                stated.append((name, tuple(directive.args)))
+    def _own_others(self, level: Level, around: Mapping[str, Value]) -> dict[str, Value]:
+        stated = [directive for directive in level.directives if self._is_other(directive)]
+        names = dict.fromkeys(str(directive.name) for directive in stated)
+        others: dict[str, Value] = {
+            name: tuple(_whole(directive) for directive in level.own(name) if self._is_other(directive))
+            for name in names
+        }
+        unread = self._unread(level)
+        if unread:
+            others |= {name: interleaved(level, name, _whole, unread, ()) for name in names if not is_stated_once(name)}
+            of_packages = [name for name in level.unread if name not in names and self._is_other_name(name)]
+            others |= {name: interleaved(level, name, _whole, unread, around.get(name, ())) for name in of_packages}
         for name in READING.keys() & level.names:
-            others.setdefault(name, []).append((READING[name],))
-        acting = tuple(name for name, words in stated if effect(name, words) is not None)
-        order = {"order": [acting]} if len(set(acting)) > 1 else {}
-        return {name: tuple(words) for name, words in (others | order).items()}
+            others[name] = (*others.get(name, ()), (READING[name],))
+        acting = tuple(str(each.name) for each in stated if effect(str(each.name), tuple(each.args)) is not None)
+        if len(set(acting)) > 1:
+            others["order"] = (acting,)
+        if acting and (unread := tuple(include for include in unread if origin(include) is None)):
+            others["order"] = tuple(
+                Unread(str(each.args[0])) if each in unread else (str(each.name),)
+                for each in level.directives
+                if each in unread or str(each.name) in acting
+            )
+        return others
 
-    def _counts(self, directive: Directive) -> bool:
-        return str(directive.name) not in self._invisible
+    def _is_other(self, directive: Directive) -> bool:
+        name = str(directive.name)
+        is_left = name not in self._read or _is_without_rows(directive)
+        return is_left and name not in self._invisible
+
+    def _is_other_name(self, name: str) -> bool:
+        return name not in self._read and name not in self._invisible
 
     @cached_property
     def _read(self) -> frozenset[str]:
@@ -341,6 +384,14 @@ def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:
             return own or around
 
 
+def _with_trailers(inherit: Value, around: Value, own: Value) -> Value:
+    """Return the trailers of a block, as `_with_inherited`, if all of it was read."""
+    value = inherit[-1]
+    if isinstance(value, Unread) or any(isinstance(part, Unread) for part in (*around, *own)):
+        return Unread("", inherit), Unread("", around), Unread("", own)
+    return _with_inherited(value, around, own)
+
+
 def _is_inner(form: LevelForm) -> bool:
     return form["kind"] in ("location", "if", "limit_except")
 
@@ -359,12 +410,13 @@ def _is_without_rows(directive: Directive) -> bool:
 def _whole(directive: Directive) -> Words:
     """Return the arguments of a directive with the content of its block."""
     if directive.block is None:
-        return tuple(directive.args)
+        return tuple(map(_latin, directive.args))
     block = directive.source.data[directive.block.span.start : directive.block.span.end]
-    return (*directive.args, block.decode("latin-1"))
+    return (*map(_latin, directive.args), block.decode("latin-1"))
 
 
 def unlike_settings(old: Side, level: int, new: Side, other: int) -> list[str]:
     """Return the names of the settings that are in force at only one of two blocks, or otherwise."""
-    mine, theirs = {**old.others(level), **old.settings(level)}, {**new.others(other), **new.settings(other)}
+    mine: dict[str, Value] = {**old.others(level), **old.settings(level)}
+    theirs: dict[str, Value] = {**new.others(other), **new.settings(other)}
     return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name, ()) != theirs.get(name, ()))
