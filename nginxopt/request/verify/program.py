@@ -350,16 +350,19 @@ class Compiler:
         for at, (text, inner) in enumerate(static):
             stem = text[:-1]
             first = bisect_left(names, stem)
-            if not text.endswith(b"/") or names[first] == stem or not self._passes(inner):
+            if not text.endswith(b"/") or names[first] == stem:
+                continue
+            passing = self._side.passing(inner)
+            if passing is False:
                 continue
             # nginx finds it on its way through a tree, past which names between the two lead (ngx_http_core_module.c).
             between = tuple(name.decode("latin-1") for name in names[first:at])
-            node = self._side.level(inner)["node"]
-            redirect = self._operation("slash", (text.decode("latin-1"), *between), None, (), node)
+            node, words = self._side.level(inner)["node"], (text.decode("latin-1"), *between)
+            if passing is True:
+                redirect = self._operation("slash", words, None, (), node)
+            else:
+                redirect = self._operation("opaque", ("slash", *words), None, (), node, also=passing)
             yield self._located("=", equal_to(stem), (self._enter(exactly.get(text, inner)), redirect), inner)
-
-    def _passes(self, level: int) -> bool:
-        return any(name.endswith("_pass") and stated for name, stated in self._side.level(level)["settings"].items())
 
     def _regex(self, level: int) -> Operation:
         name = self._side.location_name(level)

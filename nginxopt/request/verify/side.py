@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -13,7 +13,16 @@ from nginxopt._native import request_settings
 from nginxopt.config import statements
 from nginxopt.request.verify.influences import INVISIBLE, READING
 from nginxopt.request.verify.named import is_own, named_groups
-from nginxopt.request.verify.unread import Unread, Value, Words, interleaved, is_stated_once
+from nginxopt.request.verify.unread import (
+    Places,
+    Unread,
+    Value,
+    Words,
+    interleaved,
+    is_only_unread,
+    is_stated_once,
+    places,
+)
 from nginxopt.semantics.headers import MERGED_SINCE
 from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.site.effects import effect
@@ -139,6 +148,19 @@ class Side:
             return f"unknown: {unread}"
         return nodes[max(nodes)] if nodes else None
 
+    def passing(self, number: int) -> bool | Value:
+        """Return whether a block itself passes requests on; where a file that was not read may say so, what stands in
+        its place.
+        """
+        in_force = self._in_force(number)
+        stated = [in_force[name] for name in self.level(number)["settings"] if name.endswith("_pass")]
+        if any(isinstance(each, list) and each for each in stated):
+            return True
+        unread = [each for each in stated if isinstance(each, tuple)]
+        if any(not isinstance(part, Unread) for value in unread for part in value):
+            return True  # its own words, before or behind what was not read
+        return unread[0] if unread else False
+
     def settings(self, number: int) -> Mapping[str, Value]:
         """Return all settings of a block that the model reads and something sets, or may set, by name."""
         known = self._known.get(number)
@@ -146,8 +168,52 @@ class Side:
             in_force = self._in_force(number)
             known = {name: self._value(stated) for name, stated in in_force.items()}
             known |= {f"order of {'/'.join(group)}": self._order(in_force, group) for group in _ORDERED}
-            known = self._known[number] = {name: value for name, value in known.items() if value}
+            known = {name: value for name, value in known.items() if value}
+            if "proxy_pass" in known and (redirects := self._redirects(number)) != self._nearest_default(number):
+                known["proxy_redirect"] = redirects
+            self._known[number] = known
         return known
+
+    def _redirects(self, number: int) -> Value:
+        """Return the `proxy_redirect` in force, with the pass that `default` stands for.
+
+        A block without any inherits that of the block around it, also the one that a pass there implies
+        (`ngx_http_proxy_merge_loc_conf`): what its own pass implies counts only if there is none.
+        """
+        form = self.level(number)
+        around = () if form["parent"] is None else self._redirects(form["parent"])
+        stated, default = self._stated_in(number, "proxy_redirect"), self._default(number)
+        if isinstance(stated, list) and stated:
+            words = map(self._words, stated)
+            return tuple(part for each in words for part in (default if each == ("default",) else (each,)))
+        if isinstance(stated, tuple) or any(isinstance(part, Unread) for part in default):
+            return Unread("", around), Unread("", self._value(stated)), Unread("", default)
+        return around or default
+
+    def _default(self, number: int) -> Value:
+        """Return what the pass of a block implies: none if it has none, or one with variables."""
+        passing = self._stated_in(number, "proxy_pass")
+        if isinstance(passing, tuple):
+            return (Unread("", passing),)
+        words = [word for directive in passing for word in self._words(directive)]
+        if not words or any("$" in word for word in words):
+            return ()
+        has_uri = "/" in words[0].partition("://")[2]
+        name = self.location_name(number) if has_uri and self.level(number)["kind"] == "location" else None
+        return (("default", *words, *(() if name is None else (name.modifier, name.text.decode("latin-1")))),)
+
+    def _nearest_default(self, number: int) -> Value:
+        """Return what the pass that a block has, or inherits, implies."""
+        level: int | None = number
+        while level is not None:
+            if default := self._default(level):
+                return default
+            level = self.level(level)["parent"] if self.level(level)["kind"] in ("if", "limit_except") else None
+        return ()
+
+    def _stated_in(self, number: int, name: str) -> list[int] | Value:
+        """Return what a block itself states of a setting."""
+        return self._in_force(number)[name] if name in self.level(number)["settings"] else []
 
     def _in_force(self, number: int) -> _InForce:
         known = self._stated.get(number)
@@ -174,15 +240,28 @@ class Side:
         """Return what a block states, or may state, of a setting."""
         level = self.site.levels[number]
         unread = self._unread(level)
-        is_single = name not in _HANDLERS and is_stated_once(name)
+        is_single = name not in _HANDLERS and is_stated_once(name, level.target)
         if stated is not None and (is_single or not stated or not unread):
             return stated
         inherited = around.get(name, []) if level.inherits(name) else []
-        return interleaved(level, name, _whole, unread, self._value(inherited))
+        return interleaved(level, name, self._whole, unread, self._value(inherited))
 
     def _unread(self, level: Level) -> tuple[Directive, ...]:
         """Return the includes of a block whose files were not read, those of packages, too."""
         return tuple(include for include in level.own("include") if self.site.nodes.is_missing(include))
+
+    def _unknown(self, level: Level) -> tuple[Directive, ...]:
+        """Return the includes of a block of whose files nothing is known."""
+        return tuple(include for include in self._unread(level) if origin(include) is None)
+
+    def unread_places(self, names: Collection[str]) -> Places:
+        """Return where files of which nothing is known are included; see `places`."""
+        return places(self.site.levels[0], self._unknown, names)
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """The files that are included and of which nothing is known, as they are written."""
+        return tuple(dict.fromkeys(str(each.args[0]) for level in self.site.levels for each in self._unknown(level)))
 
     def _value(self, stated: list[int] | Value) -> Value:
         return tuple(map(self._words, stated)) if isinstance(stated, list) else stated
@@ -236,31 +315,56 @@ class Side:
         stated = [directive for directive in level.directives if self._is_other(directive)]
         names = dict.fromkeys(str(directive.name) for directive in stated)
         others: dict[str, Value] = {
-            name: tuple(_whole(directive) for directive in level.own(name) if self._is_other(directive))
+            name: tuple(self._whole(directive) for directive in level.own(name) if self._is_other(directive))
             for name in names
         }
         unread = self._unread(level)
         if unread:
-            others |= {name: interleaved(level, name, _whole, unread, ()) for name in names if not is_stated_once(name)}
+            several = [name for name in names if not is_stated_once(name, level.target)]
+            others |= {name: interleaved(level, name, self._whole, unread, ()) for name in several}
             of_packages = [name for name in level.unread if name not in names and self._is_other_name(name)]
-            others |= {name: interleaved(level, name, _whole, unread, around.get(name, ())) for name in of_packages}
+            others |= {
+                name: interleaved(level, name, self._whole, unread, around.get(name, ())) for name in of_packages
+            }
         for name in READING.keys() & level.names:
             others[name] = (*others.get(name, ()), (READING[name],))
         acting = tuple(str(each.name) for each in stated if effect(str(each.name), tuple(each.args)) is not None)
         if len(set(acting)) > 1:
             others["order"] = (acting,)
-        if acting and (unread := tuple(include for include in unread if origin(include) is None)):
+        unknown = self._unknown(level)
+        if acting and unknown:
             others["order"] = tuple(
-                Unread(str(each.args[0])) if each in unread else (str(each.name),)
+                Unread(str(each.args[0])) if each in unknown else (str(each.name),)
                 for each in level.directives
-                if each in unread or str(each.name) in acting
+                if each in unknown or str(each.name) in acting
             )
         return others
 
+    def _whole(self, directive: Directive) -> Words:
+        """Return the arguments of a directive with the content of its block, and of the files included in it."""
+        words = tuple(map(_latin, directive.args))
+        if directive.block is None:
+            return words
+        block = directive.source.data[directive.block.span.start : directive.block.span.end]
+        level = self._blocks.get(directive)
+        inner = (item for each in ([] if level is None else level.walk()) for item in each.directives)
+        included = (item for item in inner if item.source is not directive.source)
+        read = (word for item in included for word in ("", str(item.name), *map(_latin, item.args)))
+        return (*words, block.decode("latin-1"), *read)
+
     def _is_other(self, directive: Directive) -> bool:
         name = str(directive.name)
-        is_left = name not in self._read or _is_without_rows(directive)
+        is_left = name not in self._read or self._is_without_rows(directive)
         return is_left and name not in self._invisible
+
+    def _is_without_rows(self, directive: Directive) -> bool:
+        """Return whether a directive is an empty block of types: without a block, nginx has some of its own
+        (`ngx_http_core_default_types`).
+        """
+        if directive.name != ROWS or directive.block is None:
+            return False
+        level = self._blocks.get(directive)
+        return level is not None and not any(self._content_of(level))
 
     def _is_other_name(self, name: str) -> bool:
         return name not in self._read and name not in self._invisible
@@ -308,12 +412,26 @@ class Side:
         """What each upstream says, by its name; a zone counts where a limit of connections is one of all workers."""
         contents = {}
         for upstream in self.form["upstreams"]:
-            directive = self.site.nodes.directive(upstream["node"])
-            inner = directive.block.directives() if directive is not None and directive.block is not None else ()
-            words = [(str(item.name), *item.args) for item in inner if not item.name.startswith("keepalive")]
+            words = [(str(item.name), *item.args) for item in self._content(upstream["node"])]
+            words = [each for each in words if not each[0].startswith("keepalive")]
             is_limited = any(word.startswith("max_conns=") for each in words for word in each)
             contents[upstream["name"]] = tuple(each for each in words if each[0] != "zone" or is_limited)
         return contents
+
+    def _content(self, node: int) -> Iterator[Directive]:
+        """Return the directives of a block that is no level of the site, with those of included files."""
+        directive = self.site.nodes.directive(node)
+        level = None if directive is None else self._blocks.get(directive)
+        return iter(()) if level is None else self._content_of(level)
+
+    def _content_of(self, level: Level) -> Iterator[Directive]:
+        return (item for item in level.directives if item.name != "include" or self.site.nodes.is_missing(item))
+
+    @cached_property
+    def _blocks(self) -> dict[Directive, Level]:
+        """The blocks that are no levels of the site, by the directives that open them."""
+        inner = (inner for level in self.site.levels for inner in level.levels)
+        return {level.opener: level for each in inner for level in each.walk() if level.opener is not None}
 
     @cached_property
     def all_upstreams(self) -> tuple[tuple[str, tuple[Words, ...]], ...]:
@@ -400,23 +518,14 @@ def _latin(word: str) -> str:
     return word if word.isascii() else encode(word).decode("latin-1")
 
 
-def _is_without_rows(directive: Directive) -> bool:
-    """Return whether a directive is an empty block of types: without a block, nginx has some of its own
-    (`ngx_http_core_default_types`).
-    """
-    return directive.name == ROWS and directive.block is not None and not any(directive.block.directives())
-
-
-def _whole(directive: Directive) -> Words:
-    """Return the arguments of a directive with the content of its block."""
-    if directive.block is None:
-        return tuple(map(_latin, directive.args))
-    block = directive.source.data[directive.block.span.start : directive.block.span.end]
-    return (*map(_latin, directive.args), block.decode("latin-1"))
-
-
 def unlike_settings(old: Side, level: int, new: Side, other: int) -> list[str]:
-    """Return the names of the settings that are in force at only one of two blocks, or otherwise."""
+    """Return the names of the settings that are in force at only one of two blocks, or otherwise, and the files that
+    were not read and may state further ones.
+    """
     mine: dict[str, Value] = {**old.others(level), **old.settings(level)}
     theirs: dict[str, Value] = {**new.others(other), **new.settings(other)}
-    return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name, ()) != theirs.get(name, ()))
+    unlike = {name: (mine.get(name, ()), theirs.get(name, ())) for name in mine.keys() | theirs.keys()}
+    unlike = {name: values for name, values in unlike.items() if values[0] != values[1]}
+    unread = {name for name, values in unlike.items() if any(map(is_only_unread, values))}
+    files = {part.what for name in unread for value in unlike[name] for part in value if isinstance(part, Unread)}
+    return [*sorted(unlike.keys() - unread), *sorted(f"those of {file}" for file in files if file)]
