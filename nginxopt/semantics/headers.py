@@ -5,5 +5,10 @@
 - `off`: it does not inherit headers.
 """
 
+from nginxopt.version import Version
+
 INHERITANCE = {"add_header": "add_header_inherit", "add_trailer": "add_trailer_inherit"}
 """The directives that add headers and trailers, each with the directive that controls its inheritance."""
+
+MERGED_SINCE = Version(1, 29, 3)
+"""The first release with these directives."""

@@ -43,7 +43,8 @@ class _Verifier:
         self._configs = (old.config, new.config)
         counted = counting((old.site, new.site))
         self._old = Side(old.site, old.site.site, counted)
-        self._new = Side(new.site, renamed(old.site.site, new.site.site), counted)
+        form, self._renamed = renamed(old.site.site, new.site.site)
+        self._new = Side(new.site, form, counted)
         self._comparison = Comparison(self._old, self._new, Region() if only is None else only.region)
         self._asking = Asking(old, new)
         self._probes = list(probes(self._old, self._new))
@@ -167,6 +168,15 @@ class _Verifier:
         ]
         if unread[0] != unread[1] or (unread[0] and names[0] != names[1]):
             self._doubt("something in http is not understood or missing, and may be servers", None, None)
+        self._compare_places()
+
+    def _compare_places(self) -> None:
+        """Add what is in doubt about files that were not read, and are included at another place."""
+        variables = self._old.definitions.keys() & self._new.definitions.keys()
+        before, after = (side.unread_places(variables) for side in self._sides)
+        moved = sorted(place for place in before.keys() & after.keys() if before[place] != after[place])
+        for *_, path in moved:
+            self._doubt(f"{path} was not read, and is included before other blocks than it was", None, None)
 
     @property
     def _sides(self) -> tuple[Side, Side]:

@@ -172,8 +172,8 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
 
 def _stated(site: LoweredSite) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield the directives of a site that count as an answer, with their arguments, and the rows of its maps."""
-    upstreams = (site.nodes.directive(upstream["node"]) for upstream in site.site["upstreams"])
-    inner = (upstream.block.directives() for upstream in upstreams if upstream is not None and upstream.block)
+    upstreams = (inner for level in site.levels for inner in level.levels if inner.kind == "upstream")
+    inner = (upstream.directives for upstream in upstreams)
     for directive in chain(*(level.directives for level in site.levels), *inner):
         if directive.name not in INVISIBLE and directive.name != "include":
             yield str(directive.name), tuple(directive.args)

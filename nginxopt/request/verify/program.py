@@ -17,8 +17,9 @@ from nginxopt.request.verify.definitions import Definitions
 from nginxopt.request.verify.influences import SETTINGS
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import equal_to, starts_with
-from nginxopt.request.verify.side import LocationName, Side, Words
+from nginxopt.request.verify.side import LocationName, Side
 from nginxopt.request.verify.symbols import variables
+from nginxopt.request.verify.unread import Value
 from nginxopt.semantics.site.form import StatementForm
 
 
@@ -66,9 +67,9 @@ _ENTERING = {"internal", "client_max_body_size"}
 _PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
 
 
-def _passes_to_variable(name: str, directives: tuple[Words, ...] | None) -> bool:
+def _passes_to_variable(name: str, directives: Value) -> bool:
     """Return whether a setting passes requests on to what a variable names, which may be any upstream."""
-    return name.endswith("_pass") and any("$" in word for directive in directives or () for word in directive)
+    return name.endswith("_pass") and any("$" in word for directive in directives for word in directive)
 
 
 class Compiler:
@@ -154,7 +155,7 @@ class Compiler:
         key = (frozenset(settings.items()), name, self._except(level), self._unread(level), meaning)
         return self._keys.number(("answering", key))
 
-    def _read(self, level: int, names: Collection[str]) -> dict[str, tuple[Words, ...] | None]:
+    def _read(self, level: int, names: Collection[str]) -> dict[str, Value]:
         """Return some settings in force at a block, those that the model does not read, but for what is said to a
         backend, and those that variables in all of them read.
         """
@@ -163,7 +164,7 @@ class Compiler:
         read |= {name: words for name, words in others.items() if not name.startswith(_PASSING)}
         waiting = list(read.values())
         while waiting:
-            words = (word for directive in waiting.pop() or () for word in directive)
+            words = (word for directive in waiting.pop() for word in directive)
             for name in {setting for used in self.used(words) for setting in SETTINGS.get(used, ())} - read.keys():
                 read[name] = settings.get(name, others.get(name, ()))
                 waiting.append(read[name])
@@ -179,11 +180,11 @@ class Compiler:
             return frozenset()
         settings = self._side.settings(level)
         names = {"client_max_body_size"} if is_internal else _ENTERING & ({"client_max_body_size"} | settings.keys())
-        return frozenset((name, (settings.get(name), self.answering(level))) for name in names)
+        return frozenset((name, (settings.get(name, ()), self.answering(level))) for name in names)
 
-    def _meaning(self, level: int, settings: Collection[tuple[str, tuple[Words, ...] | None]]) -> Hashable:
+    def _meaning(self, level: int, settings: Collection[tuple[str, Value]]) -> Hashable:
         """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
-        words = {word for _, directives in settings for directive in directives or () for word in directive}
+        words = {word for _, directives in settings for directive in directives for word in directive}
         is_any = any(_passes_to_variable(*setting) for setting in settings)
         upstreams = self._side.all_upstreams if is_any else self._side.upstreams_in(words)
         words.update(word for _, content in upstreams for directive in content for word in directive)
@@ -207,7 +208,7 @@ class Compiler:
     def depends(self, level: int) -> bool:
         """Return whether the answer of a `return` depends on the state: by headers with variables, or error pages."""
         settings = self._side.settings(level)
-        words = (word for name in _ANSWERING for directive in settings.get(name) or () for word in directive)
+        words = (word for name in _ANSWERING for directive in settings.get(name, ()) for word in directive)
         return "error_page" in settings or bool(self._side.others(level)) or any("$" in word for word in words)
 
     def location_of(self, level: int) -> int | None:
@@ -328,7 +329,7 @@ class Compiler:
         (`r->valid_location`): `alias`, `proxy_pass` with a URI.
         """
         settings = self._side.settings(level)
-        passing = [word for words in settings.get("proxy_pass") or () for word in words]
+        passing = [word for words in settings.get("proxy_pass", ()) for word in words]
         return "alias" in settings or any("$" in word or "/" in word.partition("://")[2] for word in passing)
 
     def _choice(self, level: int, tail: Program) -> Iterator[Operation]:
@@ -369,16 +370,19 @@ class Compiler:
         for at, (text, inner) in enumerate(static):
             stem = text[:-1]
             first = bisect_left(names, stem)
-            if not text.endswith(b"/") or names[first] == stem or not self._passes(inner):
+            if not text.endswith(b"/") or names[first] == stem:
+                continue
+            passing = self._side.passing(inner)
+            if passing is False:
                 continue
             # nginx finds it on its way through a tree, past which names between the two lead (ngx_http_core_module.c).
             between = tuple(name.decode("latin-1") for name in names[first:at])
-            node = self._side.level(inner)["node"]
-            redirect = self._operation("slash", (text.decode("latin-1"), *between), None, (), node)
+            node, words = self._side.level(inner)["node"], (text.decode("latin-1"), *between)
+            if passing is True:
+                redirect = self._operation("slash", words, None, (), node)
+            else:
+                redirect = self._operation("opaque", ("slash", *words), None, (), node, also=passing)
             yield self._located("=", equal_to(stem), (self._enter(exactly.get(text, inner)), redirect), inner)
-
-    def _passes(self, level: int) -> bool:
-        return any(name.endswith("_pass") and stated for name, stated in self._side.level(level)["settings"].items())
 
     def _regex(self, level: int) -> Operation:
         name = self._side.location_name(level)

@@ -11,23 +11,26 @@ from nginxopt.semantics.site.form import SiteForm, StatementForm
 _USED = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 
 
-def renamed(old: SiteForm, new: SiteForm) -> SiteForm:
-    """Return `new` with its own names of variables replaced by those of `old`, if each has as many that the other has
-    not: they are paired in the order in which they are defined. Not where such a name means more: one of nginx itself,
-    that of a group, or one that `new` reads without defining it; nor where rules are folded, whose words are not here.
+def renamed(old: SiteForm, new: SiteForm) -> tuple[SiteForm, dict[str, str]]:
+    """Return `new` with its own names of variables replaced by those of `old`, and these by those.
+
+    Only if each has as many that the other has not: they are paired in the order in which they are defined. Not where
+    such a name means more: one of nginx itself, that of a group, or one that `new` reads without defining it; nor where
+    rules are folded, whose words are not here.
     """
     mine, theirs = defined(old), defined(new)
     names = [name for name in theirs if name not in mine]
     others = [name for name in mine if name not in theirs]
     if not names or len(names) != len(others) or any(map(is_own, (*names, *others))):
-        return new
+        return new, {}
     script = [statement for level in new["levels"] for statement in level["script"]]
     groups = {name for name, _ in named_groups(new, script)}
     if any(statement["kind"] == "rewrites" for statement in script):
-        return new
+        return new, {}
     if not groups.isdisjoint((*names, *others)) or not _read(new).isdisjoint(others):
-        return new
-    return cast(SiteForm, _replaced(new, dict(zip(names, others, strict=True))))
+        return new, {}
+    table = dict(zip(names, others, strict=True))
+    return cast(SiteForm, _replaced(new, table)), table
 
 
 def _read(item: object) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from posixpath import normpath
 
@@ -21,11 +22,13 @@ class Seen:
 
     Attributes:
         response: That is not whether nginx responds by a `return` or an error, nor how the path of a file is written.
+        host: The header Host of a request to an upstream; None if it is not known, or none is sent.
         server: The upstream or the address that the request is passed on to.
         servers: The addresses behind it.
     """
 
     response: tuple[object, ...]
+    host: str | None = None
     server: str = ""
     servers: frozenset[str] = frozenset()
 
@@ -39,16 +42,21 @@ class Seen:
         response = (kind, outcome["status"], outcome["location"], outcome["body"] or None, file, headers)
         if passed is None:
             return cls(response)
-        sent = passed["scheme"], passed["method"], passed["target"], _host(outcome, passed, site)
-        return cls((*response, *sent), passed["server"], _servers(passed, site))
+        sent = passed["scheme"], passed["method"], passed["target"]
+        return cls((*response, *sent), _host(outcome, passed, site), passed["server"], _servers(passed, site))
 
     def differs(self, other: Seen) -> bool:
         """Return whether another outcome is certainly seen to be another one.
 
         The names of upstreams do not count if both lead to one server: no client sees them.
         """
-        is_elsewhere = self.server != other.server and self.servers.isdisjoint(other.servers)
-        return self.response != other.response or is_elsewhere
+        hosts = {self.host, other.host}
+        is_for_another = len(hosts) > 1 and None not in hosts
+        return self.response != other.response or is_for_another or self.is_elsewhere(other)
+
+    def is_elsewhere(self, other: Seen) -> bool:
+        """Return whether another outcome leads to other servers."""
+        return self.server != other.server and self.servers.isdisjoint(other.servers)
 
 
 def _file(path: str) -> str:
@@ -71,7 +79,7 @@ def _address(server: str, scheme: str) -> str:
 
 
 def _host(outcome: OutcomeForm, passed: PassedForm, site: SiteForm) -> str | None:
-    """Return the header Host of a request to an upstream, if it has the name of that."""
+    """Return the header Host of a request to an upstream; None if it is not known."""
     setting = _SET_HEADER.get(outcome["kind"])
     if setting is None:
         return None
@@ -80,10 +88,23 @@ def _host(outcome: OutcomeForm, passed: PassedForm, site: SiteForm) -> str | Non
         form = site["levels"][level]
         if setting in form["settings"]:
             stated = form["settings"][setting]
-            names = [site["directives"][number]["args"][0].lower() for number in stated or ()]
-            return None if stated is None or "host" in names else _name(passed)
+            return (
+                None if stated is None else _stated([site["directives"][number]["args"] for number in stated], passed)
+            )
         level = form["parent"]
     return _name(passed)
+
+
+def _stated(headers: Sequence[Sequence[str]], passed: PassedForm) -> str | None:
+    """Return the header Host among headers that replace the default ones as far as they have their names."""
+    values = [value for name, value in headers if name.lower() == "host"]
+    if not values:
+        return _name(passed)
+    if len(values) > 1 or not values[0]:
+        return None
+    if values[0] in ("$proxy_host", "${proxy_host}"):
+        return _name(passed)
+    return None if "$" in values[0] else values[0].lower()
 
 
 def _name(passed: PassedForm) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import chain
@@ -16,6 +16,18 @@ from nginxopt.config import statements
 from nginxopt.request.verify.code import Reads, reads
 from nginxopt.request.verify.influences import INVISIBLE, READING
 from nginxopt.request.verify.named import is_own, named_groups
+from nginxopt.request.verify.unread import (
+    Places,
+    Unread,
+    Value,
+    Words,
+    interleaved,
+    is_only_unread,
+    is_stated_once,
+    places,
+)
+from nginxopt.semantics.headers import MERGED_SINCE
+from nginxopt.semantics.inherit import origin
 from nginxopt.semantics.site.effects import effect
 from nginxopt.semantics.site.form import (
     GeoForm,
@@ -51,11 +63,11 @@ _HOST = re.compile(r"[\w.-]+", re.ASCII)
 
 Definition = MapForm | GeoForm | OpaqueVariableForm
 
-Words = tuple[str, ...]
-"""The arguments of a directive."""
-
-Headers = TypeVar("Headers", list[int], tuple[Words, ...])
+Headers = TypeVar("Headers", list[int], Value)
 """The directives of a block that add headers or trailers."""
+
+_InForce = dict[str, list[int] | Value]
+"""Settings by name: the numbers of their directives, or what is known of them where not all was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +90,9 @@ class Side:
         self.form = form
         self._invisible = INVISIBLE - counting
         self._scripts: dict[int, Sequence[StatementForm]] = {}
-        self._known: dict[int, dict[str, tuple[Words, ...] | None]] = {}
-        self._others: dict[int, dict[str, tuple[Words, ...]]] = {}
+        self._stated: dict[int, _InForce] = {}
+        self._known: dict[int, dict[str, Value]] = {}
+        self._others: dict[int, dict[str, Value]] = {}
 
     def level(self, number: int) -> LevelForm:
         """Return a block by its number."""
@@ -118,62 +131,155 @@ class Side:
         return self.site.nodes.place(node).text
 
     def handler(self, number: int) -> str | None:
-        """Return the directive that makes a block handle requests, the last of its own; "unknown" if one may be.
+        """Return the directive that makes a block handle requests, the last of its own; where one may be in a file that
+        was not read, what stands in its place.
 
         A `limit_except` has one that passes requests on from the location around it (`ngx_http_proxy_merge_loc_conf`).
         """
         form = self.level(number)
         is_limit = form["kind"] == "limit_except"
-        around = self._in_force(number) if is_limit else {}
-        passing = {name: directives for name, directives in around.items() if name.endswith("_pass")}
-        own = {**passing, **form["settings"]}
-        if any(own.get(name, []) is None for name in _HANDLERS):
-            return "unknown"
-        nodes = {
-            self.form["directives"][directive]["node"]: name for name in _HANDLERS for directive in own.get(name) or ()
-        }
+        in_force = self._in_force(number)
+        names = [name for name in _HANDLERS if name in form["settings"] or (is_limit and name.endswith("_pass"))]
+        nodes: dict[int, str] = {}
+        unread: list[Value] = []
+        for name in names:
+            stated = in_force.get(name, [])
+            if isinstance(stated, tuple):
+                unread.append(stated)
+            else:
+                nodes |= {self.form["directives"][directive]["node"]: name for directive in stated}
+        if unread:
+            return f"unknown: {unread}"
         return nodes[max(nodes)] if nodes else None
 
-    def setting(self, number: int, name: str) -> tuple[Words, ...] | None:
-        """Return the directives in force at a block by their arguments; None if they are not known."""
-        return self._settings(number).get(name, ())
+    def passing(self, number: int) -> bool | Value:
+        """Return whether a block itself passes requests on; where a file that was not read may say so, what stands in
+        its place.
+        """
+        in_force = self._in_force(number)
+        stated = [in_force[name] for name in self.level(number)["settings"] if name.endswith("_pass")]
+        if any(isinstance(each, list) and each for each in stated):
+            return True
+        unread = [each for each in stated if isinstance(each, tuple)]
+        if any(not isinstance(part, Unread) for value in unread for part in value):
+            return True  # its own words, before or behind what was not read
+        return unread[0] if unread else False
 
-    def settings(self, number: int) -> Mapping[str, tuple[Words, ...] | None]:
-        """Return all settings of a block that the model reads and something sets, by name."""
-        return self._settings(number)
-
-    def _settings(self, number: int) -> dict[str, tuple[Words, ...] | None]:
+    def settings(self, number: int) -> Mapping[str, Value]:
+        """Return all settings of a block that the model reads and something sets, or may set, by name."""
         known = self._known.get(number)
         if known is None:
             in_force = self._in_force(number)
-            known = {name: self._all_words(directives) for name, directives in in_force.items()}
+            known = {name: self._value(stated) for name, stated in in_force.items()}
             known |= {f"order of {'/'.join(group)}": self._order(in_force, group) for group in _ORDERED}
-            known = self._known[number] = {name: words for name, words in known.items() if words != ()}
+            known = {name: value for name, value in known.items() if value}
+            if "proxy_pass" in known and (redirects := self._redirects(number)) != self._nearest_default(number):
+                known["proxy_redirect"] = redirects
+            self._known[number] = known
         return known
 
-    def _in_force(self, number: int) -> dict[str, list[int] | None]:
+    def _redirects(self, number: int) -> Value:
+        """Return the `proxy_redirect` in force, with the pass that `default` stands for.
+
+        A block without any inherits that of the block around it, also the one that a pass there implies
+        (`ngx_http_proxy_merge_loc_conf`): what its own pass implies counts only if there is none.
+        """
+        form = self.level(number)
+        around = () if form["parent"] is None else self._redirects(form["parent"])
+        stated, default = self._stated_in(number, "proxy_redirect"), self._default(number)
+        if isinstance(stated, list) and stated:
+            words = map(self._words, stated)
+            return tuple(part for each in words for part in (default if each == ("default",) else (each,)))
+        if isinstance(stated, tuple) or any(isinstance(part, Unread) for part in default):
+            return Unread("", around), Unread("", self._value(stated)), Unread("", default)
+        return around or default
+
+    def _default(self, number: int) -> Value:
+        """Return what the pass of a block implies: none if it has none, or one with variables."""
+        passing = self._stated_in(number, "proxy_pass")
+        if isinstance(passing, tuple):
+            return (Unread("", passing),)
+        words = [word for directive in passing for word in self._words(directive)]
+        if not words or any("$" in word for word in words):
+            return ()
+        has_uri = "/" in words[0].partition("://")[2]
+        name = self.location_name(number) if has_uri and self.level(number)["kind"] == "location" else None
+        return (("default", *words, *(() if name is None else (name.modifier, name.text.decode("latin-1")))),)
+
+    def _nearest_default(self, number: int) -> Value:
+        """Return what the pass that a block has, or inherits, implies."""
+        level: int | None = number
+        while level is not None:
+            if default := self._default(level):
+                return default
+            level = self.level(level)["parent"] if self.level(level)["kind"] in ("if", "limit_except") else None
+        return ()
+
+    def _stated_in(self, number: int, name: str) -> list[int] | Value:
+        """Return what a block itself states of a setting."""
+        return self._in_force(number)[name] if name in self.level(number)["settings"] else []
+
+    def _in_force(self, number: int) -> _InForce:
+        known = self._stated.get(number)
+        if known is None:
+            known = self._stated[number] = self._merged(number)
+        return known
+
+    def _merged(self, number: int) -> _InForce:
         form = self.level(number)
         around = {} if form["parent"] is None else self._in_force(form["parent"])
-        own = form["settings"]
+        own = {name: self._own(number, name, stated, around) for name, stated in form["settings"].items()}
         in_force = {**around, **own} if own else around
         if "add_header_inherit" not in in_force:
             return in_force
         inherit, outer, inner = in_force["add_header_inherit"], around.get("add_header", []), own.get("add_header", [])
-        if inherit is None or outer is None or inner is None:
-            return {**in_force, "add_header": None}
-        return {**in_force, "add_header": _with_inherited(self._words(inherit[-1]), outer, inner)}
+        if isinstance(inherit, tuple) and self.site.levels[number].target < MERGED_SINCE:
+            return in_force
+        if isinstance(inherit, list) and isinstance(outer, list) and isinstance(inner, list):
+            return {**in_force, "add_header": _with_inherited(self._words(inherit[-1]), outer, inner)}
+        unread = tuple(Unread("", self._value(stated)) for stated in (inherit, outer, inner))
+        return {**in_force, "add_header": unread}
 
-    def _all_words(self, directives: list[int] | None) -> tuple[Words, ...] | None:
-        return None if directives is None else tuple(map(self._words, directives))
+    def _own(self, number: int, name: str, stated: list[int] | None, around: _InForce) -> list[int] | Value:
+        """Return what a block states, or may state, of a setting."""
+        level = self.site.levels[number]
+        unread = self._unread(level)
+        is_single = name not in _HANDLERS and is_stated_once(name, level.target)
+        if stated is not None and (is_single or not stated or not unread):
+            return stated
+        inherited = around.get(name, []) if level.inherits(name) else []
+        return interleaved(level, name, self._whole, unread, self._value(inherited))
 
-    def _order(self, in_force: Mapping[str, list[int] | None], group: tuple[str, ...]) -> tuple[Words, ...]:
-        """Return the names of a group in the order in which they are written, if there are several."""
-        stated = [
-            (self.form["directives"][directive]["node"], name)
-            for name in group
-            for directive in in_force.get(name) or ()
-        ]
-        names = tuple(name for _, name in sorted(stated))
+    def _unread(self, level: Level) -> tuple[Directive, ...]:
+        """Return the includes of a block whose files were not read, those of packages, too."""
+        return tuple(include for include in level.own("include") if self.site.nodes.is_missing(include))
+
+    def _unknown(self, level: Level) -> tuple[Directive, ...]:
+        """Return the includes of a block of whose files nothing is known."""
+        return tuple(include for include in self._unread(level) if origin(include) is None)
+
+    def unread_places(self, names: Collection[str]) -> Places:
+        """Return where files of which nothing is known are included; see `places`."""
+        return places(self.site.levels[0], self._unknown, names)
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """The files that are included and of which nothing is known, as they are written."""
+        return tuple(dict.fromkeys(str(each.args[0]) for level in self.site.levels for each in self._unknown(level)))
+
+    def _value(self, stated: list[int] | Value) -> Value:
+        return tuple(map(self._words, stated)) if isinstance(stated, list) else stated
+
+    def _order(self, in_force: _InForce, group: tuple[str, ...]) -> Value:
+        """Return the names of a group in the order in which they are written, if there are several. What was not read
+        stands among them already.
+        """
+        nodes: dict[int, str] = {}
+        for name in group:
+            stated = in_force.get(name, [])
+            if isinstance(stated, list):
+                nodes |= {self.form["directives"][directive]["node"]: name for directive in stated}
+        names = tuple(name for _, name in sorted(nodes.items()))
         return (names,) if len(set(names)) > 1 else ()
 
     def _words(self, directive: int) -> Words:
@@ -193,7 +299,7 @@ class Side:
         """The names of the settings that are stated anywhere."""
         return frozenset(name for level in self.form["levels"] for name in level["settings"])
 
-    def others(self, number: int) -> dict[str, tuple[Words, ...]]:
+    def others(self, number: int) -> dict[str, Value]:
         """Return the directives in force that the model does not read and that may change what is answered or passed
         on, by name, with the variables that nginx reads under some directives.
         """
@@ -201,30 +307,71 @@ class Side:
         if known is None:
             parent = self.level(number)["parent"]
             around = {} if parent is None else self.others(parent)
-            own = self._own_others(self.site.levels[number])
+            own = self._own_others(self.site.levels[number], around)
             known = {**around, **own} if own else around
             if inherit := known.get("add_trailer_inherit"):
                 trailers = around.get("add_trailer", ()), own.get("add_trailer", ())
-                known = {**known, "add_trailer": _with_inherited(inherit[-1], *trailers)}
+                known = {**known, "add_trailer": _with_trailers(inherit, *trailers)}
             self._others[number] = known
         return known
 
-    def _own_others(self, level: Level) -> dict[str, tuple[Words, ...]]:
-        others: dict[str, list[Words]] = {}
-        stated: list[tuple[str, Words]] = []
-        for directive in level.directives:
-            name = str(directive.name)
-            if (name not in self._read or _is_without_rows(directive)) and self._counts(directive):
-                others.setdefault(name, []).append(_whole(directive))
-                stated.append((name, tuple(directive.args)))
+    def _own_others(self, level: Level, around: Mapping[str, Value]) -> dict[str, Value]:
+        stated = [directive for directive in level.directives if self._is_other(directive)]
+        names = dict.fromkeys(str(directive.name) for directive in stated)
+        others: dict[str, Value] = {
+            name: tuple(self._whole(directive) for directive in level.own(name) if self._is_other(directive))
+            for name in names
+        }
+        unread = self._unread(level)
+        if unread:
+            several = [name for name in names if not is_stated_once(name, level.target)]
+            others |= {name: interleaved(level, name, self._whole, unread, ()) for name in several}
+            of_packages = [name for name in level.unread if name not in names and self._is_other_name(name)]
+            others |= {
+                name: interleaved(level, name, self._whole, unread, around.get(name, ())) for name in of_packages
+            }
         for name in READING.keys() & level.names:
-            others.setdefault(name, []).append((READING[name],))
-        acting = tuple(name for name, words in stated if effect(name, words) is not None)
-        order = {"order": [acting]} if len(set(acting)) > 1 else {}
-        return {name: tuple(words) for name, words in (others | order).items()}
+            others[name] = (*others.get(name, ()), (READING[name],))
+        acting = tuple(str(each.name) for each in stated if effect(str(each.name), tuple(each.args)) is not None)
+        if len(set(acting)) > 1:
+            others["order"] = (acting,)
+        unknown = self._unknown(level)
+        if acting and unknown:
+            others["order"] = tuple(
+                Unread(str(each.args[0])) if each in unknown else (str(each.name),)
+                for each in level.directives
+                if each in unknown or str(each.name) in acting
+            )
+        return others
 
-    def _counts(self, directive: Directive) -> bool:
-        return str(directive.name) not in self._invisible
+    def _whole(self, directive: Directive) -> Words:
+        """Return the arguments of a directive with the content of its block, and of the files included in it."""
+        words = tuple(map(_latin, directive.args))
+        if directive.block is None:
+            return words
+        block = directive.source.data[directive.block.span.start : directive.block.span.end]
+        level = self._blocks.get(directive)
+        inner = (item for each in ([] if level is None else level.walk()) for item in each.directives)
+        included = (item for item in inner if item.source is not directive.source)
+        read = (word for item in included for word in ("", str(item.name), *map(_latin, item.args)))
+        return (*words, block.decode("latin-1"), *read)
+
+    def _is_other(self, directive: Directive) -> bool:
+        name = str(directive.name)
+        is_left = name not in self._read or self._is_without_rows(directive)
+        return is_left and name not in self._invisible
+
+    def _is_without_rows(self, directive: Directive) -> bool:
+        """Return whether a directive is an empty block of types: without a block, nginx has some of its own
+        (`ngx_http_core_default_types`).
+        """
+        if directive.name != ROWS or directive.block is None:
+            return False
+        level = self._blocks.get(directive)
+        return level is not None and not any(self._content_of(level))
+
+    def _is_other_name(self, name: str) -> bool:
+        return name not in self._read and name not in self._invisible
 
     @cached_property
     def _read(self) -> frozenset[str]:
@@ -306,12 +453,26 @@ class Side:
         """What each upstream says, by its name; a zone counts where a limit of connections is one of all workers."""
         contents = {}
         for upstream in self.form["upstreams"]:
-            directive = self.site.nodes.directive(upstream["node"])
-            inner = directive.block.directives() if directive is not None and directive.block is not None else ()
-            words = [(str(item.name), *_whole(item)) for item in inner if not item.name.startswith("keepalive")]
+            words = [(str(item.name), *self._whole(item)) for item in self._content(upstream["node"])]
+            words = [each for each in words if not each[0].startswith("keepalive")]
             is_limited = any(word.startswith("max_conns=") for each in words for word in each)
             contents[upstream["name"]] = tuple(each for each in words if each[0] != "zone" or is_limited)
         return contents
+
+    def _content(self, node: int) -> Iterator[Directive]:
+        """Return the directives of a block that is no level of the site, with those of included files."""
+        directive = self.site.nodes.directive(node)
+        level = None if directive is None else self._blocks.get(directive)
+        return iter(()) if level is None else self._content_of(level)
+
+    def _content_of(self, level: Level) -> Iterator[Directive]:
+        return (item for item in level.directives if item.name != "include" or self.site.nodes.is_missing(item))
+
+    @cached_property
+    def _blocks(self) -> dict[Directive, Level]:
+        """The blocks that are no levels of the site, by the directives that open them."""
+        inner = (inner for level in self.site.levels for inner in level.levels)
+        return {level.opener: level for each in inner for level in each.walk() if level.opener is not None}
 
     @cached_property
     def all_upstreams(self) -> tuple[tuple[str, tuple[Words, ...]], ...]:
@@ -382,6 +543,14 @@ def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:
             return own or around
 
 
+def _with_trailers(inherit: Value, around: Value, own: Value) -> Value:
+    """Return the trailers of a block, as `_with_inherited`, if all of it was read."""
+    value = inherit[-1]
+    if isinstance(value, Unread) or any(isinstance(part, Unread) for part in (*around, *own)):
+        return Unread("", inherit), Unread("", around), Unread("", own)
+    return _with_inherited(value, around, own)
+
+
 def _is_inner(form: LevelForm) -> bool:
     return form["kind"] in ("location", "if", "limit_except")
 
@@ -390,23 +559,14 @@ def _latin(word: str) -> str:
     return word if word.isascii() else encode(word).decode("latin-1")
 
 
-def _is_without_rows(directive: Directive) -> bool:
-    """Return whether a directive is an empty block of types: without a block, nginx has some of its own
-    (`ngx_http_core_default_types`).
-    """
-    return directive.name == ROWS and directive.block is not None and not any(directive.block.directives())
-
-
-def _whole(directive: Directive) -> Words:
-    """Return the arguments of a directive with the content of its block, as bytes in Latin-1."""
-    words = tuple(map(_latin, directive.args))
-    if directive.block is None:
-        return words
-    block = directive.source.data[directive.block.span.start : directive.block.span.end]
-    return (*words, block.decode("latin-1"))
-
-
 def unlike_settings(old: Side, level: int, new: Side, other: int) -> list[str]:
-    """Return the names of the settings that are in force at only one of two blocks, or otherwise."""
-    mine, theirs = {**old.others(level), **old.settings(level)}, {**new.others(other), **new.settings(other)}
-    return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name, ()) != theirs.get(name, ()))
+    """Return the names of the settings that are in force at only one of two blocks, or otherwise, and the files that
+    were not read and may state further ones.
+    """
+    mine: dict[str, Value] = {**old.others(level), **old.settings(level)}
+    theirs: dict[str, Value] = {**new.others(other), **new.settings(other)}
+    unlike = {name: (mine.get(name, ()), theirs.get(name, ())) for name in mine.keys() | theirs.keys()}
+    unlike = {name: values for name, values in unlike.items() if values[0] != values[1]}
+    unread = {name for name, values in unlike.items() if any(map(is_only_unread, values))}
+    files = {part.what for name in unread for value in unlike[name] for part in value if isinstance(part, Unread)}
+    return [*sorted(unlike.keys() - unread), *sorted(f"those of {file}" for file in files if file)]

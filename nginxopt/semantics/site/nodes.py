@@ -58,6 +58,10 @@ class Nodes:
         """Return the number of a directive, or that of the first rule of a folded run."""
         return self._numbers[item]
 
+    def is_missing(self, include: Directive) -> bool:
+        """Return whether an include names a file that could not be read."""
+        return self._config.is_missing(include)
+
     def place(self, node: Node) -> Place:
         """Return the place of a node. The first request for a rule of a folded run reads the whole run."""
         item, rule = self._item(node)

@@ -28,7 +28,7 @@ def differing(level: Level, in_force: frozenset[str]) -> Iterator[tuple[str, tup
         setting = level.setting(name)
         if setting.level not in (level, None):
             continue
-        directives = _directives(name, setting.directives) if setting.known else None
+        directives = _directives(level, name, setting.directives) if setting.known else None
         if directives != () or name in in_force:
             yield name, directives
 
@@ -42,7 +42,11 @@ def _candidates(level: Level, in_force: frozenset[str]) -> frozenset[str]:
     return own | dropped
 
 
-def _directives(name: str, directives: tuple[Directive, ...]) -> tuple[Directive, ...]:
+def _directives(level: Level, name: str, directives: tuple[Directive, ...]) -> tuple[Directive, ...] | None:
+    """Return the directives of a setting, or the rows of its blocks; None for rows of a file that was not read."""
     if name != ROWS:
         return directives
-    return tuple(row for block in directives if block.block for row in block.block.directives())
+    blocks = [inner for inner in level.levels if inner.opener in directives]
+    if any(block.is_open or block.unread for block in blocks):
+        return None
+    return tuple(row for block in blocks for row in block.directives if row.name != "include")
