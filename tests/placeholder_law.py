@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nginxopt.config import Config, Directive, load_text
-from nginxopt.config.filesystem import DISK
+from nginxopt.config.filesystem import DISK, Files
 from nginxopt.config.templates import Templates
 from nginxopt.config.templating import refuse_tags
 from nginxopt.errors import InputError
@@ -27,15 +27,21 @@ from nginxopt.lint.run import Selected
 from nginxopt.lint.settings import Settings
 from tests.lintcheck import TARGET
 
-FORMS = (b"${X:-off}", b"${X-off}", b"${a.b}", b"@X@", b"{{ x }}", b"<%= x %>", b"%%X%%", b"__X__")
+FORMS = (b"${X:-off}", b"${X-off}", b"${a.b}", b"@X@", b"{{ x }}", b"<%= x %>", b"%%X%%", b"__X__", b"${X}")
 NAME = "nginx.conf"
+Argument = tuple[Directive, int, int]
+"""An argument: its directive, and the span of the word with its quotes."""
 JUDGE = Judge(tuple(Selected(rule, None) for rule in catalogue().values() if not rule.host), TARGET, Settings())
 
 
 def read(data: bytes) -> Config:
     """A text as `lint` reads it: as a template if it has tags."""
+
+    def load(files: Files, text: bytes) -> Config:
+        return load_text(text, NAME, missing_ok=True, files=files)
+
     try:
-        config = load_text(data, NAME, missing_ok=True)
+        config = load(DISK, data)
         for file in config.files:
             refuse_tags(file.block, names=True)
     except InputError:
@@ -50,8 +56,8 @@ def errors(found: tuple[Diagnostic, ...]) -> Counter[str]:
     return Counter(diagnostic.rule for diagnostic in found if diagnostic.severity is Severity.ERROR)
 
 
-def arguments(data: bytes) -> list[tuple[Directive, int, int]]:
-    """The arguments of directives that nginx interprets: the directive, and the span of the word with its quotes."""
+def arguments(data: bytes) -> list[Argument]:
+    """The arguments of the directives that nginx interprets."""
     block = load_text(data, NAME, includes=False).main.block
     return [
         (directive, word.start, word.end)
@@ -82,9 +88,7 @@ def broken(before: Counter[str], data: bytes, form: bytes) -> Iterator[str]:
                 yield f"fix of {diagnostic.rule} writes it elsewhere"
 
 
-def faults(
-    data: bytes, picked: list[tuple[Directive, int, int]], forms: tuple[bytes, ...]
-) -> Iterator[tuple[bool, str]]:
+def faults(data: bytes, picked: list[Argument], forms: tuple[bytes, ...]) -> Iterator[tuple[bool, str]]:
     """Yield for each form in each picked argument whether it was read, and what is wrong, if anything."""
     before = errors(JUDGE(read(data)).diagnostics)
     for directive, start, end in picked:

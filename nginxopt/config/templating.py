@@ -9,7 +9,7 @@ unfinished configuration may be wrong, which is worse than an error:
   So is one with a line `${NAME}` in place of directives, which would be the name of the directive in the next line.
 
 Tags are allowed in comments, in Lua, and in quoted text that nginx passes on (`return`, `sub_filter` ...): a page may
-have tags for the browser. So are `${NAME}` and `__NAME__` in a word: nginx may have that variable, or that name.
+have tags for the browser. So are `${NAME}` and `__NAME__` in a word, but for `lint`: nginx may have that variable, or that name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nginxopt.config import placeholders
 from nginxopt.config.tokens import Token
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError
-from nginxopt.text import Source, Span, encode
+from nginxopt.text import Source, Span
 
 _PHP = rb"<\?(?:php\b|=)"
 _ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*;?[ \t]*\r?$"
@@ -53,12 +53,12 @@ _KINDS = tuple(
         "a template with placeholders such as @NAME@": placeholders.AT,
         "a template with placeholders such as %%NAME%%": placeholders.PERCENT,
         "a template with placeholders such as ${NAME:-value}": placeholders.BRACES,
-        "an envsubst template": _ENVSUBST_LINE,
+        "an envsubst template": rb"%s|%s" % (_ENVSUBST_LINE, placeholders.ENVIRONMENT),
         "a template with placeholders such as __NAME__": placeholders.UNDERSCORES,
     }.items()
 )
 
-_UNDERSCORES = re.compile(placeholders.UNDERSCORES)
+_LIKELY = re.compile(b"|".join(placeholders.LIKELY))
 
 _TEXT = {"return", "sub_filter", "add_header", "add_trailer", "log_format", "set", "echo"}
 
@@ -80,8 +80,8 @@ def refused(error: InputError) -> InputError:
 
 
 def is_template(source: Source) -> bool:
-    """Return whether a text is a template, by the criteria of `refused` and `refuse_tags` with `names`."""
-    if not any(tag.search(source.data) for tag in (_ANYWHERE, _ENVSUBST, _UNDERSCORES)):
+    """Return whether a text is a template, by the criteria of `refused` and of `refuse_tags` with `names`."""
+    if not any(tag.search(source.data) for tag in (_ANYWHERE, _ENVSUBST, _LIKELY)):
         return False
     try:
         block = parse(source)
@@ -93,8 +93,8 @@ def is_template(source: Source) -> bool:
 def refuse_tags(block: Block, *, names: bool = False) -> None:
     """Raise `InputError` at the first tag in a word of a file that parses: the value of the word is unknown.
 
-    With `names`, a `__NAME__` is one. Linear in the size of the text; the directives are searched only if the text
-    contains a tag.
+    With `names`, `__NAME__` and `${NAME}` are tags, too. Linear in the size of the text; the directives are searched
+    only if the text contains a tag.
     """
     tag = _tag_in_word(block) or (_name_in_word(block) if names else None)
     if tag is not None:
@@ -127,12 +127,12 @@ def _tag_in_word(block: Block) -> Span | None:
 
 
 def _name_in_word(block: Block) -> Span | None:
-    """Return the first `__NAME__` in a word that nginx interprets; `sub_filter` and others may look for one."""
+    """Return the first likely placeholder in a word that nginx interprets, but not in text, as `sub_filter` has it."""
     data = block.source.data
-    if not _UNDERSCORES.search(data):
+    if not _LIKELY.search(data):
         return None
     words = (word for directive in block.walk() if directive.name not in _TEXT for word in _known(directive))
-    found = (_UNDERSCORES.search(data, word.start, word.end) for word in words)
+    found = (_LIKELY.search(data, word.start, word.end) for word in words)
     return next((Span(*name.span()) for name in found if name), None)
 
 

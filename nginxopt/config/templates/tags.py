@@ -65,7 +65,7 @@ class Tag:
     is_comments: bool = False
 
 
-_NAMES = b"|".join([*placeholders.CERTAIN, placeholders.UNDERSCORES])
+_NAMES = b"|".join([*placeholders.CERTAIN, *placeholders.LIKELY])
 _OPENING = re.compile(
     rb"""\{\{\{ | \{\{ | \{% | \{\#(?=(?s:.{0,8192}?)\#\}) | \{!! | <%
     | (?P<php><\?(?:php\b|=))
