@@ -131,19 +131,26 @@ class Answer:
 
 
 class Requests:
-    """The model of requests of a configuration; it is made when it is first asked."""
+    """The model of requests of a configuration; it is made when it is first asked.
 
-    def __init__(self, config: Config, root: Level, target: Version) -> None:
+    `decline` is called for each request of which it is not known what becomes.
+    """
+
+    def __init__(self, config: Config, root: Level, target: Version, decline: Callable[[], None]) -> None:
         self._config = config
         self._root = root
         self._target = target
+        self._decline = decline
 
     def ask(self, level: Level, asked: Asked) -> Iterator[Answer]:
         """Yield what becomes of a request at the server of a level: over TLS first, then without.
 
         Nothing if the server cannot be reached, or if the model does not take the configuration.
         """
-        if self.model is None or _NO_TEXT.search(asked.target):
+        if self.model is None:
+            self._decline()
+            return
+        if _NO_TEXT.search(asked.target):
             return
         server = self._servers.get(_server(level))
         if server is None:
@@ -155,6 +162,8 @@ class Requests:
             asked = _from_there(door, asked)
             form = _form(door, asked)
             outcome: OutcomeForm = json.loads(self.model.native.answers([json.dumps(form)], world)[0])
+            if outcome["kind"] == "unknown":
+                self._decline()
             if outcome["server"] == server:
                 yield Answer(
                     asked,
