@@ -9,7 +9,8 @@ unfinished configuration may be wrong, which is worse than an error:
   So is one with a line `${NAME}` in place of directives, which would be the name of the directive in the next line.
 
 Tags are allowed in comments, in Lua, and in quoted text that nginx passes on (`return`, `sub_filter` ...): a page may
-have tags for the browser. So are `${NAME}` and `__NAME__` in a word, but for `lint`: nginx may have that variable, or that name.
+have tags for the browser. So are `${NAME}` and `__NAME__` in a word: nginx may have that variable, or that
+name. `lint` takes them for tags, as it can do without a value.
 """
 
 from __future__ import annotations

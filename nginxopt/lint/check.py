@@ -147,6 +147,7 @@ class Checked:
         unknown: The rules that asked for settings which may be around a fragment, with the names of these settings.
         unsettled: For each configuration with templates, the rules with findings that depend on their tags.
         declined: The rules that could not judge all of some configuration.
+        refusals: What nginx refuses, so that rules could not ask what becomes of requests.
     """
 
     configs: tuple[Config, ...]
@@ -157,6 +158,7 @@ class Checked:
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsettled: Mapping[Config, frozenset[str]] = field(default_factory=dict)
     declined: frozenset[str] = frozenset()
+    refusals: tuple[InputError, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -198,6 +200,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
         unknown=unknown,
         unsettled=unsettled,
         declined=frozenset().union(*(result.declined for result in linted)),
+        refusals=tuple(result.refusal for result in linted if result.refusal is not None),
     )
 
 

@@ -7,6 +7,7 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nginxopt.config import Config, Directive, Scope
+from nginxopt.errors import InputError
 from nginxopt.lint.redirecting import may_chain
 from nginxopt.lint.settled import settled
 from nginxopt.semantics import (
@@ -213,6 +214,12 @@ class Model:
         """Return whether a rule declined to judge something since the last call."""
         declined, self._has_declined = self._has_declined, False
         return declined
+
+    @property
+    def refusal(self) -> InputError | None:
+        """Why rules could not ask what becomes of requests: what nginx refuses; None if they could, or did not ask."""
+        error = self.requests.refusal if "requests" in vars(self) else None
+        return error if error is not None and error.nginx is not None and error.source is not None else None
 
     def unknown(self) -> set[str]:
         """Return the names of settings that may be around the fragment, and that were asked for; forget them."""

@@ -40,7 +40,8 @@ class Linted:
 
     `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings;
     `unsettled` are the rules with findings that depend on the tags of a template. `declined` are the rules that could
-    not judge all, so that what they do not find may be there.
+    not judge all, so that what they do not find may be there. `refusal` is what nginx refuses, so that rules could not
+    ask what becomes of requests.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -48,6 +49,7 @@ class Linted:
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsettled: frozenset[str] = frozenset()
     declined: frozenset[str] = frozenset()
+    refusal: InputError | None = None
 
 
 def lint(
@@ -93,7 +95,7 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
         if names := model.unknown():
             unknown[rule.id] = frozenset(names)
     found = tuple(sorted(diagnostics, key=_order(config)))
-    return Linted(found, tuple(errors.values()), unknown, declined=frozenset(declined))
+    return Linted(found, tuple(errors.values()), unknown, declined=frozenset(declined), refusal=model.refusal)
 
 
 def _findings(rule: Rule, model: Model) -> Iterator[Finding]:
