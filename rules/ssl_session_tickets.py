@@ -14,6 +14,15 @@ resumed without a cache.
 ```nginx http
 server {
     listen 443 ssl;
+    ssl_protocols TLSv1.3;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
+```nginx http
+server {
+    listen 443 ssl;
     ssl_certificate cert.pem;
     ssl_certificate_key cert.key;
 }
@@ -23,6 +32,7 @@ server {
 ```nginx http
 server {
     listen 443 ssl;
+    ssl_protocols TLSv1.3;
     ssl_certificate cert.pem;
     ssl_certificate_key cert.key;
     ssl_session_cache shared:SSL:10m;
