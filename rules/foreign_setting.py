@@ -5,6 +5,10 @@ passes on, such as by `fastcgi_pass`, if nothing inside the location uses the di
 location that passes nothing on, such as one with `try_files $uri @app`: `@app` is not inside, and inherits nothing. The
 severity is info if no such location is named.
 
+Does not flag locations with a directive of another module that may use the setting, such as `proxy_cache_purge` of
+ngx_cache_purge, which answers requests itself and needs no `proxy_pass`; nor `fastcgi_index` and
+`fastcgi_split_path_info` where something reads the variables that they set.
+
 ## Why it matters
 Each module has its own directives. The timeout, buffer, header or error page that was configured is not in effect:
 with `proxy_intercept_errors on` beside `fastcgi_pass`, clients get the error page of the application, and with
@@ -58,6 +62,15 @@ location /files/ {
 }
 ```
 
+`fastcgi_split_path_info` sets a variable for whoever reads it:
+```nginx server
+location ~ \\.php {
+    fastcgi_split_path_info ^(.+\\.php)(/.*)$;
+    proxy_set_header X-Path-Info $fastcgi_path_info;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
 ## When to ignore it
 Never: rename it or delete it.
 
@@ -70,10 +83,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint import Finding, Model, Related, Severity, rule, variables
 from nginxopt.semantics import Level, Pass, directives
 
 MODULES = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc")
+
+_SETS = {
+    "fastcgi_index": ("fastcgi_script_name",),
+    "fastcgi_split_path_info": ("fastcgi_script_name", "fastcgi_path_info"),
+}
+"""Settings with an effect on variables that need no pass (`ngx_http_fastcgi_vars`)."""
 
 
 @rule(severity=Severity.INFO, highest=Severity.WARNING, category="correctness")
@@ -83,17 +102,22 @@ def check(model: Model) -> Iterator[Finding]:
         if level.kind != "location" or len(passes) != 1:
             continue
         used = {pass_.protocol for inner in level.walk() for pass_ in model.passes_at.get(inner, ())}
-        foreign = [directive for directive in _written(level) if _module(directive) not in (None, *used)]
-        if foreign and not _has_unread(level):
+        foreign = [directive for directive in _settings(model, level) if _module(directive) not in used]
+        if foreign and not _has_unread(level) and not _is_extended(level):
             yield _finding(passes[0], foreign)
     for level in model.levels("location"):
-        useless = [] if _passes_on(level) else [directive for directive in _written(level) if _module(directive)]
+        useless = [] if _passes_on(level) or _is_extended(level) else list(_settings(model, level))
         if useless and not _has_unread(level):
             yield _useless(useless, Severity.WARNING if _goes_elsewhere(level) else Severity.INFO)
 
 
-def _written(level: Level) -> Iterator[Directive]:
-    return (directive for directive in level.directives if directive.source is level.source)
+def _settings(model: Model, level: Level) -> Iterator[Directive]:
+    """Yield the settings of modules that are written in a level and have no effect without their module."""
+    for directive in level.directives:
+        is_written = directive.source is level.source and _module(directive) is not None
+        read = _SETS.get(directive.name)
+        if is_written and not (read and any(True for _ in variables.readers(model, read))):
+            yield directive
 
 
 def _has_unread(level: Level) -> bool:
@@ -102,8 +126,20 @@ def _has_unread(level: Level) -> bool:
 
 def _passes_on(level: Level) -> bool:
     """Return whether something in a location may pass requests on, as modules that are not nginx's may."""
-    names = {str(directive.name) for inner in level.walk() for directive in inner.directives}
-    return any(name.endswith("_pass") or name not in directives.NAMES for name in names)
+    return any(name.endswith("_pass") or name not in directives.NAMES for name in _names(level))
+
+
+def _is_extended(level: Level) -> bool:
+    """Return whether a module that is not nginx's may use settings in a location, as its directive looks like one.
+
+    `*_cache_purge` of ngx_cache_purge is a handler. That of NGINX Plus needs a pass, but has the same name.
+    """
+    extended = (name for name in _names(level) if name.partition("_")[0] in MODULES)
+    return any(name.endswith("_cache_purge") or name not in directives.NAMES for name in extended)
+
+
+def _names(level: Level) -> Iterator[str]:
+    return (str(directive.name) for inner in level.walk() for directive in inner.directives)
 
 
 def _module(directive: Directive) -> str | None:

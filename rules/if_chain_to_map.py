@@ -6,7 +6,8 @@ a `map` evaluates that variable only when it is used. Also flags eight or more i
 
 For those with `set`, the fix moves them into a `map` in the http block if all of them compare with `=`, or all with
 regular expressions. It is not safe: a map variable is evaluated on first use and keeps its value, and plain keys ignore
-letter case. There is no fix if the variable is set elsewhere as well, or a value has a capture.
+letter case. There is no fix, and no map is suggested, if something else sets the variable as well, or a value has a
+capture.
 
 In a map of regular expressions, the fix writes `(?:...)` for `(...)`: up to nginx 1.30.3 and 1.31.2, in builds without
 the fix (Debian's 1.22.1-9+deb12u10 has it), a capture that a map sets while another text with captures is evaluated
@@ -109,6 +110,8 @@ LEAST = 3
 """Fewer are as clear as a map and cost next to nothing."""
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
+_TABLES = ("map", "geo", "split_clients")
+_SETTER = re.compile(r"set|set_.*|.*_set|js_var|keyval|geoip2|num_map")
 _SPECIAL = ("default", "hostnames", "include", "volatile")
 
 
@@ -177,13 +180,19 @@ def _finding(model: Model, level: Level, cases: list[_Case]) -> Finding:
 
 
 def _advice(model: Model, level: Level, cases: list[_Case]) -> tuple[Fix | None, str]:
-    """Return the fix, or advice: the map to write by hand, or why there is none."""
+    """Return the fix, or advice: why there is none, and the map to write by hand if only unread text may forbid it."""
     try:
         rows, default = _map(level, cases)
+        _check(model, level, cases, default)
     except ValueError as reason:
         return None, f"no map is suggested: {reason}"
-    fix = _fix(model, level, cases, rows, default)
-    return fix, "" if fix else f"in the http block: {' '.join(row.strip() for row in rows)}"
+    server, http = level.around("server"), level.around("http")
+    if server is None or server.opener is None or http is None or http.block is None or not model.is_whole:
+        listed = " ".join(row.strip() for row in rows)
+        return None, f"if nothing that was not read sets {cases[0].name}, in the http block: {listed}"
+    gone = [case.condition for case in cases] + ([default] if default is not None else [])
+    changes = (layout.before(server.opener, rows), *map(layout.delete, gone))
+    return Fix(f"move them into a map of {cases[0].tested}", changes, Safety.UNSAFE), ""
 
 
 def _map(level: Level, cases: list[_Case]) -> tuple[list[str], Directive | None]:
@@ -241,25 +250,36 @@ def _takes_empty(case: _Case) -> bool:
     return answer
 
 
-def _fix(model: Model, level: Level, cases: list[_Case], rows: list[str], default: Directive | None) -> Fix | None:
-    server, name = level.around("server"), cases[0].name
-    http = level.around("http")
-    if server is None or server.opener is None or http is None or http.block is None or not model.is_whole:
-        return None
-    if any(name in block.args for block in model.levels("map", "geo", "split_clients")):
-        return None
-    sets = {directive for directive, _ in model.each("set") if directive.args[:1] == (name,)}
-    ours = {level.own("set")[0] for level in level.levels if level.opener in [case.condition for case in cases]}
-    ours |= {default} if default is not None else set()
+def _check(model: Model, level: Level, cases: list[_Case], default: Directive | None) -> None:
+    """Raise `ValueError` with the reason if a map would give the variable other values, or nginx may refuse it."""
+    name = cases[0].name
+    _check_values(level, cases, default)
+    conditions = [case.condition for case in cases]
+    ours = {inner.own("set")[0] for inner in level.levels if inner.opener in conditions} | {default}
+    other = next((directive for directive in _setters(model, name) if directive not in ours), None)
+    if other is not None:
+        raise ValueError(f"{name} is also set in {other.source.path}:{other.line}")
+    if model.is_whole and variables.is_read_by_code(model):
+        raise ValueError(f"code (Lua, njs, Perl, SSI) or a module that is not nginx's may set {name}")
     if cases[0].operator != "=" and _captures_matter(model, name):
-        return None
-    if not _map_fits(http, server.opener, [case.compared for case in cases if case.operator == "="]):
-        return None
-    if sets != ours or len({case.operator == "=" for case in cases}) != 1 or not _is_simple(level, cases, default):
-        return None
-    gone = [case.condition for case in cases] + ([default] if default is not None else [])
-    changes = (layout.before(server.opener, rows), *map(layout.delete, gone))
-    return Fix(f"move them into a map of {cases[0].tested}", changes, Safety.UNSAFE)
+        raise ValueError(f"its patterns would overwrite $1 to $9, which may be read with {name} or after it")
+    http, server = level.around("http"), level.around("server")
+    keys = [case.compared for case in cases if case.operator == "="]
+    if (
+        http is not None
+        and server is not None
+        and server.opener is not None
+        and not _map_fits(http, server.opener, keys)
+    ):
+        raise ValueError("its keys may not fit the hash tables of maps (map_hash_max_size, map_hash_bucket_size)")
+
+
+def _setters(model: Model, name: str) -> Iterator[Directive]:
+    """Yield the directives that give a variable a value: `set` and those like it of modules, and tables."""
+    for directive, _ in model.config.walk():
+        words = directive.args[-1:] if directive.name in _TABLES else directive.args[:2]
+        if name in words and (directive.name in _TABLES or _SETTER.fullmatch(directive.name)):
+            yield directive
 
 
 def _captures_matter(model: Model, name: str) -> bool:
@@ -295,11 +315,13 @@ def _map_fits(http: Level, server: Directive, keys: list[str]) -> bool:
     )
 
 
-def _is_simple(level: Level, cases: list[_Case], default: Directive | None) -> bool:
-    """Whether every value is a constant, no key is repeated, and the default precedes the first case."""
+def _check_values(level: Level, cases: list[_Case], default: Directive | None) -> None:
+    """Raise `ValueError` unless values are constant, no key is repeated, and the default precedes the first case."""
     keys = [case.compared.lower() for case in cases]
     values = [case.value for case in cases] + ([default.args[1]] if default is not None else [])
-    is_constant = not any("$" in value for value in [*values, *(keys if cases[0].operator == "=" else [])])
-    order = level.directives
-    is_first = default is None or order.index(default) < order.index(cases[0].condition)
-    return is_constant and is_first and len(set(keys)) == len(keys)
+    if any("$" in value for value in [*values, *(keys if cases[0].operator == "=" else [])]):
+        raise ValueError("a map evaluates the variables in its values when it is read, and takes none in its keys")
+    if len(set(keys)) < len(keys):
+        raise ValueError("two of them compare with the same text, and a map ignores the case of its keys")
+    if default is not None and level.directives.index(default) > level.directives.index(cases[0].condition):
+        raise ValueError(f"{cases[0].name} is set again after them")

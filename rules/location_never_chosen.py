@@ -108,7 +108,8 @@ def check(model: Model) -> Iterator[Finding]:
     for level in model.levels("server", "location", FRAGMENT):
         inner = [other for other in level.levels if other.kind == "location" and other.opener is not None]
         patterns = [location for location in inner if locations.modifier(location) in ("~", "~*")]
-        if (level.is_open and level.kind != FRAGMENT) or not 0 < len(patterns) <= _MOST_PATTERNS:
+        if (level.is_open and level.kind != FRAGMENT) or len(patterns) > _MOST_PATTERNS:
+            model.decline()
             continue
         for place, location in enumerate(patterns):
             yield from _finding(location, patterns[:place])

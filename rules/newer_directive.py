@@ -2,7 +2,7 @@
 
 Flags directives that came with a later release than the target version, values of maps that combine text and variables
 before nginx 1.11.0, and `volatile` in a `map` before 1.11.7 or a `geo` before 1.29.3. Does not flag directives of NGINX
-Plus and of other modules.
+Plus and of other modules. Other rules judge the file as if nginx had the directive.
 
 The sources of each nginx release since 1.10.0 say which directives it has; an older target version counts as 1.10.0.
 The target version is that of `--target-version`, the settings, or the installed nginx.
@@ -66,7 +66,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import declarations
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import MIXED_VALUES, VOLATILE, commands, is_mixed
 
@@ -86,8 +85,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 def _directives(model: Model) -> Iterator[Finding]:
     for directive, _, fault in model.faults:
-        starts = [row.since for row in declarations.declarations(directive.name) if row.since]
-        first = min((start for start in starts if start > model.target), default=None)
+        first = commands.came_after(directive.name, model.target)
         if fault.kind is commands.Kind.UNKNOWN and first:
             message = f'"{directive.name}" came with nginx {first}; nginx {model.target} does not start with it'
             yield Finding(directive.source, directive.name.span, message, help=_HELP)

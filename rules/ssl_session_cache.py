@@ -14,6 +14,7 @@ connection, with an RSA 2048 key, takes 0.63 ms of processor time in TLS 1.2 and
 
 ## Bad
 ```nginx http
+ssl_protocols TLSv1.3;
 ssl_certificate cert.pem;
 ssl_certificate_key cert.key;
 ssl_session_tickets off;
@@ -34,6 +35,7 @@ server {
 
 ## Good
 ```nginx http
+ssl_protocols TLSv1.3;
 ssl_certificate cert.pem;
 ssl_certificate_key cert.key;
 ssl_session_tickets off;
@@ -57,10 +59,15 @@ server {
 ## Fix safety
 May change: connections, limits.
 
-A resumed session is the one negotiated before: same protocol, cipher and names, so no response changes. The fix sets
-the cache in the default server of the address, where no other server inherits it, under a name that no zone of any
+A resumed session is the one negotiated before, with its protocol, cipher and names. The fix sets the cache in the
+default server of the address, where no other server inherits it, under a name that no zone of any
 module uses; it takes 10 MB. Experiments show what it could change:
 
+- Removed ciphers and curves. In TLS 1.2, a resumed session keeps its cipher and needs no curve. Seen on nginx 1.22.1
+  and 1.31.3: a client whose only cipher is deleted from `ssl_ciphers`, with a reload after that, fails to connect
+  without the cache and gets 200 with it; so does one whose only curve is deleted from `ssl_ecdh_curve`. TLS 1.3 agrees
+  on both anew, and no session outlives its protocol. So the fix needs the premise `no-cipher-removal`, except with
+  `ssl_protocols TLSv1.3` alone.
 - Revoked clients. nginx reads `ssl_crl`, queries OCSP and checks dates in full handshakes only. Seen on nginx 1.22.1
   and 1.31.3 with `ssl_verify_client on`: a client whose certificate was revoked, with a reload after that, gets 400
   without the cache and 200 with it. If the only server of the address requests client certificates, the fix needs the
@@ -87,14 +94,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Finding, Model, Safety, Severity, rule, tls
+from nginxopt.lint import (
+    NO_CIPHER_REMOVAL,
+    NO_CLIENT_REVOCATION,
+    SESSIONS_BY_NAME,
+    Finding,
+    Model,
+    Safety,
+    Severity,
+    rule,
+    tls,
+)
 from nginxopt.semantics import Level
 
 
 @rule(
     severity=Severity.WARNING,
     category="tls",
-    fix=(Safety.SAFE, Safety.under(NO_CLIENT_REVOCATION, SESSIONS_BY_NAME), Safety.UNSAFE),
+    fix=(Safety.SAFE, Safety.under(NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME), Safety.UNSAFE),
     since="1.5.9",
 )
 def check(model: Model) -> Iterator[Finding]:

@@ -14,6 +14,15 @@ resumed without a cache.
 ```nginx http
 server {
     listen 443 ssl;
+    ssl_protocols TLSv1.3;
+    ssl_certificate cert.pem;
+    ssl_certificate_key cert.key;
+}
+```
+
+```nginx http
+server {
+    listen 443 ssl;
     ssl_certificate cert.pem;
     ssl_certificate_key cert.key;
 }
@@ -23,6 +32,7 @@ server {
 ```nginx http
 server {
     listen 443 ssl;
+    ssl_protocols TLSv1.3;
     ssl_certificate cert.pem;
     ssl_certificate_key cert.key;
     ssl_session_cache shared:SSL:10m;
@@ -43,11 +53,14 @@ server {
 ## Fix safety
 May change: connections, limits.
 
-Sessions are resumed as before, and now also by another generation of workers, which no response shows. Before the fix,
-a reload ended all of them, and with them what full handshakes decide, above all which clients are revoked. So the fix
-needs the premise `no-client-revocation` if clients are asked for certificates, and `sessions-by-name` if servers with
-several names differ in what applies before a request is read. It needs `--unsafe-fixes` if something may tell a full
-handshake from a resumed one: see `ssl-session-cache`, which sets the same cache.
+Sessions are resumed as before, and now also by another generation of workers. Before the fix, a reload ended all of
+them, and with them what full handshakes decide: which ciphers and curves are left, and which clients are revoked. Seen
+on nginx 1.31.3 with TLS 1.2: a client whose only cipher is deleted from `ssl_ciphers`, with a reload after that, fails
+to connect before the fix, and gets 200 after it. So the fix needs the premise `no-cipher-removal` unless
+`ssl_protocols` is `TLSv1.3` alone, `no-client-revocation` if clients are asked for certificates, and
+`sessions-by-name` if servers with several names differ in what applies before a request is read. It needs
+`--unsafe-fixes` if something may tell a full handshake from a resumed one: see `ssl-session-cache`, which sets the
+same cache.
 
 ## When to ignore it
 If nginx is hardly ever reloaded, or has few clients.
@@ -61,13 +74,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Finding, Model, Safety, Severity, rule, tls
+from nginxopt.lint import (
+    NO_CIPHER_REMOVAL,
+    NO_CLIENT_REVOCATION,
+    SESSIONS_BY_NAME,
+    Finding,
+    Model,
+    Safety,
+    Severity,
+    rule,
+    tls,
+)
 
 
 @rule(
     severity=Severity.INFO,
     category="tls",
-    fix=(Safety.SAFE, Safety.under(NO_CLIENT_REVOCATION, SESSIONS_BY_NAME), Safety.UNSAFE),
+    fix=(Safety.SAFE, Safety.under(NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME), Safety.UNSAFE),
     since="1.23.2",
 )
 def check(model: Model) -> Iterator[Finding]:

@@ -2,7 +2,8 @@
 
 Flags ids in a suppression whose rule finds nothing that the suppression would hide: in the whole configuration, and for
 every nginx that `target-version` in the settings names, or for any nginx if it names none. Does not check fragments
-that are linted alone, nor configurations where an include cannot be read or a rule was not selected.
+that are linted alone, templates, nor configurations where an include cannot be read or a rule was not selected. A rule
+that cannot judge a part of the configuration, such as what a location with Lua answers, has not spoken.
 
 ## Why it matters
 The comment claims a problem where there is none, and it would hide a new finding.

@@ -43,14 +43,12 @@ If a patched nginx or a fork takes such arguments.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
+from nginxopt.config import Directive, has_placeholder
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import commands, directives
 
-_TEMPLATE = re.compile(r"\$\{[A-Z][A-Z0-9_]*\}")
 _KINDS = (commands.Kind.BLOCK, commands.Kind.ARGUMENTS, commands.Kind.FLAG)
 
 
@@ -67,7 +65,7 @@ def check(model: Model) -> Iterator[Finding]:
 def _is_for_others(directive: Directive, fault: commands.Fault) -> bool:
     """Return whether another program writes the value first, or NGINX Plus takes the arguments."""
     if fault.kind is commands.Kind.FLAG:
-        return _TEMPLATE.fullmatch(directive.args[0]) is not None
+        return has_placeholder(directive.args[0])
     return directive.name == "limit_req_zone" and directive.args[-1:] == ("sync",)
 
 

@@ -46,7 +46,12 @@ def beside_baseline(path: str | None, judge: Judge, checked: Checked, notes: lis
 
     rules = {rule.id for rule, _ in judge.rules}
     compared = baseline.compare(
-        judge.known, checked.diagnostics, files=checked.files, rules=rules, on_host=checked.on_host
+        judge.known,
+        checked.diagnostics,
+        files=checked.files,
+        rules=rules,
+        declined=checked.declined,
+        on_host=checked.on_host,
     )
     if compared.hidden:
         notes.append(Note(f"{path} hides {count(compared.hidden, 'finding')}"))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nginxopt.config import declarations, layout
     from nginxopt.config.configuration import Config, load, load_text, reread
     from nginxopt.config.context import Context
+    from nginxopt.config.placeholders import has_placeholder
     from nginxopt.config.reader import File
     from nginxopt.config.scope import Scope
     from nginxopt.config.tokens import Comment, Token, statements
@@ -41,6 +42,7 @@ __all__ = [
     "decode",
     "directive_at",
     "encode",
+    "has_placeholder",
     "layout",
     "load",
     "load_text",
@@ -53,6 +55,7 @@ __getattr__ = attributes(
     {
         "configuration": ("Config", "load", "load_text", "reread"),
         "context": ("Context",),
+        "placeholders": ("has_placeholder",),
         "reader": ("File",),
         "scope": ("Scope",),
         "tokens": ("Comment", "Token", "statements"),

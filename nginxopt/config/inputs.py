@@ -112,7 +112,7 @@ class _Reading:
         try:
             config = alone(data, name, self._options) if dump is None else self._load_dump(path, name, dump)
             for file in config.files:
-                refuse_tags(file.block)
+                refuse_tags(file.block, names=self._options.templates and dump is None)
         except InputError as error:
             is_read = self._options.templates and isinstance(refused(error), TemplateError)
             if dump is not None or not is_read:

@@ -9,7 +9,8 @@ unfinished configuration may be wrong, which is worse than an error:
   So is one with a line `${NAME}` in place of directives, which would be the name of the directive in the next line.
 
 Tags are allowed in comments, in Lua, and in quoted text that nginx passes on (`return`, `sub_filter` ...): a page may
-have tags for the browser. So is `${NAME}` in a word: envsubst replaces it, but nginx may have that variable.
+have tags for the browser. So are `${NAME}` and `__NAME__` in a word: nginx may have that variable, or that
+name. `lint` takes them for tags, as it can do without a value.
 """
 
 from __future__ import annotations
@@ -17,25 +18,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nginxopt.config import placeholders
 from nginxopt.config.tokens import Token
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source, Span
 
-_AT = rb"@[A-Z][A-Z0-9_]*@"
-_PERCENT = rb"%%[A-Za-z][A-Za-z0-9_]*%%"
 _PHP = rb"<\?(?:php\b|=)"
 _ENVSUBST_LINE = rb"^[ \t]*\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*)[ \t]*;?[ \t]*\r?$"
 
 # In a text that does not parse: a tag, or comments and quoted words (of at most nginx's length), which are skipped.
 _PASSED_OVER = rb"""(?<![^\s;{}])(?:\#.*|"(?:\\[\s\S]|[^"\\]){0,4096}"|'(?:\\[\s\S]|[^'\\]){0,4096}')"""
 _ENVSUBST = re.compile(_ENVSUBST_LINE, re.MULTILINE)
-_OPENING = b"|".join([rb"\{\{", rb"\{%", rb"\{\#", rb"\{!!", rb"<%", _PHP, _AT, _PERCENT])
+_OPENING = b"|".join([rb"\{\{", rb"\{%", rb"\{\#", rb"\{!!", rb"<%", _PHP, *placeholders.CERTAIN])
 _BARE = re.compile(rb"%s|(?P<tag>%s|%s)" % (_PASSED_OVER, _OPENING, _ENVSUBST_LINE), re.MULTILINE)
 _ANYWHERE = re.compile(_OPENING)
 
 # In a word of a text that parses: a whole tag. A regular expression may contain the opening of a tag alone.
-_WHOLE = [rb"\{\{.*?\}\}", rb"\{%.*?%\}", rb"\{!!.*?!!\}", rb"<%.*?%>", rb"<\?(?:php\b|=).*?\?>", _AT, _PERCENT]
+_WHOLE = [rb"\{\{.*?\}\}", rb"\{%.*?%\}", rb"\{!!.*?!!\}", rb"<%.*?%>", rb"<\?(?:php\b|=).*?\?>", *placeholders.CERTAIN]
 _IN_QUOTES = re.compile(b"|".join(_WHOLE), re.DOTALL)
 _IN_WORD = re.compile(b"|".join([*_WHOLE, rb"<%", _PHP]), re.DOTALL)  # without quotes, a blank ends the word
 
@@ -51,11 +51,15 @@ _KINDS = tuple(
         "a Go template": rb'\{\{(?:-|/\*)|\{\{ *(?:[."]|(?:range|if|else|end|with|define|template|printf)\b|\$\w+ *:=)',
         "a Blade template": rb"\{!!|\{\{ *\$",
         "a Jinja or Mustache template": rb"\{\{",
-        "a template with placeholders such as @NAME@": _AT,
-        "a template with placeholders such as %%NAME%%": _PERCENT,
-        "an envsubst template": _ENVSUBST_LINE,
+        "a template with placeholders such as @NAME@": placeholders.AT,
+        "a template with placeholders such as %%NAME%%": placeholders.PERCENT,
+        "a template with placeholders such as ${NAME:-value}": placeholders.BRACES,
+        "an envsubst template": rb"%s|%s" % (_ENVSUBST_LINE, placeholders.ENVIRONMENT),
+        "a template with placeholders such as __NAME__": placeholders.UNDERSCORES,
     }.items()
 )
+
+_LIKELY = re.compile(b"|".join(placeholders.LIKELY))
 
 _TEXT = {"return", "sub_filter", "add_header", "add_trailer", "log_format", "set", "echo"}
 
@@ -77,22 +81,23 @@ def refused(error: InputError) -> InputError:
 
 
 def is_template(source: Source) -> bool:
-    """Return whether a text is a template, by the criteria of `refused` and `refuse_tags`."""
-    if not _ANYWHERE.search(source.data) and not _ENVSUBST.search(source.data):
+    """Return whether a text is a template, by the criteria of `refused` and of `refuse_tags` with `names`."""
+    if not any(tag.search(source.data) for tag in (_ANYWHERE, _ENVSUBST, _LIKELY)):
         return False
     try:
         block = parse(source)
     except InputError:
         return _bare_tag(source) is not None
-    return _tag_in_word(block) is not None
+    return _tag_in_word(block) is not None or _name_in_word(block) is not None
 
 
-def refuse_tags(block: Block) -> None:
+def refuse_tags(block: Block, *, names: bool = False) -> None:
     """Raise `InputError` at the first tag in a word of a file that parses: the value of the word is unknown.
 
-    Linear in the size of the text; the directives are searched only if the text contains a tag.
+    With `names`, `__NAME__` and `${NAME}` are tags, too. Linear in the size of the text; the directives are searched
+    only if the text contains a tag.
     """
-    tag = _tag_in_word(block)
+    tag = _tag_in_word(block) or (_name_in_word(block) if names else None)
     if tag is not None:
         raise refusal(block.source, tag)
 
@@ -120,6 +125,16 @@ def _tag_in_word(block: Block) -> Span | None:
             if tag:
                 return Span(*tag.span())
     return None
+
+
+def _name_in_word(block: Block) -> Span | None:
+    """Return the first likely placeholder in a word that nginx interprets, but not in text, as `sub_filter` has it."""
+    data = block.source.data
+    if not _LIKELY.search(data):
+        return None
+    words = (word for directive in block.walk() if directive.name not in _TEXT for word in _known(directive))
+    found = (_LIKELY.search(data, word.start, word.end) for word in words)
+    return next((Span(*name.span()) for name in found if name), None)
 
 
 def refuse_template(source: Source) -> None:

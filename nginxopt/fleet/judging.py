@@ -136,7 +136,7 @@ class _Findings:
         try:
             config = load(dump, main)
             for file in config.files:
-                refuse_tags(file.block)
+                refuse_tags(file.block, names=self._plan.table is None and not self._content.is_dump)
         except InputError as error:
             refusal = refused(error)
             if self._content.is_dump or self._plan.table is not None or not isinstance(refusal, TemplateError):

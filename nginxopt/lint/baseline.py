@@ -77,20 +77,22 @@ def compare(
     *,
     files: Iterable[str],
     rules: Collection[str],
+    declined: Container[str] = (),
     on_host: Container[str] = (),
     exists: Callable[[str], bool] = os.path.exists,
 ) -> Compared:
     """Hide the findings that are in the baseline, and the fixes that others share with them or that change their lines.
 
-    `files` are the files read, as named in messages, those of hosts in `on_host`, and `rules` the ids of the rules run.
-    An entry of another rule or file counts as gone only if its file no longer exists here.
+    `files` are the files read, as named in messages, those of hosts in `on_host`, and `rules` the ids of the rules run,
+    of which those in `declined` could not judge all. An entry counts as gone if its file no longer exists here, or if
+    its file was read and its rule has judged.
     """
     present = entries(diagnostics, baseline.folder, on_host, baseline.entries)
     new = _new(baseline, diagnostics, present)
     read = {_name(file, baseline.folder, on_host) for file in files}
     is_missing = cache(lambda file: not Path(file).is_absolute() and not exists(str(Path(baseline.folder, file))))
     absent = [entry for entry in baseline.entries.difference(present) if entry.rule in rules]
-    gone = sum(entry.file in read or is_missing(entry.file) for entry in absent)
+    gone = sum((entry.file in read and entry.rule not in declined) or is_missing(entry.file) for entry in absent)
     return Compared(beside_recorded(diagnostics, new), len(diagnostics) - len(new), gone)
 
 

@@ -13,6 +13,7 @@ from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
 from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.errors import InputError, RuleError, UsageError
+from nginxopt.lint import whole
 from nginxopt.lint.accepted import unaccepted
 from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.declined import undeclined
@@ -23,7 +24,7 @@ from nginxopt.lint.premises import Premise
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.lint.selection import reported
 from nginxopt.lint.settings import Settings
-from nginxopt.lint.suppress import FAULTY, UNUSED, suppress
+from nginxopt.lint.suppress import FAULTY, UNUSED, Further, suppress
 from nginxopt.lint.target import turning_points
 from nginxopt.text import Draft
 from nginxopt.version import Version
@@ -70,7 +71,10 @@ class Judge:
             return self._judged(config)
         from nginxopt.lint.templates import lint_templates
 
-        return lint_templates(config.templates, self._of_rules)
+        # What a tag stands for may be what a suppression is for.
+        judge = replace(self, is_complete=False)
+        everything = frozenset(rule.id for rule, _ in self.rules)
+        return replace(lint_templates(config.templates, judge._of_rules), declined=everything)
 
     def _of_rules(self, config: Config, ids: frozenset[str] | None) -> Linted:
         """Return the findings of some rules; of all of them if one is about comments, which hide those of others."""
@@ -83,11 +87,13 @@ class Judge:
         linted = lint(config, self._in_turn(), self.target, self.host, self.around)
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
-        further = partial(self._further, config, linted)
+        declined = self._declined(config, linted)
+        further = Further(declined, partial(self._further, config))
         unsuppressed = suppress(files, linted.diagnostics, active, self.catalogue.ids, further).diagnostics
         selected = reported(unsuppressed, self.catalogue.rules, self.settings)
         offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined(linted.diagnostics, selected))
-        return replace(linted, diagnostics=tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered))
+        diagnostics = tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered)
+        return replace(linted, diagnostics=diagnostics, declined=declined)
 
     def _in_turn(self) -> Iterator[Selected]:
         for selected in self.rules:
@@ -97,24 +103,35 @@ class Judge:
     def _judges(self, rule: Rule) -> bool:
         return rule.speaks_of(self.target) and (self.host is not None or not rule.host)
 
-    def _further(self, config: Config, linted: Linted, ids: Collection[str]) -> list[tuple[Diagnostic, ...]] | None:
+    def _declined(self, config: Config, linted: Linted) -> frozenset[str]:
+        """Return the rules that cannot judge all: each if a part could not be read, else those that say so."""
+        if linted.errors or not self.is_complete or not _is_whole(config, self.target):
+            return frozenset(rule.id for rule, _ in self.rules)
+        return linted.declined
+
+    def _further(self, config: Config, ids: Collection[str]) -> tuple[list[tuple[Diagnostic, ...]], frozenset[str]]:
         """Return the findings of rules for each nginx version in the settings, or for all versions if there is none.
 
-        None if these are not all known: for a fragment, or if a part of the configuration could not be read.
+        Also return the rules that declined for one of these versions, though they apply to it.
         """
         rules = [selected for selected in self.rules if selected.rule.id in ids]
-        if linted.errors or not self.is_complete or not _is_whole(config, self.target):
-            return None
         versions = self.settings.target_version or turning_points(rule for rule, _ in rules)
-        results = [lint(config, rules, version, self.host, self.around) for version in versions]
-        return None if any(result.errors for result in results) else [result.diagnostics for result in results]
+        found: list[tuple[Diagnostic, ...]] = []
+        declined: set[str] = set()
+        for version in versions:
+            result = lint(config, rules, version, self.host, self.around)
+            found.append(result.diagnostics)
+            declined |= {rule.id for rule, _ in rules if rule.id in result.declined and rule.speaks_of(version)}
+            declined |= {rule.id for rule, _ in rules} if result.errors else set()
+        return found, frozenset(declined)
 
 
 def _is_whole(config: Config, target: Version) -> bool:
     """Return whether all of a configuration was read, including the folders that its includes name."""
-    if is_dump(config.origin):
-        return Model(config, target).is_whole
-    return Model(config, target).is_whole and all(
+    model = Model(config, target)
+    if not model.is_whole or not all(whole.is_known(model, protocol) for protocol in ("http", "stream")):
+        return False
+    return is_dump(config.origin) or all(
         has_folder(config.prefix, str(include.args[0])) for include in config.includes if is_pattern(include.args[0])
     )
 
@@ -129,6 +146,8 @@ class Checked:
         made: The number of fixes applied, by rule.
         unknown: The rules that asked for settings which may be around a fragment, with the names of these settings.
         unsettled: For each configuration with templates, the rules with findings that depend on their tags.
+        declined: The rules that could not judge all of some configuration.
+        refusals: What nginx refuses, so that rules could not ask what becomes of requests.
     """
 
     configs: tuple[Config, ...]
@@ -138,6 +157,8 @@ class Checked:
     made: Counter[str] = field(default_factory=Counter)
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsettled: Mapping[Config, frozenset[str]] = field(default_factory=dict)
+    declined: frozenset[str] = frozenset()
+    refusals: tuple[InputError, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -173,7 +194,13 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     pairs = zip(configs, linted, strict=True)
     unsettled = {config: result.unsettled for config, result in pairs if config.templates is not None}
     return Checked(
-        tuple(configs), tuple(diagnostics.values()), tuple(errors.values()), unknown=unknown, unsettled=unsettled
+        tuple(configs),
+        tuple(diagnostics.values()),
+        tuple(errors.values()),
+        unknown=unknown,
+        unsettled=unsettled,
+        declined=frozenset().union(*(result.declined for result in linted)),
+        refusals=tuple(result.refusal for result in linted if result.refusal is not None),
     )
 
 

@@ -7,6 +7,7 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nginxopt.config import Config, Directive, Scope
+from nginxopt.errors import InputError
 from nginxopt.lint.redirecting import may_chain
 from nginxopt.lint.settled import settled
 from nginxopt.semantics import (
@@ -57,7 +58,8 @@ class Model:
         self.host = host
         self._is_alone = alone
         self._around = around
-        self._answers: dict[object, Any] = {}
+        self._answers: dict[object, tuple[Any, bool]] = {}
+        self._has_declined = False
         self._of_kinds: dict[tuple[str, ...], list[Level]] = {}
 
     @cached_property
@@ -179,24 +181,17 @@ class Model:
 
         return tuple(suspicious_rewrites(self._levels))
 
-    @cached_property
+    @property
     def chains(self) -> tuple[RedirectChain, ...]:
         """The chains and loops of redirects. Raises `InputError` for a rewrite that nginx rejects."""
-        if self.mentions("rewrite"):
-            _ = self.plan  # raises the error for a rejected rewrite
-        if not may_chain(self):
-            return ()
-        from nginxopt.request.chains import chains_in
-
-        site = self.requests.model
-        return () if site is None else tuple(chains_in(site))
+        return _chains(self)
 
     @cached_property
     def requests(self) -> Requests:
         """What becomes of requests, for rules that show one."""
         from nginxopt.lint.requests import Requests
 
-        return Requests(self.config, self.root, self.target)
+        return Requests(self.config, self.root, self.target, self.decline)
 
     @cached_property
     def outside(self) -> frozenset[Level]:
@@ -207,6 +202,24 @@ class Model:
             levels.add(level)
             level = level.parent
         return frozenset(levels)
+
+    def decline(self) -> None:
+        """Record that the rule that asks cannot judge a part of the configuration: it may be silent for that reason.
+
+        What it does not find is then no reason to call a suppression or an entry of a baseline unused.
+        """
+        self._has_declined = True
+
+    def has_declined(self) -> bool:
+        """Return whether a rule declined to judge something since the last call."""
+        declined, self._has_declined = self._has_declined, False
+        return declined
+
+    @property
+    def refusal(self) -> InputError | None:
+        """Why rules could not ask what becomes of requests: what nginx refuses; None if they could, or did not ask."""
+        error = self.requests.refusal if "requests" in vars(self) else None
+        return error if error is not None and error.nginx is not None and error.source is not None else None
 
     def unknown(self) -> set[str]:
         """Return the names of settings that may be around the fragment, and that were asked for; forget them."""
@@ -243,11 +256,30 @@ def once(query: Callable[[Model], _Answer]) -> Callable[[Model], _Answer]:
     def ask(model: Model) -> _Answer:
         answers = model._answers
         if query not in answers:
-            answers[query] = query(model)
-        answer: _Answer = answers[query]
+            before = model.has_declined()
+            answers[query] = query(model), model.has_declined()
+            model._has_declined = before
+        answer: _Answer
+        answer, declined = answers[query]
+        model._has_declined |= declined
         return answer
 
     return ask
+
+
+@once
+def _chains(model: Model) -> tuple[RedirectChain, ...]:
+    if model.mentions("rewrite"):
+        _ = model.plan  # raises the error for a rejected rewrite
+    if not may_chain(model):
+        return ()
+    from nginxopt.request.chains import chains_in
+
+    site = model.requests.model
+    if site is None:
+        model.decline()
+        return ()
+    return tuple(chains_in(site))
 
 
 def _walk(level: Level) -> Iterator[Level]:

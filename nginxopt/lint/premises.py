@@ -65,6 +65,16 @@ nginx checks `ssl_crl`, OCSP and dates only in a full handshake. A revoked clien
 expires (`ssl_session_timeout`, 5 minutes by default). If that is not acceptable, the premise does not hold.""",
 )
 
+NO_CIPHER_REMOVAL = Premise(
+    "no-cipher-removal",
+    "no cipher or curve is removed while a TLS 1.2 session that was negotiated with it can be resumed",
+    """\
+A resumed session of TLS 1.2 keeps its cipher, and needs no curve. A client that supports nothing else is refused once
+`ssl_ciphers` or `ssl_ecdh_curve` is changed and nginx reloaded, but goes on resuming its session until that expires
+(`ssl_session_timeout`, 5 minutes by default). Restart nginx after such a change, or wait, and the premise holds. With
+`ssl_protocols TLSv1.3`, the fix does not need it.""",
+)
+
 SESSIONS_BY_NAME = Premise(
     "sessions-by-name",
     "no client resumes a TLS session of one server name under another",
@@ -142,6 +152,7 @@ PREMISES = {
         IDLE_CONNECTIONS,
         WHOLE_CONFIGURATION,
         NO_CLIENT_REVOCATION,
+        NO_CIPHER_REMOVAL,
         SESSIONS_BY_NAME,
         FAST_DISK,
         LOCAL_FILES,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from nginxopt.config import Config, Directive
 from nginxopt.errors import InputError
 from nginxopt.lint.witness import OUTCOME, Sign, Witness
-from nginxopt.semantics import Level
+from nginxopt.semantics import Level, commands
 from nginxopt.text import decode, encode
 from nginxopt.version import Version
 
@@ -131,19 +131,27 @@ class Answer:
 
 
 class Requests:
-    """The model of requests of a configuration; it is made when it is first asked."""
+    """The model of requests of a configuration; it is made when it is first asked.
 
-    def __init__(self, config: Config, root: Level, target: Version) -> None:
+    `decline` is called for each request of which it is not known what becomes. `refusal` is why there is no model.
+    """
+
+    def __init__(self, config: Config, root: Level, target: Version, decline: Callable[[], None]) -> None:
         self._config = config
         self._root = root
         self._target = target
+        self._decline = decline
+        self.refusal: InputError | None = None
 
     def ask(self, level: Level, asked: Asked) -> Iterator[Answer]:
         """Yield what becomes of a request at the server of a level: over TLS first, then without.
 
         Nothing if the server cannot be reached, or if the model does not take the configuration.
         """
-        if self.model is None or _NO_TEXT.search(asked.target):
+        if self.model is None:
+            self._decline()
+            return
+        if _NO_TEXT.search(asked.target):
             return
         server = self._servers.get(_server(level))
         if server is None:
@@ -155,6 +163,8 @@ class Requests:
             asked = _from_there(door, asked)
             form = _form(door, asked)
             outcome: OutcomeForm = json.loads(self.model.native.answers([json.dumps(form)], world)[0])
+            if _is_left_open(outcome):
+                self._decline()
             if outcome["server"] == server:
                 yield Answer(
                     asked,
@@ -193,13 +203,19 @@ class Requests:
 
     @cached_property
     def model(self) -> Model | None:
-        """The model; None for a configuration that nginx refuses, or that shows no server."""
+        """The model; None for a configuration that nginx refuses, or that shows no server.
+
+        A directive that only later releases have is taken as if the target had it, as a rule of its own reports it.
+        """
         from nginxopt.request.model import Model
         from nginxopt.semantics.site import Build
 
+        names = {str(directive.name) for level in self._root.walk() for directive in level.directives}
+        newer = frozenset(name for name in names if commands.came_after(name, self._target))
         try:
-            return Model(self._config, Build(self._target), ignores_missing=True, root=self._root)
-        except InputError:
+            return Model(self._config, Build(self._target, newer), ignores_missing=True, root=self._root)
+        except InputError as error:
+            self.refusal = error
             return None
 
     @cached_property
@@ -236,6 +252,13 @@ class Requests:
 
     def _directive(self, node: int | None) -> Directive | None:
         return None if node is None or self.model is None else self.model.site.nodes.directive(node)
+
+
+def _is_left_open(outcome: OutcomeForm) -> bool:
+    """Return whether it is not known what becomes of a request, whichever files exist."""
+    unknown = outcome["unknown"]
+    question = unknown["question"] if unknown else None
+    return outcome["kind"] == "unknown" and (question is None or question["kind"] != "file")
 
 
 def _text(latin: str) -> str:

@@ -39,13 +39,17 @@ class Linted:
     """The findings in order of files and places, and the errors that stopped rules.
 
     `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings;
-    `unsettled` are the rules with findings that depend on the tags of a template.
+    `unsettled` are the rules with findings that depend on the tags of a template. `declined` are the rules that could
+    not judge all, so that what they do not find may be there. `refusal` is what nginx refuses, so that rules could not
+    ask what becomes of requests.
     """
 
     diagnostics: tuple[Diagnostic, ...]
     errors: tuple[InputError, ...] = ()
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsettled: frozenset[str] = frozenset()
+    declined: frozenset[str] = frozenset()
+    refusal: InputError | None = None
 
 
 def lint(
@@ -72,9 +76,11 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
     errors: dict[str, InputError] = {}
     times = {file.source: config.times(file) for file in config.files}
     unknown: dict[str, frozenset[str]] = {}
+    declined: set[str] = set()
     for selected in rules:
         rule = selected.rule
-        if not rule.speaks_of(model.target):
+        if not rule.speaks_of(model.target) or (rule.host and model.host is None):
+            declined.add(rule.id)
             continue
         try:
             diagnostics += [
@@ -83,9 +89,13 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
             ]
         except InputError as error:  # only some rules parse this part, which nginx would reject
             errors[error.render()] = error
+            declined.add(rule.id)
+        if model.has_declined():
+            declined.add(rule.id)
         if names := model.unknown():
             unknown[rule.id] = frozenset(names)
-    return Linted(tuple(sorted(diagnostics, key=_order(config))), tuple(errors.values()), unknown)
+    found = tuple(sorted(diagnostics, key=_order(config)))
+    return Linted(found, tuple(errors.values()), unknown, declined=frozenset(declined), refusal=model.refusal)
 
 
 def _findings(rule: Rule, model: Model) -> Iterator[Finding]:

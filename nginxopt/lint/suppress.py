@@ -20,9 +20,18 @@ FAULTY = "suppression"
 UNUSED = "unused-suppression"
 """The rules about suppressions. They are selected like any other, and run here after all others."""
 
-Further = Callable[[Collection[str]], Iterable[Sequence[Diagnostic]] | None]
-"""Returns the findings of these rules in the same configuration for other nginx versions; None if they are not all
-known, as for a fragment."""
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """What else is known of the findings in a configuration.
+
+    Attributes:
+        declined: The rules whose findings are not all known: what they do not find may be there.
+        find: Returns the findings of these rules for other nginx versions, and the rules that declined there.
+    """
+
+    declined: Collection[str] = ()
+    find: Callable[[Collection[str]], tuple[Iterable[Sequence[Diagnostic]], Collection[str]]] = lambda _: ((), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +47,12 @@ def suppress(
     diagnostics: Iterable[Diagnostic],
     active: Mapping[str, Severity],
     known: Collection[str],
-    further: Further = lambda _: (),
+    further: Further = Further(),
 ) -> Suppressed:
     """Hide the findings that comments in the files suppress.
 
     `active` are the rules that were run, with their severities: only their suppressions can be unused, and the two
-    rules about suppressions report only if they are active. `known` are the ids of all rules. `further` is called if a
+    rules about suppressions report only if they are active. `known` are the ids of all rules. `further` is asked if a
     comment hides nothing. The result is sorted by file and place.
     """
     diagnostics = tuple(diagnostics)
@@ -53,8 +62,7 @@ def suppress(
     hiding = _Hiding(written)
     faults = _reported(FAULTY, active, (fault for suppression in written for fault in _faults(suppression, known)))
     remaining = hiding.remaining([*diagnostics, *faults])
-    is_known = UNUSED in active and hiding.look_further(active.keys() - {FAULTY, UNUSED}, further)
-    judged = frozenset(active if is_known else ())
+    judged = hiding.look_further(active.keys(), further) if UNUSED in active else frozenset()
     unused = _reported(UNUSED, active, hiding.unused(judged - {UNUSED}, judged))
     remaining += hiding.remaining(unused)
     idle = _reported(UNUSED, active, hiding.unused({UNUSED} & judged, judged))
@@ -106,13 +114,14 @@ class _Hiding:
                 self._used |= {(suppression, name)} if inside else set()
         return [diagnostic for number, diagnostic in enumerate(diagnostics) if number not in hidden]
 
-    def look_further(self, rules: Collection[str], further: Further) -> bool:
-        """Record what is hidden for other nginx versions; return whether all findings of `rules` there are known."""
-        idle = {str(name) for _, names in self._idle(rules) for name in names}
-        results = further(idle) if idle else ()
-        for diagnostics in results or ():
+    def look_further(self, rules: Collection[str], further: Further) -> frozenset[str]:
+        """Record what is hidden for other nginx versions; return those of `rules` whose findings are all known."""
+        judged = frozenset(rules) - frozenset(further.declined)
+        idle = {str(name) for _, names in self._idle(judged - {FAULTY, UNUSED}) for name in names}
+        results, declined = further.find(idle) if idle else ((), ())
+        for diagnostics in results:
             self.remaining(diagnostics)
-        return results is not None
+        return judged - frozenset(declined)
 
     def unused(self, rules: Collection[str], judged: frozenset[str]) -> Iterator[Finding]:
         """Yield a finding for each suppression that names some of `rules` but hid none of their findings.

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from nginxopt.config.layout import after, append, rewrite
 from nginxopt.lint.diagnostic import Fix, Safety
 from nginxopt.lint.model import Model
-from nginxopt.lint.premises import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
+from nginxopt.lint.premises import NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME
 from nginxopt.lint.variables import is_read_by_code, readers
 from nginxopt.lint.zones import free_name
 from nginxopt.semantics import FRAGMENT, Endpoint, Level
@@ -88,8 +88,10 @@ def _safety(model: Model, server: Level) -> Safety | None:
     stated_off = any(other.setting("ssl_session_cache").value == "off" for other in shared)
     if stated_off or any(map(_decides_by_handshake, shared)) or _tells_handshakes_apart(model):
         return Safety.UNSAFE
-    by_name = Safety.under(SESSIONS_BY_NAME) if _depends_on_name(model, shared) else Safety.SAFE
-    return Safety.under(NO_CLIENT_REVOCATION) & by_name if asking else by_name
+    safety = Safety.under(SESSIONS_BY_NAME) if _depends_on_name(model, shared) else Safety.SAFE
+    if not all(map(_negotiates_again, shared)):
+        safety &= Safety.under(NO_CIPHER_REMOVAL)
+    return Safety.under(NO_CLIENT_REVOCATION) & safety if asking else safety
 
 
 def _depends_on_name(model: Model, servers: Collection[Level]) -> bool:
@@ -99,15 +101,25 @@ def _depends_on_name(model: Model, servers: Collection[Level]) -> bool:
     nginx before 1.27.5 uses the server of that name until it reads the header. Verified on nginx 1.22.1:
     `ssl_reject_handshake` accepts clients that have a session of another name.
     """
-    if all(server.setting("ssl_protocols").value == "TLSv1.3" and _is_single(server) for server in servers):
+    if all(map(_speaks_new_only, servers)):
         return False
     is_read = any(reader.name not in _LOGS for reader in readers(model, ("ssl_server_name",)))
     return is_read or len(set(map(_at_first, servers))) > 1
 
 
-def _is_single(server: Level) -> bool:
+def _speaks_new_only(server: Level) -> bool:
+    """Whether a server speaks TLS 1.3 alone."""
     stated = server.setting("ssl_protocols").directive
-    return stated is not None and len(stated.args) == 1
+    return stated is not None and list(stated.args) == ["TLSv1.3"]
+
+
+def _negotiates_again(server: Level) -> bool:
+    """Whether a resumed session has the cipher and curve of its own handshake, as that of TLS 1.3 has.
+
+    OpenSSL's commands may state other protocols than `ssl_protocols`.
+    """
+    commands = (command.args[0].lower() for command in server.setting("ssl_conf_command").directives if command.args)
+    return _speaks_new_only(server) and not any("protocol" in command for command in commands)
 
 
 def _at_first(server: Level) -> tuple[tuple[str, ...], ...]:

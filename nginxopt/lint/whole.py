@@ -18,9 +18,13 @@ def is_known(model: Model, protocol: str = "http") -> bool:
     folder has other files than that of this one.
     """
     if model.root.kind != "main" or any(level.is_open for level in model.root.walk()):
+        model.decline()
         return False
     includes = (include for include, level in model.everywhere("include") if level.around(protocol) and include.args)
-    return not any(_may_be_elsewhere(model.config, include) for include in includes)
+    if any(_may_be_elsewhere(model.config, include) for include in includes):
+        model.decline()
+        return False
+    return True
 
 
 def _may_be_elsewhere(config: Config, include: Directive) -> bool:

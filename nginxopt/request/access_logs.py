@@ -69,6 +69,11 @@ class AccessLog:
         traffic.notes += self._notes()
         return traffic
 
+    @property
+    def reading(self) -> tuple[bytes, str]:
+        """How lines are read; formats with the same one give the same requests, whatever their names."""
+        return self._pattern.pattern, self.format.escape
+
     def fits(self, lines: Sequence[bytes]) -> bool:
         """Return whether most of some lines have this format."""
         reads_requests = self.format.reads_requests and self._undivided is None

@@ -110,7 +110,7 @@ class RequestsFile:
             return None
         if not logs:
             raise self._unknown(head, lines[0])
-        return self._of_its_name(logs) if len(logs) > 1 else logs[0]
+        return self._of_its_name(logs)
 
     def _as_log(self, format_: LogFormat) -> AccessLog:
         return AccessLog(format_, self.config, self.gate, self.base)
@@ -128,14 +128,17 @@ class RequestsFile:
         return names[name]
 
     def _of_its_name(self, logs: Sequence[AccessLog]) -> AccessLog:
-        """Return the one of several formats in which the configuration writes a file of this name."""
+        """Return the format in which the configuration writes a file of this name, or any if all are read alike.
+
+        Raises `UsageError` if they are not.
+        """
         name = _ROTATED.sub("", os.path.basename(self.path))  # noqa: PTH119 - a name of any file
         written = {_format_of(args) for args in self._access_logs if os.path.basename(args[0]) == name}  # noqa: PTH119
-        chosen = [log for log in logs if log.format.name in written]
-        if len(chosen) == 1:
-            return chosen[0]
-        names = " and ".join(log.format.name for log in logs)
-        raise UsageError(f"{self.path} has the formats {names}", hint="choose one with --input-format")
+        chosen = [log for log in logs if log.format.name in written] or logs
+        if len({log.reading for log in chosen}) > 1:
+            names = " and ".join(log.format.name for log in logs)
+            raise UsageError(f"{self.path} has the formats {names}", hint="choose one with --input-format")
+        return chosen[0]
 
     @property
     def _access_logs(self) -> list[list[str]]:

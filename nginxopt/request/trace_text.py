@@ -21,6 +21,8 @@ _ARROW: frozenset[StepKind] = frozenset(["rewrite", "internal", "error_page"])
 """The steps whose detail is where the request goes from there."""
 _VALUE: frozenset[StepKind] = frozenset(["set", "map"])
 """The steps whose detail is a value."""
+_OF_CLIENT = ("binary_remote_addr", "realip_remote_addr", "remote_addr")
+"""The variables that follow the address of the client, which `allow`, `geo` and `set_real_ip_from` read, too."""
 _SILENT: frozenset[StepKind] = frozenset(["socket", "server", "location", "return", "break", "handler"])
 """The steps whose detail the line itself, or the outcome, says."""
 
@@ -218,6 +220,8 @@ def advice(question: QuestionForm) -> str:
     if question["kind"] == "file":
         path = shown(question["path"])
         return f"answer with --assume exists={path} or missing={path}, or with --root DIR"
+    if question["kind"] == "variable" and question["name"] in _OF_CLIENT:
+        return "answer with --client ADDRESS"
     if question["kind"] == "variable":
         return f"answer with --assume {shown(question['name'])}=VALUE"
     return f"the response of {shown(question['server'])} decides"

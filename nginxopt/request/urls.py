@@ -69,7 +69,9 @@ class Url:
         return None if self.user is None else b"Basic " + base64.b64encode(self.user)
 
     def __str__(self) -> str:
-        return self.site + self.target.decode("utf-8", "surrogateescape")
+        """The URL; a target that is no path, such as `*` or a URL of its own, with the site that it is sent to."""
+        target = self.target.decode("utf-8", "surrogateescape")
+        return self.site + target if target.startswith(("/", "?")) else f"{target} sent to {self.site}"
 
 
 def read_url(text: str, base: Url | None = None, *, spaces: bool = False) -> Url:

@@ -1,4 +1,8 @@
-"""Which servers, locations and rules of a site take part in answering requests, and how often."""
+"""Which servers, locations and rules of a site take part in answering requests, and how often.
+
+Rules are the statements that choose among requests or answer them, and the rows of tables (`map`, `geo`,
+`split_clients`), so that the use of a list is known in whichever form it is. A row takes part if its value is computed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from nginxopt.semantics.site.form import LevelForm, Node, SiteForm
+from nginxopt.semantics.site.form import GeoForm, LevelForm, MapForm, Node, SiteForm, StatedForm
 
 Part = Literal["server", "location", "rule"]
 
@@ -14,6 +18,14 @@ PARTS: tuple[Part, ...] = ("server", "location", "rule")
 
 _RULES = ("rewrite", "rewrites", "return", "if")
 """The statements that are rules: those that choose among requests, or answer."""
+
+_PARAMETERS = {
+    "map": frozenset(["hostnames", "volatile"]),
+    "geo": frozenset(["ranges", "proxy_recursive", "volatile", "proxy", "delete"]),
+    "split_clients": frozenset[str](),
+}
+"""The first words of statements in a table that are no rows, unless they have a value (`proxy` and `delete` do)."""
+_WITH_VALUE = frozenset(["proxy", "delete"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +63,9 @@ def usage(site: SiteForm, requests: Mapping[Node, int]) -> Usage:
         if level["kind"] == "location":
             nodes[level["node"]] = "location"
         nodes |= dict.fromkeys(_rules(level), "rule")
+    for table in site["variables"]:
+        if table["kind"] != "opaque":
+            nodes |= dict.fromkeys((row["node"] for row in table["rows"] if _is_row(table, row)), "rule")
     return Usage(tuple(Use(node, part, requests.get(node, 0)) for node, part in sorted(nodes.items())))
 
 
@@ -60,3 +75,9 @@ def _rules(level: LevelForm) -> Iterator[Node]:
             yield from range(statement["node"], statement["node"] + statement["count"])
         elif statement["kind"] in _RULES:
             yield statement["node"]
+
+
+def _is_row(table: MapForm | GeoForm, row: StatedForm) -> bool:
+    """Return whether a statement in a table is a row rather than a parameter (`ngx_http_map`, `ngx_http_geo`)."""
+    first, *values = row["args"]
+    return first not in _PARAMETERS[table["kind"]] or bool(values) != (first in _WITH_VALUE)

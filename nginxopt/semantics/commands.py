@@ -194,6 +194,14 @@ def allowed(name: str, target: Version) -> tuple[str, ...]:
     return tuple(name for name, bit in PLACES.items() if places & bit)
 
 
+def came_after(name: str, target: Version) -> Version | None:
+    """Return the first release after `target` that has a directive which `target` does not have; None for any other."""
+    rows = declarations(name)
+    if any(row.is_in(target) for row in rows):
+        return None
+    return min((row.since for row in rows if row.since and row.since > target), default=None)
+
+
 def _places(config: Config, scope: Scope, target: Version) -> list[Declared]:
     """Return what may stand in a scope, for each context in which its configuration may; none if that is not known."""
     if config.candidates:

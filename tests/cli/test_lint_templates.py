@@ -114,3 +114,14 @@ def test_where_fixes_are_made(text: str, is_fixed: bool, run: Any, tmp_path: Pat
     lint(run, "site.conf", "--select", "gzip-level", "--fix", "--unsafe-fixes")
     assert (path.read_text() != f"server {{\n{text}\n}}\n") is is_fixed
     assert path.read_text().replace("level 6", "level 9") == f"server {{\n{text}\n}}\n"
+
+
+def test_lint_names_the_placeholder(run: Any, tmp_path: Path) -> None:
+    """What is found in other directives is reported, with a note that says why not all is."""
+    (tmp_path / "a.conf").write_text("server {\n    gzip ${GZIP:-off};\n    proxy_buffering nope;\n}\n")
+    ran = run("lint", "a.conf", "--assume", "stock", "--target-version", "1.28.0")
+    out = ran.out.decode()
+    assert "a.conf:3:5: error wrong-arguments" in out
+    assert "a.conf:2:" not in out
+    assert "this is a template with placeholders such as ${NAME:-value}" in out
+    assert run("trace", "a.conf", "http://a/").status == 3

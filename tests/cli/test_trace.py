@@ -284,3 +284,11 @@ def test_builds(run: Run, tmp_path: Path) -> None:
     ran = run(*call, "--nginx")
     assert ran.status == 2
     assert "--nginx is the target" in ran.err
+
+
+def test_an_unknown_address_is_answered_with_client(trace: Run) -> None:
+    """What depends on the address of the client is answered with `--client`, which `allow` and `geo` read as well."""
+    out = trace("https://shop.example/who").out.decode()
+    assert "help: answer with --client ADDRESS" in out
+    assert "--assume" not in out
+    assert trace("https://shop.example/who", "--client", "10.0.0.1").out.decode().startswith('200 "in  "')

@@ -158,3 +158,39 @@ def test_what_is_refused(run: Any, args: list[str], status: int, message: str) -
     ran = run("trace", "nginx.conf", *args)
     assert (ran.status, ran.out) == (status, b"")
     assert ran.err.startswith(message)
+
+
+RULES = """events {}
+http {
+    server {
+        listen 80;
+        server_name shop.example;
+        rewrite ^/old/a$ /new/a permanent;
+        rewrite ^/old/b$ /new/b permanent;
+        rewrite ^/old/c$ /new/c permanent;
+    }
+}
+"""
+
+
+def test_rows_of_compiled_rules_are_used(run: Any, tmp_path: Path) -> None:
+    """After `rewrite-to-map`, the use of each rule shows as that of its row, in the file of maps."""
+    (tmp_path / "nginx.conf").write_text(RULES)
+    assert run("rewrite-to-map", "nginx.conf", "-o", "out", "--name", "m_").status == 0
+    (tmp_path / "urls.txt").write_text("/old/b\n/old/b\n/old/c\n")
+    ran = run("trace", "out/nginx.conf", "--requests", "urls.txt", "--format", "json", "--target-version", "1.22.1")
+    rows = {rule["text"]: rule for rule in json.loads(ran.out)["rules"] if rule["file"] == "out/m_.conf"}
+    used = {text: row["requests"] for text, row in rows.items() if "/new/" in text and 'n"' not in text}
+    assert used == {'"/old/a" "/new/a"': 0, '"/old/b" "/new/b"': 2, '"/old/c" "/new/c"': 1}
+    lines = (tmp_path / "out" / "m_.conf").read_text().splitlines()
+    assert lines[rows['"/old/b" "/new/b"']["line"] - 1].split() == ['"/old/b"', '"/new/b";']
+
+
+def test_an_absolute_target_is_shown_as_sent(run: Any, tmp_path: Path) -> None:
+    """A request in absolute form, as in the log of a proxy, is not glued to its site."""
+    (tmp_path / "nginx.conf").write_text("events {}\nhttp { server { listen 80; if ($geoip_city) { return 403; } } }")
+    (tmp_path / "a.log").write_text(LINE.format("http://evil/"))
+    ran = run("trace", "nginx.conf", "--requests", "a.log", "--format", "json", "--base", "http://shop.example")
+    assert [unknown["example"] for unknown in json.loads(ran.out)["unknown"]] == [
+        "http://evil/ sent to http://shop.example"
+    ]

@@ -19,9 +19,11 @@ from nginxopt.lint import (
     origins,
     reaching,
 )
+from nginxopt.lint.check import Checked
+from nginxopt.lint.report.notes import notes
 from nginxopt.semantics import Level, subjects
 from nginxopt.version import Version
-from tests.lintcheck import TARGET, read
+from tests.lintcheck import TARGET, diagnose, judge, read
 from tests.lintrules import configuration
 
 
@@ -280,3 +282,37 @@ def test_a_server_with_a_pattern_has_a_host() -> None:
     model = model_of(text, "http")
     (answer,) = model.requests.ask(location_of(model, "/"), Asked(b"/"))
     assert re.fullmatch(r"http://shop-[0-9]+\.test/", answer.url)
+
+
+HTTP2 = """
+add_header X-Frame-Options DENY;
+server {
+    listen 443 ssl;
+    http2 on;
+    max_headers 10;
+    return 200 a;
+    location /a { add_header Cache-Control no-store; root /srv; }
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["1.22.1", "1.25.1", "1.31.0"])
+def test_a_directive_of_a_later_release_silences_no_other_rule(target: str) -> None:
+    """Rules that follow requests judge a file as if nginx had the directive that `newer-directive` reports."""
+    text = HTTP2.replace("return 200 a;", "")
+    assert [found.start.line for found in diagnose("headers-lost", text, context="http", target=target)] == [10]
+
+
+def test_what_nginx_refuses_is_the_reason_for_silence() -> None:
+    """A rule that cannot follow requests, as nginx does not start, is silent, and the run says why."""
+    config = read(HTTP2.replace("max_headers 10;", "root;"), "http")
+    linted = judge("headers-lost", config, "1.28.0")
+    assert linted.diagnostics == ()
+    assert linted.refusal is not None
+    assert linted.refusal.message == 'invalid number of arguments in "root" directive'
+    assert linted.declined == {"headers-lost"}
+    (note,) = notes(Checked((config,), (), (), refusals=(linted.refusal,)))
+    assert note.message == (
+        'nginx does not start with this (invalid number of arguments in "root" directive): '
+        "rules that follow requests did not judge"
+    )

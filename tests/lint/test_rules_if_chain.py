@@ -25,6 +25,34 @@ def test_a_chain_becomes_a_map_that_nginx_accepts(http: str, is_offered: bool) -
     """The first map fixes the hash sizes of all: there is no fix if sizes are set later or too small for its keys."""
     (diagnostic,) = diagnose("if-chain-to-map", http, context="http")
     assert (diagnostic.fix is not None) is is_offered
+    assert is_offered or diagnostic.finding.help.startswith("no map is suggested: its keys may not fit")
+
+
+SKIP = "set $skip 0; " + "".join(f"if ($request_uri ~ ^/{name}) {{ set $skip 1; }} " for name in ("a", "b", "admin"))
+OTHERWISE = {
+    "another condition": ("if ($request_method = POST) { set $skip 1; }", "$skip is also set in nginx.conf:"),
+    "a location": ("location /x { set $skip 1; }", "$skip is also set in nginx.conf:"),
+    "the answer of another server": ("auth_request_set $skip $upstream_http_x;", "$skip is also set in nginx.conf:"),
+    "njs": ("js_set $skip a.b;", "$skip is also set in nginx.conf:"),
+    "Lua": ("location /x { access_by_lua_file a.lua; }", "code (Lua"),
+    "again at its place": ("set $skip 1;", "$skip is also set in nginx.conf:"),
+    "nothing else": ("", None),
+}
+
+
+@pytest.mark.parametrize(("rest", "reason"), OTHERWISE.values(), ids=OTHERWISE.keys())
+def test_advice_is_under_the_conditions_of_the_fix(rest: str, reason: str | None) -> None:
+    """No map is suggested by hand where the fix is refused, as it would give the variable other values."""
+    (diagnostic,) = diagnose("if-chain-to-map", f"server {{ {SKIP} {rest} }}", context="http")
+    assert (diagnostic.fix is None) is (reason is not None)
+    assert diagnostic.finding.help.startswith(f"no map is suggested: {reason}" if reason else "")
+
+
+def test_in_a_fragment_the_condition_of_the_advice_is_said() -> None:
+    """What was not read may set the variable, too: the map is suggested under that condition."""
+    (diagnostic,) = diagnose("if-chain-to-map", f"{IFS} include more.conf;", context="server")
+    assert diagnostic.fix is None
+    assert diagnostic.finding.help.startswith("if nothing that was not read sets $x, in the http block: map ")
 
 
 def chain(pattern: str, value: str = "v") -> str:
@@ -87,7 +115,8 @@ def test_a_map_overwrites_no_capture_that_is_read(rest: str, is_offered: bool) -
     text = f"map $x$host $y {{ default 1; }} server {{ {chain('(a)')} {rest} }}"
     (diagnostic,) = diagnose("if-chain-to-map", text, context="http")
     assert (diagnostic.fix is not None) is is_offered
-    assert is_offered or "~(?:a) v" in diagnostic.finding.help
+    reason = "code (Lua" if "js_content" in rest else "its patterns would overwrite $1 to $9"
+    assert is_offered or diagnostic.finding.help.startswith(f"no map is suggested: {reason}")
 
 
 def test_conditions_that_return_name_the_command() -> None:

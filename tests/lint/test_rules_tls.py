@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from nginxopt.lint import NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Safety
+from nginxopt.lint import NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION, SESSIONS_BY_NAME, Safety
 from tests.lintcheck import diagnose, fixed
 
 SSL = "ssl_certificate cert.pem;\nssl_certificate_key cert.key;\n"
@@ -201,32 +201,37 @@ def test_a_name_that_may_be_in_use_is_not_taken() -> None:
     assert "a name that no other zone has" in diagnostic.finding.help
 
 
-REVOCATION = Safety.under(NO_CLIENT_REVOCATION)
-BY_NAME = Safety.under(SESSIONS_BY_NAME)
+CIPHERS = Safety.under(NO_CIPHER_REMOVAL)
+REVOCATION = Safety.under(NO_CIPHER_REMOVAL, NO_CLIENT_REVOCATION)
+BY_NAME = Safety.under(NO_CIPHER_REMOVAL, SESSIONS_BY_NAME)
 TWO = "server { listen 443 ssl; %s } server { listen 443 ssl; server_name b; %s }"
 SAFETIES: dict[str, tuple[str, Safety | None]] = {
-    "two names": (TWO % ("root a;", "ssl_certificate b; keepalive_timeout 1; ssl_stapling on; root b;"), Safety.SAFE),
+    "two names": (TWO % ("root a;", "ssl_certificate b; keepalive_timeout 1; ssl_stapling on; root b;"), CIPHERS),
     "sessions of one of two names are prohibited": (TWO % ("", "ssl_session_cache off;"), Safety.UNSAFE),
     "one of two names is refused": (TWO % ("", "ssl_reject_handshake on;"), BY_NAME),
     "one of two names has HTTP/2": (TWO % ("http2 on;", ""), BY_NAME),
     "one of two names has larger headers": (TWO % ("", "large_client_header_buffers 4 64k;"), BY_NAME),
     "two names have the same ciphers, one by inheritance": (
         f"ssl_ciphers a; {TWO % ('ssl_ciphers a;', '')}",
-        Safety.SAFE,
+        CIPHERS,
     ),
     "of two names one is answered": (TWO % ("add_header X $ssl_server_name;", ""), BY_NAME),
     "a backend is told the name": (
         "server { listen 443 ssl; location / { proxy_pass http://a:1; proxy_ssl_name $ssl_server_name; } }",
         BY_NAME,
     ),
-    "a log is told the name": ("log_format a $ssl_server_name; server { listen 443 ssl; }", Safety.SAFE),
+    "a log is told the name": ("log_format a $ssl_server_name; server { listen 443 ssl; }", CIPHERS),
     "TLS 1.3 has no name in a session": (
         f"ssl_protocols TLSv1.3; {TWO % ('add_header X $ssl_server_name;', 'http2 on;')}",
         Safety.SAFE,
     ),
+    "commands of OpenSSL may allow older versions": (
+        "ssl_protocols TLSv1.3; ssl_conf_command MinProtocol TLSv1.2; server { listen 443 ssl; }",
+        CIPHERS,
+    ),
     "TLS 1.2 beside 1.3 has": (f"ssl_protocols TLSv1.3 TLSv1.2; {TWO % ('', 'http2 on;')}", BY_NAME),
-    "no clients with certificates": ("server { listen 443 ssl; }", Safety.SAFE),
-    "they are not asked": ("server { listen 443 ssl; ssl_verify_client off; }", Safety.SAFE),
+    "no clients with certificates": ("server { listen 443 ssl; }", CIPHERS),
+    "they are not asked": ("server { listen 443 ssl; ssl_verify_client off; }", CIPHERS),
     "clients with certificates": ("server { listen 443 ssl; ssl_verify_client on; }", REVOCATION),
     "for all servers": ("ssl_verify_client optional; server { listen 443 ssl; }", REVOCATION),
     "by a command of OpenSSL": ("ssl_conf_command VerifyMode Require; server { listen 443 ssl; }", REVOCATION),
@@ -238,14 +243,14 @@ SAFETIES: dict[str, tuple[str, Safety | None]] = {
         "server { listen 443 ssl; ssl_verify_client on; } server { listen 443 ssl; server_name b; }",
         None,
     ),
-    "at another address": ("server { listen 443 ssl; } server { listen 444 ssl; ssl_verify_client on; }", Safety.SAFE),
+    "at another address": ("server { listen 443 ssl; } server { listen 444 ssl; ssl_verify_client on; }", CIPHERS),
     "in another server at a second address of the default one": (
         "server { listen 443 ssl; listen 444 ssl; } server { listen 444 ssl; ssl_verify_client on; }",
         None,
     ),
     "a log may say that a session was resumed": (
         "log_format a $ssl_session_reused; server { listen 443 ssl; }",
-        Safety.SAFE,
+        CIPHERS,
     ),
     "a response says that a session was resumed": (
         "server { listen 443 ssl; add_header X $ssl_session_reused; }",
@@ -259,7 +264,7 @@ SAFETIES: dict[str, tuple[str, Safety | None]] = {
     "Lua may read it": ("server { listen 443 ssl; location / { content_by_lua_file a.lua; } }", Safety.UNSAFE),
     "njs may read it": ("js_set $x a.b; server { listen 443 ssl; }", Safety.UNSAFE),
     "SSI may read it": ("server { listen 443 ssl; ssi on; }", Safety.UNSAFE),
-    "SSI is off": ("server { listen 443 ssl; ssi off; }", Safety.SAFE),
+    "SSI is off": ("server { listen 443 ssl; ssi off; }", CIPHERS),
     "Lua runs in the handshake": ("server { listen 443 ssl; ssl_certificate_by_lua_block { } }", Safety.UNSAFE),
     "requests come with the handshake": ("server { listen 443 ssl; ssl_early_data on; }", Safety.UNSAFE),
     "the certificate is chosen in the handshake": (

@@ -184,6 +184,81 @@ def test_not_if_a_rule_could_not_judge(run: Any, files: Any, tmp_path: Path) -> 
     assert "INC-4711" in (tmp_path / "nginx.conf").read_text()
 
 
+SILENT = {
+    "the model of requests does not know what Lua answers": """server {
+    listen 80;
+    location /status { # nginxopt: ignore-block[status-exposed] INC-4711
+        access_by_lua_file auth.lua;
+        stub_status;
+    }
+}
+""",
+    "a placeholder": """server {
+    listen 80;
+    gzip ${GZIP:-off};  # nginxopt: ignore[gzip-level] INC-4711
+}
+""",
+    "a tag": """server {
+    listen 80;
+    gzip_comp_level {{ level }};  # nginxopt: ignore[gzip-level] INC-4711
+}
+""",
+    "a model that does not take the site": """server {
+    listen 80;
+    return 200 "${";
+    location /status { # nginxopt: ignore-block[status-exposed] INC-4711
+        stub_status;
+    }
+}
+""",
+    "more patterns than are compared": "".join(
+        [
+            "server {\n listen 80;\n # nginxopt: ignore[location-never-chosen] INC-4711\n",
+            *(f"location ~ ^/{number}$ {{ }}\n" for number in range(201)),
+            "}\n",
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("site", SILENT.values(), ids=SILENT.keys())
+def test_not_if_a_rule_declined_to_judge(run: Any, files: Any, tmp_path: Path, site: str) -> None:
+    """A rule that finds nothing because it cannot judge has not spoken: its suppression stays."""
+    files(nginx_conf=WHOLE.format(inside="", site=site))
+    output = run("lint", "--select", "all", "--target-version", "1.28.0", "nginx.conf", "--fix").out.decode()
+    assert UNUSED not in output
+    assert "INC-4711" in (tmp_path / "nginx.conf").read_text()
+
+
+def test_not_if_a_wildcard_leads_elsewhere(run: Any, files: Any, tmp_path: Path) -> None:
+    """A folder outside of that of the main file may have other files on the host, though it exists here."""
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
+    elsewhere.mkdir()
+    files(nginx_conf=unused().replace("}\n", f"include {elsewhere}/*.conf;\n}}\n"))
+    assert UNUSED not in lint(run, "nginx.conf", "--fix")
+    assert "INC-4711" in (tmp_path / "nginx.conf").read_text()
+
+
+def test_an_entry_of_a_rule_that_declined_is_not_gone(run: Any, files: Any, tmp_path: Path) -> None:
+    """A baseline has no entry too many because a rule could not judge, in whichever way."""
+    site = "server { listen 80; location /status { stub_status; } }\n"
+    silent = site.replace("stub_status", "access_by_lua_file a.lua; stub_status")
+    select = ("--select", "status-exposed,http2-missing", "nginx.conf")
+    version = ("--target-version", "1.28.0")
+    files(nginx_conf=WHOLE.format(inside="", site=site))
+    run("lint", *select, *version, "--write-baseline", "known.json")
+    for text in (
+        WHOLE.format(inside="", site=silent),
+        WHOLE.format(inside="include missing.conf;\n", site=""),
+        SITE,
+        WHOLE.format(inside="", site="server { listen ${PORT:-80}; }\n"),
+    ):
+        (tmp_path / "nginx.conf").write_text(text)
+        assert "without a finding" not in run("lint", *select, *version, "--baseline", "known.json").out.decode(), text
+    (tmp_path / "nginx.conf").write_text(WHOLE.format(inside="", site=""))
+    assert "1 entry without a finding" in run("lint", *select, *version, "--baseline", "known.json").out.decode()
+
+
 def test_standard_input_and_a_dump(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dump of nginx -T is a whole configuration; a fragment from standard input is not."""
     for text, is_told in (

@@ -209,6 +209,32 @@ def test_a_named_location_inherits_from_its_server(each_binary: nginx.Binary, pl
     assert ask(each_binary, server, "/", http).endswith(b"[]" if inside else b"[seen]")
 
 
+def test_a_setting_that_sets_a_variable_needs_no_pass(each_binary: nginx.Binary) -> None:
+    """`fastcgi_split_path_info` and `fastcgi_index` are in force wherever the variables that they set are read."""
+    settings = "fastcgi_index i.php; fastcgi_split_path_info ^(.+\\.php)(/.*)$;"
+    server = f'location /a.php {{ {settings} return 200 "$fastcgi_script_name $fastcgi_path_info"; }}\n'
+    assert ask(each_binary, server, "/a.php/b").endswith(b"/a.php /b")
+    assert not diagnose("foreign-setting", server, context="server")
+    unread = server.replace("$fastcgi_script_name $fastcgi_path_info", "")
+    assert len(diagnose("foreign-setting", unread, context="server")) == 1
+
+
+PURGING = {
+    "a handler of ngx_cache_purge": ("proxy_cache_purge tmp $1; proxy_cache_key $1;", False),
+    "beside the pass of another module": ("fastcgi_pass a:1; proxy_cache_purge PURGE from all;", False),
+    "another directive of a module that extends nginx's": ("proxy_cache_fancy on; proxy_cache_key a;", False),
+    "no such directive": ("proxy_cache_key $1;", True),
+    "a directive with another beginning": ("fastcgi_pass a:1; fancy on; proxy_cache_key a;", True),
+}
+
+
+@pytest.mark.parametrize(("inside", "is_found"), PURGING.values(), ids=PURGING.keys())
+def test_a_module_that_extends_another_may_use_its_settings(inside: str, is_found: bool) -> None:
+    """What answers with the settings of a module, such as its purger, is no place without effect for them."""
+    text = f"location ~ ^/purge(/.*) {{ {inside} }}"
+    assert bool(diagnose("foreign-setting", text, context="server")) is is_found
+
+
 def test_local_servers_are_known_to_be_down(each_binary: nginx.Binary) -> None:
     """A connect timeout of hours does not matter for loopback and sockets: nginx answers at once."""
     server = (

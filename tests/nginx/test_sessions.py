@@ -205,3 +205,60 @@ def under_another_name(binary: nginx.Binary, data: bytes, authority: Authority) 
                 return second.recv(65_536).rpartition(b"\r\n")[2]
         except ssl.SSLError:
             return b""
+
+
+A, B = "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-AES128-GCM-SHA256"
+REMOVED = {
+    "a cipher of TLS 1.2": (ssl.TLSVersion.TLSv1_2, f"ssl_ciphers {A}:{B};", f"ssl_ciphers {B};", b"200"),
+    "a curve of TLS 1.2": (ssl.TLSVersion.TLSv1_2, "ssl_ecdh_curve P-256:P-384;", "ssl_ecdh_curve P-384;", b"200"),
+    "TLS 1.2": (ssl.TLSVersion.TLSv1_2, "ssl_protocols TLSv1.2 TLSv1.3;", "ssl_protocols TLSv1.3;", b""),
+    "a curve of TLS 1.3": (ssl.TLSVersion.TLSv1_3, "ssl_ecdh_curve P-256:P-384;", "ssl_ecdh_curve P-384;", b""),
+}
+"""A version, a setting, what remains of it, and what a client that has nothing else gets with its former session."""
+
+
+def status_after_removal(binary: nginx.Binary, data: bytes, authority: Authority, case: str) -> bytes:
+    """What a client is answered that resumes a session after what it uses was removed; empty if it is refused."""
+    version, stated, left, _ = REMOVED[case]
+    text = data.decode().replace("listen 203.0.113.1:443", "listen unix:tls.sock")
+    context = client(version)
+    if version is ssl.TLSVersion.TLSv1_2:
+        context.set_ciphers(A)
+    context.set_ecdh_curve("prime256v1") if "curve" in case else None
+    with running(binary, text, authority.files) as server:
+        path = server.prefix / "tls.sock"
+        with connected(path, context) as first:
+            assert asked(first) == b"200"
+            session = first.session
+        conf = server.prefix / "nginx.conf"
+        assert stated in conf.read_text()
+        conf.write_text(conf.read_text().replace(stated, left))
+        reload(server)
+        try:
+            with connected(path, context, session) as second:
+                return asked(second)
+        except (ssl.SSLError, ConnectionError):
+            return b""
+
+
+@pytest.mark.parametrize("case", REMOVED)
+@pytest.mark.parametrize(("rule", "tickets"), TICKETS.items())
+def test_a_client_comes_back_with_what_was_removed(
+    each_binary: nginx.Binary, authority: Authority, rule: str, tickets: str, case: str
+) -> None:
+    """A session of TLS 1.2 outlives its cipher and its curve with the cache, and nothing else does: a premise."""
+    _, stated, _, expected = REMOVED[case]
+    before = configuration(stated if "protocols" not in stated else "", tickets)
+    assert fix_text(rule, before, target=TARGETS[rule], unsafe=False) == before
+    after = fix_text(rule, before, target=TARGETS[rule])
+    assert status_after_removal(each_binary, before, authority, case) == b""
+    kept = rule == "ssl-session-cache" or each_binary.version >= (1, 23, 2)  # before, tickets have no key in a cache
+    assert status_after_removal(each_binary, after, authority, case) == (expected if kept else b"")
+
+
+def test_sessions_of_tls_1_3_alone_need_no_premise() -> None:
+    """A handshake of TLS 1.3 agrees on cipher and curve again, so the fix is safe where nothing else is spoken."""
+    for rule, tickets in TICKETS.items():
+        for protocols, is_safe in {"TLSv1.3": True, "TLSv1.2 TLSv1.3": False}.items():
+            before = configuration(f"ssl_protocols {protocols};", tickets)
+            assert (fix_text(rule, before, target="1.28.0", unsafe=False) != before) is is_safe

@@ -296,6 +296,22 @@ def test_the_name_of_a_log_decides_between_formats(tmp_path: Path) -> None:
         read(tmp_path / "c.log", line, FORMATS)
 
 
+EQUAL = """
+log_format a '$remote_addr "$request" ${status}';
+log_format b '${remote_addr} "$request" ' '$status';
+log_format c escape=json '$remote_addr "$request" $status';
+"""
+
+
+def test_equal_formats_are_one(tmp_path: Path) -> None:
+    """Formats that read lines alike are no choice, whatever their names; another `escape` is one."""
+    line = '10.0.0.1 "GET /a HTTP/1.1" 200\n'
+    alike, _, _ = EQUAL.partition("log_format c")
+    assert read(tmp_path / "a.log", line, alike).kind == "access log in the format a"
+    with pytest.raises(UsageError, match="has the formats a and b and c"):
+        read(tmp_path / "a.log", line, EQUAL)
+
+
 def test_a_file_that_is_none(tmp_path: Path) -> None:
     """A file that is neither a list nor a log is an error at its first line, with what could stand there."""
     with pytest.raises(InputError) as caught:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from nginxopt.request import UrlError, from_curl, read_request, read_url
@@ -37,6 +39,20 @@ def test_a_url_is_read_as_curl_reads_it(text: str, host: str, port: int, target:
     """A URL has the host, port and target that curl sends."""
     url = read_url(text)
     assert (url.authority, url.port, url.target.decode()) == (host, port, target)
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ("/a?b", "http://h/a?b"),
+        ("http://evil/", "http://evil/ sent to http://h"),
+        ("*", "* sent to http://h"),
+        ("evil:443", "evil:443 sent to http://h"),
+    ],
+)
+def test_a_target_that_is_no_path_is_not_glued_to_the_site(target: str, text: str) -> None:
+    """A target in absolute form, `*` and an authority are shown beside the site that they are sent to."""
+    assert str(replace(read_url("http://h/"), target=target.encode())) == text
 
 
 def test_other_bytes_than_ascii_stay_in_arguments() -> None:

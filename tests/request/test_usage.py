@@ -53,3 +53,39 @@ def test_the_order_is_that_of_use() -> None:
     table = usage(form, {nodes[1]: 5, nodes[2]: 7, nodes[3]: 5})
     assert [(use.node, use.requests) for use in table.by_use("rule")] == [(nodes[2], 7), (nodes[1], 5), (nodes[3], 5)]
     assert [use.node for use in table.unused("rule")] == [nodes[0]]
+
+
+TABLES = b"""
+http {
+    map $uri $a {
+        hostnames;
+        volatile;
+        default 0;
+        /x 1;
+        ~^/y 2;
+        volatile 3;
+    }
+    geo $b {
+        ranges;
+        proxy 10.0.0.1;
+        delete 10.0.0.9-10.0.0.9;
+        default 0;
+        10.0.0.0-10.0.0.7 1;
+    }
+    split_clients $uri $c {
+        50% 1;
+        * 2;
+    }
+    server { listen 80; return 200 "$a$b$c"; }
+}
+"""
+
+
+def test_rows_of_tables_are_rules() -> None:
+    """Each row of a `map`, `geo` or `split_clients` is a rule; their parameters are none."""
+    lowered = lower(load_text(b"events { }" + TABLES, "nginx.conf"), Build(Version(1, 29, 3)))
+    rules = [lowered.nodes.place(use.node).text for use in usage(json.loads(lowered.form), {}).of("rule")]
+    assert rules == [
+        *("default 0", "/x 1", "~^/y 2", "volatile 3", "default 0", "10.0.0.0-10.0.0.7 1", "50% 1", "* 2"),
+        'return 200 "$a$b$c"',
+    ]

@@ -1,8 +1,8 @@
 """Finds the tags of a template and determines what each does: stand for a value, open or close a block, or nothing.
 
 The delimiters and the words in them identify the language: Jinja (and Twig, Nunjucks, Liquid), Go (and
-Helm), Handlebars and Mustache, ERB (and EJS, esh), `@NAME@`, `%%NAME%%`, and a line `${NAME}` for envsubst. A tag that
-could do more than one thing is `Action.UNKNOWN`.
+Helm), Handlebars and Mustache, ERB (and EJS, esh), the placeholders of `nginxopt.config.placeholders`, and a line
+`${NAME}` for envsubst. A tag that could do more than one thing is `Action.UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 
+from nginxopt.config import placeholders
 from nginxopt.records import record
 
 LONGEST = 8192
@@ -64,11 +65,14 @@ class Tag:
     is_comments: bool = False
 
 
+_NAMES = b"|".join([*placeholders.CERTAIN, *placeholders.LIKELY])
 _OPENING = re.compile(
     rb"""\{\{\{ | \{\{ | \{% | \{\#(?=(?s:.{0,8192}?)\#\}) | \{!! | <%
     | (?P<php><\?(?:php\b|=))
-    | (?P<name>@[A-Z][A-Z0-9_]*@ | %%[A-Za-z][A-Za-z0-9_]*%%)
-    | ^[ \t]*(?P<line>\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*))[ \t]*;?[ \t]*\r?$""",
+    | ^[ \t]*(?P<line>\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*))[ \t]*;?[ \t]*\r?$
+    | (?P<name>"""
+    + _NAMES
+    + b")",
     re.MULTILINE | re.VERBOSE,
 )
 _CLOSING = {b"{%": b"%}", b"{#": b"#}", b"{!!": b"!!}", b"<%": b"%>", b"{{{": b"}}}"}

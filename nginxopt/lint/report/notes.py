@@ -20,6 +20,7 @@ def notes(checked: Checked) -> Iterator[Note]:
     """Yield the notes of a run."""
     yield from _missing(checked.configs)
     yield from _unknown(checked)
+    yield from _refused(checked)
     yield from _templates(checked)
 
 
@@ -41,6 +42,13 @@ def _unknown(checked: Checked) -> Iterator[Note]:
             f"{count(len(checked.unknown), 'rule')} asked for settings that may be around a fragment, such as {shown}: "
             "--assume FILE names its main file, --assume stock the one that comes with nginx"
         )
+
+
+def _refused(checked: Checked) -> Iterator[Note]:
+    """Yield a note for each configuration that nginx refuses where rules would have asked what becomes of requests."""
+    for error in checked.refusals:
+        message = f"nginx does not start with this ({error.message}): rules that follow requests did not judge"
+        yield Note(message, error.source, error.span)
 
 
 def _templates(checked: Checked) -> Iterator[Note]:

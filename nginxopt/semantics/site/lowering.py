@@ -34,7 +34,7 @@ class Build:
 
     Attributes:
         version: The release.
-        fixes: Those of `FIXES` that it has besides its version.
+        fixes: Those of `FIXES` that it has besides its version, and directives of later releases.
         prefix: The folder of relative paths, with a slash at its end.
     """
 

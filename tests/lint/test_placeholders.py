@@ -1,0 +1,96 @@
+"""Placeholders in words: unknown values in every rule, and a reason to refuse the file elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zlib import crc32
+
+import pytest
+
+from nginxopt.config.templating import refuse_tags
+from nginxopt.config.tree import parse
+from nginxopt.errors import InputError
+from nginxopt.text import Source
+from tests.placeholder_law import FORMS, arguments, faults
+from tests.support import ROOT
+
+PARTS = 29
+"""Of the files of the law, some of so many parts are tried here; `python -m tests.placeholder_law` tries all."""
+
+SITE = b"""events {}
+http {
+    gzip on;
+    gzip_comp_level 5;
+    client_max_body_size 10m;
+    map $uri $new { ~^/a$ /b; default ""; }
+    upstream app { server 10.0.0.1:8080; }
+    server {
+        listen 80;
+        server_name shop.example;
+        location ~ ^/old/(.*)$ { return 301 /new/$1; }
+        location / { proxy_pass http://app; proxy_http_version 1.1; proxy_read_timeout 60s; proxy_buffering on; }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_placeholder_is_no_value(form: bytes) -> None:
+    """In the place of any argument, no error speaks of a placeholder, and no fix moves or changes it."""
+    words = arguments(SITE)
+    picked = [words[at] for at in range(FORMS.index(form) % 4, len(words), 4)]
+    results = list(faults(SITE, picked, (form,)))
+    assert [fault for _, fault in results if fault] == []
+    assert sum(is_read for is_read, _ in results) >= len(results) - 1  # a name of a variable may be refused
+
+
+def _of_corpus() -> list[Path]:
+    files = sorted(path for path in (ROOT / "fixtures/corpus/files").rglob("*") if path.is_file())
+    return [path for path in files if crc32(path.name.encode()) % PARTS == 0]
+
+
+@pytest.mark.parametrize("path", _of_corpus(), ids=lambda path: path.name)
+def test_the_law_of_placeholders(path: Path) -> None:
+    """In a public file, too: an argument that is a placeholder is in no error, and in no fix."""
+    data = path.read_bytes()
+    try:
+        words = arguments(data)
+    except InputError:
+        pytest.skip("not a configuration")
+    if any(form in data for form in FORMS) or not words:
+        pytest.skip("a template already, or nothing to replace")
+    form = FORMS[crc32(data) % len(FORMS)]
+    picked = [words[crc32(data) % len(words)]]
+    assert [fault for _, fault in faults(data, picked, (form,)) if fault] == []
+
+
+def _is_refused(word: str, *, names: bool = False, name: str = "root") -> bool:
+    try:
+        refuse_tags(parse(Source("nginx.conf", f"{name} {word};".encode())), names=names)
+    except InputError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "word", ["${X:-off}", "/a/${X-off}/b", "${a.b}", "${X:=1}", "${X:+1}", "@X@/y", "%%X%%", '"${a.b}"']
+)
+def test_other_commands_refuse_a_placeholder(word: str) -> None:
+    """A word with a placeholder has no value, so a command that needs it refuses the file."""
+    assert _is_refused(word)
+
+
+@pytest.mark.parametrize(
+    "word", ["${x}", "$x", "$x.b", "/a$", "~^/a${x}b$", '"x{1,2}$"', "${x_1}", "${x}-off", "a@b", "__x__"]
+)
+def test_a_word_of_nginx_is_no_placeholder(word: str) -> None:
+    """A variable in braces, a pattern and a name are what nginx makes of them."""
+    assert not _is_refused(word, names=True)
+
+
+def test_what_nginx_may_take_is_a_placeholder_for_lint_alone() -> None:
+    """nginx may have that path or variable, and `sub_filter` looks for it, but `lint` says nothing of it as a value."""
+    for word in ("/srv/__NAME__", "/srv/${NAME}"):
+        assert not _is_refused(word)
+        assert _is_refused(word, names=True)
+    assert not _is_refused("__NONCE__ $request_id", names=True, name="sub_filter")
