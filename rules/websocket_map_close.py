@@ -142,7 +142,7 @@ def _safety(model: Model, name: str, pooled: Container[Upstream]) -> Safety:
     keeping = (
         pass_.upstream in pooled and pools.connection(model, pass_) is pools.Connection.MAPPED for pass_ in sending
     )
-    return pooling.needed(model, pooling.KEPT) if all(keeping) else Safety.UNSAFE
+    return pooling.KEPT if all(keeping) else Safety.UNSAFE
 
 
 def _sends(pass_: Pass, name: str) -> bool:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         zones,
     )
     from nginxopt.lint.declare import Check, Page, Rule, rule
-    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Saving, Severity
+    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Reach, Related, Safety, Saving, Severity
     from nginxopt.lint.model import Model
     from nginxopt.lint.premises import (
         ENOUGH_DESCRIPTORS,
@@ -94,6 +94,7 @@ __all__ = [
     "Part",
     "PlannedRun",
     "Premise",
+    "Reach",
     "RedirectChain",
     "Related",
     "Rule",
@@ -138,7 +139,7 @@ __getattr__ = attributes(
     __name__,
     {
         "declare": ("Check", "Page", "Rule", "rule"),
-        "diagnostic": ("Diagnostic", "Finding", "Fix", "Related", "Safety", "Saving", "Severity"),
+        "diagnostic": ("Diagnostic", "Finding", "Fix", "Reach", "Related", "Safety", "Saving", "Severity"),
         "model": ("Model",),
         "premises": (
             "HTTP11_BACKENDS",

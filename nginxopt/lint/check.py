@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
-from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.errors import InputError, RuleError, UsageError
 from nginxopt.lint.accepted import unaccepted
 from nginxopt.lint.catalogue import Catalogue, catalogue
@@ -19,7 +18,7 @@ from nginxopt.lint.declined import undeclined
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import Fixed, FixError, fix
 from nginxopt.lint.model import Model
-from nginxopt.lint.premises import Premise
+from nginxopt.lint.premises import WHOLE_CONFIGURATION, Premise
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.lint.selection import reported
 from nginxopt.lint.settings import Settings
@@ -80,7 +79,7 @@ class Judge:
         return replace(self, rules=rules)._judged(config)
 
     def _judged(self, config: Config) -> Linted:
-        linted = lint(config, self._in_turn(), self.target, self.host, self.around)
+        linted = self._lint(config, self._in_turn(), self.target)
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         further = partial(self._further, config, linted)
@@ -88,6 +87,9 @@ class Judge:
         selected = reported(unsuppressed, self.catalogue.rules, self.settings)
         offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined(linted.diagnostics, selected))
         return replace(linted, diagnostics=tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered))
+
+    def _lint(self, config: Config, rules: Iterable[Selected], target: Version) -> Linted:
+        return lint(config, rules, target, self.host, self.around, is_all=WHOLE_CONFIGURATION in self.assumed)
 
     def _in_turn(self) -> Iterator[Selected]:
         for selected in self.rules:
@@ -103,20 +105,11 @@ class Judge:
         None if these are not all known: for a fragment, or if a part of the configuration could not be read.
         """
         rules = [selected for selected in self.rules if selected.rule.id in ids]
-        if linted.errors or not self.is_complete or not _is_whole(config, self.target):
+        if linted.errors or not self.is_complete or not Model(config, self.target).is_whole:
             return None
         versions = self.settings.target_version or turning_points(rule for rule, _ in rules)
-        results = [lint(config, rules, version, self.host, self.around) for version in versions]
+        results = [self._lint(config, rules, version) for version in versions]
         return None if any(result.errors for result in results) else [result.diagnostics for result in results]
-
-
-def _is_whole(config: Config, target: Version) -> bool:
-    """Return whether all of a configuration was read, including the folders that its includes name."""
-    if is_dump(config.origin):
-        return Model(config, target).is_whole
-    return Model(config, target).is_whole and all(
-        has_folder(config.prefix, str(include.args[0])) for include in config.includes if is_pattern(include.args[0])
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +122,7 @@ class Checked:
         made: The number of fixes applied, by rule.
         unknown: The rules that asked for settings which may be around a fragment, with the names of these settings.
         unsettled: For each configuration with templates, the rules with findings that depend on their tags.
+        is_all: Whether includes were taken to read nothing else elsewhere, as the premise `whole-configuration` says.
     """
 
     configs: tuple[Config, ...]
@@ -138,6 +132,7 @@ class Checked:
     made: Counter[str] = field(default_factory=Counter)
     unknown: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unsettled: Mapping[Config, frozenset[str]] = field(default_factory=dict)
+    is_all: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -173,7 +168,12 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     pairs = zip(configs, linted, strict=True)
     unsettled = {config: result.unsettled for config, result in pairs if config.templates is not None}
     return Checked(
-        tuple(configs), tuple(diagnostics.values()), tuple(errors.values()), unknown=unknown, unsettled=unsettled
+        tuple(configs),
+        tuple(diagnostics.values()),
+        tuple(errors.values()),
+        unknown=unknown,
+        unsettled=unsettled,
+        is_all=WHOLE_CONFIGURATION in judge.assumed,
     )
 
 
