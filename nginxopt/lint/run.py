@@ -68,10 +68,10 @@ def lint(
 
 
 def _http(main: Config | None, target: Version) -> Level | None:
-    """Return the level of the http block of a main configuration."""
-    return (
-        None if main is None else next((level for level in levels(main, target).levels if level.kind == "http"), None)
-    )
+    """Return the level of the http block of a main configuration, whose wildcards read the fragment that is checked."""
+    if main is None:
+        return None
+    return next((level for level in levels(main, target, is_all=True).levels if level.kind == "http"), None)
 
 
 def _lint(model: Model, rules: Iterable[Selected]) -> Linted:

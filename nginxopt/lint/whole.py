@@ -44,7 +44,7 @@ def with_premise(fix: Fix, reach: Reach, model: Model) -> Fix:
 def _may_depend_on_unread(fix: Fix, reach: Reach, model: Model) -> bool:
     """Return whether something that was not read may make a difference to a fix."""
     unread = _open_parts(model)
-    if not unread or (reach is Reach.WORDS and all(change.edit.span for change in fix.changes)):
+    if not unread or (reach is Reach.WORDS and not any(map(_inserts, fix.changes))):
         return False
     if model.root.kind != "main":
         return True
@@ -54,6 +54,10 @@ def _may_depend_on_unread(fix: Fix, reach: Reach, model: Model) -> bool:
     if reach is Reach.PROCESS and parts.isdisjoint(_PROTOCOLS):
         return not unread.isdisjoint(("main", "events"))
     return True
+
+
+def _inserts(change: Change) -> bool:
+    return change.edit.span.start == change.edit.span.end
 
 
 @once
