@@ -136,7 +136,8 @@ def _change(level: Level, closing: Directive) -> Change | None:
 
 def _safety(model: Model, name: str, pooled: Container[Upstream]) -> Safety:
     """Return UNSAFE if the variable is used for more than the `Connection` header of passes to pools."""
-    if variables.is_read_by_code(model) or not all(map(_is_connection, variables.readers(model, [name]))):
+    is_certain = model.is_whole and not variables.is_read_by_code(model)
+    if not is_certain or not all(map(_is_connection, variables.readers(model, [name]))):
         return Safety.UNSAFE
     sending = (pass_ for pass_ in model.passes if pass_.protocol == "proxy" and _sends(pass_, name))
     keeping = (
