@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from nginxopt import _native
-from nginxopt.config import Config, Directive, File
+from nginxopt.config import Config, Directive, File, may_read_more
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite import names
@@ -20,7 +20,7 @@ REASONS = {
     "captures-read": "captures may be read after it is evaluated, and new maps would set others",
     "named-captures": "a named group of one of its rows is read elsewhere, and new maps would set others",
     "shared-rows": "it is in a file, or includes one, that is included more than once",
-    "missing-rows": "it includes a file that does not exist",
+    "missing-rows": "it includes a file that does not exist, or may read others elsewhere",
     "guarded": "its patterns are behind a guard already",
     "not-worse": "a tree would try no fewer patterns",
     "unbounded-row": "PCRE may give up on a row, after which nginx tries no other",
@@ -163,7 +163,7 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
     if regex_map.is_guarded:
         yield KeptMap(regex_map, "guarded")
     for include in regex_map.includes:
-        if config.is_missing(include):
+        if may_read_more(config, include):
             yield KeptMap(regex_map, "missing-rows", include)
     if any(config.times(file) > 1 for file in regex_map.files):
         yield KeptMap(regex_map, "shared-rows")
