@@ -49,6 +49,9 @@ assume = ["http11-backends", "idle-connections"]
 ```
 
 `nginxopt explain NAME` shows a premise in the terminal. `--unsafe-fixes` applies all fixes, regardless of premises.
+
+In a repository, much of a configuration is often somewhere else: in an image, in another role, on the host. Then almost
+all fixes need [`whole-configuration`](#whole-configuration), and rules do not report what another file may set.
 """
 
 

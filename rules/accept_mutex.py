@@ -43,6 +43,9 @@ without the mutex share connections unevenly, so that one can run out of them wh
 versions, the fix needs `--unsafe-fixes`. It also does with `multi_accept on`, where one worker accepts all waiting
 clients (38 of 60 were answered without the mutex, 51 to 60 with it), and with a method other than epoll.
 
+Only `main` and `events` have the directive, and no level inherits it. So the fix needs the premise
+`whole-configuration` only if a file that these two include was not read.
+
 ## When to ignore it
 If the system has no `EPOLLEXCLUSIVE` (Linux before 4.5, BSD), and many workers share few connections.
 
@@ -56,7 +59,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, Version, rule
+from nginxopt.lint import SEVERAL_WORKERS, Finding, Fix, Model, Reach, Safety, Severity, Version, rule
 from nginxopt.semantics import Level, values
 
 EVEN = Version(1, 21, 6)
@@ -66,7 +69,7 @@ EVEN = Version(1, 21, 6)
 SPREAD = Safety.under(SEVERAL_WORKERS)
 
 
-@rule(severity=Severity.INFO, category="process", fix=(SPREAD, Safety.UNSAFE), since="1.11.3")
+@rule(severity=Severity.INFO, category="process", reach=Reach.PROCESS, fix=(SPREAD, Safety.UNSAFE), since="1.11.3")
 def check(model: Model) -> Iterator[Finding]:
     """Find `accept_mutex` where workers wait for it."""
     workers = model.root.setting("worker_processes")

@@ -98,7 +98,7 @@ def check(model: Model) -> Iterator[Finding]:
                 pass_.directive.source,
                 pass_.directive.name.span,
                 f'fastcgi_keep_conn is off: the keepalive connections of upstream "{pass_.host}" are not used',
-                None if why_not else Fix(f"add `{ON}`", (_change(pass_),), pooling.needed(model, pooling.POOLED)),
+                None if why_not else Fix(f"add `{ON}`", (_change(pass_),), pooling.POOLED),
                 why_not or CHILDREN,
                 saves=Saving(connections=1),
             )

@@ -99,7 +99,7 @@ def check(model: Model) -> Iterator[Finding]:
                 keepalive.name.span,
                 f'keepalive is before {method.name}, so upstream "{upstream.name}" has no pool: '
                 "every request opens a connection",
-                None if why_not else _fix(model, keepalive, method),
+                None if why_not else _fix(keepalive, method),
                 why_not,
             )
 
@@ -112,6 +112,6 @@ def _apart(keepalive: Directive, method: Directive) -> str:
     return "" if keepalive.source is method.source else f"move keepalive after {method.name}"
 
 
-def _fix(model: Model, keepalive: Directive, method: Directive) -> Fix:
+def _fix(keepalive: Directive, method: Directive) -> Fix:
     changes = (layout.delete(keepalive), layout.after(method, [layout.written(keepalive)]))
-    return Fix(f"move keepalive after {method.name}", changes, pooling.needed(model, pooling.POOLED))
+    return Fix(f"move keepalive after {method.name}", changes, pooling.POOLED)

@@ -92,9 +92,7 @@ def check(model: Model) -> Iterator[Finding]:
         if block and upstream.keepalive.is_unset and len(places) >= MANY and sharing.may_share(passes):
             why_not = mixed.of(upstream)
             line = f"keepalive {capacity.SIZE};"
-            fix = Fix(
-                f"add `{line}`, shared by all", (layout.append(block, [line]),), pooling.needed(model, pooling.POOLED)
-            )
+            fix = Fix(f"add `{line}`, shared by all", (layout.append(block, [line]),), pooling.POOLED)
             yield Finding(
                 block.source,
                 upstream.level.span,

@@ -35,6 +35,9 @@ not match, neither does the second, and an error of the first ends the request. 
 less. For a pattern with groups, the fix needs `--unsafe-fixes`: PCRE1 may overwrite captures of an earlier match when
 it fails, which shows in a later `$1`.
 
+Other files make no difference, so the fix does not need the premise `whole-configuration`: levels inherit no rewrites,
+and between the two rules there is nothing that changes the URI, not even an include.
+
 ## When to ignore it
 Never.
 
@@ -48,13 +51,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Directive, directive_at, layout
-from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Reach, Related, Safety, Severity, rule
 
 if TYPE_CHECKING:
     from nginxopt.lint import Duplicate
 
 
-@rule(severity=Severity.WARNING, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE))
+@rule(severity=Severity.WARNING, category="rewrite", reach=Reach.WORDS, fix=(Safety.SAFE, Safety.UNSAFE))
 def check(model: Model) -> Iterator[Finding]:
     """Find rewrites that repeat an earlier one."""
     for duplicate in model.plan.duplicates() if model.mentions("rewrite") else ():

@@ -52,6 +52,9 @@ A search for `\\.php$` begins everywhere, so it finds what `.*\\.php$` finds. Th
 - if the rest repeats something, or is an alternative behind a `.*`: the search may be given up where PCRE's limits
   are reached, which nginx answers with 500, and that depends on both.
 
+Where it is safe, both patterns match the same URIs and capture the same, whatever other files contain. So the fix does
+not need the premise `whole-configuration`.
+
 ## When to ignore it
 If clarity is worth more than a microsecond.
 
@@ -66,7 +69,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nginxopt.config import Change, Directive, Edit, Token
-from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
+from nginxopt.lint import Finding, Fix, Model, Reach, Related, Safety, Severity, rule
 from nginxopt.semantics import Level, locations
 
 _HEAD = re.compile(r"\^?\.\*(?![?+*{|)]|$)")
@@ -77,7 +80,7 @@ _BOUNDED = re.compile(r"(?:[^\\*+?{}\[\]#]|\\[^\w\s]|\\[dDsSwW]|\[\^?[\w./%,;:=&
 """Matches patterns without repetition, which cannot fail with an error; each escape is a character or a class."""
 
 
-@rule(severity=Severity.INFO, category="rewrite", fix=(Safety.SAFE, Safety.UNSAFE), default=False)
+@rule(severity=Severity.INFO, category="rewrite", reach=Reach.WORDS, fix=(Safety.SAFE, Safety.UNSAFE), default=False)
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns with a useless `.*`, in one finding for each block and kind of fix."""
     groups: dict[tuple[Level | None, str, Safety | None], list[_Idle]] = {}

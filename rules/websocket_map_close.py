@@ -136,13 +136,14 @@ def _change(level: Level, closing: Directive) -> Change | None:
 
 def _safety(model: Model, name: str, pooled: Container[Upstream]) -> Safety:
     """Return UNSAFE if the variable is used for more than the `Connection` header of passes to pools."""
-    if variables.is_read_by_code(model) or not all(map(_is_connection, variables.readers(model, [name]))):
+    is_certain = model.is_whole and not variables.is_read_by_code(model)
+    if not is_certain or not all(map(_is_connection, variables.readers(model, [name]))):
         return Safety.UNSAFE
     sending = (pass_ for pass_ in model.passes if pass_.protocol == "proxy" and _sends(pass_, name))
     keeping = (
         pass_.upstream in pooled and pools.connection(model, pass_) is pools.Connection.MAPPED for pass_ in sending
     )
-    return pooling.needed(model, pooling.KEPT) if all(keeping) else Safety.UNSAFE
+    return pooling.KEPT if all(keeping) else Safety.UNSAFE
 
 
 def _sends(pass_: Pass, name: str) -> bool:

@@ -54,6 +54,9 @@ that runs out of connections closes idle ones; a worker that runs out of descrip
 it could answer before. So the fix needs the premise `enough-descriptors`. An explicit number may be there to keep the
 load low, so changing it needs `--unsafe-fixes`.
 
+Only `main` and `events` have the directive, and no level inherits it. So the fix needs the premise
+`whole-configuration` only if a file that these two include was not read.
+
 ## When to ignore it
 If you expect few clients, or the limit is there to keep the load low.
 
@@ -67,7 +70,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import ENOUGH_DESCRIPTORS, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import ENOUGH_DESCRIPTORS, Finding, Fix, Model, Reach, Safety, Severity, rule
 from nginxopt.semantics import values
 
 DEFAULT = 512
@@ -76,7 +79,11 @@ ENOUGH = 1024
 
 
 @rule(
-    severity=Severity.INFO, category="process", fix=(Safety.under(ENOUGH_DESCRIPTORS), Safety.UNSAFE), scenario="rush"
+    severity=Severity.INFO,
+    category="process",
+    reach=Reach.PROCESS,
+    fix=(Safety.under(ENOUGH_DESCRIPTORS), Safety.UNSAFE),
+    scenario="rush",
 )
 def check(model: Model) -> Iterator[Finding]:
     """Find proxies with few connections."""

@@ -60,6 +60,9 @@ command line also sets the number. So the fix needs the premises `several-worker
 of an explicit `worker_processes 1` needs `--unsafe-fixes`, and so does a configuration with `max_conns` in an upstream
 without `zone`.
 
+Only `main` and `events` have the directive, and no level inherits it. So the fix needs the premise
+`whole-configuration` only if a file that these two include was not read.
+
 ## When to ignore it
 In a container limited to a part of the machine: `auto` counts the processors of the machine, so set the number that the
 container has. On Windows, one worker does all the work in any case.
@@ -75,7 +78,7 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import PLAIN_COMMAND_LINE, SEVERAL_WORKERS, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import PLAIN_COMMAND_LINE, SEVERAL_WORKERS, Finding, Fix, Model, Reach, Safety, Severity, rule
 from nginxopt.semantics import values
 
 DOCKER_DNS = "127.0.0.11"
@@ -88,7 +91,7 @@ NEEDS = Safety.under(PLAIN_COMMAND_LINE, SEVERAL_WORKERS)
 TITLE = "start one per processor: `worker_processes auto;`"
 
 
-@rule(severity=Severity.INFO, category="process", fix=(NEEDS, Safety.UNSAFE), since="1.3.8")
+@rule(severity=Severity.INFO, category="process", reach=Reach.PROCESS, fix=(NEEDS, Safety.UNSAFE), since="1.3.8")
 def check(model: Model) -> Iterator[Finding]:
     """Find main files that start a single worker."""
     if _is_pinned(model) or _is_image(model):

@@ -57,6 +57,9 @@ The directive sets the limit of the workers even if `LimitNOFILE=` or a shell ga
 shows it. So the fix needs the premise `raises-the-limit`; the number includes what caches of open files may hold. Where
 the fix adds the line, it also needs `plain-command-line`: nginx refuses a directive that `-g` sets too.
 
+Only `main` and `events` have the directive, and no level inherits it. So the fix needs the premise
+`whole-configuration` only if a file that these two include was not read.
+
 ## When to ignore it
 If nginx starts with a higher limit: `LimitNOFILE=` of its unit, `ulimits` of its container. With
 `worker_rlimit_nofile`, nginx raises the limit of its workers beyond the hard limit if it runs as root, otherwise only
@@ -73,7 +76,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Change, layout
-from nginxopt.lint import PLAIN_COMMAND_LINE, RAISES_THE_LIMIT, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint import PLAIN_COMMAND_LINE, RAISES_THE_LIMIT, Finding, Fix, Model, Reach, Safety, Severity, rule
 from nginxopt.semantics import values
 
 USUAL = 1024
@@ -89,7 +92,14 @@ ADDED = Safety.under(RAISES_THE_LIMIT, PLAIN_COMMAND_LINE)
 RAISED = Safety.under(RAISES_THE_LIMIT)
 
 
-@rule(severity=Severity.INFO, highest=Severity.WARNING, category="process", fix=ADDED, scenario="rush")
+@rule(
+    severity=Severity.INFO,
+    highest=Severity.WARNING,
+    category="process",
+    reach=Reach.PROCESS,
+    fix=ADDED,
+    scenario="rush",
+)
 def check(model: Model) -> Iterator[Finding]:
     """Find open file limits below the number of connections."""
     for directive, level in model.each("worker_connections"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nginxopt.cli import stdout
-from nginxopt.errors import DefectError, UsageError
+from nginxopt.errors import DefectError, InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 
 def check(call: Call, configs: Sequence[Config], checked: Checked) -> list[Note]:
-    """Check the fixes with `nginx -t`; return its warnings. Raises `DefectError` if they break the configuration."""
+    """Check the fixes with `nginx -t`; return its warnings.
+
+    Raises `DefectError` if they break the configuration, and `InputError` if they are to be written to one that nginx
+    refuses without them, so that they cannot be checked.
+    """
     from nginxopt.lint.report.model import Note
     from nginxopt.system import nginx
     from nginxopt.system.nginx import trial
@@ -32,7 +36,14 @@ def check(call: Call, configs: Sequence[Config], checked: Checked) -> list[Note]
             raise UsageError(f"--nginx needs a whole configuration, but {config.main.path} is a template")
         if call.piped or again.http is None:
             raise UsageError(f"--nginx needs a whole configuration, but {config.main.path} is a fragment")
-        before, after = trial.test(config, binary), trial.test_changed(again, changed, binary)
+        before = trial.test(config, binary)
+        if not (before.ok or call.diff):
+            raise InputError(
+                f"nginx -t refuses it, so the fixes cannot be checked; nothing was written\n{before.reasons[0]}",
+                path=config.main.path,
+                hint="correct this first, or fix without --nginx",
+            )
+        after = trial.test_changed(again, changed, binary)
         if after.is_worse_than(before):
             what = f"nginx -t refuses {config.main.path} after the fixes; nothing was written"
             raise DefectError(what, below=str(after).splitlines())

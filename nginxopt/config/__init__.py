@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from nginxopt.config import declarations, layout
     from nginxopt.config.configuration import Config, load, load_text, reread
     from nginxopt.config.context import Context
+    from nginxopt.config.elsewhere import may_read_more
     from nginxopt.config.placeholders import has_placeholder
     from nginxopt.config.reader import File
     from nginxopt.config.scope import Scope
@@ -46,6 +47,7 @@ __all__ = [
     "layout",
     "load",
     "load_text",
+    "may_read_more",
     "reread",
     "statements",
 ]
@@ -55,6 +57,7 @@ __getattr__ = attributes(
     {
         "configuration": ("Config", "load", "load_text", "reread"),
         "context": ("Context",),
+        "elsewhere": ("may_read_more",),
         "placeholders": ("has_placeholder",),
         "reader": ("File",),
         "scope": ("Scope",),

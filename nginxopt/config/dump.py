@@ -26,12 +26,14 @@ _MESSAGES = re.compile(rb"(?:nginx: .*\n)*")
 class Dump:
     """The storage of the files in the output of `nginx -T`; an implementation of `Files` that never reads the disk.
 
-    `main` is the path of the main file. Relative includes start from its folder, nginx's `conf_prefix`.
+    `main` is the path of the main file. Relative includes start from its folder, nginx's `conf_prefix`. `is_whole` is
+    whether nginx printed it, so that no include reads anything else.
     """
 
-    def __init__(self, source: Source, spans: dict[str, Span]) -> None:
+    def __init__(self, source: Source, spans: dict[str, Span], *, is_whole: bool = True) -> None:
         self._source = source
         self._spans = spans
+        self.is_whole = is_whole
         self.main = next(iter(spans))
 
     @classmethod
@@ -92,6 +94,12 @@ class Dump:
 def is_dump(files: Files) -> bool:
     """Return whether files come from a dump, perhaps with an `Overlay`, and not from the disk."""
     return isinstance(files.base if isinstance(files, Overlay) else files, Dump)
+
+
+def is_whole_dump(files: Files) -> bool:
+    """Return whether files come from a dump that nginx printed, so that no include reads anything else."""
+    dump = files.base if isinstance(files, Overlay) else files
+    return isinstance(dump, Dump) and dump.is_whole
 
 
 def _contents(header: re.Match[bytes], end: int) -> Span:

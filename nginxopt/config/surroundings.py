@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nginxopt.config.configuration import Config, load
+from nginxopt.config.elsewhere import INSTALLED
 from nginxopt.config.filesystem import DISK, Files, Moved
 from nginxopt.config.reader import File
 from nginxopt.errors import InputError, UsageError
@@ -18,16 +19,6 @@ from nginxopt.records import record
 
 _NAMES = ("nginx.conf", "conf/nginx.conf")
 """The paths of a main file in a folder: in its own folder, and in nginx's prefix."""
-
-INSTALLED = (
-    "/etc/nginx",
-    "/usr/local/nginx/conf",
-    "/usr/local/etc/nginx",
-    "/usr/local/openresty/nginx/conf",
-    "/opt/bitnami/nginx/conf",
-    "/opt/homebrew/etc/nginx",
-)
-"""The folders of main files in packages and images."""
 
 
 Load = Callable[[str, Files], Config]

@@ -125,4 +125,4 @@ def _joined(files: Mapping[str, bytes]) -> Dump:
     for name, data in files.items():
         spans[name] = Span(start, start + len(data))
         start += len(data)
-    return Dump(Source("tree", b"".join(files.values())), spans)
+    return Dump(Source("tree", b"".join(files.values())), spans, is_whole=False)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         zones,
     )
     from nginxopt.lint.declare import Check, Page, Rule, rule
-    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Related, Safety, Saving, Severity
+    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Reach, Related, Safety, Saving, Severity
     from nginxopt.lint.model import Model
     from nginxopt.lint.premises import (
         ENOUGH_DESCRIPTORS,
@@ -96,6 +96,7 @@ __all__ = [
     "Part",
     "PlannedRun",
     "Premise",
+    "Reach",
     "RedirectChain",
     "Related",
     "Rule",
@@ -140,7 +141,7 @@ __getattr__ = attributes(
     __name__,
     {
         "declare": ("Check", "Page", "Rule", "rule"),
-        "diagnostic": ("Diagnostic", "Finding", "Fix", "Related", "Safety", "Saving", "Severity"),
+        "diagnostic": ("Diagnostic", "Finding", "Fix", "Reach", "Related", "Safety", "Saving", "Severity"),
         "model": ("Model",),
         "premises": (
             "HTTP11_BACKENDS",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
-from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.errors import InputError, RuleError, UsageError
 from nginxopt.lint import whole
 from nginxopt.lint.accepted import unaccepted
@@ -20,7 +19,7 @@ from nginxopt.lint.declined import undeclined
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.fix import Fixed, FixError, fix
 from nginxopt.lint.model import Model
-from nginxopt.lint.premises import Premise
+from nginxopt.lint.premises import WHOLE_CONFIGURATION, Premise
 from nginxopt.lint.run import Linted, Selected, lint
 from nginxopt.lint.selection import reported
 from nginxopt.lint.settings import Settings
@@ -84,7 +83,7 @@ class Judge:
         return replace(self, rules=rules)._judged(config)
 
     def _judged(self, config: Config) -> Linted:
-        linted = lint(config, self._in_turn(), self.target, self.host, self.around)
+        linted = self._lint(config, self._in_turn(), self.target)
         active = {rule.id: severity or rule.severity for rule, severity in self.rules if self._judges(rule)}
         files = [file.block for file in config.files]
         declined = self._declined(config, linted)
@@ -94,6 +93,9 @@ class Judge:
         offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined(linted.diagnostics, selected))
         diagnostics = tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered)
         return replace(linted, diagnostics=diagnostics, declined=declined)
+
+    def _lint(self, config: Config, rules: Iterable[Selected], target: Version) -> Linted:
+        return lint(config, rules, target, self.host, self.around, is_all=WHOLE_CONFIGURATION in self.assumed)
 
     def _in_turn(self) -> Iterator[Selected]:
         for selected in self.rules:
@@ -105,9 +107,13 @@ class Judge:
 
     def _declined(self, config: Config, linted: Linted) -> frozenset[str]:
         """Return the rules that cannot judge all: each if a part could not be read, else those that say so."""
-        if linted.errors or not self.is_complete or not _is_whole(config, self.target):
+        if linted.errors or not self.is_complete or not self._is_whole(config):
             return frozenset(rule.id for rule, _ in self.rules)
         return linted.declined
+
+    def _is_whole(self, config: Config) -> bool:
+        model = Model(config, self.target, is_all=WHOLE_CONFIGURATION in self.assumed)
+        return model.is_whole and all(whole.is_known(model, protocol) for protocol in ("http", "stream"))
 
     def _further(self, config: Config, ids: Collection[str]) -> tuple[list[tuple[Diagnostic, ...]], frozenset[str]]:
         """Return the findings of rules for each nginx version in the settings, or for all versions if there is none.
@@ -119,21 +125,11 @@ class Judge:
         found: list[tuple[Diagnostic, ...]] = []
         declined: set[str] = set()
         for version in versions:
-            result = lint(config, rules, version, self.host, self.around)
+            result = self._lint(config, rules, version)
             found.append(result.diagnostics)
             declined |= {rule.id for rule, _ in rules if rule.id in result.declined and rule.speaks_of(version)}
             declined |= {rule.id for rule, _ in rules} if result.errors else set()
         return found, frozenset(declined)
-
-
-def _is_whole(config: Config, target: Version) -> bool:
-    """Return whether all of a configuration was read, including the folders that its includes name."""
-    model = Model(config, target)
-    if not model.is_whole or not all(whole.is_known(model, protocol) for protocol in ("http", "stream")):
-        return False
-    return is_dump(config.origin) or all(
-        has_folder(config.prefix, str(include.args[0])) for include in config.includes if is_pattern(include.args[0])
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +144,7 @@ class Checked:
         unsettled: For each configuration with templates, the rules with findings that depend on their tags.
         declined: The rules that could not judge all of some configuration.
         refusals: What nginx refuses, so that rules could not ask what becomes of requests.
+        is_all: Whether includes were taken to read nothing else elsewhere, as the premise `whole-configuration` says.
     """
 
     configs: tuple[Config, ...]
@@ -159,6 +156,7 @@ class Checked:
     unsettled: Mapping[Config, frozenset[str]] = field(default_factory=dict)
     declined: frozenset[str] = frozenset()
     refusals: tuple[InputError, ...] = ()
+    is_all: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -201,6 +199,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
         unsettled=unsettled,
         declined=frozenset().union(*(result.declined for result in linted)),
         refusals=tuple(result.refusal for result in linted if result.refusal is not None),
+        is_all=WHOLE_CONFIGURATION in judge.assumed,
     )
 
 

@@ -40,7 +40,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nginxopt.lint.diagnostic import Finding, Safety, Severity
+from nginxopt.lint.diagnostic import Finding, Reach, Safety, Severity
 from nginxopt.lint.premises import Premise
 from nginxopt.version import Version
 
@@ -105,6 +105,7 @@ class Rule:
         by_release: Whether its findings follow what each release declares (`nginxopt.config.declarations`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
         own_url: The URL of the page, for a rule from outside of nginxopt that has one.
+        reach: What its fixes depend on. One that is not `EVERYTHING` is argued for under "Fix safety".
         origin: The file of a rule from outside of nginxopt; None for those of nginxopt.
     """
 
@@ -125,6 +126,7 @@ class Rule:
     witness: bool = False
     own_url: str | None = None
     origin: str | None = None
+    reach: Reach = Reach.EVERYTHING
 
     def __post_init__(self) -> None:
         if not isinstance(self.severity, Severity):
@@ -173,6 +175,7 @@ def rule(
     by_release: bool = False,
     highest: Severity | None = None,
     witness: bool = False,
+    reach: Reach = Reach.EVERYTHING,
     url: str | None = None,
 ) -> Callable[[Check], Rule]:
     """Turn a check function into a `Rule` with the name and docstring of its module.
@@ -199,6 +202,7 @@ def rule(
             highest=highest,
             witness=witness,
             own_url=url,
+            reach=reach,
         )
 
     return make

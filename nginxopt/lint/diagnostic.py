@@ -91,6 +91,22 @@ class Grade(Enum):
     UNSAFE = "unsafe"
 
 
+class Reach(Enum):
+    """What the fixes of a rule depend on beside the text that they change, for `nginxopt.lint.whole`.
+
+    Attributes:
+        EVERYTHING: Anything in `main` or in the same of `http`, `stream` and `mail`. All fixes do, unless their rule
+            says why not.
+        PROCESS: What is in `main` and `events`: the fix changes directives there that no other block has or inherits.
+        WORDS: Nothing: the fix replaces or deletes words that make no difference, whatever else is in the
+            configuration.
+    """
+
+    EVERYTHING = "everything"
+    PROCESS = "process"
+    WORDS = "words"
+
+
 Safety.SAFE = Safety(frozenset())
 Safety.UNSAFE = Safety(None)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from nginxopt.lint.declare import Page, Rule
 from nginxopt.lint.diagnostic import Safety
+from nginxopt.lint.premises import WHOLE_CONFIGURATION
 from nginxopt.version import Version
 
 FIX_SAFETY = "Fix safety"
@@ -71,7 +72,8 @@ def examples(page: Page) -> tuple[Example, ...]:
 
 
 def declares(rule: Rule, safety: Safety) -> bool:
-    """Whether a rule declares fixes of that safety."""
+    """Whether a rule declares fixes of that safety, apart from the premise that the engine adds."""
+    safety = safety.given(frozenset([WHOLE_CONFIGURATION]))
     declared = (fix for fix in rule.fixes if fix.grade is safety.grade)
     return any((safety.premises or frozenset()) <= (fix.premises or frozenset()) for fix in declared)
 

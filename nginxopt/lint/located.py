@@ -40,13 +40,20 @@ class Located:
         places = {(related.source.path, related.span) for related in theirs.related}
         common = replace(
             finding,
-            fix=finding.fix if finding.fix == theirs.fix else None,
+            fix=_common_fix(finding.fix, theirs.fix),
             help=finding.help if _unlined(finding.help) == _unlined(theirs.help) else "",
             related=tuple(related for related in finding.related if (related.source.path, related.span) in places),
             witness=witness,
         )
         severity = min(self.diagnostic.severity, other.diagnostic.severity)
         return Located(replace(self.diagnostic, finding=common, severity=severity))
+
+
+def _common_fix(fix: Fix | None, other: Fix | None) -> Fix | None:
+    """Return the fix that two readings offer, which is safe only if it is in both; None if they offer others."""
+    if fix is None or other is None or replace(fix, safety=other.safety) != other:
+        return None
+    return replace(fix, safety=fix.safety & other.safety)
 
 
 def _unlined(text: str) -> str:

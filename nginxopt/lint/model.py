@@ -42,6 +42,7 @@ class Model:
 
     A file that is included in several places occurs in each of them. `host` is the machine to check, None for none.
     With `alone`, nothing is taken to be around a fragment; `around` is the level of the http block that includes it.
+    With `is_all`, includes are taken to read nothing else where the configuration is installed.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class Model:
         host: Host | None = None,
         *,
         alone: bool = False,
+        is_all: bool = False,
         around: Level | None = None,
     ) -> None:
         self.config = config
         self.target = target
         self.host = host
         self._is_alone = alone
+        self._is_all = is_all
         self._around = around
         self._answers: dict[object, tuple[Any, bool]] = {}
         self._has_declined = False
@@ -65,7 +68,7 @@ class Model:
     @cached_property
     def root(self) -> Level:
         """The outermost level."""
-        return levels(self.config, self.target, as_given=self._is_alone, around=self._around)
+        return levels(self.config, self.target, as_given=self._is_alone, is_all=self._is_all, around=self._around)
 
     @cached_property
     def alone(self) -> Model:
@@ -74,7 +77,7 @@ class Model:
 
     @cached_property
     def is_whole(self) -> bool:
-        """Whether the whole configuration was read: it is not a fragment, and no include is missing."""
+        """Whether the whole configuration was read: it is not a fragment, and no include reads more elsewhere."""
         return not (self.root.parent is not None or self.config.missing or any(level.is_open for level in self._levels))
 
     def each(self, *names: str) -> Iterator[tuple[Directive, Level]]:

@@ -33,13 +33,13 @@ from nginxopt.lint.pools import (
     users,
     without_pool,
 )
-from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, WHOLE_CONFIGURATION
+from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS
 from nginxopt.lint.sharing import obstacles
 from nginxopt.semantics import PIVOT, Level, Pass, Upstream
 from nginxopt.text import Change
 
-POOLED = Safety.under(IDLE_CONNECTIONS, WHOLE_CONFIGURATION)
-"""The premises that a pool may need; `needed` removes those it does not."""
+POOLED = Safety.under(IDLE_CONNECTIONS)
+"""The premises of a pool."""
 
 KEPT = Safety.under(HTTP11_BACKENDS) & POOLED
 """The premises of a pool if the fix also adds HTTP/1.1, or removes `Connection: close`."""
@@ -63,11 +63,6 @@ class Offer:
 
     fix: Fix | None
     why_not: str = ""
-
-
-def needed(model: Model, safety: Safety) -> Safety:
-    """Return the premises that a pool needs: if the whole configuration was read, all passes are known."""
-    return safety.given(frozenset([WHOLE_CONFIGURATION])) if model.is_whole else safety
 
 
 @once
@@ -94,12 +89,11 @@ class _Plan:
 class _Planner:
     """Plans the fixes for the upstreams of a model; the size of new pools depends on their number.
 
-    A fragment is planned as if nothing were around it, which is the premise `whole-configuration`: what it inherits is
-    unknown, and a fix that leaves out a line for that reason would have no effect.
+    What was not read is planned for as if it were empty, which is the premise `whole-configuration`: what it inherits
+    is unknown, and a fix that leaves out a line for that reason would have no effect.
     """
 
     def __init__(self, read: Model) -> None:
-        self.is_whole = read.is_whole
         self.model = model = read.alone
         self._passes = users(model)
         self._pooled = pooled(model)
@@ -118,7 +112,6 @@ class _Planner:
         if self._overflow:
             return Offer(None, self._overflow)
         safety = KEPT if plan.changes else POOLED
-        safety = safety.given(frozenset([WHOLE_CONFIGURATION])) if self.is_whole else safety
         changes, added = plan.changes, plan.added
         if upstream in self._new and block:
             line = f"keepalive {size(self.model, len(self._new))};"

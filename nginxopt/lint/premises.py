@@ -50,11 +50,21 @@ IDLE_CONNECTIONS = Premise(
 
 WHOLE_CONFIGURATION = Premise(
     "whole-configuration",
-    "the parts that were not read, such as missing includes, neither pass requests to these upstreams nor change how "
-    "requests are passed to them",
+    "nothing else is in the configuration where it is installed: no directive, block, variable or zone that was not "
+    "read",
     """\
-Lint the complete nginx.conf where it is installed, with all its includes, and no fix needs this premise. Otherwise,
-`nginx -T | grep -n _pass` lists every place that passes requests.""",
+Something else may be there if
+
+- an include cannot be read, or has a wildcard that matches nothing (`include conf.d/*.conf;`);
+- an absolute include leads out of the folder of the main file (`/etc/nginx/conf.d/*.conf` for a file in a repository):
+  the files of that path on this machine are read, but other machines have others. So does a wildcard with `..`;
+- the file is a fragment, which other files surround;
+- a tag of a template stands for directives.
+
+nginx may then refuse what a fix adds (`directive is duplicate`, `already declared for a different use`), and a change
+may reach levels that inherit it. Lint nginx.conf where it is installed (`/etc/nginx`), or the output of `nginx -T`, and
+no fix needs this premise: then everything was read. With the premise, includes are taken to read nothing else than
+here.""",
 )
 
 NO_CLIENT_REVOCATION = Premise(

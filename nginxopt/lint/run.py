@@ -15,6 +15,7 @@ from nginxopt.lint.beside import shared_level
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Safety, Severity
 from nginxopt.lint.model import Model
+from nginxopt.lint.whole import with_premise
 from nginxopt.semantics import Level, levels
 from nginxopt.text import Change, ChangeSet, Source, Span
 from nginxopt.version import Version
@@ -53,21 +54,28 @@ class Linted:
 
 
 def lint(
-    config: Config, rules: Iterable[Selected], target: Version, host: Host | None = None, around: Config | None = None
+    config: Config,
+    rules: Iterable[Selected],
+    target: Version,
+    host: Host | None = None,
+    around: Config | None = None,
+    *,
+    is_all: bool = False,
 ) -> Linted:
     """Run every rule that applies to the nginx version `target`, with `host` also those for the machine.
 
-    `around` is the main configuration that includes a fragment; what is found in it is not reported.
+    `around` is the main configuration that includes a fragment; what is found in it is not reported. With `is_all`,
+    includes are taken to read nothing else where the configuration is installed.
     """
     with collector_paused():
-        return _lint(Model(config, target, host, around=_http(around, target)), rules)
+        return _lint(Model(config, target, host, is_all=is_all, around=_http(around, target)), rules)
 
 
 def _http(main: Config | None, target: Version) -> Level | None:
-    """Return the level of the http block of a main configuration."""
-    return (
-        None if main is None else next((level for level in levels(main, target).levels if level.kind == "http"), None)
-    )
+    """Return the level of the http block of a main configuration, whose wildcards read the fragment that is checked."""
+    if main is None:
+        return None
+    return next((level for level in levels(main, target, is_all=True).levels if level.kind == "http"), None)
 
 
 def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
@@ -85,7 +93,7 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
         try:
             diagnostics += [
                 Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
-                for finding in _merged(_here(_findings(rule, model), model), times)
+                for finding in _merged(_safe(_here(_findings(rule, model), model), rule, model), times)
             ]
         except InputError as error:  # only some rules parse this part, which nginx would reject
             errors[error.render()] = error
@@ -118,6 +126,12 @@ def _here(findings: Iterable[Finding], model: Model) -> Iterator[Finding]:
             yield replace(finding, fix=None, help=f"{finding.fix.title} by hand: {why}")
         else:
             yield finding
+
+
+def _safe(findings: Iterable[Finding], rule: Rule, model: Model) -> Iterator[Finding]:
+    """Yield findings whose fixes need the premise `whole-configuration` if they may depend on what was not read."""
+    for finding in findings:
+        yield replace(finding, fix=with_premise(finding.fix, rule.reach, model)) if finding.fix else finding
 
 
 def _why_elsewhere(fix: Fix, files: Container[Source], model: Model) -> str:

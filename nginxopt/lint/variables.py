@@ -15,9 +15,10 @@ _CODE = re.compile(r".*_by_lua.*|lua_.*|js_.*|perl.*|ssi|.*wasm.*|modsecurity.*|
 def is_read_by_code(model: Model) -> bool:
     """Return whether Lua, njs, Perl or SSI may read any variable by name, which the configuration does not show.
 
-    A missing file may contain such code, and an unknown module may run it.
+    An unknown module may run such code. So may a file that was not read: fixes need a premise for that in any case
+    (`nginxopt.lint.whole`).
     """
-    return not model.is_whole or any(_is_code(*directive_and_scope) for directive_and_scope in model.config.walk())
+    return any(_is_code(*directive_and_scope) for directive_and_scope in model.config.walk())
 
 
 def readers(model: Model, names: Iterable[str]) -> Iterator[Directive]:

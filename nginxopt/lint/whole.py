@@ -1,36 +1,87 @@
-"""Whether all of `http` and `stream` was read, so that a rule may report what no file contains."""
+"""What was not read: whether it decides if a finding is right, and if a fix is safe.
+
+A level is *open* if something else may stand in it (`nginxopt.semantics.inherit`): an include could not be read, or may
+read other files where the configuration is installed; the levels around a fragment are unknown; a tag of a template
+stands for directives. There nginx may refuse what a fix adds (`"gzip" directive is duplicate`), a removed directive
+exposes another one, and a change reaches levels that inherit it. A level that was read is not safe for that: its
+settings come from levels around it, its sessions and zones are shared with other servers, and any directive may read a
+variable.
+
+So a fix needs the premise `whole-configuration` if a level that it may depend on is open. The engine adds it to the
+fixes of all rules. A rule can only narrow down what its fixes depend on, by its `Reach`, and only for changes that keep
+to it.
+"""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
+from dataclasses import replace
 
-from nginxopt.config import Config, Directive
-from nginxopt.config.dump import is_dump
-from nginxopt.config.includes import has_folder, is_pattern
-from nginxopt.lint.model import Model
+from nginxopt.config import Config
+from nginxopt.lint.diagnostic import Fix, Reach, Safety
+from nginxopt.lint.model import Model, once
+from nginxopt.lint.premises import WHOLE_CONFIGURATION
+from nginxopt.text import Change
+
+_PROTOCOLS = ("http", "stream", "mail")
 
 
 def is_known(model: Model, protocol: str = "http") -> bool:
     """Return whether nothing of a protocol, `http` or `stream`, can be in a file that was not read.
 
-    Files that come with nginx, such as `mime.types`, have only their own directives. A wildcard is believed only if its
-    folder is there, and below that of the main file: what names `/etc/nginx/conf.d/*` may be for another machine, whose
-    folder has other files than that of this one.
+    Files that come with nginx, such as `mime.types`, have only their own directives.
     """
-    if model.root.kind != "main" or any(level.is_open for level in model.root.walk()):
-        model.decline()
-        return False
-    includes = (include for include, level in model.everywhere("include") if level.around(protocol) and include.args)
-    if any(_may_be_elsewhere(model.config, include) for include in includes):
+    if model.root.kind != "main" or protocol in _open_parts(model):
         model.decline()
         return False
     return True
 
 
-def _may_be_elsewhere(config: Config, include: Directive) -> bool:
-    name = str(include.args[0])
-    if not is_pattern(name) or is_dump(config.origin):
+def with_premise(fix: Fix, reach: Reach, model: Model) -> Fix:
+    """Return a fix of a rule with this reach, with the premise `whole-configuration` if it is safe only under that."""
+    if fix.safety.premises is None or not _may_depend_on_unread(fix, reach, model):
+        return fix
+    return replace(fix, safety=fix.safety & Safety.under(WHOLE_CONFIGURATION))
+
+
+def _may_depend_on_unread(fix: Fix, reach: Reach, model: Model) -> bool:
+    """Return whether something that was not read may make a difference to a fix."""
+    unread = _open_parts(model)
+    if not unread or (reach is Reach.WORDS and not any(map(_inserts, fix.changes))):
         return False
-    folder = os.path.dirname(os.path.abspath(config.main.path))  # noqa: PTH100, PTH120 - a path is text here
-    is_inside = not name.startswith("/") or os.path.normpath(name).startswith(folder.rstrip("/") + "/")
-    return not (is_inside and (config.included(include) or has_folder(config.prefix, name)))
+    if model.root.kind != "main":
+        return True
+    parts = {part for change in fix.changes for part in _parts_at(change, model.config)}
+    if parts <= set(_PROTOCOLS):
+        return not parts.isdisjoint(unread)
+    if reach is Reach.PROCESS and parts.isdisjoint(_PROTOCOLS):
+        return not unread.isdisjoint(("main", "events"))
+    return True
+
+
+def _inserts(change: Change) -> bool:
+    return change.edit.span.start == change.edit.span.end
+
+
+@once
+def _open_parts(model: Model) -> frozenset[str]:
+    """Return the parts of a configuration with open levels: `main` without its blocks, and the names of its blocks."""
+    root = model.root
+    if root.kind != "main":
+        return frozenset(("main", *_PROTOCOLS))
+    inside = {level.kind for level in root.levels if any(inner.is_open for inner in level.walk())}
+    return frozenset(inside | ({"main"} if root.is_open else set()))
+
+
+def _parts_at(change: Change, config: Config) -> Iterator[str]:
+    """Yield the parts of a configuration that a change is in: several if their file is included in several."""
+    source, place = change.source.original or change.source, change.edit.span
+    file = next(file for file in config.files if file.source is source)
+    blocks = (node for node in file.block.directives() if node.block is not None)
+    inside = (
+        str(node.name)
+        for node in blocks
+        if node.block and node.block.span.start < place.start and place.end < node.block.span.end
+    )
+    own = next(inside, "main")
+    yield from (context[0] if context else own for context in config.contexts(file))

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from nginxopt.config import Config, Directive, File
+from nginxopt.config import Config, Directive, File, may_read_more
 from nginxopt.records import record
 from nginxopt.rewrite import beside, sizes
 from nginxopt.rewrite.sizes import Sizes, Standing
@@ -111,7 +111,7 @@ def _may_set_sizes(config: Config, directive: Directive) -> bool:
     if directive.name != "include":
         return directive.name in sizes.MAPS
     children = (child for file in config.included(directive) for child in file.block.unfolded())
-    return config.is_missing(directive) or any(_may_set_sizes(config, child) for child in children)
+    return may_read_more(config, directive) or any(_may_set_sizes(config, child) for child in children)
 
 
 def _lines(file: File, at: int, statements: Sequence[str]) -> bytes:

@@ -52,7 +52,7 @@ TABLE_SIZES = Premise(
 )
 MISSING_SIZES = Premise(
     "missing-sizes",
-    "no missing file sets a hash table size that is set here, or one below the default; nginx -t reports it",
+    "no unread file sets a hash table size that is set here, or one below the default; nginx -t reports it",
 )
 SERVER_INCLUDES = Premise(
     "server-includes",

@@ -10,7 +10,7 @@ import os
 from dataclasses import replace
 
 from nginxopt import _native
-from nginxopt.config import Config, File, reread
+from nginxopt.config import Config, File, may_read_more, reread
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite import captures, premises, sections, surroundings, unread
@@ -274,15 +274,15 @@ def _include(emission: Emission) -> list[bytes] | None:
 
 
 def _may_set_sizes(config: Config) -> set[bytes] | None:
-    """Return the arguments of the includes that may set map hash sizes in an http block with missing files.
+    """Return the arguments of the includes that may set map hash sizes in an http block with unread files.
 
-    None if no file is missing, or if there is no http block.
+    None if all were read, or if there is no http block.
     """
     if config.http is None or unread.is_http_known(config):
         return None
     http = [directive for scope in config.scope.scopes if scope.context == ("http",) for directive in scope.directives]
     includes = [directive for directive in http if directive.name == "include"]
-    leading = {include for include in includes if config.is_missing(include)}
+    leading = {include for include in includes if may_read_more(config, include)}
     sources = {include.source for include in leading}
     sources |= {directive.source for directive in http if directive.name in _MAP_SIZES}
     while True:

@@ -1,15 +1,15 @@
 """Decides whether unread text, in missing files or around a fragment, may affect HTTP requests.
 
-A missing file may contain anything that is allowed in the block of its include: rules, other directives, whole blocks,
-and includes of known files. In `stream`, `mail` and `events`, none of that affects HTTP requests. For a fragment, the
-text around it was not read.
+A missing file, and one that an include may read only elsewhere (`nginxopt.config.elsewhere`), may contain anything that
+is allowed in the block of its include: rules, other directives, whole blocks, and includes of known files. In `stream`,
+`mail` and `events`, none of that affects HTTP requests. For a fragment, the text around it was not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Config, Context
+from nginxopt.config import Config, Context, may_read_more
 
 _OTHERS = ("stream", "mail", "events")
 """Blocks of the main level that do not affect HTTP requests."""
@@ -31,8 +31,9 @@ def is_http_known(config: Config) -> bool:
 
 
 def _contexts(config: Config) -> Iterator[Context]:
-    """Yield the contexts of missing files that may affect HTTP requests."""
-    if config.missing:
+    """Yield the contexts of files that were not read, or may be others elsewhere, and may affect HTTP requests."""
+    includes = {include.origin for include in config.includes if may_read_more(config, include)}
+    if includes:
         for directive, scope in config.walk():
-            if config.is_missing(directive) and not set(scope.context[:1]) & set(_OTHERS):
+            if directive.origin in includes and not set(scope.context[:1]) & set(_OTHERS):
                 yield scope.context

@@ -6,18 +6,21 @@ level around it that has the directive. So one `proxy_set_header` in a location 
 `limit_except` is a separate level inside its location. Blocks such as `upstream` or `map` inherit nothing, even if a
 directive has the same name inside and outside of them (`keepalive_timeout`).
 
-Text that was not read may set anything. So an `include` that cannot be read makes its level *open*, and so does a
-fragment the levels around it: settings that may be changed there are unknown, and lists may have further entries. An
-exception is `mime.types`, which is assumed to contain nothing but `types`. A misplaced block is open as well, as nginx
-merges nothing into it.
+Text that was not read may set anything. So an `include` that cannot be read, or that may read other files where the
+configuration is installed (`nginxopt.config.elsewhere`), makes its level *open*, and so does a fragment the levels
+around it: settings that may be changed there are unknown, and lists may have further entries. Exceptions are
+`mime.types`, which is assumed to contain nothing but `types`, and the folders of packages that load modules. A
+misplaced block is open as well, as nginx merges nothing into it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, KeysView, Mapping
+import re
+from collections.abc import Callable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
-from nginxopt.config import Block, Bulk, Config, Directive, Scope
+from nginxopt.config import Block, Bulk, Config, Directive, Scope, may_read_more
 from nginxopt.config.unread import unread_names
 from nginxopt.records import record
 from nginxopt.semantics.defaults import default
@@ -71,6 +74,9 @@ _LISTS = {
 
 _STOCK = {"mime.types": ("types",)}
 """A file that comes with nginx, and the only directive in it."""
+
+_MODULES = re.compile(r"(?:.*/)?(?:modules(?:-enabled)?|modules\.d)/\*\.conf")
+"""The includes of the main level by which packages load modules (Debian, Fedora, Alpine): nothing else is in there."""
 
 _OF_CERTBOT = {
     "options-ssl-nginx.conf": (
@@ -312,15 +318,19 @@ class Setting:
         return self.default
 
 
-def levels(config: Config, target: Version, *, as_given: bool = False, around: Level | None = None) -> Level:
+def levels(
+    config: Config, target: Version, *, as_given: bool = False, is_all: bool = False, around: Level | None = None
+) -> Level:
     """Return the outermost level of a configuration, with all inner levels. Linear in the size of the text.
 
     The content of a file that is included several times appears in each place, with a separate source (see
     `Source.original`). With `as_given`, the blocks around a fragment are assumed to be empty, and missing files of
-    packages to be unchanged. `around` is the level of an http block that includes a fragment of http.
+    packages to be unchanged. With `as_given` or `is_all`, the files that an include reads here are assumed to be all
+    that it ever reads. `around` is the level of an http block that includes a fragment of http.
     """
     root = _within(config, around) or _outermost(config, target, is_open=not as_given)
-    _fill(config, root, _PACKAGED if as_given else _STOCK)
+    is_unread = config.is_missing if as_given or is_all else partial(may_read_more, config)
+    _fill(root, is_unread, _PACKAGED if as_given else _STOCK)
     return root
 
 
@@ -328,6 +338,11 @@ def origin(include: Directive) -> str | None:
     """Return what an included file belongs to by its name: `nginx` (including its packages) or `Certbot`, or None."""
     name = _name(include)
     return "Certbot" if name in _OF_CERTBOT else "nginx" if name in _PACKAGED else None
+
+
+def opens(config: Config, include: Directive, kind: str) -> bool:
+    """Return whether an include opens a level of a kind: it may read more elsewhere, and that may be anything."""
+    return may_read_more(config, include) and not _known_names(include, kind, _STOCK)
 
 
 def _within(config: Config, around: Level | None) -> Level | None:
@@ -358,8 +373,8 @@ def _is_main(scope: Scope) -> bool:
     return any(directive.name in ("http", "events", "stream", "mail") for directive in scope.directives)
 
 
-def _fill(config: Config, level: Level, stock: Mapping[str, tuple[str, ...]]) -> None:
-    """Fill a level with the content of its scope, including inner levels."""
+def _fill(level: Level, is_unread: Callable[[Directive], bool], stock: Mapping[str, tuple[str, ...]]) -> None:
+    """Fill a level with the content of its scope, including inner levels. `is_unread` tells what opens a level."""
     if level.scope is None:
         return
     scopes = iter(level.scope.scopes)
@@ -371,9 +386,16 @@ def _fill(config: Config, level: Level, stock: Mapping[str, tuple[str, ...]]) ->
         if node.block is not None:
             inner = Level(str(node.name), next(scopes), level, level.target, _is_misplaced(node, level))
             level.levels.append(inner)
-            _fill(config, inner, stock)
-        elif node.name == "include" and config.is_missing(node):
-            _open(level, unread_names(node) or stock.get(_name(node), ()))
+            _fill(inner, is_unread, stock)
+        elif node.name == "include" and is_unread(node):
+            _open(level, _known_names(node, level.kind, stock))
+
+
+def _known_names(include: Directive, kind: str, stock: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return all directives that the unread files of an include of a level may contain; empty if these may be any."""
+    if kind == "main" and _MODULES.fullmatch(include.args[0]):
+        return ("load_module",)
+    return unread_names(include) or stock.get(_name(include), ())
 
 
 def _is_misplaced(block: Directive, level: Level) -> bool:

@@ -362,11 +362,16 @@ def test_nginx_is_asked_before_anything_is_written(run: Any) -> None:
 
 @needs_nginx
 def test_nothing_is_written_if_nginx_refuses(run: Any) -> None:
-    """What nginx refused before, it may refuse for the same reason; a fragment cannot be asked for."""
-    Path("nginx.conf").write_text(f"pid nginx.pid;\nerror_log stderr;\nworker_priority 99x;\n{SLOW}")
+    """If nginx refuses the configuration without fixes, they cannot be checked; a fragment cannot be asked for."""
+    refused = f"pid nginx.pid;\nerror_log stderr;\nworker_priority 99x;\n{SLOW}"
+    Path("nginx.conf").write_text(refused)
     ran = run("nginx.conf", "--fix", "--nginx")
-    assert 'nginx -t refuses nginx.conf both before and after: "worker_priority" directive invalid' in ran.out
-    assert "level 6" in Path("nginx.conf").read_text()
+    assert ran.status == 3
+    assert "nothing was written" in ran.err
+    assert '"worker_priority" directive invalid' in ran.err
+    assert Path("nginx.conf").read_text() == refused
+    shown = run("nginx.conf", "--diff", "--nginx")
+    assert 'nginx -t refuses nginx.conf both before and after: "worker_priority" directive invalid' in shown.err
     fragment = f"gzip on;\ngzip_types text/css;\ngzip_comp_level 9;\n{UPSTREAM}"
     Path("sites/app.conf").write_text(fragment)
     ran = run("sites/app.conf", "--fix", "--unsafe-fixes", "--nginx")

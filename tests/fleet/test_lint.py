@@ -190,6 +190,21 @@ def test_a_baseline_hides_the_same_wherever_it_is(tmp_path: Path) -> None:
     assert rows(FOUND) == []
 
 
+def test_files_that_were_not_collected_decide_about_fixes(tmp_path: Path) -> None:
+    """A tree may lack the files of a folder, the output of nginx -T has all: only there a fix needs no premise."""
+    slow = GOOD.replace(b"http {", b"http {\n    gzip on; gzip_types text/css; gzip_comp_level 9;")
+    folder = tree(tmp_path / "hosts" / "web1", slow)
+    (tmp_path / "dumps").mkdir()
+    (tmp_path / "dumps" / "web1.txt").write_bytes(dump(folder))
+    lint("hosts", "--diff", "--select", "gzip-level")
+    assert rows("SELECT * FROM patches") == []
+    assert rows("SELECT message FROM notes") != []
+    lint("dumps", "--diff", "--select", "gzip-level", "--output", "dumps.duckdb")
+    assert len(rows("SELECT * FROM patches", "dumps.duckdb")) == 1
+    lint("hosts", "--diff", "--select", "gzip-level", "--assume", "whole-configuration")
+    assert len(rows("SELECT * FROM patches")) == 1
+
+
 def test_what_a_baseline_records_is_not_fixed(tmp_path: Path) -> None:
     """With --diff there are no changes for findings that the baseline records."""
     tree(tmp_path / "hosts" / "web1", a=SITE)

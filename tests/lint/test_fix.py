@@ -53,16 +53,17 @@ def test_neighbouring_lines_go_at_once() -> None:
         rounds.append(config)
         return run_rules(config, DELETE)
 
-    fixed = fix(lambda new: load_text(new.get("nginx.conf", b"a;\n" * 9), "nginx.conf"), judge)
-    assert fixed.drafts["nginx.conf"].text == b""
+    text = b"http {\n" + b"a;\n" * 9 + b"}\n"
+    fixed = fix(lambda new: load_text(new.get("nginx.conf", text), "nginx.conf"), judge)
+    assert fixed.drafts["nginx.conf"].text == b"http {\n}\n"
     assert len(rounds) == 2
 
 
 def test_unsafe_fixes_are_made_on_request() -> None:
     """An unsafe fix is applied only on request; otherwise its finding remains."""
     unsafe = becomes("a", "b", Safety.UNSAFE)
-    fixed = fix_texts({"nginx.conf": b"a; c;"}, unsafe, becomes("c", "d"), unsafe=False)
-    assert fixed.drafts["nginx.conf"].text == b"a; d;"
+    fixed = fix_texts({"nginx.conf": b"http { a; c; }"}, unsafe, becomes("c", "d"), unsafe=False)
+    assert fixed.drafts["nginx.conf"].text == b"http { a; d; }"
     assert [node.rule for node in fixed.remaining.diagnostics] == ["a-b"]
     assert result(b"a; c;", unsafe, becomes("c", "d")) == b"b; d;"
 

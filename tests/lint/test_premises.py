@@ -80,11 +80,11 @@ def test_what_is_assumed_is_needed_no_more(safety: Safety, assumed: frozenset[Pr
 @pytest.mark.parametrize(
     ("assumed", "unsafe", "expected"),
     [
-        ((), False, b"a; c; f;"),
-        ((HTTP11_BACKENDS,), False, b"a; d; f;"),
-        ((IDLE_CONNECTIONS,), False, b"a; c; f;"),
-        ((HTTP11_BACKENDS, IDLE_CONNECTIONS), False, b"b; d; f;"),
-        ((), True, b"b; d; f;"),
+        ((), False, b"http { a; c; f; }"),
+        ((HTTP11_BACKENDS,), False, b"http { a; d; f; }"),
+        ((IDLE_CONNECTIONS,), False, b"http { a; c; f; }"),
+        ((HTTP11_BACKENDS, IDLE_CONNECTIONS), False, b"http { b; d; f; }"),
+        ((), True, b"http { b; d; f; }"),
     ],
 )
 def test_a_fix_is_made_once_all_its_premises_are_declared(
@@ -96,7 +96,7 @@ def test_a_fix_is_made_once_all_its_premises_are_declared(
         becomes("c", "d", Safety.under(HTTP11_BACKENDS)),
         becomes("e", "f", Safety.SAFE),
     )
-    config = configuration({"nginx.conf": b"a; c; e;"})
+    config = configuration({"nginx.conf": b"http { a; c; e; }"})
     outcome = check_and_fix([config], judge(*rules, assumed=frozenset(assumed)), unsafe=unsafe)
     assert outcome.configs[0].main.source.data == expected
 
@@ -104,7 +104,9 @@ def test_a_fix_is_made_once_all_its_premises_are_declared(
 def test_a_finding_names_what_is_not_declared_yet() -> None:
     """The fix of a finding lists its premises without the declared ones."""
     rule = becomes("a", "b", Safety.under(HTTP11_BACKENDS, IDLE_CONNECTIONS))
-    linted = judge(rule, about("c"), assumed=frozenset([IDLE_CONNECTIONS]))(configuration({"nginx.conf": b"a; c;"}))
+    linted = judge(rule, about("c"), assumed=frozenset([IDLE_CONNECTIONS]))(
+        configuration({"nginx.conf": b"http { a; c; }"})
+    )
     assert [diagnostic.fix and diagnostic.fix.safety for diagnostic in linted.diagnostics] == [
         Safety.under(HTTP11_BACKENDS),
         None,

@@ -61,8 +61,8 @@ def unused(*ids: str) -> str:
 
 
 def test_unused_in_a_whole_configuration(run: Any, files: Any, tmp_path: Path) -> None:
-    """In a whole configuration it is reported and deleted, also if a wildcard include matches no file."""
-    files(nginx_conf=unused().replace("}\n", "include sites/*.conf;\n}\n"))
+    """In a whole configuration it is reported and deleted, also if it has a wildcard that matches files."""
+    files(nginx_conf=unused().replace("}\n", "include sites/*.conf;\n}\n"), sitesDIRa_conf="gzip on;\n")
     assert f"{UNUSED} unused suppression: no finding of gzip-level here" in lint(run, "nginx.conf")
     lint(run, "nginx.conf", "--fix")
     assert "nginxopt:" not in (tmp_path / "nginx.conf").read_text()
@@ -71,6 +71,7 @@ def test_unused_in_a_whole_configuration(run: Any, files: Any, tmp_path: Path) -
 NOT_KNOWN = {
     "a missing file": "include missing.conf;",
     "a missing folder": "include elsewhere/*.conf;",
+    "an empty folder": "include sites/*.conf;",
     "a missing folder by its whole path": "include /nonexistent-nginx/*.conf;",
 }
 

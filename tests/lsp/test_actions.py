@@ -72,6 +72,15 @@ def test_fixes_that_are_not_safe_say_so(editor: Editor) -> None:
     assert "safe if" not in pool.title
 
 
+def test_a_fix_that_depends_on_what_was_not_read_says_so(editor: Editor) -> None:
+    """A fix beside an include that finds nothing here names its premise, and is not made with all safe ones."""
+    document = editor.open("nginx.conf", _SLOW.replace("http {\n", "http {\n    include none/*.conf;\n"))
+    (action,) = [one for one in offered(editor, document) if rules(one) == ["gzip-level"] and "6" in one.title]
+    assert action.title == "Set it to 6 (safe if whole-configuration)"
+    assert not action.is_preferred
+    assert offered(editor, document, only=["source.fixAll"]) == []
+
+
 def test_only_the_findings_of_the_range_have_actions(editor: Editor) -> None:
     """The actions at a place are those of the findings there."""
     document = editor.open("nginx.conf", _SLOW)

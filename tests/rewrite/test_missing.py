@@ -59,6 +59,9 @@ def after(emission: Emission) -> str:
         (site(), ()),
         (site(http="include mime.types;"), (OWN_NAMES, MISSING_SIZES)),
         (site(http="types { include mime.types; }"), (OWN_NAMES, MISSING_SIZES)),
+        (site(http="include conf.d/*.conf;"), (OWN_NAMES, MISSING_SIZES)),
+        (site(server=f"{RULES} location / {{ include /etc/none/*.conf; }}"), (OWN_NAMES, MISSING_SIZES)),
+        (site(block="events { include more/*.conf; }"), ()),
         (site(server=f"{RULES} location / {{ include fastcgi_params; }}"), (OWN_NAMES, MISSING_SIZES)),
         (site(main="include modules.conf;"), (OWN_NAMES, MISSING_SIZES, PCRE_INTERPRETER)),
         (site(http="large_client_header_buffers 4 64k;"), ()),
@@ -130,6 +133,8 @@ def test_a_missing_file_is_compiled_as_a_hostile_one(tmp_path: Path, server: str
         ("include sizes.conf; include a.conf;", "include a.conf;\n{};"),
         ("include a.conf; include sizes.conf;", "include sizes.conf;\n{};"),
         ("upstream u { include a.conf; }", "map_hash_bucket_size 512;\n    {};"),
+        ("include none/*.conf; gzip on;", "include none/*.conf;\n{};"),
+        ("include /none/nginx/*.conf;", "include /none/nginx/*.conf;\n{};"),
     ],
 )
 def test_the_maps_stand_behind_missing_sizes(tmp_path: Path, http: str, expected: str) -> None:

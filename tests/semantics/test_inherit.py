@@ -28,7 +28,8 @@ CASES = {
         (False, True),
     ),
     "mime.types are types": (b"http { include conf/mime.types; server { } }", (True, False), (True, False)),
-    "no file matches": (b"http { include none/*.conf; server { } }", (True, False), (True, False)),
+    "no file matches here": (b"http { include none/*.conf; server { } }", (False, False), (False, False)),
+    "folders with modules": (b"include modules/*.conf; http { server { } }", (True, False), (True, False)),
     "a fragment": (b"server { }", (False, False), (False, False)),
     "set in a fragment": (b"server { gzip on; add_header a b; }", (True, True), (True, True)),
     "in a block that nginx does not allow there": (

@@ -7,18 +7,22 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nginxopt.config.includes import is_pattern
+from nginxopt.lint.premises import WHOLE_CONFIGURATION
 from nginxopt.lint.report.model import Note
+from nginxopt.semantics.inherit import opens
 from nginxopt.text import Span
 from nginxopt.text.plural import count
 
 if TYPE_CHECKING:
-    from nginxopt.config import Config
+    from nginxopt.config import Config, Scope
     from nginxopt.lint.check import Checked
 
 
 def notes(checked: Checked) -> Iterator[Note]:
     """Yield the notes of a run."""
     yield from _missing(checked.configs)
+    if not checked.is_all:
+        yield from _elsewhere(checked.configs)
     yield from _unknown(checked)
     yield from _refused(checked)
     yield from _templates(checked)
@@ -31,6 +35,29 @@ def _missing(configs: Iterable[Config]) -> Iterator[Note]:
             name = unread.include.args[0]
             path = unread.path if is_pattern(name) else name
             yield Note(f"{path} {unread.why} and is not checked", unread.include.source, name.span)
+
+
+def _elsewhere(configs: Iterable[Config]) -> Iterator[Note]:
+    """Yield a note for each configuration with includes that may read other files where it is installed."""
+    for config in configs:
+        opening = (
+            include
+            for include, scope in config.walk()
+            if include.name == "include" and not config.is_missing(include) and opens(config, include, _kind(scope))
+        )
+        first, *others = dict.fromkeys(opening) or (None,)
+        if first is not None:
+            named = f"{first.args[0]} and {count(len(others), 'other include')}" if others else str(first.args[0])
+            yield Note(
+                f"{named} may read other files where this is installed: what these may set counts as unknown, and "
+                f"fixes that depend on it need --assume {WHOLE_CONFIGURATION.name}",
+                first.source,
+                first.args[0].span,
+            )
+
+
+def _kind(scope: Scope) -> str:
+    return scope.context[-1] if scope.context else "main"
 
 
 def _unknown(checked: Checked) -> Iterator[Note]:

@@ -10,8 +10,8 @@ from typing import Any
 
 from nginxopt.lint.cost import ERROR, WARNING
 from nginxopt.lint.declare import CATEGORIES, PAGES, Rule
-from nginxopt.lint.diagnostic import Grade, Safety
-from nginxopt.lint.premises import Premise
+from nginxopt.lint.diagnostic import Grade, Reach, Safety
+from nginxopt.lint.premises import WHOLE_CONFIGURATION, Premise
 from nginxopt.text.style import Style
 
 _OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "--unsafe-fixes"}
@@ -134,8 +134,13 @@ def _means(safety: Safety) -> str:
 def premise_page(premise: Premise, rules: Iterable[Rule], folder: str = PAGES, level: str = "#") -> str:
     """Return the section of a premise in Markdown: the condition, how to verify it, and the rules that need it."""
     sentence = f"{premise.sentence[0].upper()}{premise.sentence[1:]}."
-    needing = [_link(rule, folder) for rule in _sorted(rules) if premise in rule.premises]
-    needed = f"\n\nNeeded by {', '.join(needing)}." if needing else ""
+    ordered = _sorted(rules)
+    if premise == WHOLE_CONFIGURATION:
+        never = [_link(rule, folder) for rule in ordered if rule.reach is Reach.WORDS]
+        needed = f"\n\nNeeded by the fixes of all rules but {', '.join(never)}, unless everything was read."
+    else:
+        needing = [_link(rule, folder) for rule in ordered if premise in rule.premises]
+        needed = f"\n\nNeeded by {', '.join(needing)}." if needing else ""
     return f"{level} {premise.name}\n\n{sentence}\n\n{premise.check}{needed}\n"
 
 

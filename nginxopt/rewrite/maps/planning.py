@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from nginxopt import _native
-from nginxopt.config import Config, Directive, File
+from nginxopt.config import Config, Directive, File, may_read_more
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite import names
@@ -19,7 +19,7 @@ REASONS = {
     "unstable-source": "its source may have another value when it is evaluated again, or is not known",
     "named-captures": "a named group of one of its rows is read elsewhere, and new maps would set others",
     "shared-rows": "it is in a file, or includes one, that is included more than once",
-    "missing-rows": "it includes a file that does not exist",
+    "missing-rows": "it includes a file that does not exist, or may read others elsewhere",
     "guarded": "its patterns are behind a guard already",
     "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
     "evaluation-depth": "with others of the configuration, its tree would nest more evaluations than nginx does",
@@ -115,9 +115,7 @@ class MapsPlan:
         return Cost.total([each.after for each in self.compiled] + [each.cost for each in self.kept])
 
 
-def plan(
-    config: Config, asked_stem: str | None, subject: Collection[File], *, for_remark: bool = False
-) -> MapsPlan:
+def plan(config: Config, asked_stem: str | None, subject: Collection[File], *, for_remark: bool = False) -> MapsPlan:
     """Plan the maps in the files `subject`. Its work is bounded by n log n, and is less `for_remark`.
 
     Raises `InputError` for a map that nginx refuses.
@@ -159,7 +157,7 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
     if regex_map.is_guarded:
         yield KeptMap(regex_map, "guarded")
     for include in regex_map.includes:
-        if config.is_missing(include):
+        if may_read_more(config, include):
             yield KeptMap(regex_map, "missing-rows", include)
     if any(config.times(file) > 1 for file in regex_map.files):
         yield KeptMap(regex_map, "shared-rows")
@@ -171,7 +169,9 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
         yield KeptMap(regex_map, "named-captures", reader)
 
 
-def _compile(regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool, for_remark: bool) -> CompiledMap | KeptMap:
+def _compile(
+    regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool, for_remark: bool
+) -> CompiledMap | KeptMap:
     try:
         native = _native.compile_map(
             regex_map.text(),
