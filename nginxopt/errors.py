@@ -120,6 +120,10 @@ class OutputError(NginxoptError):
     exit_code = 6
 
 
+class TerminatedError(SystemExit):
+    """SIGTERM has arrived; `code` is the exit status. Code that catches `SystemExit` of others lets this one pass."""
+
+
 class DefectError(NginxoptError):
     """A bug in nginxopt. Nothing was written."""
 

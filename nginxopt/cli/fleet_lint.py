@@ -14,7 +14,7 @@ import click
 
 from nginxopt.cli import options, overwriting
 from nginxopt.errors import InputError, UsageError
-from nginxopt.system.interrupts import interruptible
+from nginxopt.system.interrupts import interruptible, orderly
 
 if TYPE_CHECKING:
     from nginxopt.fleet.plan import Plan, Text
@@ -190,6 +190,7 @@ def command(
     started = time.monotonic()
     try:
         with (
+            orderly(),
             cluster.connected(workers=workers, scheduler=scheduler) as client,
             _progress(fleet, quiet) as progress,
         ):

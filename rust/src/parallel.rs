@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::ops::Range;
 use std::sync::mpsc;
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 /// Below this many items, a thread costs more than it saves.
 const LEAST: usize = 512;
@@ -26,7 +26,7 @@ pub fn ranges<R: Send>(count: usize, work: impl Fn(Range<usize>) -> R + Sync) ->
     let work = &work;
     thread::scope(|scope| {
         let threads: Vec<_> = (0..parts).map(|part| scope.spawn(move || work(bounds(part)))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("the work does not panic")).collect()
+        threads.into_iter().map(joined).collect()
     })
 }
 
@@ -71,8 +71,13 @@ pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() 
     thread::scope(|scope| {
         let thread = scope.spawn(first);
         let second = second();
-        (thread.join().expect("the work does not panic"), second)
+        (joined(thread), second)
     })
+}
+
+/// Waits for the result of a thread. Panics as it did.
+fn joined<R>(thread: ScopedJoinHandle<'_, R>) -> R {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@ mod prove_map;
 mod request;
 mod rewrite;
 mod run;
+mod signals;
 mod site;
+mod working;
 
 use pyo3::prelude::*;
 
@@ -23,8 +25,10 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::memory::return_large_blocks();
+        super::working::note_panics();
+        module.add("PanicException", module.py().get_type::<pyo3::panic::PanicException>())?;
         Ok(())
     }
 
@@ -52,5 +56,9 @@ mod _native {
     #[pymodule_export]
     use super::run::{CompiledRun, maps_text};
     #[pymodule_export]
+    use super::signals::{count_orderly, watch_signals};
+    #[pymodule_export]
     use super::site::request_settings;
+    #[pymodule_export]
+    use super::working::{panic_place, work_forever};
 }

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use super::maps::CompiledMap;
+use super::working::working;
 use crate::prove_map::{MapRefutation, prove, prove_keeping_captures};
 
 /// The result of proving the maps that replace one map.
@@ -24,12 +25,15 @@ pub fn prove_map(
     py: Python<'_>,
     original: PyBackedBytes,
     emitted: PyBackedBytes,
-    compiled: Option<&Bound<'_, CompiledMap>>,
+    compiled: Option<Py<CompiledMap>>,
     keeps_captures: bool,
-) -> MapProof {
-    let patterns = compiled.and_then(|compiled| compiled.get().patterns());
+) -> PyResult<MapProof> {
     let prove = if keeps_captures { prove_keeping_captures } else { prove };
-    match py.detach(|| prove(&original, &emitted, patterns)) {
+    let proof = working(py, move || {
+        let patterns = compiled.as_ref().and_then(|compiled| compiled.get().patterns());
+        prove(&original, &emitted, patterns)
+    })?;
+    Ok(match proof {
         Ok(proved) => MapProof {
             holds: true,
             refutation: None,
@@ -44,5 +48,5 @@ pub fn prove_map(
             counterexample,
             obligations: HashMap::new(),
         },
-    }
+    })
 }
