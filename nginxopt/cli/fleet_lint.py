@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options, overwriting
-from nginxopt.errors import InputError, UsageError
+from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.system.interrupts import interruptible, orderly
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def _end(
     if found.with_errors:
         if write_baseline is not None:
             click.echo(f"{write_baseline} was not written: not all findings are known", err=True)
-        return InputError.exit_code
+        return DefectError.exit_code if found.with_bugs else InputError.exit_code
     if write_baseline is not None:
         return _record(write_baseline, entries)
     has_findings = any(Severity(severity) >= least for severity in found.findings)

@@ -165,7 +165,7 @@ def test_a_language_server_ends_while_it_checks(site: Path, number: signal.Signa
     endless(site, "native")
     uri = (site / "site/nginx.conf").as_uri()
     document = {"uri": uri, "languageId": "nginx", "version": 1, "text": CONF.decode()}
-    root = {"processId": None, "rootUri": site.as_uri(), "capabilities": {}}
+    root: dict[str, object] = {"processId": None, "rootUri": site.as_uri(), "capabilities": {}}
     messages: list[dict[str, object]] = [
         {"id": 1, "method": "initialize", "params": root},
         {"method": "initialized", "params": {}},

@@ -23,8 +23,9 @@ from nginxopt.semantics.site.form import (
     SiteForm,
     StatementForm,
 )
+from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.site.settings import ROWS
-from nginxopt.text import Source, encode
+from nginxopt.text import Source
 
 if TYPE_CHECKING:
     from nginxopt.config import Directive
@@ -100,7 +101,7 @@ class Side:
         source = Source("", self.site.texts[statement["text"]])
         rules = statements(source, start=statement["start"], end=statement["end"])
         for node, rule in enumerate((rule for rule in rules if rule.kind == ";"), statement["node"]):
-            _, *words = map(_latin, rule.words)
+            _, *words = map(latin, rule.words)
             yield {
                 "kind": "rewrite",
                 "node": node,
@@ -267,7 +268,7 @@ class Side:
         for upstream in self.form["upstreams"]:
             directive = self.site.nodes.directive(upstream["node"])
             inner = directive.block.directives() if directive is not None and directive.block is not None else ()
-            words = [(str(item.name), *item.args) for item in inner if not item.name.startswith("keepalive")]
+            words = [(str(item.name), *map(latin, item.args)) for item in inner if not item.name.startswith("keepalive")]
             is_limited = any(word.startswith("max_conns=") for each in words for word in each)
             contents[upstream["name"]] = tuple(each for each in words if each[0] != "zone" or is_limited)
         return contents
@@ -345,10 +346,6 @@ def _is_inner(form: LevelForm) -> bool:
     return form["kind"] in ("location", "if", "limit_except")
 
 
-def _latin(word: str) -> str:
-    return word if word.isascii() else encode(word).decode("latin-1")
-
-
 def _is_without_rows(directive: Directive) -> bool:
     """Return whether a directive is an empty block of types: without a block, nginx has some of its own
     (`ngx_http_core_default_types`).
@@ -357,11 +354,12 @@ def _is_without_rows(directive: Directive) -> bool:
 
 
 def _whole(directive: Directive) -> Words:
-    """Return the arguments of a directive with the content of its block."""
+    """Return the arguments of a directive with the content of its block, as bytes in Latin-1 like all words of forms."""
+    words = map(latin, directive.args)
     if directive.block is None:
-        return tuple(directive.args)
+        return tuple(words)
     block = directive.source.data[directive.block.span.start : directive.block.span.end]
-    return (*directive.args, block.decode("latin-1"))
+    return (*words, block.decode("latin-1"))
 
 
 def unlike_settings(old: Side, level: int, new: Side, other: int) -> list[str]:
