@@ -360,6 +360,25 @@ def prove_map(
     read again if they are those of `original`.
     """
 
+class PanicException(BaseException):
+    """The native core has a bug: it panicked. The message says what does not hold."""
+
+def panic_place() -> str | None:
+    """Return where the native core panicked first since the last call, such as `src/maps/chunk.rs:46`."""
+
+def watch_signals() -> int:
+    """Start a thread that ends the process soon after SIGINT or SIGTERM, however long Python takes to run a handler.
+
+    Its status is 128 + the number of the signal. The thread waits for blocks that must end in order. Return the
+    descriptor for `signal.set_wakeup_fd`.
+    """
+
+def count_orderly(blocks: int) -> None:
+    """Count a block that must end in order: 1 where it begins, -1 where it ends."""
+
+def work_forever(panics: str | None = None) -> None:
+    """Work until the process ends, or panic with a message: for tests."""
+
 def request_settings() -> list[str]:
     """Return the directives that the model of requests reads from the settings of a level."""
 

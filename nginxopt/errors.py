@@ -4,6 +4,7 @@
     +-- UsageError      2   invalid or contradictory options
     +-- InputError      3   a file that cannot be read or parsed, with the place
     |   +-- RuleError   7   a rule from outside of nginxopt that cannot be loaded or that raised; the others were run
+    |   +-- InternalError 70  a bug in nginxopt that concerns one rule, list, file or host; the others were judged
     +-- MissingError    4   something is not installed: nginx, a container engine, a package
     +-- RunError        5   an invalid benchmark, a program that died, a server that does not answer
     +-- OutputError     6   standard output cannot be written: a full disk, a closed descriptor
@@ -15,6 +16,7 @@ Exit status 0 (done and clean) and 1 (findings, would change, gate not met) are 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -115,6 +117,12 @@ class RuleError(InputError):
     exit_code = 7
 
 
+class InternalError(InputError):
+    """A bug in nginxopt that concerns one rule, list, file or host. The others were judged and written."""
+
+    exit_code = 70
+
+
 class MissingError(NginxoptError):
     """Something outside nginxopt is required but missing."""
 
@@ -131,6 +139,16 @@ class OutputError(NginxoptError):
     """The result cannot be written to standard output, or a message to standard error."""
 
     exit_code = 6
+
+
+def status_of(errors: Iterable[NginxoptError]) -> int:
+    """Return the exit status of a command with these errors, one at least: 70 if one shows a bug."""
+    statuses = {error.exit_code for error in errors}
+    return DefectError.exit_code if DefectError.exit_code in statuses else min(statuses)
+
+
+class TerminatedError(SystemExit):
+    """SIGTERM has arrived; `code` is the exit status. Code that catches `SystemExit` of others lets this one pass."""
 
 
 class DefectError(NginxoptError):

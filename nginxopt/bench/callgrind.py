@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nginxopt.errors import MissingError, RunError
+from nginxopt.system.interrupts import temporary_folder
 
 FEW, MANY = 4, 36
 START_SECONDS = 120.0
@@ -37,7 +37,7 @@ def _total(ask: Ask, requests: int) -> int:
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise MissingError("--metric instructions needs valgrind", hint="install the package valgrind")
-    with tempfile.TemporaryDirectory(prefix="nginxopt-") as directory:
+    with temporary_folder() as directory:
         counts = Path(directory, "callgrind")
         ask((valgrind, "--quiet", "--tool=callgrind", f"--callgrind-out-file={counts}"), requests)
         text = counts.read_bytes() if counts.exists() else b""

@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from nginxopt.system.interrupts import temporary_folder
+
 _PREFIX = "nginxopt-bench-"
 _YOUNG_SECONDS = 60.0  # a younger folder may not be locked yet
 
@@ -22,7 +24,7 @@ def private_folder() -> Iterator[Path]:
     A run holds a lock on its folder (flock(2)), which the kernel releases when the run ends, even if it is killed.
     """
     _sweep()
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True) as name:
+    with temporary_folder(_PREFIX) as name:
         folder = Path(name).resolve()
         with _locked(folder):
             yield folder

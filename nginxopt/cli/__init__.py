@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -21,7 +22,8 @@ from nginxopt import __version__
 from nginxopt.cli import stdout
 from nginxopt.cli.modules import ModuleGroup
 from nginxopt.cli.stdout import ClosedPipeError
-from nginxopt.errors import DefectError, NginxoptError, OutputError
+from nginxopt.errors import DefectError, NginxoptError, OutputError, TerminatedError
+from nginxopt.system import interrupts
 
 _COMMANDS = {
     "lint": "nginxopt.cli.lint",
@@ -39,7 +41,8 @@ _COMMANDS = {
 }
 """Each command is a module with a `command`, imported on first use."""
 
-_INTERRUPTED = 130
+_INTERRUPTED = 128 + signal.SIGINT
+_BY_SIGNAL = (_INTERRUPTED, 128 + signal.SIGTERM)
 _COLLECT_AFTER = 100_000  # new objects; imports alone would be searched for garbage dozens of times, in vain
 
 
@@ -57,21 +60,43 @@ def nginxopt() -> None:
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit with its status."""
+    """Run a command and exit with its status: that of this process, or one with other arguments in a process."""
     gc.set_threshold(_COLLECT_AFTER)
+    is_program = args is None
+    if is_program:
+        interrupts.watch()
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as in the background
+            signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _terminate)
     with stdout.guarded():
-        status = _run(args)
+        status = _run(args, at_once=is_program)
+    if is_program:
+        _let_signals_end()
     atexit.register(gc.freeze)  # the process ends: a last search for garbage takes 15 ms
     sys.exit(status)
 
 
+def _let_signals_end() -> None:
+    """Have signals end the process at once, as its result is out: Python no longer runs handlers while it ends."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def _terminate(number: int, _: FrameType | None) -> NoReturn:
     """End as on Ctrl-C, which also stops the programs that were started."""
-    sys.exit(128 + number)
+    gc.freeze()  # nothing is worth a search for garbage now, which takes a second for a million objects
+    raise TerminatedError(128 + number)
 
 
-def _run(args: Sequence[str] | None) -> int:
+def _interrupt(_number: int, _: FrameType | None) -> NoReturn:
+    """End on Ctrl-C."""
+    gc.freeze()
+    raise KeyboardInterrupt
+
+
+def _run(args: Sequence[str] | None, *, at_once: bool = False) -> int:
+    """Return the exit status of a command. If a signal ends it and `at_once`, end the process."""
     try:
         result: Any = nginxopt.main(args, prog_name="nginxopt", standalone_mode=False)
         sys.stdout.flush()
@@ -79,6 +104,8 @@ def _run(args: Sequence[str] | None) -> int:
     except BaseException as error:
         status = _ended_by(error)
         stdout.discard()
+        if at_once and status in _BY_SIGNAL:
+            os._exit(status)  # frees nothing, which takes seconds for millions of objects, and waits for no thread
         return status
 
 
@@ -96,6 +123,8 @@ def _ended_by(error: BaseException) -> int:
     if isinstance(error, click.Abort | KeyboardInterrupt):
         _say("interrupted")
         return _INTERRUPTED
+    if isinstance(error, TerminatedError):
+        return int(str(error.code))
     if isinstance(error, SystemExit):
         raise error
     if isinstance(error, NginxoptError):

@@ -14,6 +14,7 @@ from nginxopt.cli.bench_load import LoadOptions
 from nginxopt.cli.bench_site import SiteOptions
 from nginxopt.cli.bench_target import TargetOptions
 from nginxopt.errors import UsageError
+from nginxopt.system.interrupts import orderly
 
 if TYPE_CHECKING:
     from nginxopt.bench.benchmark import Benchmark
@@ -329,6 +330,7 @@ def _run(experiment: Experiment, call: _Call, gates: list[Gate]) -> Result:
     runner, generator = _choose(call)
     is_here = not isinstance(runner, Local | Remote) or runner.is_here
     with (
+        orderly(),
         bench_folder.opened(call.output) as run_folder,
         bench_load.source(call.load, generator, cap=cap, is_here=is_here) as source,
     ):

@@ -6,8 +6,11 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+import click
+
 from nginxopt.cli import overwriting, results, stdout
-from nginxopt.errors import DefectError
+from nginxopt.errors import DefectError, InternalError
+from nginxopt.faults import collecting
 from nginxopt.records import record
 
 if TYPE_CHECKING:
@@ -41,8 +44,11 @@ def run(call: Call, compile_options: Options) -> int:
     """Run the pipeline for one file: load, plan, emit, prove, compare on nginx, write."""
     from nginxopt.config.tree import collector_paused
 
-    with collector_paused():
-        return _run(call, compile_options)
+    with collector_paused(), collecting() as faults:
+        status = _run(call, compile_options)
+    for error in {error.render(): error for error in faults}.values():
+        click.echo(error.render(), err=True)
+    return InternalError.exit_code if faults else status
 
 
 def _run(call: Call, compile_options: Options) -> int:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options, overwriting, stdout
-from nginxopt.errors import InputError, UsageError
-from nginxopt.system.interrupts import interruptible
+from nginxopt.errors import DefectError, InputError, UsageError
+from nginxopt.system.interrupts import interruptible, orderly
 
 if TYPE_CHECKING:
     from nginxopt.fleet.plan import Plan, Text
@@ -195,6 +195,7 @@ def command(
     started = time.monotonic()
     try:
         with (
+            orderly(),
             cluster.connected(workers=workers, scheduler=scheduler) as client,
             _progress(fleet, quiet) as progress,
         ):
@@ -313,7 +314,7 @@ def _end(
     if found.with_errors:
         if write_baseline is not None:
             stdout.say(f"{write_baseline} was not written: not all findings are known")
-        return InputError.exit_code
+        return DefectError.exit_code if found.with_bugs else InputError.exit_code
     if write_baseline is not None:
         return _record(write_baseline, entries)
     has_findings = any(Severity(severity) >= least for severity in found.findings)

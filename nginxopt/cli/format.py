@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import options, stdout
-from nginxopt.errors import InputError, UsageError
+from nginxopt.errors import InputError, UsageError, status_of
 from nginxopt.text.plural import count
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def command(
     for error in files.errors:
         click.echo(error.render(), err=True)
     if files.errors:
-        return InputError.exit_code
+        return status_of(files.errors)
     return int(not writes and bool(files.changed))
 
 
@@ -102,6 +102,7 @@ def _style(style: Style, width: int | None, indent_style: str | None) -> Style:
 def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_name: str | None) -> _Formatted:
     """Format the files that `paths` name."""
     from nginxopt.config.paths import named
+    from nginxopt.faults import FAULTS, internal, is_bug
     from nginxopt.format import edits
 
     names, errors = named(paths or settings.paths or (".",), settings.excludes)
@@ -115,6 +116,11 @@ def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_na
             changes = edits(source, style)
         except InputError as error:
             files.errors.append(error)
+            continue
+        except FAULTS as error:
+            if not is_bug(error):
+                raise
+            files.errors.append(internal(error, "formatting", path=name))
             continue
         files.read[name] = source.data
         if changes:

@@ -10,7 +10,7 @@ import click
 
 from nginxopt.cli import lint_fixes, lint_report, options
 from nginxopt.cli.lint_call import Call, refuse_contradictions, refuse_overwriting
-from nginxopt.errors import UsageError
+from nginxopt.errors import UsageError, status_of
 from nginxopt.lint.report import FORMATS
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
     notes += [] if judge.catalogue.note is None else [Note(judge.catalogue.note)]
     lint_report.write(call, lint_report.report(call, judge, target, checked, diagnostics, errors, notes))
     if errors:
-        return min(error.exit_code for error in errors)
+        return status_of(errors)
     would_change = call.diff and bool(checked.drafts)
     from nginxopt.lint import Severity
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nginxopt.cli import stdout
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, status_of
 from nginxopt.text.plural import be, count
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) ->
     for error in errors:
         click.echo(error.render(), err=True)
     if errors:
-        return InputError.exit_code
+        return status_of(errors)
     baseline.write(path, checked.diagnostics, checked.on_host)
     stdout.say(f"{path}: {count(len(checked.diagnostics), 'finding')}")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from nginxopt.cli import options, redirect_table, stdout
 from nginxopt.cli.compiling import Call, Mode, run
 from nginxopt.cli.redirect_table import Reading
 from nginxopt.errors import NginxoptError, UsageError
+from nginxopt.faults import collecting, isolated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,16 +143,27 @@ def command(
 
 def _run_all(calls: Sequence[Call], compile_options: Options, reading: Reading) -> int:
     """Compile the files in order, each after the previous one is written; if one fails, name those written."""
-    statuses = []
+    statuses: list[int] = []
+    ended: list[str] = []
     try:
         for call in calls:
-            statuses.append(_run(call, compile_options, reading))
+            with collecting() as faults, _isolated(call, is_alone=len(calls) == 1):
+                statuses.append(_run(call, compile_options, reading))
+                ended.append(call.file)
+            for error in faults:
+                click.echo(error.render(), err=True)
+                statuses.append(error.exit_code)
     except NginxoptError:
-        done = ", ".join(call.file for call in calls[: len(statuses)])
+        done = ", ".join(ended)
         if done and calls[0].mode == "write":
             stdout.say(f"{done}: written before this error")
         raise
     return max(statuses)
+
+
+def _isolated(call: Call, *, is_alone: bool) -> AbstractContextManager[None]:
+    """Return what keeps a bug that one of several files shows from the others."""
+    return nullcontext() if is_alone else isolated("the file", path=call.file)
 
 
 def _run(call: Call, compile_options: Options, reading: Reading) -> int:

@@ -18,6 +18,7 @@ from nginxopt.config.reader import Parse, parsed, source
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Directive
 from nginxopt.errors import InputError
+from nginxopt.faults import FAULTS, internal, is_bug
 from nginxopt.records import record
 from nginxopt.text import Span
 
@@ -99,6 +100,11 @@ class _Reading:
             config = self._config(path)
         except InputError as error:
             self.errors.setdefault(path, []).append(refused(error))
+            return
+        except FAULTS as error:
+            if not is_bug(error):
+                raise
+            self.errors.setdefault(path, []).append(internal(error, "the file", path=path))
             return
         self._configs[path] = config
         if config.origin is DISK:

@@ -16,6 +16,7 @@ from nginxopt.config.templates import Templates
 from nginxopt.config.templating import TemplateError, refuse_tags, refused
 from nginxopt.config.tree import Block
 from nginxopt.errors import InputError, MissingError
+from nginxopt.faults import FAULTS, internal
 from nginxopt.fleet.content import Content
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.linting import lint
@@ -120,8 +121,8 @@ class _Findings:
                 self._test(config)
         except InputError as error:
             self._error(error)
-        except Exception as error:  # a bug, which is to be known, and is no reason to know nothing of other hosts
-            self._error(InputError(f"nginxopt failed, which is a bug: {type(error).__name__}: {error}"))
+        except FAULTS as error:  # a bug, which is to be known, and is no reason to know nothing of other hosts
+            self._error(internal(error, "the configuration"))
         digests = [self._text(file, is_template=file.path in templates) for file in files]
         for number, (file, digest) in enumerate(zip(files, digests, strict=True)):
             self._add("files", self._digest, number, file.path, digest)

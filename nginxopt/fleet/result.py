@@ -39,6 +39,7 @@ class Summary:
         hosts: The number of hosts.
         configurations: The number of different configurations.
         with_errors: The number of hosts with errors.
+        with_bugs: The number of those that show a bug of nginxopt.
         failed: The number of hosts that failed rows of the table.
         patched: The number of hosts whose files fixes change.
         hidden: The number of findings on all hosts that the baseline hides.
@@ -48,6 +49,7 @@ class Summary:
     hosts: int
     configurations: int
     with_errors: int
+    with_bugs: int
     failed: int
     patched: int
     hidden: int
@@ -192,11 +194,12 @@ class Part:
         """Return what is in the file."""
         hosts, configurations = self._one("SELECT count(*), count(DISTINCT configuration) FROM hosts")
         (unread,) = self._one("SELECT count(DISTINCT host) FROM host_errors")
+        (bugs,) = self._one("SELECT count(DISTINCT host) FROM host_errors WHERE message LIKE 'internal-error: %'")
         (failed,) = self._one("SELECT count(*) FROM hosts JOIN tests USING (configuration) WHERE failed + unknown > 0")
         (patched,) = self._one("SELECT count(DISTINCT host) FROM hosts JOIN patches USING (configuration)")
         (hidden,) = self._one("SELECT coalesce(sum(hidden), 0) FROM hosts JOIN configurations USING (configuration)")
         findings = self._database.execute("SELECT severity, count(*) FROM host_findings GROUP BY ALL").fetchall()
-        return Summary(hosts, configurations, unread, failed, patched, int(hidden), dict(findings))
+        return Summary(hosts, configurations, unread, bugs, failed, patched, int(hidden), dict(findings))
 
     def first_errors(self, most: int) -> list[UnreadHost]:
         """Return an error of each of the first hosts that have one, in the order of their names."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
 from nginxopt.errors import InputError, RuleError, UsageError
+from nginxopt.faults import collecting, isolated
 from nginxopt.lint import whole
 from nginxopt.lint.accepted import unaccepted
 from nginxopt.lint.catalogue import Catalogue, catalogue
@@ -180,7 +181,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     Several processes are not worth it: 1.3 of 2.6 s for 1,000 files go to checking, so two would save a third at most.
     """
     judge = replace(judge, shared=_shared(configs))
-    linted = [judge(config) for config in configs]
+    linted = [_isolated(judge, config) for config in configs]
     diagnostics = {_key(diagnostic): diagnostic for result in linted for diagnostic in result.diagnostics}
     for unused in _used_elsewhere(configs, linted):
         del diagnostics[unused]
@@ -203,6 +204,14 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
     )
 
 
+def _isolated(judge: Judge, config: Config) -> Linted:
+    """Return the findings in a configuration; after a bug, its error alone."""
+    linted = Linted(())
+    with collecting() as faults, isolated("the configuration", path=config.main.path):
+        linted = judge(config)
+    return replace(linted, errors=(*linted.errors, *faults)) if faults else linted
+
+
 def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> Checked:
     """Apply the fixes that are safe under the assumed premises in every configuration, with `unsafe` all of them.
 
@@ -213,15 +222,17 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
     judge = replace(judge, shared=_shared(configs))
     drafts: dict[str, Draft] = {}
     fix_counts: Counter[str] = Counter()
-    for config in configs:
-        if is_dump(config.origin):
-            raise UsageError("the output of nginx -T cannot be fixed: pass the files")
-        fixed = fixes(config, judge, unsafe=unsafe)
-        drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
-        fix_counts += fixed.made
+    with collecting() as faults:
+        for config in configs:
+            if is_dump(config.origin):
+                raise UsageError("the output of nginx -T cannot be fixed: pass the files")
+            with isolated("the fixes", path=config.main.path):
+                fixed = fixes(config, judge, unsafe=unsafe)
+                drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
+                fix_counts += fixed.made
     texts = {path: draft.text for path, draft in drafts.items()}
     checked = check([reread(config, texts) for config in configs], judge)
-    return replace(checked, drafts=drafts, made=fix_counts)
+    return replace(checked, errors=(*checked.errors, *faults), drafts=drafts, made=fix_counts)
 
 
 def fixes(config: Config, judge: Judge, *, unsafe: bool) -> Fixed:

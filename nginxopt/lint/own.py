@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from nginxopt.errors import InputError, RuleError
+from nginxopt.errors import InputError, RuleError, TerminatedError
 from nginxopt.lint import catalogue as built_in
 from nginxopt.lint.catalogue import Catalogue, names, rule_of
 from nginxopt.lint.declare import Rule
@@ -78,7 +78,7 @@ def guarded(rule: Rule, model: Model) -> list[Finding]:
         for finding in findings:
             _refuse_invalid(finding)
         return findings
-    except InputError:
+    except (InputError, TerminatedError):
         raise
     except (Exception, SystemExit) as error:
         code = getattr(rule.check, "__code__", None)
@@ -106,6 +106,8 @@ def _installed(points: Iterable[EntryPoint]) -> Iterator[_Module]:
         try:
             with _importing():
                 module = importlib.import_module(point.module)
+        except TerminatedError:
+            raise
         except (Exception, SystemExit):
             yield _Module(point.module, owner, None)  # raises again where it is loaded
             continue
@@ -120,6 +122,8 @@ def _load(module: _Module) -> Rule:
         with _importing():
             imported = importlib.import_module(module.name)
         rule = rule_of(imported)
+    except TerminatedError:
+        raise
     except (Exception, SystemExit) as error:
         raise _raised(f"rule {module.id} of {module.owner} cannot be loaded", error, module.file) from error
     return replace(rule, origin=_shown(str(imported.__file__)))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from nginxopt.config import Config
 from nginxopt.config.tree import collector_paused
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, InternalError
+from nginxopt.faults import collecting, isolated
 from nginxopt.lint.beside import shared_level
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Safety, Severity
@@ -67,8 +68,14 @@ def lint(
     `around` is the main configuration that includes a fragment; what is found in it is not reported. With `is_all`,
     includes are taken to read nothing else where the configuration is installed.
     """
-    with collector_paused():
-        return _lint(Model(config, target, host, is_all=is_all, around=_http(around, target)), rules)
+    with collector_paused(), collecting() as faults:
+        linted = _lint(Model(config, target, host, is_all=is_all, around=_http(around, target)), rules)
+        return replace(linted, errors=(*linted.errors, *_once(faults))) if faults else linted
+
+
+def _once(errors: Sequence[InternalError]) -> Iterable[InternalError]:
+    """Return errors without repetitions: what several rules ask for fails for each of them."""
+    return {error.render(): error for error in errors}.values()
 
 
 def _http(main: Config | None, target: Version) -> Level | None:
@@ -91,10 +98,11 @@ def _lint(model: Model, rules: Iterable[Selected]) -> Linted:
             declined.add(rule.id)
             continue
         try:
-            diagnostics += [
-                Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
-                for finding in _merged(_safe(_here(_findings(rule, model), model), rule, model), times)
-            ]
+            with isolated(f"rule {rule.id}", path=config.main.path):
+                diagnostics += [
+                    Diagnostic(rule.id, selected.severity_of(finding), finding, rule.url, rule.scenario)
+                    for finding in _merged(_safe(_here(_findings(rule, model), model), rule, model), times)
+                ]
         except InputError as error:  # only some rules parse this part, which nginx would reject
             errors[error.render()] = error
             declined.add(rule.id)

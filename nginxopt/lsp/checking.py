@@ -7,7 +7,6 @@ shortly after the last change.
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
@@ -15,6 +14,7 @@ from time import perf_counter
 from lsprotocol.types import Diagnostic
 
 from nginxopt.errors import NginxoptError
+from nginxopt.faults import FAULTS, internal
 from nginxopt.lsp.collector import Collector
 from nginxopt.lsp.diagnostics import Judges, SupersededError
 from nginxopt.lsp.document import Document
@@ -108,8 +108,8 @@ class Checking:
             raise
         except NginxoptError as error:
             loop.call_soon_threadsafe(self._say, error.render())
-        except Exception:
-            loop.call_soon_threadsafe(self._say, traceback.format_exc())
+        except FAULTS as error:
+            loop.call_soon_threadsafe(self._say, internal(error, "the check", path=document.path).render())
         else:
             loop.call_soon_threadsafe(self._deliver, document, shown)
 

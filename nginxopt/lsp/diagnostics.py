@@ -19,7 +19,7 @@ from lsprotocol.types import (
 )
 
 from nginxopt.config import Config, Source
-from nginxopt.errors import InputError, RuleError
+from nginxopt.errors import InputError, InternalError, RuleError
 from nginxopt.lint import Severity, baseline
 from nginxopt.lint import diagnostic as lint_
 from nginxopt.lint.catalogue import Catalogue
@@ -43,7 +43,7 @@ _WITHOUT_EFFECT = {"dead-directive", "unused-suppression", "rewrite-never-matche
 """Rules whose findings are text without effect, which editors show faded."""
 
 
-class SupersededError(Exception):
+class SupersededError(BaseException):
     """A newer text arrived while an older one was being checked."""
 
 
@@ -165,8 +165,10 @@ def _broken_settings(document: Document, error: InputError | None) -> Iterator[D
 
 
 def _failed_rules(document: Document, judgement: Judgement) -> Iterator[Diagnostic]:
-    """Yield a diagnostic for each third-party rule that cannot be loaded or that raised, and one for those not run."""
-    raised = (error for error in judgement.checked.errors if isinstance(error, RuleError))
+    """Yield a diagnostic for each third-party rule that cannot be loaded or that raised, for each bug, and for rules
+    that are not run.
+    """
+    raised = (error for error in judgement.checked.errors if isinstance(error, RuleError | InternalError))
     range_ = document.lines.range(Span(document.hidden, document.hidden))
     for error in (*judgement.catalogue.errors.values(), *raised):
         yield Diagnostic(range_, error.render().splitlines()[0], DiagnosticSeverity.Error, "rules", source=SOURCE)

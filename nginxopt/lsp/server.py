@@ -16,6 +16,7 @@ from pygls.protocol import LanguageServerProtocol
 
 from nginxopt import __version__
 from nginxopt.errors import NginxoptError
+from nginxopt.faults import FAULTS, internal
 from nginxopt.lsp import actions, completion, formatting, hover, navigation, outline, renaming
 from nginxopt.lsp.checking import Checking
 from nginxopt.lsp.preferences import Preferences
@@ -69,6 +70,8 @@ class Server(LanguageServer):
             return await asyncio.get_running_loop().run_in_executor(self._thread, question, self.files, *values)
         except NginxoptError as error:
             raise JsonRpcException(error.message, _REQUEST_FAILED) from error
+        except FAULTS as error:
+            raise JsonRpcException(internal(error, "the answer").message, _REQUEST_FAILED) from error
 
     def _publish(self, uri: str, version: int | None, diagnostics: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, diagnostics, version))

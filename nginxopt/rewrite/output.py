@@ -64,7 +64,7 @@ def into_folder(emission: Emission, path: str) -> list[str]:
     """Write `http.conf` and `server.conf` of a fragment, or all files of a configuration with the changes."""
     config = emission.plan.config
     texts = _folder_texts(emission, path)
-    like = {_relative(config, file): file.path for file in config.files} if config.http else {}
+    like = {_relative(config, file): file.path for file in _written(emission)} if config.http else {}
     root = folder(path, list(texts))
     source = emission.plan.subject.path
     model = _strictest(emission) if source != STDIN else ""
@@ -212,18 +212,43 @@ def _http(emission: Emission) -> tuple[bytes, bytes]:
 
 def _tree(emission: Emission) -> dict[str, bytes]:
     config = emission.plan.config
-    return {_relative(config, file): emission.after(file) for file in config.files}
+    return {_relative(config, file): emission.after(file) for file in _written(emission)}
+
+
+def _written(emission: Emission) -> list[File]:
+    """Return the files that belong in an output folder: those in the folder of the main file, and all that change.
+
+    Others, such as `/etc/nginx/mime.types`, stay where they are: their includes, absolute paths, lead there from any
+    folder. Raises `UsageError` for one that is included by a relative path, which would lead elsewhere.
+    """
+    config = emission.plan.config
+    changed = {change.file for change in emission.changes}
+    staying = {file for file in config.files if _is_outside(config, file) and file not in changed}
+    for include in config.includes if staying else ():
+        if not include.args[0].startswith("/"):
+            for file in staying.intersection(config.included(include)):
+                raise UsageError(
+                    f"{file.path} is outside {_root(config)}, and {include.args[0]} would not lead there with -o",
+                    hint="use --write or --diff",
+                )
+    return [file for file in config.files if file not in staying]
 
 
 def _relative(config: Config, file: File) -> str:
-    root = os.path.dirname(os.path.abspath(config.main.path))  # noqa: PTH100, PTH120
-    path = os.path.relpath(os.path.abspath(file.path), root)  # noqa: PTH100
-    if path.startswith(".."):
+    if _is_outside(config, file):
         raise UsageError(
-            f"{file.path} is outside {root}, so -o cannot write it",
+            f"{file.path} changes and is outside {_root(config)}, so -o cannot write it",
             hint="use --write or --diff",
         )
-    return path
+    return os.path.relpath(os.path.abspath(file.path), _root(config))  # noqa: PTH100
+
+
+def _is_outside(config: Config, file: File) -> bool:
+    return Path(os.path.relpath(os.path.abspath(file.path), _root(config))).parts[0] == ".."  # noqa: PTH100
+
+
+def _root(config: Config) -> str:
+    return os.path.dirname(os.path.abspath(config.main.path))  # noqa: PTH100, PTH120
 
 
 def _name(file: File) -> str:

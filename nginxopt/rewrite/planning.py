@@ -9,6 +9,7 @@ from dataclasses import field, fields, replace
 from nginxopt import _native
 from nginxopt.config import Config, Context, File
 from nginxopt.errors import InputError
+from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite import limits, mapfile, names, sections
 from nginxopt.rewrite.chains import planning as chains
@@ -384,6 +385,7 @@ def reasons() -> dict[str, str]:
     return {
         **dict(_native.reasons()),
         "inside-if": "it is inside an `if`, which cannot contain another",
+        "internal-error": "nginxopt has a bug that it shows: please report the error",
         "misplaced": "nginx does not allow rewrite in this context",
     }
 
@@ -392,9 +394,12 @@ def _part(rewrites: Rewrites, options: Options) -> Part:
     runs: list[PlannedRun] = []
     barriers: list[tuple[int, int, str]] = []
     for place in rewrites.sections:
-        compilation = _compile(rewrites, place, options)
-        runs += [PlannedRun(place, run) for run in compilation.runs]
-        barriers += compilation.barriers
+        with isolated("planning these rewrites", source=rewrites.file.source, span=rewrites.sections[place][0][0]):
+            compilation = _compile(rewrites, place, options)
+            runs += [PlannedRun(place, run) for run in compilation.runs]
+            barriers += compilation.barriers
+            continue
+        barriers += [(span.start, span.end, "internal-error") for part in rewrites.sections[place] for span in part]
     if rewrites.inside_if:
         _native_runs(rewrites, Place("location", "nothing"), (rewrites.inside_if,), options)  # only raises its errors
     runs.sort(key=lambda run: run.first)

@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from nginxopt.errors import InputError
-from nginxopt.system.interrupts import uninterrupted
+from nginxopt.system.interrupts import orderly, uninterrupted
 from nginxopt.system.writing import targets
 from nginxopt.system.writing.copies import BACKUP, NOT_ALLOWED
 from nginxopt.system.writing.scratch import Scratch, sweep
@@ -69,12 +69,14 @@ def _written(
     """Write regular files. If that fails, restore them; descriptions of what cannot be restored are added to `lost`."""
     steps: list[Step] = []
     # Signals may interrupt the wait for another run, but take effect only after the hidden files have been removed.
-    with _Scratches(files) as scratches, uninterrupted(), contextlib.closing(scratches):
+    with orderly(), _Scratches(files) as scratches, uninterrupted() as leave, contextlib.closing(scratches):
         try:
             for target in files:
+                leave()
                 with _naming(target):
                     steps.append(prepared(target, scratches, keep_old=keep_old))
             targets.refuse_changed(read)
+            leave()
             for step in steps:
                 with _naming(step.target):
                     step.commit()

@@ -1,4 +1,9 @@
-"""Defers signals that end the process while a block of code runs, and saves them from libraries that drop them."""
+"""Signals that end the process: at once, after a block of code that must not be left half done, whatever library runs.
+
+Python runs handlers between its own instructions, and what they raise ends the command in order. A thread of the native
+core (`watch`) ends the process if that takes longer than a second: while Python frees or sorts millions of objects, or
+runs code of a library. It waits for blocks that would leave something behind (`orderly`).
+"""
 
 from __future__ import annotations
 
@@ -8,20 +13,55 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from nginxopt._native import count_orderly, watch_signals
+
 _Handler = Callable[[int, FrameType | None], object]
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
+def watch() -> None:
+    """Have SIGINT and SIGTERM end this process within a second, with status 128 + their number."""
+    signal.set_wakeup_fd(watch_signals(), warn_on_full_buffer=False)
+
+
 @contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
+def orderly() -> Iterator[None]:
+    """Have a signal end the process only through the ends of this block, which remove files or stop programs."""
+    count_orderly(1)
+    try:
+        yield
+    finally:
+        count_orderly(-1)
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str = "nginxopt-") -> Iterator[str]:
+    """Yield the path of a new folder (mode 0700), and remove it at the end, however that comes."""
+    import tempfile  # each command imports this module, and few make folders
+
+    with orderly(), tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as name:
+        yield name
+
+
+class LeftError(Exception):
+    """A block of `uninterrupted` is left as a signal has arrived, which takes effect at its end."""
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[Callable[[], None]]:
     """Defer the signals that end a process until the block ends; then the first of them takes effect.
 
-    Does nothing in other threads than the main one, as Python runs signal handlers only in that.
+    The block can call the yielded function where it may be left: it raises `LeftError` if a signal has arrived. Does
+    nothing in other threads than the main one, as Python runs signal handlers only in that.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda: None
         return
     arrived: list[int] = []
+
+    def leave() -> None:
+        if arrived:
+            raise LeftError
 
     def note(number: int, _: FrameType | None) -> None:
         arrived.append(number)
@@ -30,9 +70,10 @@ def uninterrupted() -> Iterator[None]:
     handlers = {number: signal.getsignal(number) for number in _ENDING}
     handlers = {number: handler for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)}
     try:
-        for number in handlers:
-            signal.signal(number, note)
-        yield
+        with orderly():
+            for number in handlers:
+                signal.signal(number, note)
+            yield leave
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)

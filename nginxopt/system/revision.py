@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from nginxopt.errors import MissingError, UsageError
 from nginxopt.system import process
+from nginxopt.system.interrupts import temporary_folder
 
 _SECONDS = 600.0
 
@@ -51,7 +51,7 @@ def revision(name: str, inside: Path) -> Iterator[Revision]:
         raise MissingError("git is not installed", hint="--diff-base reads a git revision")
     root = Path(_ask(git, inside, "rev-parse", "--show-toplevel").removesuffix("\n"))
     commit = _commit(git, root, name)
-    with tempfile.TemporaryDirectory(prefix="nginxopt-") as temporary:
+    with temporary_folder() as temporary:
         folder = Path(temporary, "tree")
         folder.mkdir()
         index = {"GIT_INDEX_FILE": str(Path(temporary, "index"))}

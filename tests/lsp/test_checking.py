@@ -24,7 +24,7 @@ class Scene:
     def __init__(self, editor: Editor) -> None:
         self.published: list[tuple[str, int | None]] = []
         self.messages: list[str] = []
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self.started, self.go = Event(), Event()
         self.news = asyncio.Event()
         self.checking = Checking(editor.workspace, self._publish, self._log)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from nginxopt.config import load, load_text
 from nginxopt.rewrite import Emission, Options, plan, planning
 from nginxopt.rewrite.comparison import Differential
-from nginxopt.rewrite.emission import emit
 from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.questions import ask, ask_whole
 from nginxopt.system import nginx

@@ -78,7 +78,7 @@ def test_a_command_is_run_in_this_process() -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_what_ends_a_command_ends_the_fuzzer(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command turns a signal into its status; the fuzzer that it runs in ends, too."""
-    monkeypatch.setattr("nginxopt.cli._run", lambda _: signal.raise_signal(number))
+    monkeypatch.setattr("nginxopt.cli._run", lambda *_, **__: signal.raise_signal(number))
     with pytest.raises((SystemExit, KeyboardInterrupt)):
         run("lint")
 

@@ -25,6 +25,8 @@ CRATE = ROOT / "rust" / "src"
 NATIVE = {
     "bench.cases": {"Patterns"},
     "config.tokens": {"Events", "LexError"},
+    "faults": {"PanicException", "panic_place"},
+    "system.interrupts": {"count_orderly", "watch_signals"},
     "semantics.locations": {"Patterns"},
     "semantics.maphash": {"map_verdict"},
     "semantics.site.nodes": {"statement_spans"},

@@ -22,7 +22,7 @@ from nginxopt.config.templates.values import MIXED, candidates, value
 from nginxopt.config.templating import TemplateError, is_template, refusal
 from nginxopt.config.unread import is_unread, unread
 from nginxopt.errors import InputError
-from nginxopt.text import Source, Span
+from nginxopt.text import Source, Span, encode
 
 Load = Callable[[Files, bytes], Config]
 """Reads a configuration from some files, the bytes being those of its main file."""
@@ -171,7 +171,7 @@ class Templates:
                 number += 1
                 self._candidates = max(self._candidates, len(candidates(word.place)))
                 text = value(word.place, reading.scheme, number, reading.schemes)
-                parts.append((word.start, word.end, text.encode(), word.value))
+                parts.append((word.start, word.end, encode(text), word.value))
         return marked.rendered.replaced(sorted(parts, key=lambda part: part[0]))
 
     def _placed(self, template: Template, reading: Reading) -> Placed:

@@ -19,7 +19,7 @@ from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import equal_to, starts_with
 from nginxopt.request.verify.side import LocationName, Side
 from nginxopt.request.verify.symbols import variables
-from nginxopt.request.verify.unread import Value
+from nginxopt.request.verify.unread import Value, Words
 from nginxopt.semantics.site.form import StatementForm
 
 

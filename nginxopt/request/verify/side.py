@@ -39,8 +39,9 @@ from nginxopt.semantics.site.form import (
     SiteForm,
     StatementForm,
 )
+from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.site.settings import ROWS
-from nginxopt.text import Source, encode
+from nginxopt.text import Source
 
 if TYPE_CHECKING:
     from nginxopt.config import Directive
@@ -117,7 +118,7 @@ class Side:
         source = Source("", self.site.texts[statement["text"]])
         rules = statements(source, start=statement["start"], end=statement["end"])
         for node, rule in enumerate((rule for rule in rules if rule.kind == ";"), statement["node"]):
-            _, *words = map(_latin, rule.words)
+            _, *words = map(latin, rule.words)
             yield {
                 "kind": "rewrite",
                 "node": node,
@@ -346,14 +347,14 @@ class Side:
 
     def _whole(self, directive: Directive) -> Words:
         """Return the arguments of a directive with the content of its block, and of the files included in it."""
-        words = tuple(map(_latin, directive.args))
+        words = tuple(map(latin, directive.args))
         if directive.block is None:
             return words
         block = directive.source.data[directive.block.span.start : directive.block.span.end]
         level = self._blocks.get(directive)
         inner = (item for each in ([] if level is None else level.walk()) for item in each.directives)
         included = (item for item in inner if item.source is not directive.source)
-        read = (word for item in included for word in ("", str(item.name), *map(_latin, item.args)))
+        read = (word for item in included for word in ("", str(item.name), *map(latin, item.args)))
         return (*words, block.decode("latin-1"), *read)
 
     def _is_other(self, directive: Directive) -> bool:
@@ -553,10 +554,6 @@ def _with_trailers(inherit: Value, around: Value, own: Value) -> Value:
 
 def _is_inner(form: LevelForm) -> bool:
     return form["kind"] in ("location", "if", "limit_except")
-
-
-def _latin(word: str) -> str:
-    return word if word.isascii() else encode(word).decode("latin-1")
 
 
 def unlike_settings(old: Side, level: int, new: Side, other: int) -> list[str]:

@@ -11,6 +11,7 @@ from itertools import groupby
 
 from nginxopt import _native
 from nginxopt.config import Comment, Config, File, layout
+from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite import captures, names
 from nginxopt.rewrite.chains.reading import FEWEST, Answer, Chain, Condition, read
@@ -36,6 +37,7 @@ REASONS = {
     "long-token": "a parameter would be longer than nginx accepts",
     "not-worse": "a lookup would try no fewer patterns",
     "too-much-work": "its lookup takes more work than a chain of this size may take",
+    "internal-error": "nginxopt has a bug that this chain shows: please report the error",
     "unproved": "its lookup is not proved, which is a gap in nginxopt: please report this chain",
 }
 """The codes of the reasons why a condition stays, each with its sentence."""
@@ -181,7 +183,10 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> C
         if reason is not None:
             kept += _kept(chain, reason)
             continue
-        result = _compile(chain, f"{stem}_c{len(compiled) + 1}", clears=captures_matter)
+        result: CompiledChain | str = "internal-error"
+        first = chain.conditions[0].directive
+        with isolated("planning this chain", source=first.source, span=first.name.span):
+            result = _compile(chain, f"{stem}_c{len(compiled) + 1}", clears=captures_matter)
         if isinstance(result, CompiledChain):
             compiled.append(result)
         else:

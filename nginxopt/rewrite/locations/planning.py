@@ -10,6 +10,7 @@ from itertools import groupby
 
 from nginxopt import _native
 from nginxopt.config import Directive, File
+from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite.locations.grouping import Group, divided
 from nginxopt.rewrite.locations.reading import FEWEST, LocationRun, RegexLocation
@@ -23,6 +24,7 @@ REASONS = {
     "compiled-inside": "its rewrites or `if`s are looked up by themselves",
     "matches-all": "its pattern matches nearly every URI, and one more would only delay it",
     "not-worse": "one pattern for it and its neighbours would save nothing",
+    "internal-error": "nginxopt has a bug that this run shows: please report the error",
     "unproved": "the pattern before it is not proved, which is a gap in nginxopt: please report this run",
 }
 """The codes of the reasons why a location stays, each with its sentence."""
@@ -108,7 +110,12 @@ def plan(runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]) ->
     compiled: list[CompiledRun] = []
     kept: list[KeptLocation] = []
     for run, reason in _parts(runs, changing):
-        members = () if reason else tuple(divided(run.locations))
+        members: tuple[Group | RegexLocation, ...] = ()
+        first = run.locations[0].directive
+        if not reason:
+            reason = "internal-error"
+            with isolated("planning this run of locations", source=first.source, span=first.name.span):
+                members, reason = tuple(divided(run.locations)), None
         if len(members) < len(run.locations) and members:
             compiled.append(CompiledRun(run, members))
         else:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from nginxopt import _native
 from nginxopt.config import Config, Directive, File, may_read_more
 from nginxopt.errors import InputError
+from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite import names
 from nginxopt.rewrite.maps.captures import CaptureReadings
@@ -25,6 +26,7 @@ REASONS = {
     "evaluation-depth": "with others of the configuration, its tree would nest more evaluations than nginx does",
     "evaluation-count": "with its tree, one lookup would evaluate `volatile` maps too often",
     **dict(_native.map_reasons()),
+    "internal-error": "nginxopt has a bug that this map shows: please report the error",
     "unproved": "its tree is not proved, which is a gap in nginxopt: please report this map",
 }
 """The codes of the reasons why a map stays, each with its sentence."""
@@ -133,13 +135,16 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File], *, f
     for number, regex_map in enumerate(candidates, 1):
         reader = refused.get(regex_map)
         rows += len(regex_map.patterns)
-        result = _compile(
-            regex_map,
-            names.short(f"{stem}_m{number}_"),
-            keeps_captures=reader is not None,
-            keeps_patterns=rows <= _MOST_KEPT_ROWS,
-            for_remark=for_remark,
-        )
+        result: CompiledMap | KeptMap = KeptMap(regex_map, "internal-error")
+        directive = regex_map.directive
+        with isolated(f"planning the map {regex_map.variable}", source=directive.source, span=directive.name.span):
+            result = _compile(
+                regex_map,
+                names.short(f"{stem}_m{number}_"),
+                keeps_captures=reader is not None,
+                keeps_patterns=rows <= _MOST_KEPT_ROWS,
+                for_remark=for_remark,
+            )
         if isinstance(result, KeptMap):
             kept.append(reader or result)
         else:

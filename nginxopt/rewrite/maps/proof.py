@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from nginxopt import _native
 from nginxopt.config import Bulk, Config, Directive, File, Scope, reread
 from nginxopt.errors import InputError
+from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite.maps import blocks
 from nginxopt.rewrite.maps.blocks import MapBlock
@@ -45,19 +46,23 @@ def prove(
     try:
         for emitted in read(config, plan, texts, maps):
             regex_map = emitted.compiled.map
-            try:
-                proof = _native.prove_map(
-                    regex_map.text(),
-                    emitted.text,
-                    compiled=emitted.compiled.native,
-                    keeps_captures=emitted.compiled.keeps_captures,
-                )
-            except _native.TooMuchWork:
-                what = f"the map {regex_map.variable}: its proof takes too much work"
-                return PartRefutation(what, None, emitted.compiled, "too-much-work")
-            if not proof.holds:
+            directive = regex_map.directive
+            with isolated(f"proving the map {regex_map.variable}", source=directive.source, span=directive.name.span):
+                try:
+                    proof = _native.prove_map(
+                        regex_map.text(),
+                        emitted.text,
+                        compiled=emitted.compiled.native,
+                        keeps_captures=emitted.compiled.keeps_captures,
+                    )
+                except _native.TooMuchWork:
+                    what = f"the map {regex_map.variable}: its proof takes too much work"
+                    return PartRefutation(what, None, emitted.compiled, "too-much-work")
+                if proof.holds:
+                    continue
                 what = f"the map {regex_map.variable}: {proof.refutation}"
                 return PartRefutation(what, proof.counterexample, emitted.compiled)
+            return PartRefutation(f"the map {regex_map.variable}: the proof failed", None, emitted.compiled)
     except (InputError, ValueError) as error:
         return PartRefutation(f"the result cannot be read: {error}")
     return None

@@ -75,7 +75,7 @@ def _check_names(http: Level) -> None:
     words = [
         (level.opener, level.args[0][1:])
         for level in http.walk()
-        if (level.kind == "if" or (level.kind == "geo" and len(level.args) > 1)) and level.args[0].startswith("$")
+        if (level.kind == "if" or (level.kind == "geo" and len(level.args) > 1)) and "".join(level.args[:1])[:1] == "$"
     ]
     for opener, name in words:
         if opener is None or _OF_NO_MODULE.fullmatch(name) is None:

@@ -6,11 +6,11 @@ import contextlib
 import grp
 import os
 import socket
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from nginxopt.errors import InputError
+from nginxopt.system.interrupts import temporary_folder
 
 _LOOPBACK = "127.0.0.1"
 NO_FILES: Mapping[str, bytes] = {}
@@ -53,7 +53,7 @@ def configuration(
 @contextlib.contextmanager
 def private_prefix(files: Mapping[str, bytes] = NO_FILES) -> Iterator[Path]:
     """Yield a new directory (mode 0700) with `html`, `temp` and the given files, and remove it at the end."""
-    with tempfile.TemporaryDirectory(prefix="nginxopt-", ignore_cleanup_errors=True) as name:
+    with temporary_folder() as name:
         prefix = Path(name).resolve()
         for directory in ("html", "temp"):
             (prefix / directory).mkdir()

@@ -8,13 +8,13 @@ folder, and the copies include each other by absolute paths. All copies are remo
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from nginxopt.config import Config, Directive, File
 from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
+from nginxopt.system.interrupts import temporary_folder
 from nginxopt.system.nginx.binary import Binary
 from nginxopt.system.nginx.verdict import Verdict
 from nginxopt.system.writing.copies import make
@@ -32,8 +32,8 @@ def test_changed(config: Config, changed: Collection[str], binary: Binary) -> Ve
 
     Raises `InputError` if the copy of the main file cannot be created beside it.
     """
-    with contextlib.ExitStack() as cleanup:
-        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="nginxopt-")))
+    with temporary_folder() as name, contextlib.ExitStack() as cleanup:
+        folder = Path(name)
         stale = _stale(config, changed)
         copies = {file: str(folder / f"{number}.conf") for number, file in enumerate(stale)}
         copies[config.main] = cleanup.enter_context(_beside(config.main.path))

@@ -5,8 +5,12 @@ use std::collections::HashSet;
 use pyo3::prelude::*;
 
 use crate::border::run::CompiledRun;
+use crate::border::working::working_if;
 use crate::hash::{self, Element, Sizes, TableFit};
 use crate::variables;
+
+/// From this many keys, tables take more than a few milliseconds.
+const MANY: usize = 1_000;
 
 /// Returns values for `map_hash_max_size` and `map_hash_bucket_size`, at least `max` and `bucket`, with which nginx
 /// builds without a warning the maps of all these runs, maps with the keys of `tables`, and if possible other maps with
@@ -21,19 +25,20 @@ pub fn map_sizes(
     max: usize,
     bucket: usize,
     as_is: bool,
-) -> Option<(usize, usize)> {
+) -> PyResult<Option<(usize, usize)>> {
     let mut ours: Vec<Vec<Element>> = tables.iter().map(|keys| elements(keys)).collect();
     for run in &runs {
         ours.extend(run.get().tree_elements());
         ours.extend(run.get().tiers.iter().flat_map(|tier| tier.maps().map(|(_, map)| map.elements.clone())));
     }
     let least = Sizes { max, bucket };
-    let sizes = py.detach(|| {
+    let is_large = ours.iter().map(Vec::len).sum::<usize>() + others.iter().map(Vec::len).sum::<usize>() >= MANY;
+    let sizes = working_if(py, is_large, move || {
         let all: Vec<Vec<Element>> = others.iter().map(|keys| elements(keys)).chain(ours.iter().cloned()).collect();
         let given = Some(least).filter(|sizes| as_is && hash::fit(&all, *sizes));
         given.or_else(|| hash::sizes(&all, least)).or_else(|| hash::sizes(&ours, least))
-    });
-    sizes.map(|sizes| (sizes.max, sizes.bucket))
+    })?;
+    Ok(sizes.map(|sizes| (sizes.max, sizes.bucket)))
 }
 
 /// Returns values for `variables_hash_max_size` and `variables_hash_bucket_size`, at least `max` and `bucket`, with
@@ -51,8 +56,8 @@ pub fn variable_sizes(names: Vec<Vec<u8>>, max: usize, bucket: usize, may_be: Ve
 }
 
 #[pyfunction]
-pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize) -> &'static str {
-    py.detach(|| match hash::simulate(&elements(&keys), Sizes { max, bucket }) {
+pub fn map_verdict(py: Python<'_>, keys: Vec<Vec<u8>>, max: usize, bucket: usize) -> PyResult<&'static str> {
+    working_if(py, keys.len() >= MANY, move || match hash::simulate(&elements(&keys), Sizes { max, bucket }) {
         TableFit::Fits(_) => "fits",
         TableFit::Warns => "warns",
         TableFit::Refused => "refused",

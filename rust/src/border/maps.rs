@@ -2,9 +2,11 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use super::work::{cancelled, effort};
+use super::working::working;
 use crate::first_match::ReadPatterns;
 use crate::map_block;
 use crate::maps::cost::Cost;
@@ -134,7 +136,7 @@ pub enum MapCompilation {
 #[pyo3(signature = (block, *, stem, keeps_captures = false, keeps_patterns = false, as_large = false, for_remark = false))]
 pub fn compile_map(
     py: Python<'_>,
-    block: &[u8],
+    block: PyBackedBytes,
     stem: String,
     keeps_captures: bool,
     keeps_patterns: bool,
@@ -142,8 +144,8 @@ pub fn compile_map(
     for_remark: bool,
 ) -> PyResult<MapCompilation> {
     let large = if as_large { LargeForms::ALWAYS } else { LargeForms::USUAL };
-    let plan = || {
-        let map = map_block::read_one(block).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let plan = move || {
+        let map = map_block::read_one(&block).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let patterns = read_patterns(&map);
         match refused(&map, &patterns) {
             Some(Refused::Pattern(row, message)) => Err(RefusedRow::new_err((true, row, message))),
@@ -168,7 +170,7 @@ pub fn compile_map(
             }
         }
     };
-    Ok(match py.detach(plan)? {
+    Ok(match working(py, plan)?? {
         Ok(compiled) => MapCompilation::Compiled(compiled),
         Err(stays) => MapCompilation::Stays(staying(stays)),
     })

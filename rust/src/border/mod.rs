@@ -13,8 +13,10 @@ mod prove_map;
 mod request;
 mod rewrite;
 mod run;
+mod signals;
 mod site;
 mod work;
+mod working;
 
 use pyo3::prelude::*;
 
@@ -24,8 +26,10 @@ mod _native {
     use pyo3::prelude::*;
 
     #[pymodule_init]
-    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::memory::return_large_blocks();
+        super::working::note_panics();
+        module.add("PanicException", module.py().get_type::<pyo3::panic::PanicException>())?;
         Ok(())
     }
 
@@ -53,7 +57,11 @@ mod _native {
     #[pymodule_export]
     use super::run::{CompiledRun, maps_text};
     #[pymodule_export]
+    use super::signals::{count_orderly, watch_signals};
+    #[pymodule_export]
     use super::site::request_settings;
     #[pymodule_export]
     use super::work::TooMuchWork;
+    #[pymodule_export]
+    use super::working::{panic_place, work_forever};
 }

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::Failed;
+use crate::border::working::{working, working_if};
 use crate::compile_error;
 use crate::first_match::{Bounds, First, FirstMatch};
 use crate::language::{self, Limits, Subjects, Witness};
@@ -31,8 +33,12 @@ pub fn without_captures(pattern: &[u8]) -> PyResult<Vec<u8>> {
 }
 
 #[pyfunction]
-pub fn suspicious_rewrites(py: Python<'_>, bytes: &[u8], spans: Vec<(usize, usize)>) -> PyResult<Vec<(usize, usize)>> {
-    let suspicious = py.detach(|| suspicious::suspicious(bytes, &ranges(&spans)));
+pub fn suspicious_rewrites(
+    py: Python<'_>,
+    bytes: PyBackedBytes,
+    spans: Vec<(usize, usize)>,
+) -> PyResult<Vec<(usize, usize)>> {
+    let suspicious = working(py, move || suspicious::suspicious(&bytes, &ranges(&spans)))?;
     let suspicious = suspicious.map_err(|unreadable| Failed::from(unreadable).into_py(py))?;
     Ok(suspicious.into_iter().map(|span| (span.start, span.end)).collect())
 }
@@ -51,22 +57,24 @@ pub fn pattern_error(pattern: &[u8]) -> Option<String> {
     compile_error::compile_error(pattern)
 }
 
+/// From this many patterns, to read them takes more than a few milliseconds.
+const MANY: usize = 64;
+
 /// The match limit of PCRE2 by default, which nginx leaves (`pcre2_set_match_limit`, `ngx_regex_exec`).
 const MATCH_LIMIT: u32 = 10_000_000;
 
 /// Whether PCRE2 reaches its match limit, or another one, on a subject: nginx then answers 500. Up to a second.
 /// `None` for a pattern that it does not compile.
 #[pyfunction]
-pub fn gives_up(py: Python<'_>, pattern: &[u8], subject: &[u8]) -> Option<bool> {
-    let regex = Regex::new(pattern).ok()?;
-    Some(py.detach(|| matches!(regex.is_match(subject, MATCH_LIMIT), MatchOutcome::Error(_))))
+pub fn gives_up(py: Python<'_>, pattern: &[u8], subject: Vec<u8>) -> PyResult<Option<bool>> {
+    let Ok(regex) = Regex::new(pattern) else { return Ok(None) };
+    working(py, move || Some(matches!(regex.is_match(&subject, MATCH_LIMIT), MatchOutcome::Error(_))))
 }
 
 /// A pattern that matches what one of the patterns does and nothing else; `None` if none is known that nginx reads.
 #[pyfunction]
-pub fn exact_union(py: Python<'_>, patterns: Vec<Vec<u8>>) -> Option<Vec<u8>> {
-    let patterns: Vec<&[u8]> = patterns.iter().map(Vec::as_slice).collect();
-    py.detach(|| filter::union_of(&patterns))
+pub fn exact_union(py: Python<'_>, patterns: Vec<Vec<u8>>) -> PyResult<Option<Vec<u8>>> {
+    working(py, move || filter::union_of(&slices(&patterns)))
 }
 
 /// Why a pattern does not match exactly what one of the patterns does, `None` if it does, and a subject that shows it.
@@ -75,15 +83,14 @@ pub fn not_the_union(
     py: Python<'_>,
     union: Vec<u8>,
     patterns: Vec<Vec<u8>>,
-) -> (Option<&'static str>, Option<Vec<u8>>) {
-    let patterns: Vec<&[u8]> = patterns.iter().map(Vec::as_slice).collect();
-    match py.detach(|| check_union(&union, &patterns)) {
+) -> PyResult<(Option<&'static str>, Option<Vec<u8>>)> {
+    Ok(match working(py, move || check_union(&union, &slices(&patterns)))? {
         Ok(()) => (None, None),
         Err(NoUnion::NoFilter(NoFilter::SetsAName)) => (Some("sets-a-name"), None),
         Err(NoUnion::NoFilter(NoFilter::Unknown)) => (Some("unknown"), None),
         Err(NoUnion::TurnsAway(TurnedAway(subject))) => (Some("turns-away"), subject),
         Err(NoUnion::TooWide) => (Some("too-wide"), None),
-    }
+    })
 }
 
 /// Some ms for the worst question.
@@ -97,13 +104,15 @@ pub fn common_subject(
     inside: Vec<Vec<u8>>,
     outside: Vec<Vec<u8>>,
     is_uri: bool,
-) -> (bool, Option<Vec<u8>>) {
+) -> PyResult<(bool, Option<Vec<u8>>)> {
     let subjects = if is_uri { Subjects::Uris } else { Subjects::All };
-    match py.detach(|| language::common_subject(subjects, &inside, &outside, &LIMITS)) {
+    let is_large = inside.len() + outside.len() >= MANY;
+    let common = working_if(py, is_large, move || language::common_subject(subjects, &inside, &outside, &LIMITS))?;
+    Ok(match common {
         Witness::Nothing => (true, None),
         Witness::Found(subject) => (false, Some(subject)),
         Witness::Unknown => (false, None),
-    }
+    })
 }
 
 /// Patterns, to find the first that matches.
@@ -114,11 +123,12 @@ pub struct Patterns(FirstMatch, usize);
 impl Patterns {
     #[new]
     #[pyo3(signature = (patterns, *, to_match = false))]
-    fn new(patterns: Vec<Vec<u8>>, to_match: bool) -> PyResult<Patterns> {
-        let texts: Vec<&[u8]> = patterns.iter().map(Vec::as_slice).collect();
+    fn new(py: Python<'_>, patterns: Vec<Vec<u8>>, to_match: bool) -> PyResult<Patterns> {
+        let count = patterns.len();
         let read = if to_match { FirstMatch::to_match } else { FirstMatch::new };
-        let first = read(&texts).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Patterns(first, texts.len()))
+        let first = working_if(py, count >= MANY, move || read(&slices(&patterns)))?;
+        let first = first.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Patterns(first, count))
     }
 
     fn first(&self, subject: &[u8]) -> PyResult<Option<usize>> {
@@ -128,6 +138,10 @@ impl Patterns {
             First::Unknown(..) => Err(PyValueError::new_err("not every PCRE gives the same answer")),
         }
     }
+}
+
+fn slices(patterns: &[Vec<u8>]) -> Vec<&[u8]> {
+    patterns.iter().map(Vec::as_slice).collect()
 }
 
 fn ranges(spans: &[(usize, usize)]) -> Vec<Range<usize>> {

@@ -8,6 +8,7 @@ use pyo3::pybacked::PyBackedBytes;
 use crate::border::rewrite::PyReadings;
 use crate::border::run::CompiledRun;
 use crate::border::work::stopped;
+use crate::border::working::working;
 use crate::prove::{self, Facts, Other, Pair};
 use crate::work::{self, Effort};
 
@@ -71,13 +72,13 @@ pub fn prove_rewrites(
         may_set_sizes,
         patterns: compiled.iter().filter_map(|run| run.get().patterns()).collect(),
     };
-    let proof = py.detach(|| {
+    let proof = working(py, move || {
         let pairs: Vec<Pair> = pairs.iter().map(PyPair::borrow).collect();
         let others = others.iter().map(|(text, holds_rows)| Other { text, holds_rows: *holds_rows });
         let others: Vec<Other> = others.collect();
         let length = pairs.iter().map(|pair| pair.before.len()).sum();
         work::within(work::bound(length, Effort::Full), || prove::prove(&pairs, &others, &maps, &trees, &facts))
-    });
+    })?;
     match proof.map_or_else(stopped, |(proof, _)| Ok(proof))? {
         Ok(checked) => Ok((checked.rules, checked.gone, checked.strings, checked.any_case)),
         Err(refutation) => Err(Refuted::new_err((refutation.what, refutation.counterexample))),

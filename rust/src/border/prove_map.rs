@@ -7,6 +7,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use super::maps::CompiledMap;
 use super::work::stopped;
+use super::working::working;
 use crate::prove_map::{MapRefutation, prove, prove_keeping_captures};
 use crate::work::{self, Effort};
 
@@ -26,13 +27,15 @@ pub fn prove_map(
     py: Python<'_>,
     original: PyBackedBytes,
     emitted: PyBackedBytes,
-    compiled: Option<&Bound<'_, CompiledMap>>,
+    compiled: Option<Py<CompiledMap>>,
     keeps_captures: bool,
 ) -> PyResult<MapProof> {
-    let patterns = compiled.and_then(|compiled| compiled.get().patterns());
     let prove = if keeps_captures { prove_keeping_captures } else { prove };
     let most = work::bound(original.len(), Effort::Full);
-    let proof = py.detach(|| work::within(most, || prove(&original, &emitted, patterns)));
+    let proof = working(py, move || {
+        let patterns = compiled.as_ref().and_then(|compiled| compiled.get().patterns());
+        work::within(most, || prove(&original, &emitted, patterns))
+    })?;
     Ok(match proof.map_or_else(stopped, |(proof, _)| Ok(proof))? {
         Ok(proved) => MapProof {
             holds: true,

@@ -6,6 +6,7 @@ use pyo3::pybacked::PyBackedBytes;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::border::working::{working, working_if};
 use crate::request::model::Model;
 use crate::request::outcome::{Outcome, Step};
 use crate::request::patterns::{Pattern, Patterns};
@@ -21,6 +22,10 @@ pyo3::create_exception!(
     pyo3::exceptions::PyException,
     "nginx does not start with a site: (number of the directive, nginx's message)."
 );
+
+/// From this many requests or bytes on, a call takes more than a few milliseconds.
+const MANY_REQUESTS: usize = 64;
+const MANY_BYTES: usize = 64 << 10;
 
 /// The names of groups, with what they captured.
 type Named = Vec<(Vec<u8>, Vec<u8>)>;
@@ -66,10 +71,13 @@ struct Trace {
 #[pymethods]
 impl RequestModel {
     #[new]
-    fn new(py: Python<'_>, site: &str, texts: Vec<PyBackedBytes>) -> PyResult<RequestModel> {
-        let site: Site = parse(site)?;
-        let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.to_vec()).collect();
-        py.detach(|| Model::new(site, &texts)).map(RequestModel).map_err(refused)
+    fn new(py: Python<'_>, site: String, texts: Vec<PyBackedBytes>) -> PyResult<RequestModel> {
+        let size = site.len() + texts.iter().map(|text| text.len()).sum::<usize>();
+        working_if(py, size >= MANY_BYTES, move || {
+            let site: Site = parse(&site)?;
+            let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.to_vec()).collect();
+            Model::new(site, &texts).map(RequestModel).map_err(refused)
+        })?
     }
 
     fn trace(&self, py: Python<'_>, request: &str, world: &str) -> PyResult<String> {
@@ -81,55 +89,65 @@ impl RequestModel {
         })
     }
 
-    fn answers(&self, py: Python<'_>, requests: Vec<String>, world: &str) -> PyResult<Vec<String>> {
+    fn answers(this: &Bound<'_, Self>, requests: Vec<String>, world: &str) -> PyResult<Vec<String>> {
         let world: World = parse(world)?;
-        py.detach(|| {
+        let model = this.clone().unbind();
+        working_if(this.py(), requests.len() >= MANY_REQUESTS, move || {
             let requests = requests.iter().map(|request| parse(request)).collect::<PyResult<Vec<Request>>>()?;
-            self.0.answers(&requests, &world).iter().map(write).collect()
-        })
+            model.get().0.answers(&requests, &world).iter().map(write).collect()
+        })?
     }
 
     fn redirecting(&self) -> Vec<usize> {
         self.0.redirecting()
     }
 
-    fn starts(&self, py: Python<'_>, server: usize, request: &str, world: &str, site: &[u8]) -> PyResult<Vec<PyStart>> {
+    fn starts(
+        this: &Bound<'_, Self>,
+        server: usize,
+        request: &str,
+        world: &str,
+        site: Vec<u8>,
+    ) -> PyResult<Vec<PyStart>> {
         let (request, world): (Request, World) = (parse(request)?, parse(world)?);
-        let starts = py.detach(|| self.0.starts(server, &request, &world, site));
+        let model = this.clone().unbind();
+        let starts = working(this.py(), move || model.get().0.starts(server, &request, &world, &site))?;
         Ok(starts.into_iter().map(|start| (start.node, start.uri, start.is_constant)).collect())
     }
 
     fn of_targets(
-        &self,
-        py: Python<'_>,
+        this: &Bound<'_, Self>,
         request: &str,
         targets: Vec<PyBackedBytes>,
         world: &str,
     ) -> PyResult<Vec<PyAnswer>> {
         let (request, world): (Request, World) = (parse(request)?, parse(world)?);
-        Ok(py.detach(|| {
+        let model = this.clone().unbind();
+        working_if(this.py(), targets.len() >= MANY_REQUESTS, move || {
+            let model = model.get();
             let targets: Vec<&[u8]> = targets.iter().map(|target| &**target).collect();
-            self.0.of_targets(&request, &targets, &world).into_iter().map(|outcome| self.py_answer(outcome)).collect()
-        }))
+            let outcomes = model.0.of_targets(&request, &targets, &world).into_iter();
+            outcomes.map(|outcome| model.py_answer(outcome)).collect()
+        })
     }
 
     fn tally(
-        &self,
-        py: Python<'_>,
+        this: &Bound<'_, Self>,
         request: &str,
         targets: Vec<(PyBackedBytes, u64)>,
         world: &str,
     ) -> PyResult<RequestTally> {
         let (request, world): (Request, World) = (parse(request)?, parse(world)?);
-        Ok(py.detach(|| {
+        let model = this.clone().unbind();
+        working_if(this.py(), targets.len() >= MANY_REQUESTS, move || {
             let targets: Vec<(&[u8], u64)> = targets.iter().map(|(target, count)| (&**target, *count)).collect();
-            let tally = self.0.tally(&request, &targets, &world);
+            let tally = model.get().0.tally(&request, &targets, &world);
             let mut nodes: Vec<(u32, u64)> = tally.nodes.into_iter().collect();
             nodes.sort_unstable();
             let mut ends: Vec<PyEnd> = tally.ends.into_iter().map(|(end, ends)| py_end(end, &ends)).collect();
             ends.sort_unstable();
             RequestTally { nodes, ends }
-        }))
+        })
     }
 }
 

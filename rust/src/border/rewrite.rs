@@ -5,10 +5,12 @@ use std::ops::Range;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
 use crate::border::work::{cancelled, effort};
+use crate::border::working::working;
 use crate::compile_error::compile_error;
 use crate::lexer;
 use crate::phase::{Entering, Phase};
@@ -68,7 +70,7 @@ pub struct Compilation {
 #[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, entering, for_remark = false))]
 pub fn compile_rewrites(
     py: Python<'_>,
-    bytes: &[u8],
+    bytes: PyBackedBytes,
     sections: Vec<(Vec<(usize, usize)>, bool)>,
     phase: &str,
     captures_matter: bool,
@@ -84,8 +86,8 @@ pub fn compile_rewrites(
         is_behind_if,
     };
     let sections: Vec<Section> = sections.into_iter().map(section).collect();
-    let (runs, barriers) =
-        py.detach(|| compile(bytes, &sections, &options, effort(for_remark))).map_err(|failed| failed.into_py(py))?;
+    let compiled = working(py, move || compile(&bytes, &sections, &options, effort(for_remark)))?;
+    let (runs, barriers) = compiled.map_err(|failed| failed.into_py(py))?;
     let runs = runs.into_iter().map(|run| Py::new(py, run)).collect::<PyResult<_>>()?;
     Ok(Compilation { runs, barriers })
 }

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use crate::border::working::working;
 use crate::first_match::ReadPatterns;
 use crate::hash::Element;
 use crate::rewrite::grouping::Grouping;
@@ -257,14 +258,19 @@ impl CompiledRun {
     }
 
     /// As `dead`, for the rules that stay. They are examined only here, because each takes about 50 us.
-    fn dead_kept(&self, py: Python<'_>) -> Vec<PyDead> {
-        let patterns: Vec<&[u8]> = self.kept.iter().map(|(_, pattern)| pattern.as_slice()).collect();
-        let place = |kept: usize| self.place(self.kept[kept].0);
-        let dead = py.detach(|| kept::dead(&patterns)).into_iter().map(|dead| {
+    fn dead_kept(this: &Bound<'_, Self>) -> PyResult<Vec<PyDead>> {
+        let run = this.clone().unbind();
+        let dead = working(this.py(), move || {
+            let patterns: Vec<&[u8]> = run.get().kept.iter().map(|(_, pattern)| pattern.as_slice()).collect();
+            kept::dead(&patterns)
+        })?;
+        let run = this.get();
+        let place = |kept: usize| run.place(run.kept[kept].0);
+        let dead = dead.into_iter().map(|dead| {
             let (start, end) = place(dead.rule);
             (start, end, dead.by.map(place), dead.example)
         });
-        dead.collect()
+        Ok(dead.collect())
     }
 
     /// URIs that kept rules match, at most `limit`.

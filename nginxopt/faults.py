@@ -1,0 +1,85 @@
+"""Bugs of nginxopt in one rule, list, file or host: the rest is judged and written, and the exit status is 70.
+
+A block under `isolated` that raises what nobody planned, or in which the native core panics, becomes an `InternalError`
+of the innermost `collecting`, and the program goes on after it. Errors of users, and signals, pass.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from nginxopt import __version__
+from nginxopt._native import PanicException, panic_place
+from nginxopt.errors import DefectError, InternalError, NginxoptError
+from nginxopt.text import Source, Span
+
+FAULTS = (Exception, PanicException)
+"""What a bug raises. `PanicException` is no `Exception`."""
+
+_PACKAGE = Path(__file__).parent
+
+_collected: ContextVar[list[InternalError] | None] = ContextVar("faults", default=None)
+
+
+@contextmanager
+def collecting() -> Iterator[list[InternalError]]:
+    """Yield the list that gets what `isolated` blocks inside raise."""
+    errors: list[InternalError] = []
+    token = _collected.set(errors)
+    try:
+        yield errors
+    finally:
+        _collected.reset(token)
+
+
+@contextmanager
+def isolated(
+    what: str, *, path: str | None = None, source: Source | None = None, span: Span | None = None
+) -> Iterator[None]:
+    """Turn what a bug raises in the block into an `InternalError`; without a `collecting` around it, it is raised.
+
+    `what` is what the block is about: `rule x`, `this map`.
+    """
+    try:
+        yield
+    except FAULTS as error:
+        errors = _collected.get()
+        if errors is None or not is_bug(error):
+            raise
+        errors.append(internal(error, what, path=path, source=source, span=span))
+
+
+def is_bug(error: BaseException) -> bool:
+    """Return whether an exception shows a bug of nginxopt, and no error of a user."""
+    return isinstance(error, FAULTS) and (isinstance(error, DefectError) or not isinstance(error, NginxoptError))
+
+
+def internal(
+    error: BaseException,
+    what: str,
+    *,
+    path: str | None = None,
+    source: Source | None = None,
+    span: Span | None = None,
+) -> InternalError:
+    """Return the error that reports a bug: what failed, how, where, and the version."""
+    name = "panic" if isinstance(error, PanicException) else type(error).__name__
+    said = error.message if isinstance(error, NginxoptError) else str(error)
+    message = f"internal-error: {what} failed: {name}: {said}{_place(error)} in nginxopt {__version__}"
+    hint = "this is a bug in nginxopt: please report this error, with the file if you can share it"
+    return InternalError(" ".join(message.split()), path=path, source=source, span=span, hint=hint)
+
+
+def _place(error: BaseException) -> str:
+    """Return where an exception was raised: the last place in nginxopt."""
+    frames = traceback.extract_tb(error.__traceback__)
+    native = panic_place() if isinstance(error, PanicException) else None
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+    if native is not None:
+        return f" at rust/{native}"
+    frame = ours[-1] if ours else frames[-1] if frames else None
+    return "" if frame is None else f" at {Path(frame.filename).name}:{frame.lineno}"
