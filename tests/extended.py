@@ -11,6 +11,7 @@ from __future__ import annotations
 _SEARCHES = """\
 tests/format/test_laws.py
 tests/lint/test_templates.py::test_what_is_found_holds_in_every_file
+tests/nginx/test_composed.py
 tests/nginx/test_format_nginx.py
 tests/nginx/test_map_fuzz.py
 tests/nginx/test_rules_redirect.py::test_nginx_takes_the_steps_of_random_chains

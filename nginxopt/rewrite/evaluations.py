@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -93,6 +93,21 @@ class Evaluations:
             counts[name] = max((self._count(each, counts) for each in self.definitions.get(name, ())), default=0)
         return counts | dict.fromkeys(self._in_circles, math.inf)
 
+    def longest_way(self, through: Collection[str]) -> set[str]:
+        """Return the variables on the longest way that has one of these. Raises `ValueError` if it is a circle."""
+        name = max(sorted(through), key=lambda each: self._above[each] + self._below[each])
+        way = [*_way(name, self._readers, self._above), *_way(name, self._read, self._below)]
+        return set(way)
+
+    def longest_with(self, definitions: Mapping[str, Definition]) -> float:
+        """Return the length of the longest way that has one of these variables, if they had these definitions."""
+        below: dict[str, float] = {}
+        for name in _sorted({name: each.names & definitions.keys() for name, each in definitions.items()}):
+            inner = (below.get(other, self._below.get(other, 1)) for other in definitions[name].names)
+            below[name] = 1 + max(inner, default=0)
+        lengths = (self._above.get(name, 1) + below.get(name, math.inf) - 1 for name in definitions)
+        return max(lengths, default=0)
+
     def reached(self, names: Iterable[str]) -> set[str]:
         """Return all variables that the evaluation of `names` may evaluate, including themselves."""
         reached: set[str] = set()
@@ -136,13 +151,18 @@ class Evaluations:
         return _lengths(self._read, self._order)
 
     @cached_property
-    def _above(self) -> Mapping[str, float]:
-        """For each variable, the length of the longest way of evaluations to it."""
+    def _readers(self) -> Mapping[str, set[str]]:
+        """For each variable, those that may evaluate it."""
         readers: dict[str, set[str]] = {name: set() for name in self._read}
         for name, read in self._read.items():
             for other in read:
                 readers[other].add(name)
-        return _lengths(readers, _sorted(readers))
+        return readers
+
+    @cached_property
+    def _above(self) -> Mapping[str, float]:
+        """For each variable, the length of the longest way of evaluations to it."""
+        return _lengths(self._readers, _sorted(self._readers))
 
 
 def of_maps(text: bytes) -> Mapping[str, Definition]:
@@ -208,6 +228,15 @@ def _lengths(read: Mapping[str, set[str]], order: Iterable[str]) -> Mapping[str,
     for name in order:
         lengths[name] = 1 + max((lengths[other] for other in read[name]), default=0)
     return dict.fromkeys(read, math.inf) | lengths
+
+
+def _way(name: str, read: Mapping[str, set[str]], lengths: Mapping[str, float]) -> Iterator[str]:
+    """Yield the variables of the longest way from one."""
+    if math.isinf(lengths[name]):
+        raise ValueError(f"${name} leads to a circle")
+    while name:
+        yield name
+        name = max(sorted(read[name]), key=lengths.__getitem__, default="")
 
 
 def _text(text: bytes) -> str:

@@ -14,7 +14,7 @@ from nginxopt.config import Config
 from nginxopt.records import record
 from nginxopt.rewrite.chains.planning import ChainsPlan, CompiledChain
 from nginxopt.rewrite.chains.text import maps as maps_of_chain
-from nginxopt.rewrite.evaluations import Definition, Evaluations, names, of_maps
+from nginxopt.rewrite.evaluations import DEEPEST, Definition, Evaluations, names, of_maps
 from nginxopt.rewrite.maps.planning import CompiledMap, MapsPlan
 
 MOST = 256
@@ -80,26 +80,51 @@ def _staying(before: Evaluations, lookups: list[_Lookup]) -> Mapping[_Lookup, st
     """Return the lookups that are not to be compiled, with the reasons."""
     always = {lookup: TOO_DEEP for lookup in lookups if not before.too_deep.isdisjoint(lookup.definitions)}
     staying = dict(always)
-    while found := _exceeding(before, [lookup for lookup in lookups if lookup not in staying]):
-        most = max(found, key=lambda lookup: (lookup.levels, -lookup.rows))
-        staying[most] = found[most]
-    for lookup in sorted(staying.keys() - always.keys(), key=lambda lookup: (lookup.levels, -lookup.rows)):
-        if not _exceeding(before, [other for other in lookups if other not in staying or other is lookup]):
-            del staying[lookup]
-    return staying
+    while True:
+        compiled = [lookup for lookup in lookups if lookup not in staying]
+        after = _with(before, compiled)
+        if too_many := _too_many(before, after, compiled):
+            staying |= too_many
+            continue
+        for lookup in sorted(staying.keys() - always.keys(), key=_loss):
+            if after.longest_with(lookup.definitions) <= DEEPEST:
+                more = _with(after, [lookup])
+                if not _too_many(before, more, [*compiled, lookup]):
+                    del staying[lookup]
+                    compiled.append(lookup)
+                    after = more
+        return staying
 
 
-def _exceeding(before: Evaluations, lookups: Iterable[_Lookup]) -> dict[_Lookup, str]:
-    """Return the lookups that evaluate a variable beyond a limit if all of these are compiled, with the reasons."""
-    after = before
-    for lookup in lookups:
-        after = after.with_definitions(lookup.definitions)
-    return {
-        lookup: limit.reason
+def _loss(lookup: _Lookup) -> tuple[float, int]:
+    """Return how much is gained if a lookup stays: the levels; of equal ones, the one with the fewest rows stays."""
+    return lookup.levels, -lookup.rows
+
+
+def _with(before: Evaluations, lookups: Iterable[_Lookup]) -> Evaluations:
+    """Return the evaluations if these lookups are compiled."""
+    return before.with_definitions({name: each for lookup in lookups for name, each in lookup.definitions.items()})
+
+
+def _too_many(before: Evaluations, after: Evaluations, compiled: list[_Lookup]) -> dict[_Lookup, str]:
+    """Return lookups that have to stay, with the reasons; none if those that are compiled keep within the limits.
+
+    On a way that is too deep, those with the most levels stay: as few as can suffice on this way.
+    """
+    exceeding = {
+        limit.reason: [lookup for lookup in compiled if not limit.names.isdisjoint(lookup.definitions)]
         for limit in exceeded(before, after)
-        for lookup in lookups
-        if not limit.names.isdisjoint(lookup.definitions)
     }
+    if deep := exceeding[TOO_DEEP]:
+        way = after.longest_way({name for lookup in deep for name in lookup.definitions})
+        on_way = sorted((lookup for lookup in deep if not way.isdisjoint(lookup.definitions)), key=_loss, reverse=True)
+        least, left = 0, len(way) - DEEPEST
+        while left > 0 and least < len(on_way):
+            left -= int(on_way[least].levels)
+            least += 1
+        return dict.fromkeys(on_way[:least], TOO_DEEP)
+    many = exceeding[TOO_MANY]
+    return {max(many, key=_loss): TOO_MANY} if many else {}
 
 
 def _lookups(maps: MapsPlan, chains: ChainsPlan) -> Iterator[_Lookup]:

@@ -12,9 +12,10 @@ from nginxopt.config import Directive, File
 from nginxopt.records import record
 from nginxopt.rewrite import unread
 from nginxopt.rewrite.captures import ROWS
+from nginxopt.rewrite.lengths import Lengths
 from nginxopt.rewrite.maps.captures import is_program
 from nginxopt.rewrite.planning import Plan, PlannedRun
-from nginxopt.semantics.values import flag, size
+from nginxopt.semantics.values import flag
 
 LONGEST_SUBJECT = 65_536
 """The longest string for which it is known whether PCRE reaches its match limit: 8 of nginx's default buffers."""
@@ -95,13 +96,11 @@ def _may_have_jit(plan: Plan) -> bool:
 
 
 def _may_have_long_subjects(plan: Plan) -> bool:
-    """Whether the configuration allows request lines longer than `LONGEST_SUBJECT`."""
-    return any(
-        directive.name in ("client_header_buffer_size", "large_client_header_buffers")
-        and (size(directive.args[-1]) or 0) > LONGEST_SUBJECT
-        for directive, _ in plan.config.walk()
-        if directive.args
-    )
+    """Whether the configuration allows subjects longer than `LONGEST_SUBJECT`: URIs, or the sources of maps."""
+    lengths = Lengths(plan.config)
+    sources = {"$uri", *(compiled.map.source for compiled in plan.maps.compiled)}
+    sources |= {compiled.chain.conditions[0].variable for compiled in plan.chains.compiled}
+    return any(lengths.of(source) > LONGEST_SUBJECT for source in sources)
 
 
 def _is_compiled_for_a_server(plan: Plan) -> bool:

@@ -16,6 +16,7 @@ from nginxopt.rewrite import Options, plan
 from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.questions import ask_whole
 from nginxopt.system import nginx
+from tests.rewrite import composed
 
 SEEDS = int(os.environ.get("NGINXOPT_SEEDS", "12"))
 WORDS = ["shop", "old", "blog", "a", "news", "Docs", "x1"]
@@ -120,6 +121,46 @@ class Site:
             "} }",
         ]
         return "\n".join(line for line in lines if line)
+
+
+def deep(seed: int) -> str:
+    """A site with dozens of maps, most of which evaluate another one, at times in a circle."""
+    draw = random.Random(seed)
+    levels = draw.choice([12, 50, 70, 95])
+    blocks = []
+    for number in range(levels):
+        below = [f"$m{draw.randint(number + 1, min(levels, number + draw.choice([1] * 30 + [9])))}"]
+        below += [f"$m{draw.randrange(levels)}"] if draw.random() < 0.004 else []
+        source = draw.choice(["$uri"] * 60 + ["$http_user_agent", below[0]])
+        flag = draw.choice(["", "", "", "volatile;"])
+        default = draw.choice([below[-1]] * 30 + [f'"x{below[-1]}"', f'"/n{number}$uri"'])
+        rows = composed.rows(number % 6, few=draw.choice([2, 7, 7, 7])) if draw.random() < 0.97 else f"/zzz {below[0]};"
+        blocks.append(f"map {source} $m{number} {{ {flag} default {default}; {rows} }}")
+    draw.shuffle(blocks)
+    shown = [draw.randrange(3), *(draw.randrange(levels) for _ in range(2))]
+    chain = "".join(f'if ($m{shown[0]} ~ "^/k{row}/") {{ return 301 /to{row}$m{shown[1]}; }}' for row in range(12))
+    return composed.site(
+        "\n".join([*blocks, f"map $uri $m{levels} {{ default end; {composed.rows(5)} }}"]),
+        " ".join(f"$m{number}" for number in [0, *shown]),
+        chain if draw.random() < 0.5 else "",
+    )
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_deep_sites(each_binary: nginx.Binary, seed: int, tally: Counter[str]) -> None:
+    """Whatever evaluates what, nothing differs between the whole original and the whole result."""
+    emission, proof = proved(plan(load_text(deep(seed).encode(), "nginx.conf"), Options(groups=True)))
+    assert proof.holds
+    compiled = emission.plan.maps.compiled
+    assert not any(each.reason == "unproved" for each in emission.plan.maps.kept)
+    tally["maps (deep)"] += len(compiled)
+    for each in emission.plan.maps.kept:
+        tally[f"{each.reason} (deep)"] += 1
+    tally["conditions (deep)"] += emission.plan.chains.moved
+    for comparison in ask_whole(emission, each_binary):
+        assert comparison.omitted is None
+        assert [str(mismatch) for mismatch in comparison.mismatches] == []
+        tally["requests (deep)"] += comparison.requests
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

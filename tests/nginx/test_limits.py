@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, load_text
-from nginxopt.rewrite import Emission, Options, plan, planning
+from nginxopt.rewrite import Emission, Options, plan, planning, questions
 from nginxopt.rewrite.comparison import Differential
 from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.questions import ask, ask_whole
@@ -25,6 +25,12 @@ CASES = {
     "before plain maps": composed.beyond_plain_maps(20, 75),
     "below others": composed.below_others(20, 75),
 }
+
+
+@pytest.fixture(autouse=True)
+def _few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Send 1,000 requests at most to each whole."""
+    monkeypatch.setattr(questions, "REQUESTS", 4_000)
 
 
 def emitted(text: str) -> Emission:
@@ -58,7 +64,7 @@ def test_nginx_differs_beyond_the_limit(each_binary: nginx.Binary, name: str, mo
     shows it.
     """
     monkeypatch.setattr(planning.limits, "within", lambda _, maps, chains: (maps, chains))
-    monkeypatch.setattr("nginxopt.rewrite.proof.exceeded", lambda before, after: [])
+    monkeypatch.setattr("nginxopt.rewrite.proof.exceeded", lambda *_: [])
     emission = emitted(composed.site(CASES[name]))
     assert not whole(emission, each_binary).ok
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from nginxopt.config import Config, Directive, Scope
+from nginxopt.rewrite.evaluations import DEEPEST
 from nginxopt.rewrite.maps.reading import groups, http_maps, variables
 from nginxopt.rewrite.unread import is_known
 
@@ -99,7 +100,7 @@ class Definitions:
 
     def _is_stable(self, name: str, above: frozenset[str]) -> bool:
         """Return whether a variable is stable; the evaluation of the variables `above` led to it."""
-        if name in above or name in self.in_rows or name in self.by_others or name.isdigit():
+        if name in above or len(above) >= DEEPEST or name in self.in_rows or name in self.by_others or name.isdigit():
             return False
         if name in self.maps:
             return all(self._is_stable_map(scope, above | {name}) for scope in self.maps[name])
