@@ -12,6 +12,7 @@ import pytest
 from nginxopt.errors import InputError
 from nginxopt.system import nginx
 from tests.nginx import test_semantics
+from tests.nginx.modules import knows
 from tests.nginx.request_model import (
     addresses,
     handlers,
@@ -101,7 +102,8 @@ class Laboratory:
 
     def has(self, experiment: Experiment) -> bool:
         """Whether this nginx knows its directives."""
-        return experiment.since <= self.stage.binary.version < experiment.until
+        is_built = experiment.needs is None or knows(self.stage.binary, experiment.needs)
+        return is_built and experiment.since <= self.stage.binary.version < experiment.until
 
     def ask(self, index: int) -> list[Observation]:
         """What nginx answers to the requests of an experiment."""

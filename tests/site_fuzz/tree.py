@@ -14,6 +14,7 @@ FILES = (
     "r/b/f.txt", "r/b/index.html", "r/z/only.txt", "r/p/index.php", "r/err/404.html", "r/err/50x.html", "r/maint",
     "r/F.TXT", "r/d/50x.html", "al/f.txt", "al/index.html", "al/x.html", "al/sub/index.html", "al/sub/f.txt",
     "al/fb.html", "al/only/x.txt", "alx/f.txt", "rf.txt", "other/f.txt", "other/d/index.html", "other/index.html",
+    "gz/both", "gz/both.gz", "gz/only.gz", "gz/plain", "gz/plain.gz/x",
 )  # fmt: skip
 EMPTY_FOLDERS = ("r/e", "r/q.d", "al/e")
 _FILE_TIME = 946_684_800

@@ -80,6 +80,11 @@ def reads(name: str, args: tuple[str, ...] = ()) -> Reads:
     return Reads.NOTHING if name in _known() else Reads.EVERYTHING
 
 
+def runs_code(name: str, args: tuple[str, ...] = ()) -> bool:
+    """Return whether it is known that a directive runs code, which may connect to other servers."""
+    return name in CODE and not is_off(name, args)
+
+
 def reads_as_definition(name: str) -> Reads:
     """Return what a directive that defines a variable, whose value is not known, may read besides its words.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from nginxopt.request.verify.code import CODE, Reads, reads
+from nginxopt.request.verify.code import Reads, reads, runs_code
 from nginxopt.semantics.site.effects import IGNORED, effect
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ _SHOWN_BY = {
 }
 """The directives that a variable makes visible."""
 
-_NOT_SHOWN = """
+_UNSEEN = """
     access_log log_format open_log_file_cache session_log session_log_format session_log_zone
     error_log log_not_found rewrite_log uninitialized_variable_warn
     connection_pool_size map_hash_bucket_size map_hash_max_size postpone_output referer_hash_bucket_size
@@ -126,9 +126,10 @@ _NOT_SHOWN = """
     ssl_object_cache_inheritable ssl_ocsp_cache ssl_password_file ssl_stapling ssl_stapling_file
     ssl_stapling_responder ssl_stapling_verify tcp_nodelay tcp_nopush
 """
+NOT_SHOWN = frozenset(_UNSEEN.split())
 """The directives that neither a variable nor the body of a request or a response shows to a program."""
 
-_SHOWN_TO_CODE = INVISIBLE - frozenset(_NOT_SHOWN.split())
+_SHOWN_TO_CODE = INVISIBLE - NOT_SHOWN
 """All others: how a program gets the body of a request (`client_body_buffer_size`), the pieces of a response
 (`output_buffers`), its encoding, what a connection is. What `log_by_lua` keeps, another program may answer.
 """
@@ -162,7 +163,7 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
         counted |= {"resolver", "resolver_timeout"}
     if any((found := effect(name, args)) is not None and found.when == "body" for name, args in stated):
         counted |= {"gunzip", "subrequest_output_buffer_size"}
-    if not names.isdisjoint(CODE):  # which may connect to other servers
+    if any(runs_code(name, args) for name, args in stated):
         counted |= {"resolver", "resolver_timeout"}
     if any(Reads.VARIABLES in reads(name, args) for name, args in stated):
         counted |= _SHOWN_TO_CODE

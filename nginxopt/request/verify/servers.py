@@ -91,13 +91,13 @@ class Comparison:
             yield ("the patterns of server_name that set captures differ", *nodes)
 
     def read_by_code(self, old: int, new: int) -> str | None:
-        """Return what code may read that is in force at one of two blocks, or computes variables, and that is defined
-        otherwise, as a phrase; None if nothing is.
+        """Return what code may read and is defined otherwise, as a phrase; None if nothing is. Code is in force at one
+        of two blocks, chooses servers of upstreams, or computes variables.
         """
         code: dict[str, Reads] = {}
         sides = list(zip(self._sides, (old, new), strict=True))
         for (side, level), compiler in zip(sides, self._compilers, strict=True):
-            code |= side.code(level) | compiler.definitions.code
+            code |= side.code(level) | side.code_of_upstreams | compiler.definitions.code
         read = reduce(or_, code.values(), Reads.NOTHING)
         unlike = [f"${name}" for name in self._unlike_variables] if Reads.VARIABLES in read else []
         if Reads.VARIABLES in read and len({side.server_name_of(level) for side, level in sides}) > 1:

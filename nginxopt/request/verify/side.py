@@ -94,6 +94,7 @@ class Side:
         self._stated: dict[int, _InForce] = {}
         self._known: dict[int, dict[str, Value]] = {}
         self._others: dict[int, dict[str, Value]] = {}
+        self._code: dict[int, dict[str, Reads]] = {}
 
     def level(self, number: int) -> LevelForm:
         """Return a block by its number."""
@@ -380,11 +381,20 @@ class Side:
 
     def code(self, number: int) -> dict[str, Reads]:
         """Return the directives in force at a block with code that may read more than their words name, by name."""
-        stated = {name: [reads(name, words) for words in found] for name, found in self.others(number).items()}
-        code = {name: reduce(or_, found, Reads.NOTHING) for name, found in stated.items() if name != "order"}
-        if self._has_unread(number):
-            code["include"] = reads("include")
-        return {name: read for name, read in code.items() if read}
+        known = self._code.get(number)
+        if known is None:
+            stated = {name: [reads(name, tuple(words)) for words in found] for name, found in self.others(number).items()}
+            code = {name: reduce(or_, found, Reads.NOTHING) for name, found in stated.items() if name != "order"}
+            if self._has_unread(number):
+                code["include"] = reads("include")
+            known = self._code[number] = {name: read for name, read in code.items() if read}
+        return known
+
+    @cached_property
+    def code_of_upstreams(self) -> dict[str, Reads]:
+        """The directives in upstreams with such code."""
+        inner = {words[0]: reads(words[0], words[1:]) for content in self.upstreams.values() for words in content}
+        return {name: read for name, read in inner.items() if read}
 
     def _has_unread(self, number: int | None) -> bool:
         """Return whether a block, or one around it, has an include that was not read."""
@@ -407,8 +417,7 @@ class Side:
     def has_code(self) -> bool:
         """Return whether code anywhere may read any variable."""
         levels = (read for number in range(len(self.form["levels"])) for read in self.code(number).values())
-        inner = (reads(name, tuple(words)) for content in self.upstreams.values() for name, *words in content)
-        return any(Reads.VARIABLES in read for read in chain(levels, inner))
+        return any(Reads.VARIABLES in read for read in chain(levels, self.code_of_upstreams.values()))
 
     @cached_property
     def definitions(self) -> dict[str, Definition]:

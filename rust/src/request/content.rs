@@ -3,6 +3,7 @@
 use crate::request::bytes::Bytes;
 use crate::request::files::Found;
 use crate::request::handler::Handler;
+use crate::request::levels::GzipStatic;
 use crate::request::outcome::{OutcomeKind, StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::response::Response;
@@ -50,7 +51,7 @@ impl<R: Recorder> Run<'_, R> {
         matches!(&*self.state.method, b"GET" | b"HEAD")
     }
 
-    /// random_index, index, autoindex, dav and static, in this order.
+    /// random_index, index, autoindex, dav, gzip_static and static, in this order.
     fn files(&mut self) -> Result<Flow, Unknown> {
         let settings = self.settings();
         let node = settings.node;
@@ -74,7 +75,40 @@ impl<R: Recorder> Run<'_, R> {
         if !is_read {
             return Ok(self.fail(405, Some(node)));
         }
-        if is_folder { Ok(self.fail(403, Some(node))) } else { self.static_file(node) }
+        if is_folder {
+            return Ok(self.fail(403, Some(node)));
+        }
+        if self.state.handler.is_none()
+            && self.is_get()
+            && let Some(flow) = self.compressed_file(node)?
+        {
+            return Ok(flow);
+        }
+        self.static_file(node)
+    }
+
+    /// `ngx_http_gzip_static_handler`: the file with `.gz` behind its name; `None` if the file itself is sent.
+    fn compressed_file(&mut self, node: Node) -> Result<Option<Flow>, Unknown> {
+        let setting = self.settings().gzip_static.clone()?;
+        let may_be_accepted = self.main_method.is_none()
+            && self
+                .header(b"accept_encoding")
+                .is_some_and(|codings| codings.windows(4).any(|part| part.eq_ignore_ascii_case(b"gzip")));
+        if setting == GzipStatic::Off || (setting == GzipStatic::IfAccepted && !may_be_accepted) {
+            return Ok(None);
+        }
+        let Some(path) = self.path()? else { return Ok(Some(self.fail(500, Some(node)))) };
+        let path = [&path.bytes[..], b".gz"].concat();
+        match self.look_up(&path, node)? {
+            None | Some(Found::Folder) => Ok(None),
+            Some(_) if setting == GzipStatic::IfAccepted => {
+                // By gzip_http_version, gzip_proxied and gzip_disable, too (`ngx_http_gzip_ok`).
+                let reason = "whether nginx takes the client to accept a compressed file".to_owned();
+                Err(Unknown { reason, node: Some(node), question: None })
+            }
+            Some(Found::File) => self.send_file(path, node).map(Some),
+            Some(Found::Other) => Ok(Some(self.fail(404, Some(node)))),
+        }
     }
 
     /// `ngx_http_index_handler`: the first that exists, found anew; `None` if none does.

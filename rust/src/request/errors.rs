@@ -78,6 +78,7 @@ impl<R: Recorder> Run<'_, R> {
 
     fn special_response(&mut self, status: u16) -> Result<Flow, Unknown> {
         self.state.err_status = status;
+        self.state.has_read_body = true;
         let settings = self.settings();
         let pages = settings.error_pages.clone()?;
         if !self.state.error_page && !pages.is_empty() && self.state.changes_left > 0 {
@@ -94,6 +95,9 @@ impl<R: Recorder> Run<'_, R> {
 
     /// Responds with nginx's own error page.
     fn respond_with_error(&mut self, status: u16) -> Result<Flow, Unknown> {
+        if matches!(status, 301 | 302) && self.refreshes()? {
+            return self.respond_with_refresh(self.state.cause);
+        }
         let kind = if self.state.is_return { OutcomeKind::Return } else { OutcomeKind::Error };
         let node = self.state.cause;
         let file = self.state.missing.take();
@@ -121,6 +125,9 @@ impl<R: Recorder> Run<'_, R> {
                     self.state.err_status = 302;
                 }
                 self.state.location = Some(Ok(target));
+                if self.refreshes()? {
+                    return self.respond_with_refresh(Some(page.node));
+                }
                 let status = Some(self.state.err_status);
                 let kind = OutcomeKind::Redirect;
                 self.respond(Response { kind, status, node: Some(page.node), ..Response::default() })
@@ -128,9 +135,44 @@ impl<R: Recorder> Run<'_, R> {
         }
     }
 
+    /// Whether a redirect becomes a page that redirects: for browsers that `msie_refresh` is about
+    /// (`ngx_http_process_user_agent`).
+    fn refreshes(&self) -> Result<bool, Unknown> {
+        let agent = self.header(b"user_agent").unwrap_or_default();
+        let found = agent.windows(5).position(|part| part == b"MSIE ");
+        let is_msie = found.is_some_and(|at| at + 7 < agent.len()) && !agent.windows(5).any(|part| part == b"Opera");
+        Ok(is_msie && self.state.location.is_some() && self.settings().msie_refresh.clone()?)
+    }
+
+    /// `ngx_http_send_refresh`
+    fn respond_with_refresh(&mut self, node: Option<Node>) -> Result<Flow, Unknown> {
+        self.state.err_status = 200;
+        let (body, unknown) = match self.state.location.take().unwrap_or(Ok(Vec::new())) {
+            Ok(location) => (Some(Bytes(refresh_page(&location))), None),
+            Err(unknown) => (None, Some(unknown)),
+        };
+        let kind = OutcomeKind::Return;
+        self.respond(Response { kind, status: Some(200), node, body, unknown, ..Response::default() })
+    }
+
     fn closed(&self) -> Outcome {
         Outcome { node: self.state.cause, ..self.outcome(OutcomeKind::Closed) }
     }
+}
+
+/// The page that leads to a location, escaped by `NGX_ESCAPE_REFRESH`.
+fn refresh_page(location: &[u8]) -> Vec<u8> {
+    let mut page = b"<html><head><meta http-equiv=\"Refresh\" content=\"0; URL=".to_vec();
+    for byte in location {
+        match byte {
+            0..=b' ' | b'"' | b'\'' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'~'.. => {
+                page.extend(format!("%{byte:02X}").bytes());
+            }
+            _ => page.push(*byte),
+        }
+    }
+    page.extend_from_slice(b"\"></head><body></body></html>\r\n");
+    page
 }
 
 /// Cuts the arguments off a URI (`ngx_http_split_args`).

@@ -112,8 +112,14 @@ impl<R: Recorder> Run<'_, R> {
             };
         }
         let value = self.evaluate(&header.value)?;
-        if !value.is_empty() {
-            headers.push(Header { node: header.node, name: header.name.clone(), value: Bytes(value) });
+        let is_same = |other: &Header| is_single(&header.name) && other.name.eq_ignore_ascii_case(&header.name);
+        let earlier = headers.iter().position(is_same);
+        let set = Header { node: header.node, name: header.name.clone(), value: Bytes(value) };
+        match (earlier, set.value.is_empty()) {
+            (Some(earlier), true) => drop(headers.remove(earlier)),
+            (Some(earlier), false) => headers[earlier] = set,
+            (None, true) => {}
+            (None, false) => headers.push(set),
         }
         Ok(())
     }
@@ -174,6 +180,12 @@ fn of_status(node: Node) -> Unknown {
 
 fn of_time(node: Node) -> Unknown {
     Unknown { reason: "the time".into(), node: Some(node), question: None }
+}
+
+/// Whether a response has one header of a name, which `add_header` sets or, with an empty value, takes away
+/// (`ngx_http_set_response_header`).
+fn is_single(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"ETag") || name.eq_ignore_ascii_case(b"Last-Modified")
 }
 
 /// Whether headers are added for a status without `always`.

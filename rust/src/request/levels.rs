@@ -18,7 +18,7 @@ use crate::request::try_files::TryFiles;
 use crate::request::value::Value;
 use crate::request::variables::Variables;
 
-pub use settings::{Settings, Verify};
+pub use settings::{GzipStatic, Settings, Verify};
 
 use settings::Switched;
 
@@ -64,6 +64,14 @@ impl Reader<'_> {
             root: self.root(&own, &outer)?,
             index: self.index(&own, &outer)?,
             autoindex: own.flag("autoindex", &outer.autoindex),
+            gzip_static: own.merge("gzip_static", &outer.gzip_static, |directives| {
+                match &*setting::argument(directives[0], 0).to_ascii_lowercase() {
+                    b"always" => GzipStatic::Always,
+                    b"on" => GzipStatic::IfAccepted,
+                    _ => GzipStatic::Off,
+                }
+            }),
+            msie_refresh: own.flag("msie_refresh", &outer.msie_refresh),
             random_index: own.flag("random_index", &outer.random_index),
             dav_methods: own.merge("dav_methods", &outer.dav_methods, |directives| {
                 directives.iter().flat_map(|directive| directive.args.iter().map(|method| method.0.clone())).collect()

@@ -24,6 +24,11 @@ impl<R: Recorder> Run<'_, R> {
                 Some(client) => text.extend_from_slice(client),
                 None => return Err(unknown_variable(b"realip_remote_addr", "the address of the client".into())),
             },
+            RequestVariable::ContentLength
+                if self.head.chunked && (self.state.has_read_body || self.state.is_body_discarded) =>
+            {
+                return Err(unknown_variable(b"content_length", "what nginx has read of a chunked body".into()));
+            }
             RequestVariable::ContentLength => self.write_header(b"content_length", text),
             RequestVariable::FastcgiPathInfo => text.extend(self.fastcgi_path_info()?),
             RequestVariable::FastcgiScriptName => text.extend(self.fastcgi_script_name()?),

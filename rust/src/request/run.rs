@@ -82,6 +82,7 @@ impl<'m, R: Recorder> Run<'m, R> {
             Phase::Rewrite => self.script(self.location_level()),
             Phase::PostRewrite => Ok(self.post_rewrite()),
             Phase::Access => {
+                self.state.has_read_body = true;
                 self.check_opaque()?;
                 self.find_client();
                 self.access()

@@ -54,6 +54,8 @@ pub struct State {
     pub missing: Option<Bytes>,
     /// Whether the body was read and dropped, so that its length is no error.
     pub is_body_discarded: bool,
+    /// Whether nginx may have read some of the body, which shows in `$content_length` if the body is chunked.
+    pub has_read_body: bool,
     /// Whether `$request_filename` had a value: if it has none at first, it never has.
     pub has_filename: bool,
     /// The URI as nginx has split it for FastCGI, which it keeps up to the next internal redirect.
@@ -106,6 +108,7 @@ impl State {
             is_return: false,
             missing: None,
             is_body_discarded: false,
+            has_read_body: false,
             has_filename: false,
             fastcgi: None,
             has_real_address: false,

@@ -18,8 +18,9 @@ class Experiment:
 
     Each server is the inside of one that listens at `{P}` with the root `{T}/r`, or a whole block. `answers` are by
     request, as `asked` reads it. `shows` are headers that the answers have behind them. nginx knows the directives
-    `since` a version, and `until` one. The model says Unknown of the requests in `unknown`, each with a phrase of its
-    reason; of those in `given` it says what is so if limits are not reached and upstreams answer.
+    `since` a version, and `until` one, if it is built with the module of the directive that it `needs`. The model says
+    Unknown of the requests in `unknown`, each with a phrase of its reason; of those in `given` it says what is so if
+    limits are not reached and upstreams answer.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Experiment:
     until: tuple[int, ...] = (99,)
     unknown: Mapping[str | bytes, Answer] = field(default_factory=dict)
     given: Sequence[str | bytes] = ()
+    needs: str | None = None
 
     def text(self) -> str:
         """The part of `http`."""

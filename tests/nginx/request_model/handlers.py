@@ -6,6 +6,11 @@ _ABSOLUTE = (
     "location /p { return 301 /q; } location /r { rewrite ^ /q permanent; } location /rr { rewrite ^ q permanent; }"
 )
 
+_MSIE = "Mozilla/4.0 (compatible; MSIE 7.0; Windows)"
+_CHUNKED = (
+    b"POST %s HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n0\r\n\r\n"
+)
+
 HANDLERS = (
     Experiment(
         "58",
@@ -350,5 +355,87 @@ HANDLERS = (
         "with an alias after a rewrite without a flag $request_filename is empty in the build of Debian",
         ('location /al/ { alias {T}/al/; rewrite ^ /al/f.txt; return 200 "[$request_filename]"; }',),
         {"/al/q": ("200 []", "200 [{T}/al/f.txt]")},
+    ),
+    Experiment(
+        "66 single headers",
+        "add_header sets ETag and Last-Modified anew, and takes them away with an empty value",
+        (
+            'location /a { add_header ETag a; add_header ETag ""; return 200; }'
+            " location /b { add_header ETag a; add_header etag b; add_header Last-Modified c; return 200; }"
+            ' location /c { add_header Last-Modified c; add_header last-modified ""; add_header ETag d; return 200; }'
+            ' location /d { add_header ETag ""; add_header ETag $arg_e; return 200; }',
+        ),
+        {
+            "/a": "200",
+            "/b": "200 ETag=b Last-Modified=c",
+            "/c": "200 ETag=d",
+            "/d": "200",
+            "/d?e=f": "200 ETag=f",
+        },
+        shows=(b"ETag", b"Last-Modified"),
+    ),
+    Experiment(
+        "67",
+        "msie_refresh answers a redirect by 301 or 302 with a page, to a browser that it is about",
+        (
+            'msie_refresh on; location /p { return 301 "/a b<>~%41\'"; }'
+            " location /q { return 302 http://x.y/?a=b&c; }"
+            " location /r { rewrite ^ /q?z permanent; } location /s { return 303 /z; }"
+            " location /e { error_page 404 =301 http://e.f/; return 404; }"
+            " location /o { msie_refresh off; return 301 /z; }",
+        ),
+        {
+            f"/p | User-Agent: {_MSIE}": "200",
+            f"/q | User-Agent: {_MSIE}": "200",
+            f"/r | User-Agent: {_MSIE}": "200",
+            f"/s | User-Agent: {_MSIE}": "303 -> http://h:{P}/z",
+            f"/e | User-Agent: {_MSIE}": "200",
+            f"/o | User-Agent: {_MSIE}": "301 -> http://h:{P}/z",
+            f"/q | User-Agent: {_MSIE} Opera": "302 -> http://x.y/?a=b&c",
+            "/q | User-Agent: MSIE 7.0": "200",
+            "/q | User-Agent: MSIE 7.": "302 -> http://x.y/?a=b&c",
+            "/q": "302 -> http://x.y/?a=b&c",
+        },
+    ),
+    Experiment(
+        "68",
+        "gzip_static sends the file with .gz, always or to a client that accepts it; a folder of that name is none",
+        (
+            "gzip_static always; location /on/ { alias {T}/gz/; gzip_static on; } location /off/ { alias {T}/gz/;"
+            " gzip_static off; } location /gz/ { root {T}; }",
+        ),
+        {
+            "/gz/both": "200 [gz/both.gz]",
+            "/gz/only": "200 [gz/only.gz]",
+            "/gz/plain": "200 [gz/plain]",
+            "/gz/none": "404",
+            "HEAD /gz/only": "200",
+            "POST /gz/only": "404",
+            "POST /gz/both": "405",
+            "/on/both": "200 [gz/both]",
+            "/on/only": "404",
+            "/on/plain | Accept-Encoding: gzip": "200 [gz/plain]",
+            "/on/both | Accept-Encoding: gzip": "200 [gz/both.gz]",
+            "/off/only": "404",
+            "/off/both": "200 [gz/both]",
+        },
+        unknown={"/on/both | Accept-Encoding: gzip": "to accept a compressed file"},
+        needs="gzip_static",
+    ),
+    Experiment(
+        "69",
+        "$content_length is empty with a chunked body that nginx has not read, and behind that what it has read",
+        (
+            'location /s { set $x "[$content_length]"; return 200 $x; }'
+            " location /i { if ($content_length) { return 200 yes; } return 200 no; }"
+            ' location /r { return 200 "[$content_length]"; }',
+        ),
+        {
+            "/s": "200 []",
+            "POST /s | Content-Length: 0": "200 [0]",
+            _CHUNKED % b"/s": "200 []",
+            _CHUNKED % b"/i": "200 no",
+            _CHUNKED % b"/r": "200 [0]",
+        },
     ),
 )

@@ -26,6 +26,8 @@ pub struct Settings {
     pub root: Setting<Arc<Root>>,
     pub index: Setting<Arc<[Value]>>,
     pub autoindex: Setting<bool>,
+    pub gzip_static: Setting<GzipStatic>,
+    pub msie_refresh: Setting<bool>,
     pub random_index: Setting<bool>,
     /// The methods of `dav_methods`.
     pub dav_methods: Setting<Arc<[Vec<u8>]>>,
@@ -67,6 +69,15 @@ pub struct Settings {
     pub opaque: Option<Unknown>,
 }
 
+/// Whether a file with `.gz` behind its name is sent instead of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GzipStatic {
+    Off,
+    /// To clients that accept it.
+    IfAccepted,
+    Always,
+}
+
 /// Whether nginx verifies the certificate of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
@@ -86,6 +97,8 @@ impl Settings {
             root: Ok(Arc::new(Root::default_of(prefix))),
             index: Ok([Value::text(b"index.html")].into()),
             autoindex: Ok(false),
+            gzip_static: Ok(GzipStatic::Off),
+            msie_refresh: Ok(false),
             random_index: Ok(false),
             dav_methods: Ok([].into()),
             try_files: Ok(None),
