@@ -95,7 +95,7 @@ from collections.abc import Iterator, Sequence
 
 from nginxopt.config import encode
 from nginxopt.lint import Finding, Model, Related, Severity, access, rule
-from nginxopt.semantics import FRAGMENT, Level, locations, subjects
+from nginxopt.semantics import FRAGMENT, PROTOCOLS, Level, locations, subjects
 
 _MOST_PATTERNS = 200
 _MOST_WINNERS = 4
@@ -127,13 +127,25 @@ def _finding(location: Level, others: Sequence[Level]) -> Iterator[Finding]:
             location.source,
             location.opener.args[-1].span,
             f"no URI reaches this location: {names} {'takes' if len(winners) == 1 else 'take'} them all",
-            help="move it up, or use ^~ or = for a path",
+            help=_help(location, winners),
             related=tuple(
                 Related(winner.source, winner.opener.args[-1].span, "this is chosen")
                 for winner in winners
                 if winner.source is not None and winner.opener is not None
             ),
         )
+
+
+_ANSWERING = frozenset([*(f"{protocol}_pass" for protocol in PROTOCOLS), "return"])
+
+
+def _help(location: Level, winners: Sequence[Level]) -> str:
+    """Return how nginx comes to choose a location; not if it would then send as files what the others pass on."""
+    passes = any(not _ANSWERING.isdisjoint(inner.names) for winner in winners for inner in winner.walk())
+    answers = access.refuses_all(location) or not _ANSWERING.isdisjoint(location.names)
+    if passes and not answers:
+        return "delete it, or move what it has into the location that is chosen: by itself, it would send files"
+    return "move it up, or use ^~ or = for a path"
 
 
 def _winners(location: Level, others: Sequence[Level]) -> list[Level]:
