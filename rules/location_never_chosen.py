@@ -112,14 +112,14 @@ def check(model: Model) -> Iterator[Finding]:
             model.decline()
             continue
         for place, location in enumerate(patterns):
-            yield from _finding(location, patterns[:place])
+            yield from _finding(model, location, patterns[:place])
         for location in inner:
             if locations.modifier(location) == "" and not location.levels and location not in patterns:
-                yield from _finding(location, patterns)
+                yield from _finding(model, location, patterns)
 
 
-def _finding(location: Level, others: Sequence[Level]) -> Iterator[Finding]:
-    winners = _winners(location, others)
+def _finding(model: Model, location: Level, others: Sequence[Level]) -> Iterator[Finding]:
+    winners = _winners(model, location, others)
     is_moot = access.refuses_all(location) and all(map(access.refuses_all, winners))
     if winners and not is_moot and location.source is not None and location.opener is not None:
         names = " and ".join(locations.path(winner) or "the empty pattern" for winner in winners)
@@ -148,7 +148,7 @@ def _help(location: Level, winners: Sequence[Level]) -> str:
     return "move it up, or use ^~ or = for a path"
 
 
-def _winners(location: Level, others: Sequence[Level]) -> list[Level]:
+def _winners(model: Model, location: Level, others: Sequence[Level]) -> list[Level]:
     """Return the locations that take all URIs of a location; none if it has URIs of its own, or that is not certain."""
     own = _uris(location)
     winners: list[Level] = []
@@ -157,6 +157,8 @@ def _winners(location: Level, others: Sequence[Level]) -> list[Level]:
         if winners and subjects.is_none((own,), outside, is_uri=True):
             return winners
         uri = subjects.shortest((own,), outside, is_uri=True)
+        if uri is None:
+            model.decline()
         winner = None if uri is None else next((other for other in others if _takes(other, uri)), None)
         if winner is None or winner in winners:
             return []
