@@ -57,7 +57,14 @@ from collections.abc import Iterator
 from nginxopt.lint import Finding, Model, Severity, rule, static
 from nginxopt.semantics import Level, Pass, values
 
-HELP = "add a cache: `proxy_cache_path` in http, `proxy_cache` and `proxy_cache_valid` here"
+HELP = (
+    "if all clients of all hosts may see the same files, add a cache: `proxy_cache_path` in http, `proxy_cache` and "
+    "`proxy_cache_valid` here"
+)
+KEY = "; as the upstream is told what clients send, also `proxy_cache_key` with {}, which the usual key does not have"
+_CHOOSING = ("host", "x-forwarded-host", "x-forwarded-proto", "accept-encoding", "accept-language")
+"""Headers by which an upstream may choose what it sends."""
+
 WHO = ("auth_basic", "auth_request", "auth_jwt", "access_by_lua_block", "access_by_lua_file")
 
 
@@ -74,7 +81,20 @@ def check(model: Model) -> Iterator[Finding]:
             and _may(pass_)
         ):
             message = f"files at {level.args[-1]} are not cached: every request goes to the upstream"
-            yield Finding(level.source, level.span, message, help=HELP)
+            yield Finding(level.source, level.span, message, help=HELP + _in_key(pass_))
+
+
+def _in_key(pass_: Pass) -> str:
+    """Return advice to add to the key of the cache what the upstream is told of the request besides its URI.
+
+    The usual key is `$scheme$proxy_host$request_uri` (`ngx_http_proxy_create_key`).
+    """
+    told = [
+        f"{directive.args[1]}"
+        for directive in pass_.setting("set_header").directives
+        if len(directive.args) == 2 and directive.args[0].lower() in _CHOOSING and "$" in directive.args[1]
+    ]
+    return KEY.format(" and ".join(dict.fromkeys(told))) if told else ""
 
 
 def _may(pass_: Pass) -> bool:

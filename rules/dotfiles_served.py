@@ -47,7 +47,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Answer, Asked, Finding, Model, Severity, rule
-from nginxopt.semantics import Level
+from nginxopt.semantics import Level, locations
 
 _TARGETS = (b"/.git/config", b"/.env")
 
@@ -62,9 +62,17 @@ def check(model: Model) -> Iterator[Finding]:
                 server.source,
                 server.span,
                 f"{answer.asked.target.decode()} is served if it exists",
-                help="add location ~ /\\.(?!well-known/) { deny all; }",
+                help=_help(answer),
                 witness=answer.witness(f"nginx sends {answer.file}, if it exists"),
             )
+
+
+def _help(answer: Answer) -> str:
+    """Return where a location has to be added for nginx to choose it: before other patterns, and inside a `^~`."""
+    location = answer.level.around("location") if answer.level else None
+    modifier = locations.modifier(location) if location else ""
+    place = f" inside location {' '.join(location.args)}" if location and modifier == "^~" else ""
+    return f"add location ~ /\\.(?!well-known/) {{ deny all; }}{place}, before other patterns"
 
 
 def _answer(model: Model, server: Level) -> Answer | None:

@@ -53,11 +53,13 @@ header says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Severity, inheritance, rule, tls
 from nginxopt.semantics import PROTOCOLS, Level
 
+_HELP = 'add_header Strict-Transport-Security "max-age=63072000" always; begin with a small max-age'
 _HEADER = "strict-transport-security"
 _ELSEWHERE = frozenset(["more_set_headers", *(f"{protocol}_pass" for protocol in PROTOCOLS)])
 """Directives with which something else may write the header."""
@@ -73,8 +75,22 @@ def check(model: Model) -> Iterator[Finding]:
                 server.source,
                 server.span,
                 "no response has Strict-Transport-Security: browsers may come back without TLS",
-                help='add_header Strict-Transport-Security "max-age=63072000" always; begin with a small max-age',
+                help=_HELP + _beside(server),
             )
+
+
+def _beside(server: Level) -> str:
+    """Return what else has to be written, as a level with an `add_header` of its own inherits none."""
+    if server.setting("add_header_inherit").value == "merge":
+        return ""
+    inherited = "" if server.own("add_header") else _named(server.setting("add_header").directives)
+    inner = any(level.own("add_header") for level in server.walk() if level is not server)
+    again = "; state it again in each location with an add_header of its own" if inner else ""
+    return (f"; repeat beside it what the server inherits: {inherited}" if inherited else "") + again
+
+
+def _named(headers: Sequence[Directive]) -> str:
+    return ", ".join(dict.fromkeys(str(header.args[0]) for header in headers if header.args))
 
 
 def _may_send_it(server: Level) -> bool:

@@ -194,14 +194,13 @@ def _finding(passes: list[Pass], fix: Fix | None, why_not: str) -> Finding:
 
 
 def _help(pass_: Pass) -> str:
-    names = "Host and proxy_ssl_name" if pass_.scheme == "https" else "Host"
-    kept = f"; set {names}, or the upstream's name is sent" if pass_.protocol == "proxy" else ""
     if pass_.protocol == "fastcgi":
         return (
             f"add an upstream with `server {_server(pass_)};` and a small `keepalive`, and pass to it; each idle "
             "connection occupies a child of PHP-FPM, so the pools of all workers must stay below pm.max_children"
         )
-    return f"add an upstream with `server {_server(pass_)};` and `keepalive {capacity.SIZE};`, and pass to it{kept}"
+    added = f"add an upstream with `server {_server(pass_)};` and `keepalive {capacity.SIZE};`, and pass to it"
+    return added + pools.keeping_names(pass_)
 
 
 def _server(pass_: Pass) -> str:

@@ -81,7 +81,8 @@ def check(model: Model) -> Iterator[Finding]:
                 directive.source,
                 directive.name.span,
                 f"burst={burst} without nodelay: requests wait for their turn, up to {seconds:,.0f} s at {rate}",
-                help="add `nodelay`, or `delay=` for the first few (1.15.7); the same requests are rejected as before",
+                help="add `nodelay`, or `delay=` for the first few (1.15.7): the same requests are rejected, but "
+                "a burst reaches the upstream at once",
             )
 
 

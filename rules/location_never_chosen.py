@@ -95,7 +95,7 @@ from collections.abc import Iterator, Sequence
 
 from nginxopt.config import encode
 from nginxopt.lint import Finding, Model, Related, Severity, access, rule
-from nginxopt.semantics import FRAGMENT, Level, locations, subjects
+from nginxopt.semantics import FRAGMENT, PROTOCOLS, Level, locations, subjects
 
 _MOST_PATTERNS = 200
 _MOST_WINNERS = 4
@@ -112,14 +112,14 @@ def check(model: Model) -> Iterator[Finding]:
             model.decline()
             continue
         for place, location in enumerate(patterns):
-            yield from _finding(location, patterns[:place])
+            yield from _finding(model, location, patterns[:place])
         for location in inner:
             if locations.modifier(location) == "" and not location.levels and location not in patterns:
-                yield from _finding(location, patterns)
+                yield from _finding(model, location, patterns)
 
 
-def _finding(location: Level, others: Sequence[Level]) -> Iterator[Finding]:
-    winners = _winners(location, others)
+def _finding(model: Model, location: Level, others: Sequence[Level]) -> Iterator[Finding]:
+    winners = _winners(model, location, others)
     is_moot = access.refuses_all(location) and all(map(access.refuses_all, winners))
     if winners and not is_moot and location.source is not None and location.opener is not None:
         names = " and ".join(locations.path(winner) or "the empty pattern" for winner in winners)
@@ -127,7 +127,7 @@ def _finding(location: Level, others: Sequence[Level]) -> Iterator[Finding]:
             location.source,
             location.opener.args[-1].span,
             f"no URI reaches this location: {names} {'takes' if len(winners) == 1 else 'take'} them all",
-            help="move it up, or use ^~ or = for a path",
+            help=_help(location, winners),
             related=tuple(
                 Related(winner.source, winner.opener.args[-1].span, "this is chosen")
                 for winner in winners
@@ -136,7 +136,19 @@ def _finding(location: Level, others: Sequence[Level]) -> Iterator[Finding]:
         )
 
 
-def _winners(location: Level, others: Sequence[Level]) -> list[Level]:
+_ANSWERING = frozenset([*(f"{protocol}_pass" for protocol in PROTOCOLS), "return"])
+
+
+def _help(location: Level, winners: Sequence[Level]) -> str:
+    """Return how nginx comes to choose a location; not if it would then send as files what the others pass on."""
+    passes = any(not _ANSWERING.isdisjoint(inner.names) for winner in winners for inner in winner.walk())
+    answers = access.refuses_all(location) or not _ANSWERING.isdisjoint(location.names)
+    if passes and not answers:
+        return "delete it, or move what it has into the location that is chosen: by itself, it would send files"
+    return "move it up, or use ^~ or = for a path"
+
+
+def _winners(model: Model, location: Level, others: Sequence[Level]) -> list[Level]:
     """Return the locations that take all URIs of a location; none if it has URIs of its own, or that is not certain."""
     own = _uris(location)
     winners: list[Level] = []
@@ -145,6 +157,8 @@ def _winners(location: Level, others: Sequence[Level]) -> list[Level]:
         if winners and subjects.is_none((own,), outside, is_uri=True):
             return winners
         uri = subjects.shortest((own,), outside, is_uri=True)
+        if uri is None:
+            model.decline()
         winner = None if uri is None else next((other for other in others if _takes(other, uri)), None)
         if winner is None or winner in winners:
             return []

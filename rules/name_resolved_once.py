@@ -68,7 +68,7 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Severity, Version, rule
+from nginxopt.lint import Finding, Model, Severity, Version, pools, rule
 
 _RESOLVES = Version(1, 27, 3)
 """The first version with `resolve` outside of NGINX Plus (CHANGES 1.27.3)."""
@@ -84,28 +84,29 @@ _PRIVATE = re.compile(
 def check(model: Model) -> Iterator[Finding]:
     """Find public names that are resolved once, each once."""
     reported: set[str] = set()
-    for host, directive in (*_of_passes(model), *_of_upstreams(model)):
+    for host, directive, kept in (*_of_passes(model), *_of_upstreams(model)):
         if _is_public(host) and host.lower() not in reported:
             reported.add(host.lower())
             yield Finding(
                 directive.source,
                 directive.args[0].span,
                 f"{host} is resolved only once, when nginx starts",
-                help=_advice(model),
+                help=_advice(model) + kept,
             )
 
 
-def _of_passes(model: Model) -> Iterator[tuple[str, Directive]]:
+def _of_passes(model: Model) -> Iterator[tuple[str, Directive, str]]:
+    """Yield hosts with the directives that name them, and what has to be set if an upstream takes their place."""
     for pass_ in model.passes:
         if pass_.upstream is None and not pass_.has_variable and pass_.scheme:
-            yield pass_.host, pass_.directive
+            yield pass_.host, pass_.directive, pools.keeping_names(pass_)
 
 
-def _of_upstreams(model: Model) -> Iterator[tuple[str, Directive]]:
+def _of_upstreams(model: Model) -> Iterator[tuple[str, Directive, str]]:
     for upstream in model.upstreams.values():
         for server in upstream.servers:
             if server.args and "resolve" not in server.args:
-                yield server.args[0].rpartition(":")[0] or str(server.args[0]), server
+                yield server.args[0].rpartition(":")[0] or str(server.args[0]), server, ""
 
 
 def _is_public(host: str) -> bool:

@@ -80,7 +80,8 @@ def _finding(chain: RedirectChain) -> Finding:
             first.source,
             first.span,
             f"{first.uri} is rewritten again and again in its location: nginx answers 500 after 10 changes",
-            help="use break instead of last, or a location that takes the new URI and does not rewrite it",
+            help="add a location that takes the new URI and does not rewrite it; or, if this location is to answer it "
+            "by itself, use break instead of last",
         )
     return Finding(
         first.source,

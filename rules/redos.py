@@ -179,7 +179,8 @@ def _finding(pattern: _Pattern, answer: Answer) -> Finding:
         pattern.directive.source,
         span,
         f"PCRE2 gives up on this pattern after 10,000,000 steps: {pattern.text}",
-        help="let each text match in one way only, or make the repetition possessive: (...)++",
+        help="let each text match in one way only; a possessive repetition, (...)++, gives nothing back, and is "
+        "the same only if nothing behind it may match what it took",
         witness=answer.witness(
             f"nginx {answers} after 10,000,000 steps: tenths of a second", Sign(status=status, logs=_GIVES_UP)
         ),

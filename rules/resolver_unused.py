@@ -84,8 +84,14 @@ def check(model: Model) -> Iterator[Finding]:
                 directive.source,
                 directive.name.span,
                 f"this resolver is never used: nginx resolves {named.host} once, when it reads its configuration",
-                help="delete it, or put the host in a variable or, from 1.27.3 on, in `server NAME resolve;`",
+                help=_help(named),
             )
+
+
+def _help(pass_: Pass) -> str:
+    """Return what to do. With a variable, `proxy_pass` passes its own URI on, whatever was requested."""
+    variable = ", or put the host in a variable" if pass_.uri is None else ""
+    return f"delete it{variable}; from 1.27.3 on, an upstream with zone and `server NAME resolve;` asks it"
 
 
 def _is_fixed_name(pass_: Pass) -> bool:

@@ -67,6 +67,8 @@ def check(model: Model) -> Iterator[Finding]:
         return
     plan = model.plan
     kept = sum(run.kept for part in plan.parts for run in part.runs)
+    if kept > MOST_KEPT:
+        model.decline()
     dead = [other for other in plan.dead(among_kept=kept <= MOST_KEPT) if other.by is not None]
     never = {rewrite.directive.origin for rewrite in unmatched.unmatched_rewrites(model)} if dead else set()
     for other in dead:

@@ -51,6 +51,7 @@ from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import Upstream
 
 _ONE_ADDRESS = re.compile(r"(?:unix:.*|localhost|\d+(?:\.\d+){3}|\[[^]]*\])(?::\d+)?")
+_WITHOUT_BACKUP = ("hash", "ip_hash", "random")
 _IGNORED = ("max_fails", "fail_timeout", "slow_start", "weight")
 
 
@@ -69,8 +70,13 @@ def check(model: Model) -> Iterator[Finding]:
             server.source,
             server.args[0].span,
             f'upstream "{upstream.name}" has one server, {server.args[0]}: no failover, no load balancing{unused}',
-            help="add a second server, for example as `backup`",
+            help=f"add a second server{_as_backup(upstream)}",
         )
+
+
+def _as_backup(upstream: Upstream) -> str:
+    """Return an example, unless the method refuses it (`balancing method does not support parameter "backup"`)."""
+    return "" if upstream.method and upstream.method.name in _WITHOUT_BACKUP else ", for example as `backup`"
 
 
 def _ignored(upstream: Upstream) -> list[str]:

@@ -103,15 +103,22 @@ def _finding(model: Model, servers: tuple[str, ...], passes: list[Pass]) -> Find
     named = " or ".join(servers) if len(servers) < 3 else f"one of {len(servers)} servers"
     resolve = " resolve" if model.target >= RESOLVE else ""
     zone = "a zone, " if resolve else ""
+    server = f"server {servers[0]}{resolve};"
     return Finding(
         first.directive.source,
         first.directive.args[0].span,
         f"proxy_pass has a variable for {named}: nginx keeps no connections to such a server",
-        help=f"add an upstream with {zone}`server {servers[0]}{resolve};` and `keepalive 32;`, and pass to it",
+        help=f"add an upstream with {zone}`{server}` and `keepalive 32;`, and pass to it{_kept(first)}",
         related=tuple(
             Related(pass_.directive.source, pass_.directive.name.span, "also passed to here") for pass_ in others
         ),
     )
+
+
+def _kept(pass_: Pass) -> str:
+    """Return what has to be set for the requests to stay as they are."""
+    path = "; a path behind it then replaces that of the location" if pass_.uri else ""
+    return pools.keeping_names(pass_) + path
 
 
 def _servers(model: Model, pass_: Pass, written: Written) -> tuple[str, ...]:

@@ -74,8 +74,12 @@ def replaced(data: bytes, start: int, end: int, form: bytes) -> bytes:
 
 
 def broken(before: Counter[str], data: bytes, form: bytes) -> Iterator[str]:
-    """Yield what is wrong with the findings in a text with a placeholder; `before` are the errors without it."""
-    found = JUDGE(read(data)).diagnostics
+    """Yield what is wrong with the findings in a text with a placeholder; `before` are the errors without it.
+
+    In quoted text that nginx passes on, such as that of `add_header`, it is text, which a fix may repeat.
+    """
+    config = read(data)
+    found = JUDGE(config).diagnostics
     for rule, number in (errors(found) - before).items():
         yield f"error: {rule} ({number})"
     at = data.find(form)
@@ -84,7 +88,7 @@ def broken(before: Counter[str], data: bytes, form: bytes) -> Iterator[str]:
             edit = change.edit
             if edit.span.start < at + len(form) and at < edit.span.end and form not in edit.text:
                 yield f"fix of {diagnostic.rule} changes it"
-            if form in edit.text and not edit.span.start <= at < edit.span.end:
+            if config.templates and form in edit.text and not edit.span.start <= at < edit.span.end:
                 yield f"fix of {diagnostic.rule} writes it elsewhere"
 
 

@@ -256,3 +256,13 @@ def pooled(model: Model) -> set[Upstream]:
         for upstream, passes in passed.items()
         if upstream.keepalive.is_unset and any(wants_pool(model, pass_) for pass_ in passes)
     }
+
+
+def keeping_names(pass_: Pass) -> str:
+    """Return what advice to pass to an upstream block adds, as nginx sends the name of the block otherwise."""
+    if pass_.protocol == "grpc":
+        return "; set Host (grpc_set_header), or the upstream's name is sent"
+    if pass_.protocol != "proxy":
+        return ""
+    names = "Host and proxy_ssl_name" if pass_.scheme == "https" else "Host"
+    return f"; set {names}, or the upstream's name is sent"

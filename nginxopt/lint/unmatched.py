@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nginxopt.config import Directive, encode
+from nginxopt.config import Directive, encode, has_placeholder
 from nginxopt.lint.diagnostic import Severity
 from nginxopt.lint.model import Model
 from nginxopt.rewrite.suspicious import why_never
@@ -20,8 +20,8 @@ _ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
 _QUERY = re.compile(r"([\w./-])\?[A-Za-z_][\w.-]*=")
 _GLOB = re.compile(r"/\*\.\w")
 _PLAIN_START = re.compile(r"\^?\(?/")
-_PLACEHOLDER = re.compile(r"\$(?:\{[A-Z_][A-Z0-9_]*\}|[A-Z_][A-Z0-9_]+)")
-"""Matches placeholders that envsubst fills in; nginx itself has no variables in location names."""
+_OF_ENVSUBST = re.compile(r"\$[A-Z_][A-Z0-9_]+")
+"""Matches what envsubst fills in without braces; nginx itself has no variables in location names."""
 _REDIRECTS = ("http://", "https://", "$scheme")
 _IRREGULAR = re.compile(r"(?!/)|.*(?://|/\.|/\$)", re.DOTALL)
 """Matches replacements that may become a URI without a leading slash, or with `//` or `/../`."""
@@ -107,7 +107,7 @@ def _why_no_location(location: Level) -> _Why | None:
     text, sign = locations.path(location), locations.modifier(location)
     if not text or text.startswith("@") or location.own("internal") or location.around("if"):
         return None
-    if _PLACEHOLDER.search(text):
+    if has_placeholder(text) or _OF_ENVSUBST.search(text):
         return None
     if sign in ("~", "~*"):
         return _why(locations.pattern(location), text, location)

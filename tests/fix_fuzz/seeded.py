@@ -161,7 +161,7 @@ SEEDED = {
         _ANSWERS, POOL, pooled=True,
     ),
     "17 who was revoked resumes a session": Seeded(
-        _http(_TLS), _COMES_BACK, _ANSWERS, "no-client-revocation"
+        _http(_TLS), _COMES_BACK, _ANSWERS, "no-client-revocation,no-cipher-removal"
     ),
     "18 a certificate reaches a location that has none": Seeded(
         _http("""\
