@@ -21,7 +21,7 @@ from nginxopt.config import Config
 from nginxopt.lint.diagnostic import Fix, Reach, Safety
 from nginxopt.lint.model import Model, once
 from nginxopt.lint.premises import WHOLE_CONFIGURATION
-from nginxopt.text import Change
+from nginxopt.text import Change, Source
 
 _PROTOCOLS = ("http", "stream", "mail")
 
@@ -44,7 +44,7 @@ def with_premise(fix: Fix, reach: Reach, model: Model) -> Fix:
 def _may_depend_on_unread(fix: Fix, reach: Reach, model: Model) -> bool:
     """Return whether something that was not read may make a difference to a fix."""
     unread = _open_parts(model)
-    if not unread or (reach is Reach.WORDS and not any(map(_inserts, fix.changes))):
+    if not unread or (reach is Reach.WORDS and all(_keeps_to_words(change, model) for change in fix.changes)):
         return False
     if model.root.kind != "main":
         return True
@@ -56,8 +56,17 @@ def _may_depend_on_unread(fix: Fix, reach: Reach, model: Model) -> bool:
     return True
 
 
-def _inserts(change: Change) -> bool:
-    return change.edit.span.start == change.edit.span.end
+def _keeps_to_words(change: Change, model: Model) -> bool:
+    """Return whether a change replaces or deletes text of a file that belongs to the configuration for certain."""
+    source = change.source.original or change.source
+    return change.edit.span.start < change.edit.span.end and source not in _foreign(model)
+
+
+@once
+def _foreign(model: Model) -> frozenset[Source]:
+    """Return the files that may be others where the configuration is installed: often those of this machine."""
+    config = model.config
+    return frozenset(file.source for include in config.elsewhere for file in config.included(include))
 
 
 @once
@@ -67,7 +76,8 @@ def _open_parts(model: Model) -> frozenset[str]:
     if root.kind != "main":
         return frozenset(("main", *_PROTOCOLS))
     inside = {level.kind for level in root.levels if any(inner.is_open for inner in level.walk())}
-    return frozenset(inside | ({"main"} if root.is_open else set()))
+    is_part = all(level.kind != "events" for level in root.levels)  # nginx requires it: another file includes this one
+    return frozenset(inside | ({"main"} if root.is_open or is_part else set()))
 
 
 def _parts_at(change: Change, config: Config) -> Iterator[str]:
