@@ -176,7 +176,7 @@ def test_what_a_fix_depends_on(case: tuple[str, ...]) -> None:
 
 
 def test_words_of_a_file_of_this_machine(tmp_path: Path) -> None:
-    """A file outside of the main file's folder, which an absolute include finds, is not one to change without a premise."""
+    """A file outside of the main file's folder, found by an absolute include, is not changed without the premise."""
     (tmp_path / "repo").mkdir()
     (tmp_path / "machine.conf").write_text("gzip on;\n")
     (tmp_path / "repo/nginx.conf").write_text(f"http {{ include {tmp_path}/*.conf; server {{ gzip on; }} }}\n")
