@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.config.context import Context, parse_context, possible
+from nginxopt.config.elsewhere import may_read_more
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
 from nginxopt.config.reader import File, Parse, Reader, UnreadFile, contents, parsed
 from nginxopt.config.scope import Scope, read_scope
@@ -89,6 +90,11 @@ class Config:
         """The includes, each once, in nginx's order."""
         includes = (item for item, _ in self.walk() if item.name == "include" and item.block is None)
         return tuple(dict.fromkeys(includes))
+
+    @cached_property
+    def elsewhere(self) -> tuple[Directive, ...]:
+        """The includes that could not be read, or may read other files where the configuration is installed."""
+        return tuple(include for include in self.includes if may_read_more(self, include))
 
     @property
     def http(self) -> Directive | None:

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nginxopt.config import Config
+from nginxopt.config import File
 from nginxopt.lint.diagnostic import Fix, Reach, Safety
 from nginxopt.lint.model import Model, once
 from nginxopt.lint.premises import WHOLE_CONFIGURATION
-from nginxopt.text import Change
+from nginxopt.text import Change, Source, Span
 
 _PROTOCOLS = ("http", "stream", "mail")
 
@@ -47,20 +47,29 @@ def with_premise(fix: Fix, reach: Reach, model: Model) -> Fix:
 def _may_depend_on_unread(fix: Fix, reach: Reach, model: Model) -> bool:
     """Return whether something that was not read may make a difference to a fix."""
     unread = _open_parts(model)
-    if not unread or (reach is Reach.WORDS and not any(map(_inserts, fix.changes))):
+    if not unread or (reach is Reach.WORDS and all(_keeps_to_words(change, model) for change in fix.changes)):
         return False
     if model.root.kind != "main":
         return True
-    parts = {part for change in fix.changes for part in _parts_at(change, model.config)}
-    if parts <= set(_PROTOCOLS):
+    parts = {part for change in fix.changes for part in _parts_at(change, model)}
+    if parts and parts.issubset(_PROTOCOLS):
         return not parts.isdisjoint(unread)
     if reach is Reach.PROCESS and parts.isdisjoint(_PROTOCOLS):
         return not unread.isdisjoint(("main", "events"))
     return True
 
 
-def _inserts(change: Change) -> bool:
-    return change.edit.span.start == change.edit.span.end
+def _keeps_to_words(change: Change, model: Model) -> bool:
+    """Return whether a change replaces or deletes text of a file that belongs to the configuration for certain."""
+    source = change.source.original or change.source
+    return change.edit.span.start < change.edit.span.end and source not in _foreign(model)
+
+
+@once
+def _foreign(model: Model) -> frozenset[Source]:
+    """Return the files that may be others where the configuration is installed: often those of this machine."""
+    config = model.config
+    return frozenset(file.source for include in config.elsewhere for file in config.included(include))
 
 
 @once
@@ -70,18 +79,24 @@ def _open_parts(model: Model) -> frozenset[str]:
     if root.kind != "main":
         return frozenset(("main", *_PROTOCOLS))
     inside = {level.kind for level in root.levels if any(inner.is_open for inner in level.walk())}
-    return frozenset(inside | ({"main"} if root.is_open else set()))
+    is_part = all(level.kind != "events" for level in root.levels)  # nginx requires it: another file includes this one
+    return frozenset(inside | ({"main"} if root.is_open or is_part else set()))
 
 
-def _parts_at(change: Change, config: Config) -> Iterator[str]:
+def _parts_at(change: Change, model: Model) -> Iterator[str]:
     """Yield the parts of a configuration that a change is in: several if their file is included in several."""
-    source, place = change.source.original or change.source, change.edit.span
-    file = next(file for file in config.files if file.source is source)
-    blocks = (node for node in file.block.directives() if node.block is not None)
-    inside = (
-        str(node.name)
-        for node in blocks
-        if node.block and node.block.span.start < place.start and place.end < node.block.span.end
-    )
-    own = next(inside, "main")
-    yield from (context[0] if context else own for context in config.contexts(file))
+    file = _files(model)[change.source.original or change.source]
+    for context in model.config.contexts(file):
+        yield context[0] if context else _block_at(file, change.edit.span)
+
+
+@once
+def _files(model: Model) -> dict[Source, File]:
+    return {file.source: file for file in model.config.files}
+
+
+def _block_at(file: File, place: Span) -> str:
+    """Return the name of the outermost block of a file around a place; `main` if there is none."""
+    blocks = ((node.name, node.block.span) for node in file.block.directives() if node.block)
+    inside = (str(name) for name, span in blocks if span.start < place.start and place.end < span.end)
+    return next(inside, "main")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Config, Context, may_read_more
+from nginxopt.config import Config, Context
 
 _OTHERS = ("stream", "mail", "events")
 """Blocks of the main level that do not affect HTTP requests."""
@@ -32,8 +32,8 @@ def is_http_known(config: Config) -> bool:
 
 def _contexts(config: Config) -> Iterator[Context]:
     """Yield the contexts of files that were not read, or may be others elsewhere, and may affect HTTP requests."""
-    includes = {include.origin for include in config.includes if may_read_more(config, include)}
-    if includes:
+    if config.elsewhere:
+        includes = {include.origin for include in config.elsewhere}
         for directive, scope in config.walk():
             if directive.origin in includes and not set(scope.context[:1]) & set(_OTHERS):
                 yield scope.context

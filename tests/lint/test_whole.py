@@ -152,12 +152,13 @@ REACHES = {
     "a level beside it": (f"http {{ server {{ gzip on; }} server {{ {OPEN} }} }}", "yes", "add", "yes"),
     "stream": (f"http {{ gzip on; }} stream {{ {OPEN} }}", "...", "...", "..."),
     "the main level": (f"{OPEN} http {{ gzip on; }}", "...", "...", "..."),
-    "a main directive and http": (f"gzip on; http {{ {OPEN} }}", "yes", "add", "..."),
+    "a main directive and http": (f"events {{ }} gzip on; http {{ {OPEN} }}", "yes", "add", "..."),
     "a main directive and main": (f"gzip on; {OPEN} http {{ }}", "yes", "add", "yes"),
     "events": (f"events {{ gzip on; }} http {{ {OPEN} }}", "yes", "add", "..."),
+    "a main directive in a file without events": ("gzip on; http { }", "yes", "add", "yes"),
     "a fragment": ("server { gzip on; }", "yes", "add", "yes"),
     "types are no matter": ("http { gzip on; include mime.types; }", "...", "...", "..."),
-    "modules are no matter": ("include modules-enabled/*.conf; gzip on; http { }", "...", "...", "..."),
+    "modules are no matter": ("include modules-enabled/*.conf; events { } gzip on; http { }", "...", "...", "..."),
 }
 
 
@@ -172,3 +173,12 @@ def test_what_a_fix_depends_on(case: tuple[str, ...]) -> None:
         conditional = [one.fix is None or one.fix.safety == Safety.under(WHOLE_CONFIGURATION) for one in found]
         needs.append({(True, True): "yes", (True, False): "add", (False, False): "..."}[conditional[0], conditional[1]])
     assert needs == expected
+
+
+def test_words_of_a_file_of_this_machine(tmp_path: Path) -> None:
+    """A file outside of the main file's folder, found by an absolute include, is not changed without the premise."""
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "machine.conf").write_text("gzip on;\n")
+    (tmp_path / "repo/nginx.conf").write_text(f"http {{ include {tmp_path}/*.conf; server {{ gzip on; }} }}\n")
+    found = run_rules(load(tmp_path / "repo/nginx.conf"), WORDS[1]).diagnostics
+    assert [one.fix and one.fix.safety for one in found] == [Safety.SAFE, Safety.under(WHOLE_CONFIGURATION)]

@@ -134,7 +134,7 @@ REQUESTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=LAYOUTS.values(), ids=LAYOUTS)
+@pytest.fixture(scope="module", params=[*LAYOUTS.values()], ids=[*LAYOUTS])
 def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Layout, Path, list[Path]]:
     """A layout, the folder of its host, and two folders with its part: as it is, and fixed."""
     layout: Layout = request.param
