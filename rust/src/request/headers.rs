@@ -112,6 +112,9 @@ impl<R: Recorder> Run<'_, R> {
             };
         }
         let value = self.evaluate(&header.value)?;
+        if is_single(&header.name) {
+            headers.retain(|earlier| !earlier.name.eq_ignore_ascii_case(&header.name));
+        }
         if !value.is_empty() {
             headers.push(Header { node: header.node, name: header.name.clone(), value: Bytes(value) });
         }
@@ -174,6 +177,11 @@ fn of_status(node: Node) -> Unknown {
 
 fn of_time(node: Node) -> Unknown {
     Unknown { reason: "the time".into(), node: Some(node), question: None }
+}
+
+/// Whether a header replaces an earlier one of its name, or removes it if it is empty (`ngx_http_set_headers`).
+fn is_single(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"ETag") || name.eq_ignore_ascii_case(b"Last-Modified")
 }
 
 /// Whether headers are added for a status without `always`.
