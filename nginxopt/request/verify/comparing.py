@@ -9,6 +9,7 @@ from itertools import islice
 from nginxopt.request.model import Model
 from nginxopt.request.verify.asking import Asking, request_of
 from nginxopt.request.verify.explore import Difference
+from nginxopt.request.verify.given import given_unread
 from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike, unlike_hosts
 from nginxopt.request.verify.influences import counting
 from nginxopt.request.verify.outside import unlike_outside
@@ -67,19 +68,28 @@ class _Verifier:
 
     def _given(self) -> Iterator[str]:
         """Yield what was taken as given."""
-        yield "files and upstreams are the same before and after"
+        yield "files, name resolution and upstreams are the same before and after"
         if self._only is not None:
             yield "the rest of the site answers alike, where nginx itself leads requests of this part there"
         if self._comparison.is_uneven:
             yield "no request comes to nginx's limit of ten internal redirects: one side makes fewer of them"
+        if any(side.has_state for side in self._sides):
+            yield "caches and the counters of limits hold the same before and after"
+        yield from self._given_uncounted()
+        yield from given_unread(self._configs, self._sides, self._renamed)
+        yield from (premise.text for side in self._sides for premise in side.site.premises)
+
+    def _given_uncounted(self) -> Iterator[str]:
+        """Yield what differs and is not compared."""
         counts = self._old.uncounted(), self._new.uncounted()
         names = sorted({name for name, *_ in (counts[0] - counts[1]) + (counts[1] - counts[0])})
         if names:
             yield f"these differ, and do not count as an answer: {', '.join(names)}"
+            if self._old.unread or self._new.unread:
+                yield f"what was not read shows none of them: {', '.join(names)}"
         outside = unlike_outside(*self._configs)
         if outside:
             yield f"these differ, and are not compared, as they stand outside of http: {', '.join(outside)}"
-        yield from (premise.text for side in self._sides for premise in side.site.premises)
 
     def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:
         """Compare the servers that were compared with none, and where something that is missing or not understood may

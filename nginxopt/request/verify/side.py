@@ -54,6 +54,12 @@ _STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name
 _DEFINED = {"map", "geo", "split_clients"}
 _SCRIPT = {"set", "rewrite", "return", "break"}
 
+_UNCOUNTED_OF_LISTEN = {
+    "accept_filter", "backlog", "bind", "deferred", "fastopen", "http2", "multipath", "rcvbuf", "reuseport", "setfib",
+    "sndbuf", "so_keepalive", "spdy",
+}  # fmt: skip
+"""The parameters of `listen` that change how connections come, and no answer."""
+
 _HOST = re.compile(r"[\w.-]+", re.ASCII)
 """A host as a `*_pass` names it, between what may stand around it."""
 
@@ -282,18 +288,40 @@ class Side:
         return tuple(self.form["directives"][directive]["args"])
 
     def uncounted(self) -> Counter[Words]:
-        """Return the directives that do not count as an answer, as they are written."""
-        return Counter(
+        """Return what does not count as an answer, as it is written: directives, those of upstreams, too, and
+        parameters of `listen`.
+        """
+        directives = Counter(
             (str(directive.name), *map(str, directive.args))
             for level in self.site.levels
             for name in level.names & self._invisible
             for directive in level.own(name)
         )
+        upstreams = Counter(
+            (words[0], name, *words[1:])
+            for name, content in self._contents.items()
+            for words in content
+            if words not in self.upstreams[name]
+        )
+        listens = Counter(
+            (f"listen {word.partition('=')[0]}", str(directive.args[0]), word)
+            for level in self.site.levels
+            for directive in level.own("listen")
+            for word in map(str, directive.args[1:])
+            if word.partition("=")[0] in _UNCOUNTED_OF_LISTEN
+        )
+        return directives + upstreams + listens
 
     @cached_property
     def stated(self) -> frozenset[str]:
         """The names of the settings that are stated anywhere."""
         return frozenset(name for level in self.form["levels"] for name in level["settings"])
+
+    @property
+    def has_state(self) -> bool:
+        """Return whether answers depend on earlier requests, by limits or caches."""
+        names = set().union(*(level.names for level in self.site.levels))
+        return any(name in ("limit_req", "limit_conn") or name.endswith(("_cache", "_store")) for name in names)
 
     def others(self, number: int) -> dict[str, Value]:
         """Return the directives in force that the model does not read and that may change what is answered or passed
@@ -409,14 +437,18 @@ class Side:
 
     @cached_property
     def upstreams(self) -> dict[str, tuple[Words, ...]]:
-        """What each upstream says, by its name; a zone counts where a limit of connections is one of all workers."""
-        contents = {}
-        for upstream in self.form["upstreams"]:
-            words = [(str(item.name), *item.args) for item in self._content(upstream["node"])]
-            words = [each for each in words if not each[0].startswith("keepalive")]
-            is_limited = any(word.startswith("max_conns=") for each in words for word in each)
-            contents[upstream["name"]] = tuple(each for each in words if each[0] != "zone" or is_limited)
-        return contents
+        """What each upstream says that counts, by its name; a zone counts where a limit of connections is one of all
+        workers.
+        """
+        return {name: tuple(_counted(content)) for name, content in self._contents.items()}
+
+    @cached_property
+    def _contents(self) -> dict[str, list[Words]]:
+        """What each upstream says, by its name."""
+        return {
+            upstream["name"]: [(str(item.name), *item.args) for item in self._content(upstream["node"])]
+            for upstream in self.form["upstreams"]
+        }
 
     def _content(self, node: int) -> Iterator[Directive]:
         """Return the directives of a block that is no level of the site, with those of included files."""
@@ -500,6 +532,14 @@ def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:
             return own + around
         case _:
             return own or around
+
+
+def _counted(content: Sequence[Words]) -> Iterator[Words]:
+    """Yield what an upstream says that counts."""
+    is_limited = any(word.startswith("max_conns=") for words in content for word in words)
+    for words in content:
+        if not words[0].startswith("keepalive") and (words[0] != "zone" or is_limited):
+            yield words
 
 
 def _with_trailers(inherit: Value, around: Value, own: Value) -> Value:
