@@ -9,7 +9,7 @@ from itertools import islice
 from nginxopt.request.model import Model
 from nginxopt.request.verify.asking import Asking, request_of
 from nginxopt.request.verify.explore import Difference
-from nginxopt.request.verify.given import given_unread
+from nginxopt.request.verify.given import given_unread, is_whole
 from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike, unlike_hosts
 from nginxopt.request.verify.influences import counting
 from nginxopt.request.verify.outside import unlike_outside
@@ -26,6 +26,7 @@ from nginxopt.request.verify.witness import Candidate, candidates
 MOST_DOUBTS = 20
 """How many doubts are told."""
 
+_HTTP = 0  # the number of the http block
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
@@ -176,6 +177,23 @@ class _Verifier:
         if unread[0] != unread[1] or (unread[0] and names[0] != names[1]):
             self._doubt("something in http is not understood or missing, and may be servers", None, None)
         self._compare_places()
+        is_part = not all(map(is_whole, self._configs))
+        if is_part or any(side.has_open for side in self._sides):
+            self._compare_for_unread(is_part or any(side.is_open(_HTTP) for side in self._sides))
+
+    def _compare_for_unread(self, has_servers: bool) -> None:
+        """Add what is in doubt about what a file that was not read may use: variables, upstreams, and settings of http
+        if it `has_servers`. Such a file is one that includes a fragment, too.
+        """
+        if has_servers:
+            unlike = unlike_settings(self._old, _HTTP, self._new, _HTTP)
+            if unlike:
+                self._doubt(f"servers that were not read have other settings: {', '.join(unlike)}", None, None)
+        for name in self._comparison.unlike_definitions():
+            self._doubt(f"${name} is another one now, and may be read in what was not read", None, None)
+        for name in sorted(self._old.upstreams.keys() & self._new.upstreams.keys()):
+            if self._old.upstreams[name] != self._new.upstreams[name]:
+                self._doubt(f"the upstream {name} is another one now, and may be used in what was not read", None, None)
 
     def _compare_places(self) -> None:
         """Add what is in doubt about files that were not read, and are included at another place."""

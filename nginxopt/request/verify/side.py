@@ -260,6 +260,19 @@ class Side:
         """Return the includes of a block of whose files nothing is known."""
         return tuple(include for include in self._unread(level) if origin(include) is None)
 
+    def is_open(self, number: int) -> bool:
+        """Return whether a block includes something of which nothing is known, also if it is a wildcard without a match
+        now: blocks in there have the settings of this one.
+        """
+        level = self.site.levels[number]
+        includes = [include for include in level.own("include") if origin(include) is None]
+        return any(map(self.site.nodes.is_without_files, includes))
+
+    @cached_property
+    def has_open(self) -> bool:
+        """Return whether any block does: what is defined may be read in there."""
+        return any(map(self.is_open, range(len(self.site.levels))))
+
     def unread_places(self, names: Collection[str]) -> Places:
         """Return where files of which nothing is known are included; see `places`."""
         return places(self.site.levels[0], self._unknown, names)

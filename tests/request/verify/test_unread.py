@@ -131,7 +131,7 @@ def test_an_order_that_no_missing_file_changes(old: str, new: str) -> None:
 def test_headers_of_a_block_inside_are_known_before_they_could_be_merged() -> None:
     """A list that a block states replaces that around it, whatever a missing file says; not where headers may merge."""
     old, new = (f"add_header A {value}; include nx; location / {{ add_header X 1; {_PASS} }}" for value in "12")
-    for version, doubts in ((Version(1, 22, 1), 2), (Version(1, 29, 3), 3)):
+    for version, doubts in ((Version(1, 22, 1), 3), (Version(1, 29, 3), 4)):
         result = verify(model(_SERVER % old, version), model(_SERVER % new, version))
         assert len(result.doubts) == doubts
 
@@ -180,7 +180,7 @@ def test_the_pass_that_an_outer_location_implies_is_inherited() -> None:
     outer = [f"proxy_pass http://127.0.0.1:{port};" for port in (9001, 9003)]
     for stated in ("", "proxy_redirect default;"):
         for uri in ("", "/"):
-            assert compared(*(text.format(each, stated, uri) for each in outer)).verdict == "unknown"
+            assert compared(*[text.format(each, stated, uri) for each in outer]).verdict == "unknown"
     for stated in ("proxy_redirect off;", "proxy_redirect a b;"):
         assert compared(*(text.format(each, stated, "") for each in outer)).verdict == "equivalent"
     variable = [f"proxy_pass http://127.0.0.1:{port}$uri;" for port in (9001, 9003)]
@@ -201,9 +201,9 @@ def test_the_name_of_an_upstream_of_grpc() -> None:
     text = (
         "upstream {0} {{ server 127.0.0.1:9001; }} server {{ listen 80; location / {{ {1} grpc_pass grpc://{0}; }} }}"
     )
-    stated = [text.format(name, "grpc_set_header Host h;") for name in "ab"]
-    assert compared(*stated, "%s").verdict == "unknown"
-    assert compared(*(text.format(name, "") for name in "ab"), "%s").verdict == "different"
+    for stated, verdict in (("grpc_set_header Host h;", "unknown"), ("", "different")):
+        old, new = (text.format(name, stated) for name in "ab")
+        assert compared(old, new, "%s").verdict == verdict
 
 
 @pytest.mark.parametrize("name", ["ETag", "etag", "Last-Modified"])
@@ -275,3 +275,53 @@ def test_what_stands_around_a_fragment_is_taken_as_given() -> None:
     part = Model(load_text(b"location / { return 200 a; }", "part.conf"), Build(_VERSION))
     assert premise in verify(part, part).given
     assert premise not in compared(_LINE, _LINE).given
+
+
+@pytest.mark.parametrize("include", ["include nx;", "include nx/*;"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("map $uri $m { a b; }", "map $uri $m { a c; }"),
+        ("geo $m { 10.0.0.0/8 b; }", "geo $m { 11.0.0.0/8 b; }"),
+        ("upstream u { server 192.0.2.1; }", "upstream u { server 192.0.2.2; }"),
+        ("add_header X 1;", "add_header X 2;"),
+        ("root /a;", "root /b;"),
+    ],
+)
+def test_what_a_missing_file_may_use(old: str, new: str, include: str) -> None:
+    """Nothing else uses it: maps, upstreams and settings of http still count for servers that were not read."""
+    server = "server { listen 80; add_header Y 1; root /c; return 200; }"
+    text = f"%s {include} {server}"
+    assert compared(old, new, text).verdict == "unknown"
+    assert compared(old, old, text).verdict == "equivalent"
+    assert compared(old, new, f"%s {server}").verdict == "equivalent"
+
+
+def test_locations_that_were_not_read_have_the_settings_of_their_server() -> None:
+    """Though each location that was read has settings of its own."""
+    text = "%s include nx; location / { error_page 404 /b; return 200; }"
+    assert compared(text % "error_page 404 /a;", text % "error_page 404 /c;").verdict == "unknown"
+
+
+def test_upstreams_that_a_missing_file_does_not_use() -> None:
+    """A file that was not read may name one that only one side has, which is taken as not given."""
+    text = "include nx; {} server {{ listen 80; return 200; }}"
+    given = compared(text.format("upstream u { server 192.0.2.1; }"), text.format(""), "%s").given
+    assert "what was not read does not use u, which only one side has" in given
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("client_max_body_size 1m; proxy_set_header X 1;", "client_max_body_size 2m; proxy_set_header X 1;"),
+        ("client_max_body_size 1m; proxy_set_header X 1;", "client_max_body_size 1m;"),
+        ("map $uri $m { a b; }", "map $uri $m { a c; }"),
+    ],
+)
+def test_a_fragment_without_servers(old: str, new: str) -> None:
+    """Its settings and variables count for the servers of whatever includes it."""
+    sides = [
+        Model(load_text(text.encode(), "part.conf", context=("http",)), Build(_VERSION)) for text in (old, new, old)
+    ]
+    assert verify(sides[0], sides[1]).verdict == "unknown"
+    assert verify(sides[0], sides[2]).verdict == "equivalent"
