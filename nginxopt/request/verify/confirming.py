@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from nginxopt.config import Config
 from nginxopt.request.model import Model
 from nginxopt.request.private import Exchange, PrivateNginx
@@ -9,6 +11,7 @@ from nginxopt.request.real import differences
 from nginxopt.request.verify.seen import Seen
 from nginxopt.request.verify.verdict import Confirmation, Witness
 from nginxopt.request.world import World
+from nginxopt.system.echo import Asked
 from nginxopt.system.nginx import Binary
 
 _Observed = dict[str, object]
@@ -54,8 +57,20 @@ def _observed(exchange: Exchange, nginx: PrivateNginx) -> _Observed:
             values = [nginx.original(value.encode("latin-1")) for value in response.values(name)]
             observed[f"header {name.lower()}"] = None if name.lower() in _TIMED else values
     for number, asked in enumerate(exchange.asked):
-        observed[f"request {number}"] = asked.protocol, nginx.original(asked.data)
+        observed |= {f"{part} of request {number}": value for part, value in _passed(asked, nginx)}
     return observed
+
+
+def _passed(asked: Asked, nginx: PrivateNginx) -> Iterator[tuple[str, object]]:
+    """Yield the parts of a request that an upstream got: of HTTP, each header for itself."""
+    if asked.protocol != "proxy":
+        yield "all", (asked.protocol, nginx.original(asked.data))
+        return
+    yield "line", nginx.original(asked.data.partition(b"\r\n")[0])
+    yield "body", nginx.original(asked.data.partition(b"\r\n\r\n")[2])
+    names = dict.fromkeys(line.partition(b":")[0].decode("latin-1") for line in asked.headers)
+    for name in names:
+        yield f"header {name}", [nginx.original(value) for value in asked.values(name)]
 
 
 def _are_alike(old: tuple[_Observed, _Observed], new: tuple[_Observed, _Observed]) -> bool:
