@@ -38,6 +38,7 @@ UNMEASURED = frozenset(
         "tests/nginx/test_verify_fuzz.py",
         "tests/project/test_reviewers.py",
         "tests/request/test_chains.py",
+        "tests/request/verify/test_mutants.py",
         "tests/request/verify/test_verify_fuzz.py",
         "tests/rewrite/test_corpus_rewrites.py",
         "tests/rewrite/test_mutations.py",

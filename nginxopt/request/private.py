@@ -6,6 +6,8 @@ It is on other ports, and has an echo for every upstream.
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -31,6 +33,9 @@ from nginxopt.system.nginx import Binary, private_prefix, reserved_ports, runnin
 from nginxopt.version import Version
 
 _MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\n%s\nevents { }\n"
+_MODIFIED = 1_000_000_000
+"""When each file was modified, in seconds since 1970: the same wherever it is."""
+
 LOCAL = "127.0.0.1"
 """The address of this nginx, and of the client that asks it."""
 
@@ -147,6 +152,14 @@ class PrivateNginx:
         """Return the port that stands for one of this nginx; any other is itself."""
         return next((address.port for address, private in self._ports.items() if private == port), port)
 
+    def original(self, data: bytes) -> bytes:
+        """Return bytes without what is of this nginx alone: its folder and its ports, by those that they stand for."""
+        ports = {port: address.port for address, port in self._ports.items()} | {self._echo.port: 0}
+        data = data.replace(str(self._prefix).encode(), b"")
+        for private, port in ports.items():
+            data = re.sub(rb"(?<!\d)%d(?!\d)" % private, b"%d" % port, data)
+        return data
+
     @cached_property
     def _model(self) -> Model:
         build: Build = replace(probe(self._binary), prefix=f"{self._prefix}/")
@@ -173,7 +186,11 @@ def _disk(world: World, prefix: Path) -> str:
     for name in world.existing:
         path = disk / name.strip("/")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.mkdir(exist_ok=True) if name.endswith("/") else path.write_text("file\n")
+        if name.endswith("/"):
+            path.mkdir(exist_ok=True)
+            continue
+        path.write_text(f"{name}\n")  # so that responses tell files apart
+        os.utime(path, (_MODIFIED, _MODIFIED))
     disk.mkdir(exist_ok=True)
     return str(disk)
 

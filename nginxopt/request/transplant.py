@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from nginxopt.config import Bulk, Directive
 from nginxopt.config.layout import quoted
-from nginxopt.semantics import PROTOCOLS, Address, Level, read_addresses, read_pass
+from nginxopt.semantics import PROTOCOLS, Address, Level, Upstream, read_addresses, read_pass
 from nginxopt.semantics.addresses import PORT, RANGES
 from nginxopt.text import encode
 
@@ -74,6 +74,7 @@ class _Writer:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._opened: set[Address] = set()
+        self._upstreams: dict[str, Upstream] = {}
         self._echo = f"127.0.0.1:{stage.echo}"
         self._edits: dict[str, Edit] = {
             "listen": self._listen,
@@ -86,6 +87,8 @@ class _Writer:
 
     def http(self, http: Level) -> Iterator[bytes]:
         """Yield the content of http."""
+        upstreams = [level for level in http.levels if level.kind == "upstream" and level.args]
+        self._upstreams = {level.args[0].lower(): Upstream(str(level.args[0]), level) for level in upstreams}
         yield b"access_log off;\n"
         for name in (b"client_body", b"proxy", b"fastcgi", b"uwsgi", b"scgi"):
             yield b"%s_temp_path temp/%s;\n" % (name, name)
@@ -164,10 +167,14 @@ class _Writer:
 
     def _pass(self, directive: Directive, level: Level) -> bytes:
         """Return a pass to the echo, with the URI that it had."""
-        target = read_pass(directive, level, {})
+        target = read_pass(directive, level, self._upstreams)
         if target is None:
             return _text(directive)
         scheme = _SCHEMES.get(target.protocol, "")
+        if (
+            target.upstream is not None and not target.has_variable
+        ):  # which has the echo as its server, and keeps its name as the default `Host`
+            return _text(directive, words={0: f"{scheme}{target.host}{target.uri or ''}"})
         if target.has_variable and scheme and not target.scheme:
             raise directive.error("--nginx cannot replace a server in a URL that is a variable", at=directive.args[0])
         host = f"${ECHO}" if target.has_variable else self._echo

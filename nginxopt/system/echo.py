@@ -10,7 +10,7 @@ import contextlib
 import socket
 import struct
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
@@ -26,12 +26,13 @@ class Asked:
     """A request that the echo received.
 
     `line` is the method and target of an HTTP request or the key of a memcached one, otherwise empty. `headers` are the
-    header lines of an HTTP request.
+    header lines of an HTTP request, and `data` all that was received, for gRPC without headers.
     """
 
     protocol: str
     line: bytes = b""
     headers: tuple[bytes, ...] = ()
+    data: bytes = field(default=b"", compare=False, repr=False)
 
     def values(self, name: str) -> list[bytes]:
         """Return the values of an HTTP header."""
@@ -80,7 +81,7 @@ class Echo:
             received += data
             asked = _asked(received)
             if asked is not None:
-                self.asked.append(asked)
+                self.asked.append(replace(asked, data=received))
                 connection.sendall(_response(asked, received, mirrors=self._mirrors))
                 return
             if not data:

@@ -14,7 +14,8 @@ from nginxopt import cli
 from nginxopt.config import load_text
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import Model
-from nginxopt.request.verify import confirming, verify
+from nginxopt.request.verify import Verification, Witness, confirming, verify
+from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version
@@ -217,3 +218,70 @@ def test_nginx_counts_internal_redirects_over_error_pages(binary: nginx.Binary, 
             with served(binary, text, ports, str(tmp_path)):
                 statuses.append(ask(plain("/0", ports[0]), ports[0]).split()[1])
     assert statuses == [b"500", b"404"]
+
+
+def confirmed(binary: nginx.Binary, old: str, new: str) -> Verification:
+    """The result after nginx was asked `GET /` of both sides, which were called different by that."""
+    sides = [load_text(whole(text).encode(), "nginx.conf") for text in (old, new)]
+    models = [Model(config, Build(Version.of(binary.version))) for config in sides]
+    request, world = plain("/", 8080), World()
+    request["connection"]["port"] = models[0].site.site["sockets"][0]["port"]
+    before, after = (each.trace(request, world) for each in models)
+    witness = Witness(request, before, after)
+    result = Verification(witness, (), 1, 1, ())
+    return result.confirmed(confirming.confirm(witness, (sides[0], models[0]), (sides[1], models[1]), binary))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", "proxy_set_header Host $proxy_host;"),
+        ("proxy_set_header X-Id $request_id;", "proxy_set_header Host $proxy_host; proxy_set_header X-Id $request_id;"),
+        ("add_header ETag a; add_header ETag b;", "add_header ETag b;"),
+        ("add_header X-Id $request_id;", "add_header X-Id $request_id$empty;"),
+    ],
+)
+def test_answers_of_nginx_that_are_alike_confirm_nothing(old: str, new: str, binary: nginx.Binary) -> None:
+    """If a client and an upstream get the same of both sides, a witness is none."""
+    text = 'map "" $empty {{ default ""; }} server {{ listen 127.0.0.1:8080; '
+    text += "location / {{ {} proxy_pass http://127.0.0.1:1; }} }}"
+    result = confirmed(binary, text.format(old), text.format(new))
+    assert result.verdict == "unknown"
+    assert f"{binary} answers both configurations alike" in result.doubts[0].reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("proxy_pass http://one;", "proxy_pass http://two;"),
+        ("proxy_pass http://127.0.0.1:1;", "proxy_pass http://127.0.0.1:2;"),
+        ("proxy_pass http://one;", "proxy_set_header Host x; proxy_pass http://one;"),
+        ("fastcgi_param X 1; fastcgi_pass one;", "fastcgi_param X 2; fastcgi_pass one;"),
+        ("return 200 a;", "return 200 b;"),
+        ("add_header X 1; return 200 a;", "add_header X 2; return 200 a;"),
+    ],
+)
+def test_answers_of_nginx_that_differ_confirm(old: str, new: str, binary: nginx.Binary) -> None:
+    """Names of upstreams are passed on as they are; where only the server differs, its echo cannot tell."""
+    text = "upstream one {{ server 127.0.0.1:9; }} upstream two {{ server 127.0.0.1:9; }} "
+    text += "server {{ listen 127.0.0.1:8080; location / {{ {} }} }}"
+    assert confirmed(binary, text.format(old), text.format(new)).verdict == "different"
+
+
+def test_nginx_inherits_the_redirects_that_a_pass_implies(each_binary: nginx.Binary) -> None:
+    """A pass that no request reaches changes what a client gets of the pass inside."""
+    pairs = []
+    for outer in ("{U}", "1"):
+        inner = "location /a/b/ { proxy_pass http://127.0.0.1:{U}/moved/; }"
+        pairs.append(f"location /a/ {{ return 404; proxy_pass http://127.0.0.1:{outer}; {inner} }}")
+    answers = []
+    with nginx.reserved_ports(2) as ports:
+        moved = f"location /moved/ {{ return 301 http://127.0.0.1:{ports[1]}/x; }}"
+        for text in pairs:
+            data = whole(text, ports[0], ports[1], "/nonexistent")
+            upstream = f"http {{ access_log off; server {{ listen 127.0.0.1:{ports[1]}; {moved} }}"
+            with running(each_binary, data.replace("http {\n", upstream + "\n", 1)):
+                answers.append(ask(plain("/a/b/", ports[0]), ports[0]))
+    assert answers[0] != answers[1]
+    sides = [model(each_binary, whole(text, ports[0], ports[1], "/nonexistent")) for text in pairs]
+    assert verify(*sides).verdict == "unknown"

@@ -13,7 +13,7 @@ from tests.site_fuzz.around import http_without_logs
 from tests.site_fuzz.messages import request
 from tests.site_fuzz.stage import Stage
 from tests.verify_fuzz import by_hand as written
-from tests.verify_fuzz import by_nginx, captures, maps, sites
+from tests.verify_fuzz import by_nginx, captures, includes, maps, sites
 from tests.verify_fuzz.case import Case, Edited, Figures
 
 SEED = 12
@@ -53,6 +53,16 @@ def test_nginx_agrees_about_captures(each_binary: nginx.Binary) -> None:
     figures, faults = played(each_binary, *(captures.case(SEED, number, 4) for number in range(10)))
     assert faults == []
     assert all((figures.equivalent, figures.different, figures.confirmed, figures.asked))
+
+
+def test_nginx_agrees_about_missing_includes(each_binary: nginx.Binary, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is called equivalent while files are missing is answered alike whatever these files hold."""
+    cases = list(includes.cases(SEED, 60, 10))
+    monkeypatch.setattr(by_nginx, "verify", lambda *_: EQUIVALENT)
+    figures, faults = played(each_binary, *cases)
+    assert faults == []
+    assert figures.equivalent > 20
+    assert figures.asked > 100
 
 
 def test_nginx_agrees_about_pairs_by_hand(each_binary: nginx.Binary) -> None:

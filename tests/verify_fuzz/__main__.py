@@ -4,6 +4,7 @@
     python -m tests.verify_fuzz --maps --seconds 600 --keep FAULTS
     python -m tests.verify_fuzz --scripts --seconds 600 --keep FAULTS
     python -m tests.verify_fuzz --captures --seconds 600 --keep FAULTS
+    python -m tests.verify_fuzz --includes --seconds 600 --keep FAULTS
 
 Sites and the same sites after edits are compared. Where `verify` says that two are equivalent, requests are asked of
 nginx with one and with the other; where it says that they are different, its witness is. What is wrong is printed with
@@ -26,11 +27,11 @@ from functools import partial
 from itertools import count, islice, takewhile
 from pathlib import Path
 
-from nginxopt.request.verify import comparing
+from nginxopt.request.verify import Verification, comparing
 from nginxopt.system import nginx
 from tests.site_fuzz.around import http_without_logs
 from tests.site_fuzz.stage import Stage
-from tests.verify_fuzz import by_nginx, captures, maps, scripts, sites
+from tests.verify_fuzz import by_nginx, captures, includes, maps, scripts, sites
 from tests.verify_fuzz.case import Figures
 
 _MEMORY = "/dev/shm"
@@ -49,6 +50,7 @@ def main() -> int:
     parser.add_argument("--maps", action="store_true", help="compare small sites around maps")
     parser.add_argument("--scripts", action="store_true", help="compare small sites around scripts")
     parser.add_argument("--captures", action="store_true", help="compare small sites around captures")
+    parser.add_argument("--includes", action="store_true", help="compare small sites with missing includes")
     parser.add_argument("--unaided", action="store_true", help="let verify try no requests that are merely likely")
     parser.add_argument("--nginx", action="append", metavar="PATH", help="binaries, asked in turn")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="how many groups are played at once")
@@ -59,6 +61,8 @@ def main() -> int:
     if options.unaided:
         for name in ("probes", "of_locations"):
             setattr(comparing, name, lambda *_: iter(()))
+    if options.includes:  # which has only what was called equivalent while the files were missing
+        by_nginx.verify = lambda *_: Verification(None, (), 1, 0, ())
     figures = Figures()
     started = time.monotonic()
     for played, faults in _played(options, started + options.seconds):
@@ -105,7 +109,10 @@ def _played_group(options: argparse.Namespace, group: int) -> tuple[Figures, lis
     around = http_without_logs(random.Random(f"{options.seed} {group} http"))
     numbers = range(group * options.sites, (group + 1) * options.sites)
     with Stage(binaries[group % len(binaries)]) as stage:
-        if options.maps or options.scripts or options.captures:
+        if options.includes:
+            made = (includes.case(options.seed, number, options.edits) for number in numbers)
+            cases = [each for each in made if each.edited]
+        elif options.maps or options.scripts or options.captures:
             small = maps if options.maps else scripts if options.scripts else captures
             cases = [small.case(options.seed, number, options.edits) for number in numbers]
         else:

@@ -80,8 +80,12 @@ def _ask(case: Case, edited: Edited, models: tuple[Model, Model], figures: Figur
 
 
 def _model(text: str) -> Model:
-    filled = _NAME.sub(lambda match: _PLACES.get(match[1], f"127.0.0.1:9{ord(match[1][0])}"), text)
-    return Model(load_text(filled.encode("utf-8", "surrogateescape"), "nginx.conf"), _BUILD)
+    return Model(load_text(filled(text).encode("utf-8", "surrogateescape"), "nginx.conf"), _BUILD)
+
+
+def filled(text: str) -> str:
+    """Return a text with places in place of their names."""
+    return _NAME.sub(lambda match: _PLACES.get(match[1], f"127.0.0.1:9{ord(match[1][0])}"), text)
 
 
 def visible(answer: str) -> object:

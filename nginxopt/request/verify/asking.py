@@ -69,9 +69,7 @@ class Asking:
         return mine, theirs
 
     def _differ(self, old: OutcomeForm, new: OutcomeForm) -> bool:
-        mine, theirs = (
-            Seen.of(outcome, model.site.site) for outcome, model in zip((old, new), self._models, strict=True)
-        )
+        mine, theirs = (Seen.of(outcome, model.site) for outcome, model in zip((old, new), self._models, strict=True))
         return mine.differs(theirs)
 
     def _is_named(self, path: str) -> bool:

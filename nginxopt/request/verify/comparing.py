@@ -9,6 +9,7 @@ from itertools import islice
 from nginxopt.request.model import Model
 from nginxopt.request.verify.asking import Asking, request_of
 from nginxopt.request.verify.explore import Difference
+from nginxopt.request.verify.given import given_unread, is_whole
 from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike, unlike_hosts
 from nginxopt.request.verify.influences import counting
 from nginxopt.request.verify.outside import unlike_outside
@@ -25,6 +26,7 @@ from nginxopt.request.verify.witness import Candidate, candidates
 MOST_DOUBTS = 20
 """How many doubts are told."""
 
+_HTTP = 0  # the number of the http block
 _MOST_TRIED = 200  # differences between two servers for which requests are tried
 
 
@@ -67,19 +69,28 @@ class _Verifier:
 
     def _given(self) -> Iterator[str]:
         """Yield what was taken as given."""
-        yield "files and upstreams are the same before and after"
+        yield "files, name resolution and upstreams are the same before and after"
         if self._only is not None:
             yield "the rest of the site answers alike, where nginx itself leads requests of this part there"
         if self._comparison.is_uneven:
             yield "no request comes to nginx's limit of ten internal redirects: one side makes fewer of them"
+        if any(side.has_state for side in self._sides):
+            yield "caches and the counters of limits hold the same before and after"
+        yield from self._given_uncounted()
+        yield from given_unread(self._configs, self._sides, self._renamed)
+        yield from (premise.text for side in self._sides for premise in side.site.premises)
+
+    def _given_uncounted(self) -> Iterator[str]:
+        """Yield what differs and is not compared."""
         counts = self._old.uncounted(), self._new.uncounted()
         names = sorted({name for name, *_ in (counts[0] - counts[1]) + (counts[1] - counts[0])})
         if names:
             yield f"these differ, and do not count as an answer: {', '.join(names)}"
+            if self._old.unread or self._new.unread:
+                yield f"what was not read shows none of them: {', '.join(names)}"
         outside = unlike_outside(*self._configs)
         if outside:
             yield f"these differ, and are not compared, as they stand outside of http: {', '.join(outside)}"
-        yield from (premise.text for side in self._sides for premise in side.site.premises)
 
     def _compare_others(self, compared: set[tuple[int, int]]) -> list[tuple[int, int]]:
         """Compare the servers that were compared with none, and where something that is missing or not understood may
@@ -169,6 +180,23 @@ class _Verifier:
         if unread[0] != unread[1] or (unread[0] and names[0] != names[1]):
             self._doubt("something in http is not understood or missing, and may be servers", None, None)
         self._compare_places()
+        is_part = not all(map(is_whole, self._configs))
+        if is_part or any(side.has_open for side in self._sides):
+            self._compare_for_unread(is_part or any(side.is_open(_HTTP) for side in self._sides))
+
+    def _compare_for_unread(self, has_servers: bool) -> None:
+        """Add what is in doubt about what a file that was not read may use: variables, upstreams, and settings of http
+        if it `has_servers`. Such a file is one that includes a fragment, too.
+        """
+        if has_servers:
+            unlike = unlike_settings(self._old, _HTTP, self._new, _HTTP)
+            if unlike:
+                self._doubt(f"servers that were not read have other settings: {', '.join(unlike)}", None, None)
+        for name in self._comparison.unlike_definitions():
+            self._doubt(f"${name} is another one now, and may be read in what was not read", None, None)
+        for name in sorted(self._old.upstreams.keys() & self._new.upstreams.keys()):
+            if self._old.upstreams[name] != self._new.upstreams[name]:
+                self._doubt(f"the upstream {name} is another one now, and may be used in what was not read", None, None)
 
     def _compare_places(self) -> None:
         """Add what is in doubt about files that were not read, and are included at another place."""

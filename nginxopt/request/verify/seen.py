@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from posixpath import normpath
 
 from nginxopt.request.outcomes import OutcomeForm, PassedForm
+from nginxopt.semantics.site import LoweredSite
 from nginxopt.semantics.site.form import SiteForm
 
 _RESPONSES = ("return", "redirect", "error")
@@ -33,7 +34,7 @@ class Seen:
     servers: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, outcome: OutcomeForm, site: SiteForm) -> Seen:
+    def of(cls, outcome: OutcomeForm, site: LoweredSite) -> Seen:
         """Return what is seen of an outcome of a site."""
         headers = sorted((header["name"].lower(), header["value"]) for header in outcome["headers"])
         file = _file(outcome["file"] or "") if outcome["kind"] == "static" else None
@@ -43,7 +44,7 @@ class Seen:
         if passed is None:
             return cls(response)
         sent = passed["scheme"], passed["method"], passed["target"]
-        return cls((*response, *sent), _host(outcome, passed, site), passed["server"], _servers(passed, site))
+        return cls((*response, *sent), _host(outcome, passed, site), passed["server"], _servers(passed, site.site))
 
     def differs(self, other: Seen) -> bool:
         """Return whether another outcome is certainly seen to be another one.
@@ -78,21 +79,14 @@ def _address(server: str, scheme: str) -> str:
     return re.sub(r"^localhost(?=:|$)", "127.0.0.1", host)
 
 
-def _host(outcome: OutcomeForm, passed: PassedForm, site: SiteForm) -> str | None:
+def _host(outcome: OutcomeForm, passed: PassedForm, site: LoweredSite) -> str | None:
     """Return the header Host of a request to an upstream; None if it is not known."""
     setting = _SET_HEADER.get(outcome["kind"])
     if setting is None:
         return None
-    level = outcome["level"]
-    while level is not None:
-        form = site["levels"][level]
-        if setting in form["settings"]:
-            stated = form["settings"][setting]
-            return (
-                None if stated is None else _stated([site["directives"][number]["args"] for number in stated], passed)
-            )
-        level = form["parent"]
-    return _name(passed)
+    level = site.levels[outcome["level"] or 0]
+    stated = level.setting(setting)
+    return _stated([directive.args for directive in stated.directives], passed) if stated.known else None
 
 
 def _stated(headers: Sequence[Sequence[str]], passed: PassedForm) -> str | None:

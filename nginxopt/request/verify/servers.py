@@ -18,7 +18,7 @@ from nginxopt.request.verify.live import Live, splitting
 from nginxopt.request.verify.program import Compiler, Program
 from nginxopt.request.verify.region import Region
 from nginxopt.request.verify.renaming import defined
-from nginxopt.request.verify.side import Side
+from nginxopt.request.verify.side import Side, unlike_settings
 from nginxopt.request.verify.state import State, TooMuchError
 from nginxopt.request.verify.steps import Steps
 from nginxopt.request.verify.tables import Tables
@@ -77,6 +77,13 @@ class Comparison:
         if (old, new) not in self._known:
             self._known[old, new] = self._compare(old, new)
         return self._known[old, new]
+
+    def unlike_definitions(self) -> Iterator[str]:
+        """Yield the variables that both sides define, and not alike."""
+        definitions = self._compilers[0].definitions, self._compilers[1].definitions
+        for name in sorted(self._sides[0].definitions.keys() & self._sides[1].definitions.keys()):
+            if definitions[0].number(name) != definitions[1].number(name):
+                yield name
 
     def unlike_captures(self, hosts: Hosts) -> Iterator[tuple[str, int, int]]:
         """Yield what is in doubt where the names by which two servers are chosen set captures that are read."""
@@ -170,6 +177,10 @@ class Comparison:
             for name in sorted(_BEFORE)
             if settings[0].get(name, ()) != settings[1].get(name, ())
         ]
+        if any(side.is_open(level) for side, level in zip(self._sides, levels, strict=True)):
+            unlike = unlike_settings(self._sides[0], levels[0], self._sides[1], levels[1])
+            if unlike:
+                reasons.append((f"locations that were not read have other settings: {', '.join(unlike)}", *nodes))
         named = {side.server_name(server) for side, server in zip(self._sides, (old, new), strict=True)}
         if len(named) > 1 and any("server_name_in_redirect" in side.stated for side in self._sides):
             reasons.append(("the first server_name differs, and redirects may have it", *nodes))

@@ -59,6 +59,12 @@ _STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name
 _DEFINED = {"map", "geo", "split_clients"}
 _SCRIPT = {"set", "rewrite", "return", "break"}
 
+_UNCOUNTED_OF_LISTEN = {
+    "accept_filter", "backlog", "bind", "deferred", "fastopen", "http2", "multipath", "rcvbuf", "reuseport", "setfib",
+    "sndbuf", "so_keepalive", "spdy",
+}  # fmt: skip
+"""The parameters of `listen` that change how connections come, and no answer."""
+
 _HOST = re.compile(r"[\w.-]+", re.ASCII)
 """A host as a `*_pass` names it, between what may stand around it."""
 
@@ -260,6 +266,19 @@ class Side:
         """Return the includes of a block of whose files nothing is known."""
         return tuple(include for include in self._unread(level) if origin(include) is None)
 
+    def is_open(self, number: int) -> bool:
+        """Return whether a block includes something of which nothing is known, also if it is a wildcard without a match
+        now: blocks in there have the settings of this one.
+        """
+        level = self.site.levels[number]
+        includes = [include for include in level.own("include") if origin(include) is None]
+        return any(map(self.site.nodes.is_without_files, includes))
+
+    @cached_property
+    def has_open(self) -> bool:
+        """Return whether any block does: what is defined may be read in there."""
+        return any(map(self.is_open, range(len(self.site.levels))))
+
     def unread_places(self, names: Collection[str]) -> Places:
         """Return where files of which nothing is known are included; see `places`."""
         return places(self.site.levels[0], self._unknown, names)
@@ -288,18 +307,40 @@ class Side:
         return tuple(self.form["directives"][directive]["args"])
 
     def uncounted(self) -> Counter[Words]:
-        """Return the directives that do not count as an answer, as they are written."""
-        return Counter(
+        """Return what does not count as an answer, as it is written: directives, those of upstreams, too, and
+        parameters of `listen`.
+        """
+        directives = Counter(
             (str(directive.name), *map(str, directive.args))
             for level in self.site.levels
             for name in level.names & self._invisible
             for directive in level.own(name)
         )
+        upstreams = Counter(
+            (words[0], name, *words[1:])
+            for name, content in self._contents.items()
+            for words in content
+            if words not in self.upstreams[name]
+        )
+        listens = Counter(
+            (f"listen {word.partition('=')[0]}", str(directive.args[0]), word)
+            for level in self.site.levels
+            for directive in level.own("listen")
+            for word in map(str, directive.args[1:])
+            if word.partition("=")[0] in _UNCOUNTED_OF_LISTEN
+        )
+        return directives + upstreams + listens
 
     @cached_property
     def stated(self) -> frozenset[str]:
         """The names of the settings that are stated anywhere."""
         return frozenset(name for level in self.form["levels"] for name in level["settings"])
+
+    @property
+    def has_state(self) -> bool:
+        """Return whether answers depend on earlier requests, by limits or caches."""
+        names = set().union(*(level.names for level in self.site.levels))
+        return any(name in ("limit_req", "limit_conn") or name.endswith(("_cache", "_store")) for name in names)
 
     def others(self, number: int) -> dict[str, Value]:
         """Return the directives in force that the model does not read and that may change what is answered or passed
@@ -383,7 +424,9 @@ class Side:
         """Return the directives in force at a block with code that may read more than their words name, by name."""
         known = self._code.get(number)
         if known is None:
-            stated = {name: [reads(name, tuple(words)) for words in found] for name, found in self.others(number).items()}
+            stated = {
+                name: [reads(name, tuple(words)) for words in found] for name, found in self.others(number).items()
+            }
             code = {name: reduce(or_, found, Reads.NOTHING) for name, found in stated.items() if name != "order"}
             if self._has_unread(number):
                 code["include"] = reads("include")
@@ -460,14 +503,18 @@ class Side:
 
     @cached_property
     def upstreams(self) -> dict[str, tuple[Words, ...]]:
-        """What each upstream says, by its name; a zone counts where a limit of connections is one of all workers."""
-        contents = {}
-        for upstream in self.form["upstreams"]:
-            words = [(str(item.name), *self._whole(item)) for item in self._content(upstream["node"])]
-            words = [each for each in words if not each[0].startswith("keepalive")]
-            is_limited = any(word.startswith("max_conns=") for each in words for word in each)
-            contents[upstream["name"]] = tuple(each for each in words if each[0] != "zone" or is_limited)
-        return contents
+        """What each upstream says that counts, by its name; a zone counts where a limit of connections is one of all
+        workers.
+        """
+        return {name: tuple(_counted(content)) for name, content in self._contents.items()}
+
+    @cached_property
+    def _contents(self) -> dict[str, list[Words]]:
+        """What each upstream says, by its name."""
+        return {
+            upstream["name"]: [(str(item.name), *self._whole(item)) for item in self._content(upstream["node"])]
+            for upstream in self.form["upstreams"]
+        }
 
     def _content(self, node: int) -> Iterator[Directive]:
         """Return the directives of a block that is no level of the site, with those of included files."""
@@ -551,6 +598,14 @@ def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:
             return own + around
         case _:
             return own or around
+
+
+def _counted(content: Sequence[Words]) -> Iterator[Words]:
+    """Yield what an upstream says that counts."""
+    is_limited = any(word.startswith("max_conns=") for words in content for word in words)
+    for words in content:
+        if not words[0].startswith("keepalive") and (words[0] != "zone" or is_limited):
+            yield words
 
 
 def _with_trailers(inherit: Value, around: Value, own: Value) -> Value:

@@ -50,15 +50,17 @@ class Confirmation:
     Attributes:
         nginx: Its name and version.
         differences: How its answers differ from those of the model, on the old and on the new side.
+        is_alike: Whether its answers to both sides are the same, and so are the requests to upstreams.
     """
 
     nginx: str
     differences: tuple[tuple[str, ...], tuple[str, ...]]
+    is_alike: bool = False
 
     @property
     def holds(self) -> bool:
         """Whether nginx answers both sides as the model says, so that they differ."""
-        return not any(self.differences)
+        return not any(self.differences) and not self.is_alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,9 @@ class Verification:
         """Return the result after nginx was asked: a witness that it does not confirm is one no more."""
         if confirmation.holds:
             return replace(self, confirmation=confirmation)
-        reasons = ("; ".join(side) for side in confirmation.differences if side)
+        reasons = ["; ".join(side) for side in confirmation.differences if side]
+        if confirmation.is_alike:
+            reasons.append(f"{confirmation.nginx} answers both configurations alike")
         doubts = [Doubt(f"the model is wrong about a request: {reason}", None, None) for reason in reasons]
         return replace(self, witness=None, doubts=(*doubts, *self.doubts), confirmation=confirmation)
 
