@@ -268,7 +268,9 @@ class Side:
         for upstream in self.form["upstreams"]:
             directive = self.site.nodes.directive(upstream["node"])
             inner = directive.block.directives() if directive is not None and directive.block is not None else ()
-            words = [(str(item.name), *map(latin, item.args)) for item in inner if not item.name.startswith("keepalive")]
+            words = [
+                (str(item.name), *map(latin, item.args)) for item in inner if not item.name.startswith("keepalive")
+            ]
             is_limited = any(word.startswith("max_conns=") for each in words for word in each)
             contents[upstream["name"]] = tuple(each for each in words if each[0] != "zone" or is_limited)
         return contents
@@ -354,7 +356,7 @@ def _is_without_rows(directive: Directive) -> bool:
 
 
 def _whole(directive: Directive) -> Words:
-    """Return the arguments of a directive with the content of its block, as bytes in Latin-1 like all words of forms."""
+    """Return the arguments of a directive with the content of its block, as Latin-1 like all words of forms."""
     words = map(latin, directive.args)
     if directive.block is None:
         return tuple(words)
