@@ -7,10 +7,11 @@ of the innermost `collecting`, and the program goes on after it. Errors of users
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import TypeVar
 
 from nginxopt import __version__
 from nginxopt._native import PanicException, panic_place
@@ -19,6 +20,9 @@ from nginxopt.text import Source, Span
 
 FAULTS = (Exception, PanicException)
 """What a bug raises. `PanicException` is no `Exception`."""
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 _PACKAGE = Path(__file__).parent
 
@@ -51,6 +55,26 @@ def isolated(
         if errors is None or not is_bug(error):
             raise
         errors.append(internal(error, what, path=path, source=source, span=span))
+
+
+def apart(
+    items: Sequence[_Item], ask: Callable[[Sequence[_Item]], _Result], what: str
+) -> Iterator[tuple[Sequence[_Item], _Result | None]]:
+    """Yield `ask(items)`; if that shows a bug, yield parts: an item that shows it by itself, with None for its result."""
+    if len(items) > 1:
+        try:
+            yield items, ask(items)
+        except FAULTS as error:
+            if not is_bug(error):
+                raise
+            half = len(items) // 2
+            yield from apart(items[:half], ask, what)
+            yield from apart(items[half:], ask, what)
+        return
+    result = None
+    with isolated(what):
+        result = ask(items)
+    yield items, result
 
 
 def is_bug(error: BaseException) -> bool:

@@ -6,10 +6,8 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-import click
-
-from nginxopt.cli import overwriting, results, stdout
-from nginxopt.errors import DefectError, InternalError
+from nginxopt.cli import faulty, overwriting, results, stdout
+from nginxopt.errors import DefectError
 from nginxopt.faults import collecting
 from nginxopt.records import record
 
@@ -46,9 +44,7 @@ def run(call: Call, compile_options: Options) -> int:
 
     with collector_paused(), collecting() as faults:
         status = _run(call, compile_options)
-    for error in {error.render(): error for error in faults}.values():
-        click.echo(error.render(), err=True)
-    return InternalError.exit_code if faults else status
+    return faulty.told(faults, status)
 
 
 def _run(call: Call, compile_options: Options) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import options, redirect_table, stdout
+from nginxopt.cli import faulty, options, redirect_table, stdout
 from nginxopt.cli.compiling import Call, Mode, run
 from nginxopt.cli.redirect_table import Reading
 from nginxopt.errors import NginxoptError, UsageError
@@ -150,9 +150,7 @@ def _run_all(calls: Sequence[Call], compile_options: Options, reading: Reading) 
             with collecting() as faults, _isolated(call, is_alone=len(calls) == 1):
                 statuses.append(_run(call, compile_options, reading))
                 ended.append(call.file)
-            for error in faults:
-                click.echo(error.render(), err=True)
-                statuses.append(error.exit_code)
+            statuses.append(faulty.told(faults, 0))
     except NginxoptError:
         done = ", ".join(ended)
         if done and calls[0].mode == "write":

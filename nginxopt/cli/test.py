@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nginxopt.cli import options, overwriting, site, stdout
+from nginxopt.cli import faulty, options, overwriting, site, stdout
 from nginxopt.errors import UsageError
+from nginxopt.faults import collecting
 from nginxopt.request.report import FORMATS
 
 if TYPE_CHECKING:
@@ -103,11 +104,13 @@ def command(
     batch = Batch(asked.model, asked.gate, asked.world)
     for note in () if quiet else asked.notes:
         stdout.say(f"note: {note}")
-    if records:
-        with _asking(asked, batch, binary) as ask:
-            return _record(asked, table, output, ask)
-    with _asking(asked, batch, binary) as ask:
-        return _compare(asked, batch, Call(table, follows, format_, output, verbose, quiet, binary is not None), ask)
+    with collecting() as bugs, _asking(asked, batch, binary) as ask:
+        if records:
+            status = _record(asked, table, output, ask)
+        else:
+            call = Call(table, follows, format_, output, verbose, quiet, binary is not None)
+            status = _compare(asked, batch, call, ask)
+    return faulty.told(bugs, status)
 
 
 @contextlib.contextmanager

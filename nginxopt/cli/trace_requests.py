@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from nginxopt.cli import stdout
+from nginxopt.cli import faulty, stdout
+from nginxopt.faults import collecting
 
 if TYPE_CHECKING:
     from nginxopt.cli.site import AskedSite
@@ -26,7 +27,8 @@ def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: B
     for note in asked.notes:
         stdout.say(f"note: {note}")
     traffic = _read(asked, path, stated)
-    tally = _tally(asked, traffic)
+    with collecting() as bugs:
+        tally = _tally(asked, traffic)
     comparison = None if binary is None else _compared(asked, traffic, binary)
     by = f"nginx {asked.target.version}"
     report = usage_report.UsageReport(path, traffic, tally, asked.model.site, by, comparison)
@@ -34,7 +36,7 @@ def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: B
         stdout.write([usage_report.document(report).encode()])
     else:
         stdout.write_lines(usage_report.lines(report, verbose=verbose))
-    return int(comparison is not None and bool(comparison.differences))
+    return faulty.told(bugs, int(comparison is not None and bool(comparison.differences)))
 
 
 def _compared(asked: AskedSite, traffic: Traffic, binary: Binary) -> SampleComparison:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from nginxopt.errors import InputError
+from nginxopt.faults import collecting, isolated
 from nginxopt.fleet.plan import Plan
 from nginxopt.lint import Diagnostic
 from nginxopt.lint.check import Checked, check, fixes
@@ -49,13 +50,16 @@ def lint(config: Config, plan: Plan, *, is_complete: bool) -> LintResult:
     checked = check([config], judge)
     left = _beside_baseline(checked, plan)
     diagnostics, answers = _confirmed(config, left, plan)
+    patches: Mapping[str, bytes] = {}
+    with collecting() as faults, isolated("the fixes"):
+        patches = _patches(config, judge, plan) if plan.diff and any(found.fix for found in left) else {}
     return LintResult(
         diagnostics,
-        checked.errors,
+        (*checked.errors, *faults),
         len(checked.diagnostics) - len(left),
         (*notes(checked), *answers),
         _entries(checked, plan),
-        _patches(config, judge, plan) if plan.diff and any(found.fix for found in left) else {},
+        patches,
     )
 
 

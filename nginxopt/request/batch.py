@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from nginxopt.faults import apart
 from nginxopt.request.client import Request
 from nginxopt.request.connection import Gate, NobodyListensError
 from nginxopt.request.judgement import Answer, answer_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _Targets = Sequence[tuple[bytes, int]]
 _OF_FILE = re.compile(r"whether .* (exists|is executable)\Z", re.DOTALL)
+_BUG = "nginxopt has a bug that this request shows"
 _TARGETS = 50_000
 """Requests that the model is asked about at once."""
 
@@ -84,8 +86,14 @@ class Batch:
                 answers.append(None)
             except NobodyListensError as error:
                 answers.append(Answer("refused", None, unknown=error.message))
-        outcomes = map(json.loads, self.model.native.answers(forms, self._world))
-        return [self._answer(next(outcomes)) if answer is None else answer for answer in answers]
+        of_model = iter([answer for part in self._asked(forms) for answer in part])
+        return [next(of_model) if answer is None else answer for answer in answers]
+
+    def _asked(self, forms: Sequence[str]) -> Iterator[list[Answer]]:
+        """Yield the answers of the model, part by part; a request that shows a bug has an unknown one."""
+        for _, outcomes in apart(forms, lambda part: self.model.native.answers(part, self._world), "a request"):
+            unknown = Answer("unknown", None, unknown=_BUG)
+            yield [unknown] if outcomes is None else [self._answer(json.loads(outcome)) for outcome in outcomes]
 
     def tally(self, groups: Iterable[Group], progress: Callable[[int], None] = lambda _: None) -> Tally:
         """Count what becomes of requests. `progress` is told the number of different ones that are done."""
@@ -98,9 +106,22 @@ class Batch:
                 tally.add(end, sum(group.targets.values()), group, next(iter(group.targets)))
                 continue
             for targets in _parts(list(group.targets.items())):
-                self._add(tally, group, targets, self.model.native.tally(form, targets, self._world))
+                self._tally(tally, group, targets, form)
                 progress(len(targets))
         return tally
+
+    def _tally(self, tally: Tally, group: Group, targets: _Targets, form: str) -> None:
+        """Count what becomes of the requests to some targets of a group; what becomes of one is unknown after a bug."""
+
+        def ask(part: _Targets) -> RequestTally:
+            return self.model.native.tally(form, part, self._world)
+
+        for part, counted in apart(targets, ask, "a request"):
+            if counted is None:
+                ((target, requests),) = part
+                tally.add(End("unknown", None, reason=_BUG), requests, group, target)
+            else:
+                self._add(tally, group, part, counted)
 
     def _add(self, tally: Tally, group: Group, targets: _Targets, counted: RequestTally) -> None:
         """Add what became of the requests to some targets of a group."""

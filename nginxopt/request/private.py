@@ -25,6 +25,7 @@ from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.transplant import Stage, transplanted
 from nginxopt.request.world import World
 from nginxopt.semantics import Address, Level, endpoints, read_listens
+from nginxopt.semantics.addresses import PORT
 from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.system.echo import Asked, Echo
@@ -88,7 +89,7 @@ class PrivateNginx:
 
     def __enter__(self) -> Self:
         http = http_level(self._config, Version.of(self._binary.version))
-        addresses = tuple(endpoints(read_listens(http_servers(http))))
+        addresses = _addresses(http_servers(http))
         with contextlib.ExitStack() as stack:
             self._prefix = stack.enter_context(private_prefix())
             stack.enter_context(self._echo)
@@ -164,6 +165,14 @@ class PrivateNginx:
     def _model(self) -> Model:
         build: Build = replace(probe(self._binary), prefix=f"{self._prefix}/")
         return Model(load_text(self._text, str(self._prefix / "nginx.conf")), build)
+
+
+def _addresses(servers: Sequence[Level]) -> tuple[Address, ...]:
+    """Return where servers listen, each address once: without `listen` at nginx's own, even if a file is missing that
+    may have one.
+    """
+    implicit = [Address("inet", "0.0.0.0", PORT)] if any(not server.own("listen") for server in servers) else []
+    return tuple(dict.fromkeys([*endpoints(read_listens(servers)), *implicit]))
 
 
 def http_servers(http: Level) -> list[Level]:

@@ -181,6 +181,42 @@ def test_other_files_are_compiled(conf: Path, run: Any, bug: Any, monkeypatch: p
     assert (conf.parent / "b.conf").read_bytes() != RULES
 
 
+class Model:
+    """The native model of a site with a bug that one path shows."""
+
+    def __init__(self, bug: Any, *args: Any) -> None:
+        self._bug, self._model = bug, _native.RequestModel(*args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def answers(self, requests: list[str], world: str) -> list[str]:
+        """Answer, unless one asks for `/bug`."""
+        return self._bug() if any("/bug" in each for each in requests) else self._model.answers(requests, world)
+
+    def tally(self, request: str, targets: list[tuple[bytes, int]], world: str) -> Any:
+        """Count, unless one asks for `/bug`."""
+        return self._bug() if (b"/bug", 1) in targets else self._model.tally(request, targets, world)
+
+
+def test_other_requests_are_answered(conf: Path, run: Any, bug: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What becomes of one request is unknown, and of the others it is told."""
+    monkeypatch.setattr("nginxopt.request.model.RequestModel", lambda *args: Model(bug, *args))
+    paths = ["/a", "/bug", *(f"/{number}" for number in range(9))]
+    Path("table.csv").write_text("".join(f"{path},,200\n" for path in paths))
+    Path("urls.txt").write_text("".join(f"{path}\n" for path in paths))
+    tested = run("test", conf.name, "table.csv")
+    assert tested.status == 70
+    assert "internal-error: a request failed" in tested.err
+    assert "10 passed" in tested.out.decode() + tested.err
+    traced = run("trace", conf.name, "--requests", "urls.txt", "--format", "json")
+    assert traced.status == 70
+    assert "internal-error: a request failed" in traced.err
+    outcomes = {each["kind"]: each["requests"] for each in json.loads(traced.out)["outcomes"]}
+    assert outcomes == {"return": 10, "unknown": 1}
+    assert "nginxopt has a bug that this request shows" in traced.out.decode()
+
+
 def test_errors_of_users_and_signals_are_no_bugs() -> None:
     """They pass through, and without anybody who collects bugs, these do, too."""
     with faults.collecting() as errors:

@@ -249,3 +249,37 @@ def test_standard_input(tmp_path: Path) -> None:
     assert b"in place of standard input" in done.stdout
     refused = subprocess.run([*command, "--write"], input=RULES, capture_output=True, check=False, cwd=tmp_path)
     assert refused.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("include", "rows", "refusal"),
+    [
+        ("{outside}", "default_type text/plain;", None),
+        ("{outside}", "map $uri $b {{ {rows} }}", "changes and is outside"),
+        ("../outside.conf", "default_type text/plain;", "../outside.conf would not lead there with -o"),
+    ],
+    ids=["unchanged", "changed", "relative"],
+)
+def test_files_outside_of_the_folder(tmp_path: Path, run: Any, include: str, rows: str, refusal: str | None) -> None:
+    """One that does not change stays where it is if its include is an absolute path; nginx reads the result."""
+    patterns = " ".join(f"~^/{number}/.*$ {number};" for number in range(40))
+    outside = tmp_path / "outside.conf"
+    outside.write_text(rows.format(rows=patterns))
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/rows.conf").write_text(patterns)
+    path = include.format(outside=outside)
+    text = f"events {{}}\nhttp {{\n  include {path};\n  map $uri $a {{\n    include rows.conf;\n  }}\n}}\n"
+    (tmp_path / "in/nginx.conf").write_text(text)
+    done = run("rewrite-to-map", "-o", "out", "in/nginx.conf")
+    assert done.status == (2 if refusal else 0), done.err
+    if refusal:
+        assert refusal in done.err
+        assert not Path("out").exists()
+        return
+    written = {str(file.relative_to("out")) for file in Path("out").rglob("*") if file.is_file()}
+    assert {"nginx.conf", "rows.conf"} < written
+    assert not any("outside" in name for name in written)
+    assert f"include {path};" in Path("out/nginx.conf").read_text()
+    from nginxopt.config import load
+
+    assert outside in [Path(file.path) for file in load("out/nginx.conf").files]

@@ -18,6 +18,7 @@ from nginxopt.fleet import judging, linting
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.judging import Judged
 from nginxopt.fleet.plan import Plan
+from nginxopt.lint.catalogue import catalogue
 from tests.fleet.fleets import BROKEN, FOUND, GOOD, SITE, dump, lint, rows, tree
 
 pytestmark = pytest.mark.usefixtures("workers")
@@ -133,8 +134,40 @@ def test_a_bug_is_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(linting, "check", fail)
     tree(tmp_path / "hosts" / "web1")
-    lint("hosts", status=3)
-    assert rows("SELECT message FROM host_errors") == [("nginxopt failed, which is a bug: ZeroDivisionError: by zero",)]
+    lint("hosts", status=70)
+    ((message,),) = rows("SELECT message FROM host_errors")
+    assert message.startswith("internal-error: the configuration failed: ZeroDivisionError: by zero at linting.py:")
+
+
+def test_a_bug_of_one_rule_is_a_row_beside_the_findings_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other rules are run, and the status is 70."""
+    monkeypatch.setitem(catalogue()["gzip-level"].__dict__, "check", rule_fails)
+    tree(tmp_path / "hosts" / "web1", a=SITE)
+    lint("hosts", "--select", "all", status=70)
+    assert rows("SELECT count(*) FROM host_findings") > [(0,)]
+    ((message,),) = rows("SELECT message FROM host_errors")
+    assert message.startswith("internal-error: rule gzip-level failed: KeyError: ")
+
+
+def rule_fails(_: object) -> None:
+    """A rule with a bug."""
+    raise KeyError("no such row")
+
+
+def test_a_bug_of_a_fix_leaves_the_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fixes that cannot be made are an error of the host, and no patch."""
+    monkeypatch.setattr(linting, "fixes", rule_fails_to_fix)
+    tree(tmp_path / "hosts" / "web1", a=SITE)
+    lint("hosts", "--select", "all", "--diff", "--unsafe-fixes", status=70)
+    assert rows("SELECT count(*) FROM host_findings") > [(0,)]
+    assert rows("SELECT count(*) FROM patches") == [(0,)]
+
+
+def rule_fails_to_fix(*_: object, **__: object) -> None:
+    """Fixes with a bug."""
+    raise KeyError("no such place")
 
 
 def test_bytes_that_are_no_text_survive(tmp_path: Path) -> None:

@@ -172,3 +172,22 @@ def test_a_difference_in_a_sample(
     assert status == 1
     assert f"{binary}, asked about 375 requests: 375 requests answered otherwise:\n" in out
     assert out.endswith(": nginx answers 200, not 302\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["include nowhere.conf; location / { return 200; }", "server { include nowhere.conf; location / { return 200; } }"],
+    ids=["server", "http"],
+)
+@pytest.mark.parametrize("command", ["trace", "test"])
+def test_a_missing_file_may_have_the_listens(
+    binary: nginx.Binary, run: Callable[..., Ran], tmp_path: Path, text: str, command: str
+) -> None:
+    """A server without a known `listen` is run like one without any, and what is unknown stays unknown."""
+    (tmp_path / "part.conf").write_text(text)
+    (tmp_path / "urls.txt").write_text("/a\nhttp://shop.example/b\n")
+    (tmp_path / "rows.csv").write_text("/a,,200\n")
+    args = ("--requests", "urls.txt") if command == "trace" else ("rows.csv",)
+    status, out, err = run(command, "part.conf", *args, "--nginx", binary.path)
+    assert "Traceback" not in err
+    assert status in (0, 1, 3, 5), (out, err)

@@ -180,6 +180,7 @@ def test_every_package_is_named() -> None:
         "__init__",
         "__main__",
         "errors",
+        "faults",
         "lazy",
         "records",
         "version",

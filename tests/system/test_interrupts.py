@@ -5,14 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 
 import pytest
 
-from nginxopt.system.interrupts import interruptible, uninterrupted
+from nginxopt.system.files import write_all
+from nginxopt.system.interrupts import LeftError, interruptible, uninterrupted
+from nginxopt.system.writing import copies
+from tests.support import ended
 
 duckdb = pytest.importorskip("duckdb", reason="the extra fleet is not installed")
 
@@ -93,3 +99,73 @@ def test_a_signal_waits_for_the_end() -> None:
     with pytest.raises(_TerminatedError):
         work()
     assert done
+
+
+def test_a_block_can_be_left_early() -> None:
+    """Where the block asks, it is left if a signal has arrived, and the signal takes effect then."""
+    left = []
+
+    def block() -> None:
+        with uninterrupted() as leave:
+            leave()
+            os.kill(os.getpid(), signal.SIGTERM)
+            try:
+                leave()
+            except LeftError:
+                left.append(True)
+                raise
+
+    with pytest.raises(_TerminatedError):
+        block()
+    assert left == [True]
+
+
+def test_files_that_are_not_begun_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal during the preparation of one of several files leaves all as they were."""
+    files = [tmp_path / name for name in "abc"]
+    for file in files:
+        file.write_bytes(b"old")
+    prepared: list[Path] = []
+
+    def make(path: Path, text: bytes, *mode: int) -> os.stat_result:
+        prepared.append(path)
+        os.kill(os.getpid(), signal.SIGTERM)
+        return copies.make(path, text, *mode)
+
+    monkeypatch.setattr("nginxopt.system.writing.steps.make", make)
+    with pytest.raises(_TerminatedError):
+        write_all({str(file): b"new" for file in files})
+    assert len(prepared) == 1
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == dict.fromkeys("abc", b"old")
+
+
+_ORDERLY = """
+import signal, sys
+from nginxopt.system import interrupts
+arrived = []
+signal.signal(signal.SIGTERM, lambda *_: arrived.append(1))
+interrupts.watch()
+with interrupts.temporary_folder() as folder:
+    print(folder, flush=True)
+    while not arrived:
+        pass
+    sys.stdin.readline()
+while True:
+    pass
+"""
+
+
+def test_a_process_ends_once_nothing_must_end_in_order() -> None:
+    """A handler that does not end the process is not waited for, but a block that removes a folder is."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", _ORDERLY]
+    with ended(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        process.send_signal(signal.SIGTERM)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(1.5)
+        assert folder.is_dir()
+        process.communicate("\n", timeout=60)
+        assert process.returncode == 128 + signal.SIGTERM
+        assert not folder.exists()
