@@ -10,7 +10,7 @@ from nginxopt import _native
 from nginxopt.config import Config, Context, File
 from nginxopt.errors import InputError
 from nginxopt.records import record
-from nginxopt.rewrite import mapfile, names, sections
+from nginxopt.rewrite import mapfile, names, path, sections
 from nginxopt.rewrite.chains import planning as chains
 from nginxopt.rewrite.chains.planning import ChainsPlan
 from nginxopt.rewrite.locations import planning as locations
@@ -230,11 +230,23 @@ class Plan:
 
     @property
     def cost(self) -> tuple[Cost, Cost]:
-        """The number of patterns tried before and after for a request that matches none, in all scripts and maps."""
-        lists = self.maps, self.chains, self.locations
-        before = [Cost.of(self.rules), *(each.before for each in lists)]
-        after = [Cost.of(self._outside), *(run.cost for run in self._runs()), *(each.after for each in lists)]
-        return Cost.total(before), Cost.total(after)
+        """The number of patterns tried before and after for a request that matches none, on the way that costs most."""
+        runs = [
+            path.Change(part.file.source, run.first.start, Cost.of(len(run.native)), run.cost)
+            for part in self.parts
+            for run in part.compiled
+        ]
+        chains = [
+            path.Change(each.chain.file.source, each.chain.conditions[0].directive.span.start, each.before, each.after)
+            for each in self.chains.compiled
+        ]
+        locations = [
+            path.Change(each.run.file.source, each.run.locations[0].directive.span.start, each.before, each.after)
+            for each in self.locations.compiled
+        ]
+        maps = [path.MapCost(each.map.variable, each.before, each.after) for each in self.maps.compiled]
+        maps += [path.MapCost(each.map.variable, each.cost, each.cost) for each in self.maps.kept]
+        return path.along(self.config, below(self.config, self.subject), [*runs, *chains, *locations], maps)
 
     def reasons(self) -> Counter[str]:
         """Return the number of rules that stay, by reason code."""

@@ -69,7 +69,7 @@ def test_few_rounds_show_no_difference(rounds: int, tells: bool) -> None:
 def test_what_is_seen_needs_its_rounds(rounds: int) -> None:
     """No figure that varies is a fact in fewer rounds, although all of them agree; an exact count is one at once."""
     pairs = [(sample("before", number, 1.0), sample("after", number, 0.5)) for number in range(rounds)]
-    for ratio in measure.ratios(experiment(), [sample for pair in pairs for sample in pair]):
+    for ratio in measure.ratios(experiment(), [each for pair in pairs for each in pair]):
         assert not sentences.is_seen(ratio)
         assert "lower" not in sentences.conclusion(ratio.figure, [ratio, ratio])
         assert ratio.ratio == 1 or numbers.change(ratio).endswith("(too few rounds)")
