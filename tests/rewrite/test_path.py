@@ -21,9 +21,8 @@ ROWS = "".join(f"~^/{name} 1;" for name in "abcd")
         pytest.param(f"server {{ location / {{ {RULES} location /b {{ {RULES} }} }} }}", 3 + 3, id="nested, at most"),
         pytest.param("server { location ~ ^/a { deny all; } location ~* b { } location / { } }", 2, id="any content"),
         pytest.param(f"server {{ location ~ a {{ }} location ^~ /b {{ {RULES} }} }}", 3, id="no regex location tried"),
-        pytest.param(
-            f"server {{ location ~ a {{ }} location /b {{ {RULES} }} }}", 4, id="regex locations, then script"
-        ),
+        pytest.param(f"server {{ location ~ a {{ }} location /b {{ {RULES} }} }}", 4, id="regexes, then script"),
+        pytest.param(f"server {{ location ~ a {{ }} location =/b {{ {RULES} }} }}", 3, id="none tried for ="),
         pytest.param(f"server {{ if ($uri ~ ^/p) {{ {RULES} }} }}", 1, id="rules inside an if"),
         pytest.param("server { if ($uri = /p) { return 404; } }", 0, id="no pattern"),
         pytest.param(f"map $uri $m {{ {ROWS} }} server {{ location /a {{ return 200 $m; }} }}", 4, id="a map"),
