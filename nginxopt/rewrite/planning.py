@@ -23,6 +23,7 @@ from nginxopt.rewrite.options import Options, Readings
 from nginxopt.rewrite.sections import Phase, Place, Rewrites, Section
 from nginxopt.semantics import BulkRegexMap, regex_maps
 from nginxopt.text import Edit, Source, Span
+from nginxopt.text.plural import count
 
 LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
 """The field of `Readings` that may move a rule, by the reason why the rule stays."""
@@ -221,6 +222,21 @@ class Plan:
             for name, total in zip(names, totals or [0] * len(names), strict=True)
             if getattr(declared, name)
         }
+
+    @property
+    def broken(self) -> list[str]:
+        """What was planned and could not be proved, as sentences without a full stop: errors of nginxopt."""
+        kinds = {
+            "map": sum(kept.reason == "unproved" for kept in self.maps.kept),
+            "condition": self.chains.reasons()["unproved"],
+            "regex location": self.locations.reasons()["unproved"],
+        }
+        broken = [
+            f"{count(number, kind)} would have moved, but the proof failed" for kind, number in kinds.items() if number
+        ]
+        if self.unproved:
+            broken.append(f"rules would have been in groups, but the proof failed: {self.unproved}")
+        return broken
 
     @property
     def changes(self) -> bool:
