@@ -20,6 +20,7 @@ def build(before: Config, after: Config, targets: tuple[Target, ...]) -> Experim
     notes = [
         f"{name}: {what} ({count})." for name, side in sides.items() for what, count in sorted(side.changes.items())
     ]
+    notes = [f"{name}: {side.measured()}" for name, side in sides.items()] + notes
     if any(directive.name.endswith("_pass") for side in (before, after) for directive, _ in side.walk()):
         notes.append("Upstream servers are the real ones.")
     return Experiment(

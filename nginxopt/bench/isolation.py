@@ -55,6 +55,12 @@ class Isolated:
     ports: Mapping[Address, str]
     changes: Counter[str]
 
+    def measured(self) -> str:
+        """Return a sentence that names the address that takes the load, and those that take none."""
+        entry, *others = map(str, self.ports)
+        unmeasured = f" Not measured: {', '.join(others)}." if others else ""
+        return f"measured is {entry}, with plain HTTP.{unmeasured}"
+
     def node(self) -> Node:
         """Return the configuration as a node."""
         others = {path: text for path, text in self.files.items() if path != "nginx.conf"}

@@ -26,6 +26,9 @@ BOUNDS = tuple(
 FEWEST_ROUNDS = 5
 """With fewer rounds, no difference is reported: all would agree by chance too often (1 in 8 for 4 rounds)."""
 
+_EXACT = frozenset({"instructions"})
+"""The figures that are counted once, and are the same each time."""
+
 _RESAMPLES = 4_000
 _CONFIDENCE = 0.95
 
@@ -120,9 +123,14 @@ def ratios(experiment: Experiment, samples: Sequence[Sample]) -> tuple[Ratio, ..
             before, after = (attacks.get((name, case), []) for name in (comparison.before, comparison.after))
             for figure, pairs in _pairs(before, after).items():
                 ratio, low, high = interval([second / first for first, second in pairs])
-                different = len(pairs) >= FEWEST_ROUNDS and not low <= 1 <= high
+                different = (is_exact(figure) or len(pairs) >= FEWEST_ROUNDS) and not low <= 1 <= high
                 ratios.append(Ratio(comparison.before, comparison.after, case, figure, ratio, low, high, different))
     return tuple(ratios)
+
+
+def is_exact(figure: str) -> bool:
+    """Return whether a figure is a fact after one round, because it does not vary."""
+    return figure in _EXACT
 
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from nginxopt.bench.scenario import Asks, Attack, Expected, Experiment, OpenFiles, Probe, Target, Variant
@@ -12,6 +12,8 @@ from nginxopt.errors import RunError
 
 ROUND = "@round@"
 _MOST_TARGETS = 50  # the number of targets of an attack that are checked before it
+
+_PORT = re.compile(r"^(https?://[^/?#]*:)(\d+)(?=[/?#]|$)")
 
 Statuses = Mapping[tuple[str, str], frozenset[str]]
 """The statuses of the responses to the targets of an attack, by variant and case."""
@@ -95,23 +97,37 @@ def _statuses(
 
 
 def _portable(response: _Response, site: Site, variant: Variant) -> str | None:
-    """Return the Location with a placeholder for the address of the variant, or its host, which differs by variant."""
+    """Return the Location with placeholders for what differs by variant: its address, its host, and its ports."""
     location = response.headers.get("location")
+    if location is None:
+        return None
     for place, address in _places(site, variant):
-        location = location and location.replace(address, place)
-    return location
+        location = location.replace(address, place)
+    # nginx adds the port of the listen to any host, such as that of the request (ngx_http_header_filter).
+    places = {port: f"@{role}/port@" for role, port in _ports(site, variant)}
+    return _PORT.sub(lambda found: f"{found[1]}{places.get(found[2], found[2])}", location)
 
 
 def _placed(location: str, site: Site, variant: Variant) -> str:
     """Return a Location with the address of the variant in place of the placeholder."""
     for place, address in _places(site, variant):
         location = location.replace(place, address)
+    for role, port in _ports(site, variant):
+        location = location.replace(f"@{role}/port@", port)
     return location
 
 
 def _places(site: Site, variant: Variant) -> tuple[tuple[str, str], ...]:
     address = site.address(variant, variant.entry)
     return (f"@{variant.entry}@", address), (f"@{variant.entry}/host@", address.rpartition(":")[0])
+
+
+def _ports(site: Site, variant: Variant) -> Iterator[tuple[str, str]]:
+    """Yield the port of each place where the entry node listens."""
+    for role in (variant.entry, *(variant.node(variant.entry).ports if variant.nodes else ())):
+        _, colon, port = site.address(variant, role).rpartition(":")
+        if colon:
+            yield role, port
 
 
 def _wrong(response: _Response, expected: Expected | None, site: Site, variant: Variant) -> str:

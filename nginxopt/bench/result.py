@@ -100,7 +100,8 @@ class Summary:
 class Ratio:
     """The ratio of after to before: the median of the rounds, and its confidence interval.
 
-    `difference` is False if the interval contains 1, or if there are too few rounds to detect a difference.
+    `difference` is False if the interval contains 1, or if there are too few rounds to detect a difference
+    in a figure that varies.
     """
 
     before: str

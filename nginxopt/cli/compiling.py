@@ -78,6 +78,8 @@ def _run(call: Call, compile_options: Options) -> int:
     _refuse_mismatches(differentials)
     notes += results.output(call, emission)
     results.tell(call, compiled, proof, differentials, notes)
+    if call.mode == "check" and compiled.broken:
+        raise DefectError(f"the plan does not come true: {'; '.join(compiled.broken)}", hint="please report this")
     would_change = call.mode in ("check", "diff") and bool(emission.changes)
     measured = _bench(call.file) if call.bench else 0
     return measured or int(would_change)

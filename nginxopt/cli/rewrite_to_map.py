@@ -33,7 +33,7 @@ Examples:
 
 \b
 Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable input, 4 nginx is missing,
-70 the proof does not hold (nothing is written).
+70 the proof does not hold (nothing is written), or with --check, what was planned cannot be proved.
 """
 
 

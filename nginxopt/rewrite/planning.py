@@ -11,7 +11,7 @@ from nginxopt.config import Config, Context, File
 from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
-from nginxopt.rewrite import limits, mapfile, names, sections
+from nginxopt.rewrite import limits, mapfile, names, path, sections
 from nginxopt.rewrite.chains import planning as chains
 from nginxopt.rewrite.chains.planning import ChainsPlan
 from nginxopt.rewrite.locations import planning as locations
@@ -24,6 +24,7 @@ from nginxopt.rewrite.options import Options, Readings
 from nginxopt.rewrite.sections import Phase, Place, Rewrites, Section
 from nginxopt.semantics import BulkRegexMap, regex_maps
 from nginxopt.text import Edit, Source, Span
+from nginxopt.text.plural import count
 
 LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
 """The field of `Readings` that may move a rule, by the reason why the rule stays."""
@@ -224,6 +225,21 @@ class Plan:
         }
 
     @property
+    def broken(self) -> list[str]:
+        """What was planned and could not be proved, as sentences without a full stop: errors of nginxopt."""
+        kinds = {
+            "map": sum(kept.reason == "unproved" for kept in self.maps.kept),
+            "condition": self.chains.reasons()["unproved"],
+            "regex location": self.locations.reasons()["unproved"],
+        }
+        broken = [
+            f"{count(number, kind)} would have moved, but the proof failed" for kind, number in kinds.items() if number
+        ]
+        if self.unproved:
+            broken.append(f"rules would have been in groups, but the proof failed: {self.unproved}")
+        return broken
+
+    @property
     def changes(self) -> bool:
         """Whether anything moves."""
         others = self.maps.compiled or self.chains.compiled or self.locations.compiled
@@ -231,11 +247,23 @@ class Plan:
 
     @property
     def cost(self) -> tuple[Cost, Cost]:
-        """The number of patterns tried before and after for a request that matches none, in all scripts and maps."""
-        lists = self.maps, self.chains, self.locations
-        before = [Cost.of(self.rules), *(each.before for each in lists)]
-        after = [Cost.of(self._outside), *(run.cost for run in self._runs()), *(each.after for each in lists)]
-        return Cost.total(before), Cost.total(after)
+        """The number of patterns tried before and after for a request that matches none, on the way that costs most."""
+        runs = [
+            path.Change(part.file.source, run.first.start, Cost.of(len(run.native)), run.cost)
+            for part in self.parts
+            for run in part.compiled
+        ]
+        chains = [
+            path.Change(each.chain.file.source, each.chain.conditions[0].directive.span.start, each.before, each.after)
+            for each in self.chains.compiled
+        ]
+        locations = [
+            path.Change(each.run.file.source, each.run.locations[0].directive.span.start, each.before, each.after)
+            for each in self.locations.compiled
+        ]
+        maps = [path.MapCost(each.map.variable, each.before, each.after) for each in self.maps.compiled]
+        maps += [path.MapCost(each.map.variable, each.cost, each.cost) for each in self.maps.kept]
+        return path.along(self.config, below(self.config, self.subject), [*runs, *chains, *locations], maps)
 
     def reasons(self) -> Counter[str]:
         """Return the number of rules that stay, by reason code."""

@@ -16,7 +16,7 @@ from nginxopt.rewrite.uris import percent_encode
 from nginxopt.text import Span
 from nginxopt.text.plural import count
 
-_UNPROVED = "rules stay, as the lookup of their groups is not proved; please report this"
+_BROKEN = "the plan does not come true, which is an error of nginxopt; please report this"
 _FEW = 3
 """The number of examples per line."""
 _PAYS_FROM = 5
@@ -36,8 +36,8 @@ def lines(compiled: Plan, proof: Proof | None, *, moved_by_literals: int = 0, ve
         yield f"  moved       {compiled.moved:>9,}" + (f"  into {count(compiled.keys, 'key')}" if compiled.keys else "")
     if compiled.grouped:
         yield f"  in groups   {compiled.grouped:>9,}  of them: a tree of maps selects the few rules to try"
-    if compiled.unproved:
-        yield f"  unproved              {_UNPROVED}: {compiled.unproved}"
+    for broken in compiled.broken:
+        yield f"  error: {_BROKEN}: {broken}"
     yield from _kept(compiled, verbose)
     yield from _dead(compiled, verbose)
     yield from _duplicates(compiled, verbose)

@@ -38,6 +38,7 @@ def test_an_isolated_configuration() -> None:
     assert "server { listen @edge@; server_name b.test; }" in text
     assert "client_body_temp_path temp/client_body_temp_path;" in text
     assert isolated.changes["listen addresses are private"] == 3
+    assert isolated.measured() == "measured is *:80, with plain HTTP. Not measured: *:443, [::]:80."
     assert isolated.node().ports == ("edge/p1", "edge/p2")
 
 

@@ -103,8 +103,9 @@ def test_values(figure: str, number: float, text: str) -> None:
 
 
 def test_ratios_as_they_are_shown() -> None:
-    """A ratio has its interval; if that contains 1 there is no number; one that is the same each time has none."""
+    """A ratio has its interval; if that contains 1 there is no number; a count that is exact has none."""
     assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, True)) == "0.50 x (0.40 to 0.60)"
     assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 1.1, False)) == "no difference seen (0.40 to 1.10 x)"
     assert numbers.change(Ratio("a", "b", "case", "p50", 0.5, 0.4, 0.6, False)) == "0.50 x (too few rounds)"
-    assert numbers.change(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, False)) == "1.30 x"
+    assert numbers.change(Ratio("a", "b", "case", "p99", 0.5, 0.5, 0.5, False)) == "0.50 x (too few rounds)"
+    assert numbers.change(Ratio("a", "b", "case", "instructions", 1.3, 1.3, 1.3, True)) == "1.30 x"

@@ -74,6 +74,27 @@ def test_variants_must_answer_alike() -> None:
         probe.probe(Answers(**redirects), changed)  # type: ignore[arg-type]
 
 
+def test_a_private_port_behind_any_host_is_no_difference() -> None:
+    """nginx adds its port to the host of the request, and each variant has ports of its own; another port differs."""
+
+    class Ports(Answers):
+        def address(self, variant: Variant, role: str) -> str:  # noqa: ARG002
+            return f"127.0.0.1:{ports[variant.name]}"
+
+    ports = {"none": 4001, "before": 4002, "after": 4003}
+
+    def answers(to: str) -> Ports:
+        redirect = f"HTTP/1.1 301 Moved\r\nLocation: http://shop.example:{to}/new?x=:4001/\r\n\r\n"
+        return Ports(**{name: redirect.replace("PORT", str(port)).encode() for name, port in ports.items()})
+
+    original = experiment()
+    attacks = tuple(Attack(item.variant, item.case, (Target("/", None),), item.load) for item in original.attacks)
+    changed = replace(original, attacks=attacks)
+    assert set(probe.probe(answers("PORT"), changed).values()) == {frozenset({"301"})}  # type: ignore[arg-type]
+    with pytest.raises(RunError, match=r"before: .* 301 to http://shop.example:4001/new"):
+        probe.probe(answers("4001"), changed)  # type: ignore[arg-type]
+
+
 def test_rounds_have_their_own_pages() -> None:
     """A page that nobody has asked for before is another one in each round."""
     assert [target.path for target in probe.in_round([Target("/p?@round@"), Target("/q")], 3)] == ["/p?3", "/q"]

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nginxopt.bench import measure
+from nginxopt.bench.report import numbers, sentences
+from nginxopt.bench.result import Sample
 from tests.bench.samples import experiment, result, sample
 
 LATENCIES = st.lists(st.floats(1e-7, 50, allow_nan=False), min_size=1).map(sorted)
@@ -61,6 +63,19 @@ def test_few_rounds_show_no_difference(rounds: int, tells: bool) -> None:
     pairs = [(sample("before", number, 1.0), sample("after", number, 9.0)) for number in range(rounds)]
     ratios = measure.ratios(experiment(), [sample for pair in pairs for sample in pair])
     assert [ratio.difference for ratio in ratios if ratio.figure == "p50"] == [tells]
+
+
+@pytest.mark.parametrize("rounds", range(1, measure.FEWEST_ROUNDS))
+def test_what_is_seen_needs_its_rounds(rounds: int) -> None:
+    """No figure that varies is a fact in fewer rounds, although all of them agree; an exact count is one at once."""
+    pairs = [(sample("before", number, 1.0), sample("after", number, 0.5)) for number in range(rounds)]
+    for ratio in measure.ratios(experiment(), [each for pair in pairs for each in pair]):
+        assert not sentences.is_seen(ratio)
+        assert "lower" not in sentences.conclusion(ratio.figure, [ratio, ratio])
+        assert ratio.ratio == 1 or numbers.change(ratio).endswith("(too few rounds)")
+    counts = [Sample(name, "case", 1, instructions=count) for name, count in (("before", 200.0), ("after", 100.0))]
+    (exact,) = measure.ratios(experiment(), counts)
+    assert (exact.difference, sentences.is_seen(exact), numbers.change(exact)) == (True, True, "0.50 x")
 
 
 def test_a_round_that_is_half_done_is_no_pair() -> None:

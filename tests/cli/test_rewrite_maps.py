@@ -181,9 +181,13 @@ def test_an_unproved_tree_is_not_written(run: Any, site: Path, monkeypatch: pyte
         holds, refutation, counterexample = False, "a row is missing", b"/x"
 
     monkeypatch.setattr(_native, "prove_map", lambda *_, **__: Refuted())
+    checked = run("rewrite-to-map", "nginx.conf", "--check")
+    assert checked.status == 70
+    assert "the plan does not come true: 1 map would have moved" in checked.err
     ran = run("rewrite-to-map", "nginx.conf", "--write")
     assert ran.status == 0
     assert "[unproved]" in ran.err
+    assert "error: the plan does not come true" in ran.err
     assert (site / "rows.map").read_text().endswith(ROWS)
     assert "rewrite ^/old1$" not in (site / "nginx.conf").read_text()
 

@@ -59,5 +59,6 @@ def test_groups_that_are_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     emission, proof = rewrite.proof.proved(compiled)
     assert proof.holds
     assert (emission.plan.grouped, emission.plan.unproved) == (0, "because")
-    (line,) = (line for line in summary.lines(emission.plan, proof) if "unproved" in line)
-    assert line.endswith("is not proved; please report this: because")
+    (line,) = (line for line in summary.lines(emission.plan, proof) if "error:" in line)
+    assert "the plan does not come true" in line
+    assert line.endswith("but the proof failed: because")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nginxopt.bench.measure import FIGURES
+from nginxopt.bench.measure import FIGURES, is_exact
 from nginxopt.bench.result import GateResult, Ratio
 
 _NEAR = 0.005  # a ratio this near to 1 gets four decimals, so that it does not appear as 1.00
@@ -20,7 +20,7 @@ def quantity(figure: str, number: float) -> str:
 
 def change(ratio: Ratio) -> str:
     """Return a ratio for display, with its interval; words instead of a number if there is no difference."""
-    if ratio.low == ratio.high == ratio.ratio:
+    if is_exact(ratio.figure):
         return f"{times(ratio.ratio)} x"
     if ratio.low <= 1 <= ratio.high:
         return f"no difference seen ({times(ratio.low)} to {times(ratio.high)} x)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nginxopt.bench.measure import is_exact
 from nginxopt.bench.report.numbers import change, times
 from nginxopt.bench.result import Ratio
 from nginxopt.bench.scenario import Attack, ClosedLoop, Comparison, Load
@@ -69,8 +70,8 @@ def headline(ratios: Sequence[Ratio]) -> str:
 
 
 def is_seen(ratio: Ratio) -> bool:
-    """Return whether a ratio certainly differs from 1, by its interval or because it is exact."""
-    return ratio.difference or ratio.low == ratio.high
+    """Return whether a ratio is a fact: its interval excludes 1 in enough rounds, or it is exact."""
+    return ratio.difference or is_exact(ratio.figure)
 
 
 def _is_too_few(ratio: Ratio) -> bool:

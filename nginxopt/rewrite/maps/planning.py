@@ -34,22 +34,34 @@ REASONS = {
 _KEEPING = frozenset(["captures-read", "named-captures"])
 """The reasons that do not apply to trees which set the same captures as their map."""
 
+_OF_LENGTH = frozenset(["too-deep", "long-token", "too-many-rows", "hash-collision"])
+"""The reasons that may not apply to fewer rows."""
+
+_SHORT = 300
+"""The number of rows that are tried in place of a map that is too long."""
+
 _MOST_KEPT_ROWS = 50_000
 """Up to this number of rows, parsed patterns are kept in memory for the proof: at most 300 MB."""
 
 
 @record(eq=True)
 class KeptMap:
-    """A map that stays, the code of the reason, and the directive that is the cause, unless that is the map itself."""
+    """A map that stays, the code of the reason, and the directive that is the cause, unless that is the map itself.
+
+    `shorter` is a number of its first rows that would move without the others; 0 if none is known.
+    """
 
     map: RegexMap
     reason: str
     cause: Directive | None = None
+    shorter: int = 0
 
     @property
     def why(self) -> str:
         """The reason as a sentence, with the place of the cause."""
         sentence = REASONS[self.reason]
+        if self.shorter:
+            sentence += f"; its first {self.shorter:,} rows alone would move"
         return f"{sentence} ({self.cause.source.path}:{self.cause.line})" if self.cause else sentence
 
     @property
@@ -196,7 +208,18 @@ def _compile(
         if early is not None:
             return KeptMap(regex_map, "early-values", early)
         return CompiledMap(regex_map, stem, native, keeps_captures)
-    return KeptMap(regex_map, native.reason, None if native.row is None else regex_map.patterns[native.row])
+    shorter = _shorter(regex_map, stem, keeps_captures=keeps_captures) if native.reason in _OF_LENGTH else 0
+    cause = None if native.row is None else regex_map.patterns[native.row]
+    return KeptMap(regex_map, native.reason, cause, shorter)
+
+
+def _shorter(regex_map: RegexMap, stem: str, *, keeps_captures: bool) -> int:
+    """Return `_SHORT` if so many rows of a longer map would move by themselves, or else 0."""
+    if len(regex_map.patterns) <= _SHORT:
+        return 0
+    text = regex_map.beginning(_SHORT)
+    native = _native.compile_map(text, stem=stem, keeps_captures=keeps_captures, keeps_patterns=False)
+    return _SHORT if isinstance(native, _native.CompiledMap) else 0
 
 
 def _refusal_of_row(regex_map: RegexMap, is_pattern: bool, place: int, message: str) -> InputError:

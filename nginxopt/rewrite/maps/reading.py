@@ -95,6 +95,14 @@ class RegexMap:
         """Return the text of the block with its includes inlined."""
         return inlined(self.config, self.directive)
 
+    def beginning(self, patterns: int) -> bytes:
+        """Return the text of the block as if it had only its first rows with regular expressions, and all others."""
+        assert self.directive.block is not None
+        left_out = set(self.patterns[patterns:])
+        rows = [row for row in self.rows if row.name != "include" and row not in left_out]
+        head = self.directive.source.data[self.directive.span.start : self.directive.block.span.start]
+        return head + b"{\n%s\n}" % b"\n".join(row.source.data[row.span.start : row.span.end] for row in rows)
+
 
 def read(config: Config, subject: Iterable[File]) -> Iterator[RegexMap]:
     """Yield the maps of http with a part in the files `subject`, except maps that this command wrote."""

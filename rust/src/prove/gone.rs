@@ -1,10 +1,12 @@
 //! The strings of the removed rules, for which the theorem of [`super`] is checked.
 
+use std::borrow::Cow;
+
 use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::enumerate::{self, Enumeration, Letters};
 use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::work;
-use crate::syntax::{self, Ast, Literal};
+use crate::syntax::{self, Ast, Literal, Readings, Refusal};
 
 /// The most strings listed for one rule.
 ///
@@ -15,6 +17,17 @@ pub const LIMIT: usize = 3 * 2 * 1_024;
 const CALLS: u32 = 100_000;
 /// A string with up to this many letters is tried in each spelling.
 const FEW_LETTERS: u32 = 8;
+
+/// Returns the pattern of a removed rule as the declared readings have it. Fails for a pattern that cannot be read, if
+/// any is declared.
+pub fn declared<'p>(pattern: &'p [u8], readings: &Readings) -> Result<Cow<'p, [u8]>, Refusal> {
+    Ok(syntax::read_as(pattern, readings)?.map_or(Cow::Borrowed(pattern), Cow::Owned))
+}
+
+/// Whether the strings of a rule can be listed as declared, so that something else may replace it.
+pub fn is_listed(pattern: &[u8], readings: &Readings) -> bool {
+    declared(pattern, readings).is_ok_and(|text| GoneStrings::default().add(&text, 0).is_ok())
+}
 
 /// The strings of the removed rules, each with the first rule that has it, and the keys of the maps.
 #[derive(Default)]

@@ -24,7 +24,7 @@
 //!   its place was reached: [`crate::syntax`] refuses what does.
 //!
 //! No map has a text for a rule that is never the first to match. Such a rule belongs to r1..rn if its statement is gone
-//! and its URIs cannot be listed, so that nothing else can replace it. The proof gives it a placeholder, which no map has.
+//! and its URIs cannot be listed, as declared, so that nothing else can replace it. The proof gives it a placeholder, which no map has.
 //!
 //! In a location, a true `if` does more than run its statements; [`surroundings`](super::surroundings) decides for
 //! which rules this does not matter.
@@ -37,7 +37,7 @@ use crate::first_match::{ReadPattern, ReadPatterns};
 use crate::map_block::MapBlock;
 use crate::phase::Entering;
 use crate::prove::align::Known;
-use crate::prove::gone::GoneStrings;
+use crate::prove::gone::is_listed;
 use crate::prove::groups::{Replaced, Trees, number};
 use crate::prove::node::Node;
 use crate::prove::target::Target;
@@ -169,11 +169,6 @@ fn kinds_of<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> HashMap<&'t Node<'t>, &'
     blocks.iter().flat_map(|(kind, node)| node.block.iter().flatten().map(|statement| (statement, *kind))).collect()
 }
 
-/// Whether the strings of a rule can be listed, so that something else may replace it.
-fn is_listed(rule: &Node) -> bool {
-    GoneStrings::default().add(rule.word(1), 0).is_ok()
-}
-
 fn no_such_rule() -> Refutation {
     Refutation::new("a lookup of a kind tells the number of no rule")
 }
@@ -215,7 +210,8 @@ impl<'l, 't> Check<'_, 'l, 't> {
                 return Some(ToldRule { node, text, kind: Some(told.kind), target: told.target });
             }
             let kind = self.kinds.get(*node).copied();
-            let is_one = kind.is_some() || !self.statements.contains(*node) && !is_listed(node);
+            let is_gone = !self.statements.contains(*node) && !is_listed(node.word(1), &self.facts.readings);
+            let is_one = kind.is_some() || is_gone;
             let text = Cow::Owned([format!("{number:0digits$}").as_bytes(), b" "].concat());
             is_one.then_some(ToldRule { node, text, kind, target: b"" })
         };

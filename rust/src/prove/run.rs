@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::parallel;
 use crate::phase::Phase;
 use crate::prove::effect::{Behaviour, Matches, Rewrite, Uri};
-use crate::prove::gone::GoneStrings;
+use crate::prove::gone::{self, GoneStrings};
 use crate::prove::guards::{Guards, Key};
 use crate::prove::listed::Listed;
 use crate::prove::maps::{Maps, Near};
@@ -14,7 +14,7 @@ use crate::prove::node::Node;
 use crate::prove::residual::Residual;
 use crate::prove::strings::NOBODY;
 use crate::prove::{Checked, Discharged, Refutation};
-use crate::syntax::{self, Readings};
+use crate::syntax::Readings;
 
 /// The statements that replace a run.
 pub struct CompiledForm<'t> {
@@ -209,10 +209,9 @@ impl<'t> Comparison<'t, '_> {
         let node = self.rules[place];
         let refute =
             |why: &str| Refutation::new(format!("the rule {} was removed, but {why}", node.word(1).escape_ascii()));
-        let read_as = syntax::read_as(node.word(1), self.readings).map_err(|_| refute("it cannot be read"))?;
-        let text = read_as.as_deref().unwrap_or(node.word(1));
-        strings.add(text, place).map_err(refute)?;
-        if let Some(text) = read_as {
+        let text = gone::declared(node.word(1), self.readings).map_err(|_| refute("it cannot be read"))?;
+        strings.add(&text, place).map_err(refute)?;
+        if let Cow::Owned(text) = text {
             self.gone.insert(place, text);
         }
         Ok(())
