@@ -62,7 +62,7 @@ def main() -> int:
         for name in ("probes", "of_locations"):
             setattr(comparing, name, lambda *_: iter(()))
     if options.includes:  # which has only what was called equivalent while the files were missing
-        by_nginx.verify = lambda *_: Verification(None, (), 1, 0, ())
+        setattr(by_nginx, "verify", lambda *_: Verification(None, (), 1, 0, ()))  # noqa: B010 # not exported
     figures = Figures()
     started = time.monotonic()
     for played, faults in _played(options, started + options.seconds):
