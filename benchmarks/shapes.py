@@ -222,7 +222,7 @@ def _is_whole(pattern: str) -> bool:
 
 
 def rows(most: int, seed: int) -> Iterator[bytes]:
-    """Yield up to `most` rows of a list: of one shape, or of parts with a shape each, some of them sorted or shuffled."""
+    """Yield up to `most` rows of a list: of one shape, or of parts with a shape each, sorted, shuffled or as drawn."""
     draw = random.Random(seed)
     count = round(most ** draw.uniform(0.6, 1.0)) if seed % 4 else most
     shapes = draw.sample(SHAPES, draw.choice((1, 1, 1, 2, 3)))

@@ -113,9 +113,7 @@ class MapsPlan:
         return Cost.total([each.after for each in self.compiled] + [each.cost for each in self.kept])
 
 
-def plan(
-    config: Config, asked_stem: str | None, subject: Collection[File], *, for_remark: bool = False
-) -> MapsPlan:
+def plan(config: Config, asked_stem: str | None, subject: Collection[File], *, for_remark: bool = False) -> MapsPlan:
     """Plan the maps in the files `subject`. Its work is bounded by n log n, and is less `for_remark`.
 
     Raises `InputError` for a map that nginx refuses.
@@ -169,7 +167,9 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
         yield KeptMap(regex_map, "named-captures", reader)
 
 
-def _compile(regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool, for_remark: bool) -> CompiledMap | KeptMap:
+def _compile(
+    regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool, for_remark: bool
+) -> CompiledMap | KeptMap:
     try:
         native = _native.compile_map(
             regex_map.text(),
