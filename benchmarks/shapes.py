@@ -18,6 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 
 _FEWEST = 40
@@ -74,7 +75,7 @@ def fit(patterns: Sequence[tuple[str, bool]]) -> Shape:
     paths = [_literal(text).split("/")[1:] or [""] for text in texts]
     segments = [segment for path in paths for segment in path if segment]
     raw = [segment for text in texts for segment in text.strip("^$").split("/") if segment]
-    common = [_common(one, other) for one, other in zip(paths, paths[1:], strict=False)]
+    common = [_common(one, other) for one, other in pairwise(paths)]
     starts: Counter[str] = Counter(path.lower() for path in {_literal(text)[:8] for text in texts})
     share = lambda test, of: round(sum(1 for each in of if test(each)) / max(len(of), 1), 3)  # noqa: E731
     lengths = sorted(map(len, segments)) or [0]
