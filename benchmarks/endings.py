@@ -28,15 +28,8 @@ from benchmarks.child import MEGABYTE
 SECONDS, BYTES = 60, 3_000 * MEGABYTE
 _SIZES = (1, 2, 3, 5, 8)
 _MAP = (
-    b"events {}
-http {
-map $request_uri $new_uri {
-default 0;
-%s}
-"
-    b"server { location / { return 200 $new_uri; } }
-}
-"
+    b"events {}\nhttp {\nmap $request_uri $new_uri {\ndefault 0;\n%s}\n"
+    b"server { location / { return 200 $new_uri; } }\n}\n"
 )
 _TRIED = re.compile(r"^  tried +([0-9,]+) .*?(?:; now (.*))?$", re.MULTILINE)
 _COMMANDS = {
