@@ -45,7 +45,7 @@ NATIVE = {
     "rewrite.tables.meaning": {"Patterns"},
     "rewrite.tables.patterns": {"Patterns", "captures"},
     "rewrite.tables.simulation": {"Patterns", "captures"},
-    "rewrite.proof": {"Refuted", "prove_rewrites"},
+    "rewrite.proof": {"Refuted", "prove_rewrites", "TooMuchWork"},
     "rewrite.patterns": {"pattern_error"},
     "rewrite.chains.planning": {"CompiledMap", "Patterns", "RefusedRow", "StayingMap", "compile_map", "pattern_facts"},
     "rewrite.chains.proof": {"Patterns", "pattern_facts", "prove_map"},
@@ -53,8 +53,8 @@ NATIVE = {
     "rewrite.locations.planning": {"Patterns", "exact_union", "pattern_facts"},
     "rewrite.locations.proof": {"not_the_union"},
     "rewrite.maps.blocks": {"map_blocks", "map_spans"},
-    "rewrite.maps.planning": {"CompiledMap", "RefusedRow", "compile_map"},
-    "rewrite.maps.proof": {"prove_map"},
+    "rewrite.maps.planning": {"CompiledMap", "RefusedRow", "compile_map", "map_reasons"},
+    "rewrite.maps.proof": {"prove_map", "TooMuchWork"},
 }
 
 # What each module of the crate may use of the others.
