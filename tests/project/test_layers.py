@@ -60,21 +60,22 @@ NATIVE = {
 # What each module of the crate may use of the others.
 CRATE_USES: dict[str, set[str]] = {
     "bytes": set(),
+    "work": set(),
     "lexer": {"bytes"},
     "map_block": {"lexer"},
     "quote": {"lexer"},
     "hash": set(),
     "collisions": {"hash"},
-    "syntax": {"bytes"},
-    "pcre": set(),
+    "syntax": {"bytes", "work"},
+    "pcre": {"work"},
     "compile_error": {"syntax", "pcre"},
-    "parallel": set(),
+    "parallel": {"work"},
     "phase": set(),
     "pattern_text": {"quote"},
     "variables": set(),
     "map_machine": {"map_block", "pcre"},
     "first_match": {"syntax", "pcre", "parallel"},
-    "language": {"syntax", "pcre", "first_match"},
+    "language": {"syntax", "pcre", "first_match", "work"},
     "rewrite": {
         *("lexer", "quote", "hash", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
         *("map_block", "maps", "pattern_text", "phase", "collisions", "compile_error"),
@@ -85,13 +86,13 @@ CRATE_USES: dict[str, set[str]] = {
     },
     "maps": {
         *("map_block", "map_machine", "quote", "syntax", "pcre", "parallel", "variables", "first_match", "language"),
-        *("pattern_text", "collisions", "compile_error"),
+        *("pattern_text", "collisions", "compile_error", "work"),
     },
     "request": {"lexer", "syntax", "pcre", "parallel", "variables", "first_match"},
-    "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language"},
+    "prove_map": {"map_block", "syntax", "pcre", "parallel", "variables", "first_match", "language", "work"},
     "border": {
         *("lexer", "map_block", "quote", "hash", "syntax", "pcre", "variables", "first_match", "language"),
-        *("phase", "rewrite", "maps", "prove", "prove_map", "request", "compile_error"),
+        *("phase", "rewrite", "maps", "prove", "prove_map", "request", "compile_error", "work"),
     },
     "lib": {"border"},
 }
