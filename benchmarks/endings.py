@@ -1,11 +1,11 @@
 """Time and memory of `lint` and `rewrite-to-map` for lists of any length, each in a process with limits.
 
-    python -m benchmarks.endings FILE FILE                   rows of a map, or whole configurations: 1,000, 2,000 ... all
+    python -m benchmarks.endings FILE FILE                   rows of a map (1,000, 2,000 ... all), or configurations
     python -m benchmarks.endings --lower FILE                the same in lower case
     python -m benchmarks.endings --shapes 50000 --lists 20   lists drawn from the shapes of real ones (see `shapes`)
 
-A file of rows is read as `map $request_uri $new_uri`. Each list must end within the limits with status 0 or 1; otherwise
-the status of this command is 1. `tried` is the number of patterns before and after, as `rewrite-to-map` says it.
+A file of rows is read as `map $request_uri $new_uri`. Each list must end within the limits with status 0 or 1, or the
+status of this command is 1. `tried` is the number of patterns before and after, as `rewrite-to-map` says it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ from benchmarks.child import MEGABYTE
 
 SECONDS, BYTES = 60, 3_000 * MEGABYTE
 _SIZES = (1, 2, 3, 5, 8)
-_MAP = b"events {}\nhttp {\nmap $request_uri $new_uri {\ndefault 0;\n%s}\nserver { location / { return 200 $new_uri; } }\n}\n"
+_MAP = (
+    b"events {}\nhttp {\nmap $request_uri $new_uri {\ndefault 0;\n%s}\n"
+    b"server { location / { return 200 $new_uri; } }\n}\n"
+)
 _TRIED = re.compile(r"^  tried +([0-9,]+) .*?(?:; now (.*))?$", re.MULTILINE)
 _COMMANDS = {
     "lint": ("lint", "nginx.conf"),
@@ -70,7 +73,7 @@ def run(command: Sequence[str], folder: Path, seconds: float, most: int) -> Endi
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            preexec_fn=limit,  # noqa: PLW1509  # this process has no threads
+            preexec_fn=limit,
         )
         usage = _wait(process, start + seconds)
         wall = time.perf_counter() - start

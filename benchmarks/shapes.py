@@ -16,9 +16,11 @@ import re
 import statistics
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 _FEWEST = 40
 """The fewest patterns of a list from which figures are taken."""
@@ -27,6 +29,8 @@ _PATTERN = re.compile(
 )
 _LETTERS = "eeeaaattoinsrhldcumfpgwybvkxjqz"
 _FEW, _MANY = "bcdfgh", "abcdefghijklmnopqrstuvwxyz"
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +78,16 @@ def fit(patterns: Sequence[tuple[str, bool]]) -> Shape:
     paths = [_literal(text).split("/")[1:] or [""] for text in texts]
     segments = [segment for path in paths for segment in path if segment]
     raw = [segment for text in texts for segment in text.strip("^$").split("/") if segment]
-    common = [_common(one, other) for one, other in zip(paths, paths[1:], strict=False)]
+    common = [_common(one, other) for one, other in pairwise(paths)]
     starts: Counter[str] = Counter(path.lower() for path in {_literal(text)[:8] for text in texts})
-    share = lambda test, of: round(sum(1 for each in of if test(each)) / max(len(of), 1), 3)  # noqa: E731
+
+    def share(test: Callable[[_Item], object], of: Sequence[_Item]) -> float:
+        return round(sum(1 for each in of if test(each)) / max(len(of), 1), 3)
+
+    def found(pattern: str) -> float:
+        return share(re.compile(pattern).search, texts)
+
     lengths = sorted(map(len, segments)) or [0]
-    found = lambda pattern: share(re.compile(pattern).search, texts)  # noqa: E731
     return Shape(
         segments=round(statistics.mean(map(len, paths)), 1),
         shared=round(statistics.mean(common or [0]), 1),
@@ -222,7 +231,7 @@ def _is_whole(pattern: str) -> bool:
 
 
 def rows(most: int, seed: int) -> Iterator[bytes]:
-    """Yield up to `most` rows of a list: of one shape, or of parts with a shape each, some of them sorted or shuffled."""
+    """Yield up to `most` rows of a list: of one shape, or of parts with a shape each, sorted, shuffled or as drawn."""
     draw = random.Random(seed)
     count = round(most ** draw.uniform(0.6, 1.0)) if seed % 4 else most
     shapes = draw.sample(SHAPES, draw.choice((1, 1, 1, 2, 3)))

@@ -67,7 +67,7 @@ class Options:
         target: The target nginx version, if known.
         groups: Whether to put rules that match infinitely many URIs into groups, and to compile chains of `if`s.
         in_place: Whether a fragment is changed where it is, with its maps in a file beside it.
-        for_remark: Whether only a remark depends on the plan. It then takes less work, and lists that need more stay.
+        for_remark: Whether only a remark depends on the plan. It takes less work, and lists that need more stay.
     """
 
     readings: Readings = Readings()

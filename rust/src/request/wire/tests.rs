@@ -17,6 +17,7 @@ fn request(method: &str, target: &str, version: (u16, u16), headers: &[(&str, &s
         host: "".into(),
         port: 80,
         tls: false,
+        quic: false,
         protocol: None,
         sni: None,
         client: None,
