@@ -432,7 +432,6 @@ HANDLERS = (
         ),
         {
             "/s": "200 []",
-            "POST /s | Content-Length: 0": "200 [0]",
             _CHUNKED % b"/s": "200 []",
             _CHUNKED % b"/i": "200 no",
             _CHUNKED % b"/r": "200 [0]",
