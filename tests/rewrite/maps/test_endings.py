@@ -54,6 +54,6 @@ def test_every_native_reason_has_its_sentence() -> None:
 def test_a_remark_takes_less_work() -> None:
     """`lint` plans under a bound of its own."""
     config = load_text(b"events {} http { map $uri $to { ~^/a/ 1; } }", "nginx.conf")
-    model = Model(config, choose(None, None))
+    model = Model(config, choose(None, None).version)
     assert model.plan.options.for_remark
     assert not plan(config).options.for_remark
