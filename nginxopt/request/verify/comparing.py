@@ -10,7 +10,7 @@ from nginxopt.request.model import Model
 from nginxopt.request.verify.asking import Asking, request_of
 from nginxopt.request.verify.explore import Difference
 from nginxopt.request.verify.given import given_unread, is_whole
-from nginxopt.request.verify.hosts import Hosts, addresses, pairs, unlike, unlike_hosts
+from nginxopt.request.verify.hosts import Hosts, addresses, pairs, taken, unlike, unlike_hosts
 from nginxopt.request.verify.influences import counting
 from nginxopt.request.verify.outside import unlike_outside
 from nginxopt.request.verify.part import Address, Part
@@ -183,6 +183,15 @@ class _Verifier:
         is_part = not all(map(is_whole, self._configs))
         if is_part or any(side.has_open for side in self._sides):
             self._compare_for_unread(is_part or any(side.is_open(_HTTP) for side in self._sides))
+        if is_part or any(config.elsewhere for config in self._configs):
+            self._compare_taken()
+
+    def _compare_taken(self) -> None:
+        """Add what is in doubt about servers that were not read: they answer the hosts that these leave to them."""
+        old, new = (taken(side) for side in self._sides)
+        for address, name in sorted((old - new) + (new - old)):
+            host = f'the host "{name}"' if name else "hosts without a server of their own"
+            self._doubt(f"{address}: a server that was not read may answer {host} on one side", None, None)
 
     def _compare_for_unread(self, has_servers: bool) -> None:
         """Add what is in doubt about what a file that was not read may use: variables, upstreams, and settings of http

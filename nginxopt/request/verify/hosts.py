@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nginxopt._native import common_subject
 from nginxopt.request.verify.part import Address, Part
 from nginxopt.request.verify.side import Side
+from nginxopt.semantics import Level
 from nginxopt.semantics.site.form import SocketForm
 
 _HOST = "a-host."
@@ -36,6 +38,25 @@ def addresses(side: Side) -> dict[Address, SocketForm]:
     """Return the addresses that nginx listens at, those of TCP first."""
     sockets = sorted(side.form["sockets"], key=lambda socket: socket["quic"])
     return {Address(*(socket[part] for part in Address._fields)): socket for socket in sockets}  # type: ignore[literal-required]
+
+
+def taken(side: Side) -> Counter[tuple[Address, str]]:
+    """Count the names that servers take at each address; the empty one stands for hosts without a server of their own,
+    where a `listen` says that its server takes them.
+
+    Beside servers that were not read, a name counts even if nothing that was read takes its host otherwise.
+    """
+    found: Counter[tuple[Address, str]] = Counter()
+    for address, socket in addresses(side).items():
+        for server in map(side.server, socket["servers"]):
+            texts = (name["text"] for name in server["names"])
+            found.update((address, text if text.startswith("~") else text.lower()) for text in texts)
+            found.update([(address, "")] if _is_default(side.site.levels[server["level"]]) else [])
+    return found
+
+
+def _is_default(server: Level) -> bool:
+    return any(not {"default_server", "default"}.isdisjoint(listen.args[1:]) for listen in server.own("listen"))
 
 
 _SPOKEN = {"tls": "tls", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6only"}

@@ -325,3 +325,35 @@ def test_a_fragment_without_servers(old: str, new: str) -> None:
     ]
     assert verify(sides[0], sides[1]).verdict == "unknown"
     assert verify(sides[0], sides[2]).verdict == "equivalent"
+
+
+_A = "server { listen 80; server_name a.example; return 200 a; }"
+
+
+@pytest.mark.parametrize(
+    ("new", "host"),
+    [
+        (_A.replace("a.example", "b.example"), 'the host "a.example"'),
+        (_A.replace("server_name a.example;", ""), 'the host "a.example"'),
+        (_A.replace("a.example", "a.example b.example"), 'the host "b.example"'),
+        (_A.replace("a.example", "~^a"), 'the host "~^a"'),
+        (_A.replace("listen 80", "listen 80 default_server"), "hosts without a server of their own"),
+    ],
+)
+def test_the_hosts_of_servers_beside_others(new: str, host: str) -> None:
+    """A server that was not read may answer a host that the one that was read no longer names: beside a fragment, and
+    where a wildcard matches nothing here. Without them, the only server answers every host.
+    """
+    for context, text in ((("http",), "{}"), (None, "events {{}} http {{ include conf.d/*.conf; {} }}")):
+        old, other, same = (
+            Model(load_text(text.format(each).encode(), "nginx.conf", context=context), Build(_VERSION))
+            for each in (_A, new, _A.replace("listen 80", "listen *:80"))
+        )
+        result = verify(old, other)
+        assert result.verdict == "unknown"
+        assert any(f"that was not read may answer {host} on one side" in doubt.reason for doubt in result.doubts)
+        assert verify(old, same).verdict == "equivalent"
+    whole = [
+        Model(load_text(f"events {{}} http {{ {each} }}".encode(), "nginx.conf"), Build(_VERSION)) for each in (_A, new)
+    ]
+    assert verify(*whole).verdict == "equivalent"
