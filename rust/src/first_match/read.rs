@@ -6,14 +6,10 @@ use std::thread;
 
 use super::{Bounds, FirstMatch, PatternTexts, Required};
 use crate::parallel;
-use crate::pattern_text::most;
-use crate::syntax::{self, Ast, Pattern, Translation};
+use crate::syntax::{self, Pattern, Translation};
 
 /// From this many patterns on, another thread frees their memory.
 const MANY: usize = 4_096;
-
-/// The most items of a beginning.
-const MOST_ITEMS: usize = 1_024;
 
 /// A pattern that every PCRE reads alike.
 #[derive(Debug)]
@@ -22,9 +18,6 @@ pub struct ReadPattern {
     pub translation: Translation,
     /// The subjects on which PCRE certainly finds an answer.
     pub bounds: Bounds,
-    /// If PCRE may give up: a beginning of the pattern on which it never does. Where the beginning does not match, PCRE
-    /// answers "no match" for the whole, as it tries nothing behind the beginning.
-    head: Option<Box<ReadPattern>>,
 }
 
 impl ReadPattern {
@@ -33,29 +26,8 @@ impl ReadPattern {
         let pattern = syntax::parse(text).ok()?;
         let translation = pattern.translate();
         let bounds = Bounds::of(&pattern, &translation.hir);
-        let head = if bounds.always_answers { None } else { certain_head(&pattern).map(Box::new) };
-        Some(ReadPattern { pattern, translation, bounds, head })
+        Some(ReadPattern { pattern, translation, bounds })
     }
-
-    /// A pattern that matches every subject on which PCRE matches this one or gives up on it. PCRE never gives up on it.
-    pub fn events(&self) -> Option<&ReadPattern> {
-        if self.bounds.always_answers { Some(self) } else { self.head.as_deref() }
-    }
-}
-
-/// The longest beginning of a pattern, in items, on which PCRE never gives up. `None` if there is none, or the pattern
-/// is no sequence of items.
-fn certain_head(pattern: &Pattern) -> Option<ReadPattern> {
-    let Ast::Concat(items) = &pattern.ast else { return None };
-    let regular = items.iter().take_while(|item| item.is_regular()).count().min(MOST_ITEMS);
-    let read = |count: usize| {
-        let ast = Ast::Concat(items[..count].to_vec());
-        let head = Pattern { ast, looks: Vec::new(), ..pattern.clone() };
-        let translation = head.translate();
-        let bounds = Bounds::of(&head, &translation.hir);
-        bounds.always_answers.then_some(ReadPattern { pattern: head, translation, bounds, head: None })
-    };
-    if regular == 0 { None } else { read(most(regular, |count| read(count).is_some())) }
 }
 
 /// A list of patterns that have been read, and an index over all of them.

@@ -27,10 +27,6 @@ const DEEPEST: usize = 39;
 /// From this many rows on, the maps are checked and their cost is measured in parallel.
 const MANY: usize = 512;
 
-/// If the maps try more patterns than this for a usual miss, a filter for the floating rows is tried, behind which the
-/// original map stands. It is costly for subjects that pass.
-const MOST_TRIED: usize = 64;
-
 /// Compiles a map whose patterns [`row::read_patterns`] has read. O(n log n) in its rows. The same map always gives the
 /// same bytes.
 ///
@@ -97,13 +93,7 @@ fn compiled(
         checked(compiled, &rows, (first, others), &map.source)
             .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
-    let divide = || Parts::divide(&rows, exact.clone(), has_no_newline, (folded, large));
-    let mut tree = divide().and_then(plan);
-    if tree.as_ref().map_or(rows.len() >= large.rows, |tree| tree.cost.near.max(tree.cost.far) > MOST_TRIED)
-        && let Some(parts) = divide().ok().and_then(|parts| parts.filtered(&rows))
-    {
-        tree = cheaper(tree, plan(parts));
-    }
+    let tree = Parts::divide(&rows, exact.clone(), has_no_newline, (folded, large)).and_then(plan);
     if tree.is_ok() && rows.len() >= large.rows {
         return tree;
     }
@@ -213,10 +203,7 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
             let guarded = only_ends.and_then(|ends| ends.write_guard(&mut writer, all.clone(), tree));
             next = guarded.unwrap_or(all);
         }
-        FloatingOrder::After | FloatingOrder::Filtered => {}
-    }
-    if let Some(filter) = &parts.filter {
-        next = filter.write(&mut writer, &next);
+        FloatingOrder::After => {}
     }
     if let Some(exact) = &parts.exact {
         next = exact.write(&mut writer, &next);

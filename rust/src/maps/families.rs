@@ -93,11 +93,6 @@ impl Families {
         (!list.is_empty()).then_some((Families { list, label }, left))
     }
 
-    /// Their rows.
-    pub fn rows(&self) -> impl Iterator<Item = usize> + '_ {
-        self.list.iter().flat_map(|family| &family.rows).map(|(row, _)| *row)
-    }
-
     /// How many rows there are.
     pub fn count(&self) -> usize {
         self.list.iter().map(|family| family.rows.len()).sum()

@@ -8,8 +8,6 @@
 //! - [`front`]: rows of bytes and dots that match no subject that an earlier row may match;
 //! - [`rooted`]: rows that can be found by the beginnings which the patterns of the front capture;
 //! - [`tree`]: other rows with a known beginning;
-//! - [`filter`]: if rows of no known beginning stand between these, and may not be evaluated for nothing, a filter for
-//!   them comes first, behind which stands the original map;
 //! - [`chain`]: the rest. They are still tried in order, but in groups behind *guards*, patterns that tell when no row
 //!   of the group can match.
 //!
@@ -38,7 +36,6 @@ pub mod exact;
 mod example;
 pub mod families;
 pub mod family;
-pub mod filter;
 pub mod front;
 pub mod front_row;
 pub mod keys;

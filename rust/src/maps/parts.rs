@@ -3,7 +3,6 @@
 use crate::maps::captures;
 use crate::maps::exact::Exact;
 use crate::maps::families::Families;
-use crate::maps::filter::Filter;
 use crate::maps::front::Front;
 use crate::maps::large::LargeForms;
 use crate::maps::rooted::{Placed, Rooted};
@@ -39,7 +38,6 @@ pub struct Parts<'r> {
     /// Whether only subjects without an inner newline reach the tree.
     pub in_lines: bool,
     pub order: FloatingOrder,
-    pub filter: Option<Filter>,
 }
 
 /// Where the floating rows are tried.
@@ -51,8 +49,6 @@ pub enum FloatingOrder {
     After,
     /// Beside the tree: numbers decide which row comes first.
     Picked,
-    /// Behind a filter, which comes first: subjects that it lets pass are looked up in the original map.
-    Filtered,
 }
 
 impl<'r> Parts<'r> {
@@ -73,19 +69,10 @@ impl<'r> Parts<'r> {
             return Ok(Parts { exact, ..parts });
         };
         if in_lines || stays(true).is_some() {
-            return parts.filtered(rows).map(|parts| Parts { exact, ..parts }).ok_or(reason);
+            return Err(reason);
         }
         let parts = Parts::with_tree(rows, &left, true, (folded, large)).ok_or(Stays::NotWorse)?;
         Ok(Parts { exact, ..parts })
-    }
-
-    /// Puts the floating rows behind a filter; `None` if there is none that lets pass all that they may match.
-    pub fn filtered(mut self, rows: &[RowFacts]) -> Option<Parts<'r>> {
-        let ends = self.ends.take();
-        let mut floating: Vec<usize> = self.floating.drain(..).chain(ends.iter().flat_map(Families::rows)).collect();
-        floating.sort_unstable();
-        let filter = Filter::of(rows, &floating)?;
-        Some(Parts { filter: Some(filter), order: FloatingOrder::Filtered, ..self })
     }
 
     /// Puts all rows that are not in the table into a chain.

@@ -91,7 +91,6 @@ pub mod ends;
 pub mod exact;
 pub mod family;
 pub mod filter;
-pub mod filtered;
 pub mod front;
 pub mod guard;
 pub mod heads;

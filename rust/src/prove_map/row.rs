@@ -92,7 +92,7 @@ impl<'b> OriginalRow<'b> {
 
     /// A language that contains all subjects on which PCRE matches or gives up; `None` stands for all subjects.
     pub fn events(&self) -> Option<&'b ReadPattern> {
-        self.language.and_then(ReadPattern::events)
+        self.language.filter(|_| !self.may_give_up)
     }
 }
 
