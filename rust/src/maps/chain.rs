@@ -235,7 +235,7 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
             None => (pattern, false),
         };
         let whole_hir = whole.translate().hir;
-        let is_fine = fits && Bounds::of(&whole, &whole_hir).always_answers;
+        let is_fine = fits && always_answers(&whole) && (!anchored || is_fine_in_a_group(&pattern));
         (is_fine && patterns.iter().all(|pattern| self.is_shown(pattern, &whole_hir)))
             .then_some(ExactGuard { pattern, caseless })
     }
@@ -342,6 +342,16 @@ impl<'w, 'm> ChainWriter<'w, 'm> {
             Guard::Inside(inside(&sequences, &literals)?)
         })
     }
+}
+
+fn always_answers(pattern: &Pattern) -> bool {
+    Bounds::of(pattern, &pattern.translate().hir).always_answers
+}
+
+/// Whether PCRE never gives up on a pattern behind `^`, in a group, as the proof reads a negated guard. What ends the
+/// pattern does not end the whole there.
+fn is_fine_in_a_group(pattern: &[u8]) -> bool {
+    syntax::parse(&[b"^(?:", pattern, b")"].concat()).is_ok_and(|pattern| always_answers(&pattern))
 }
 
 /// Whether a pattern can be compared with its exact guard item by item: the guard has the same items in the same order.

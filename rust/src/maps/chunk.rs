@@ -150,6 +150,33 @@ mod tests {
         })
     }
 
+    /// Longer keys than fit into one pattern, below a path that another spelling of fewer rows precedes: the heavy one
+    /// is cut off. Where keys differ in nothing but case, so that nothing can be cut off, several patterns stand first.
+    #[test]
+    fn spellings() {
+        let long = |head: &str, count: usize, length: usize| -> Vec<String> {
+            (0..count).map(|number| format!("~^/{head}{:x<length$} 1;", format!("{number:02}"))).collect()
+        };
+        let heavy = [long("i", 30, 123), long("I", 2, 100), long("c", 2, 109)].concat();
+        with_chunks(&heavy, |chunks| {
+            assert!(chunks.levels.len() <= 2 && chunks.top.len() <= 2);
+            assert!(chunks.top.iter().all(|pattern| token_length(pattern) <= LONGEST));
+            let key = format!("/i05{}", "x".repeat(121));
+            assert_eq!(longest(chunks, key.as_bytes()), key.as_bytes());
+        });
+        let twins = |upper: bool| {
+            let case = move |text: String| if upper { text.to_ascii_uppercase() } else { text };
+            (0..200).map(move |number| format!("~^/{} 1;", case(format!("{}{number:03}y", "a".repeat(60)))))
+        };
+        with_chunks(&twins(false).chain(twins(true)).collect::<Vec<_>>(), |chunks| {
+            assert!(chunks.top.iter().all(|pattern| token_length(pattern) <= LONGEST));
+            let keys: Vec<&[u8]> =
+                (1..chunks.labels.trie.nodes.len()).filter(|at| chunks.is_key(*at)).map(|at| chunks.path(at)).collect();
+            assert!(keys.len() > 100);
+            keys.iter().for_each(|key| assert_eq!(longest(chunks, key), *key));
+        });
+    }
+
     /// The longest key is found with any number of chunks and any nesting of keys.
     #[test]
     fn longest_keys() {

@@ -48,7 +48,8 @@ impl<'r> Tree<'r> {
     ) -> Option<(Tree<'r>, Vec<usize>)> {
         let mut scattered = Vec::new();
         let mut entries = entries(rows, members.iter().copied(), in_lines);
-        loop {
+        // Each round leaves out a row.
+        while !entries.is_empty() {
             spend(8 * entries.len());
             let leaf = leaf_size(entries.len().max(many));
             let keyed = Keyed::new(rows, entries, leaf, large);
@@ -64,6 +65,7 @@ impl<'r> Tree<'r> {
             entries.retain(|entry| others.binary_search(&entry.row).is_err());
             scattered.extend(others);
         }
+        None
     }
 
     /// Writes the maps; `next` is the value where no row of the tree matches.
@@ -236,5 +238,23 @@ impl<'n> Leaves<'n> {
             }
         };
         self.leaves.iter().enumerate().map(write).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tree;
+    use crate::maps::example::with_rows;
+    use crate::maps::large::LargeForms;
+
+    /// If all rows belong to too many leaves, there is no tree.
+    #[test]
+    fn all_scattered() {
+        let rows: Vec<String> = (0..5).map(|number| format!("~^/a?b?c?d?e?f?/p{number}$ {number};")).collect();
+        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+        with_rows(&rows, false, |_, rows| {
+            assert!(Tree::new(rows, (0..5).collect(), false, (5, LargeForms::USUAL)).is_none());
+            assert!(Tree::new(rows, Vec::new(), false, (0, LargeForms::USUAL)).is_none());
+        });
     }
 }
