@@ -133,3 +133,19 @@ fn is_exact(ast: &Ast) -> bool {
         Ast::Empty | Ast::Byte(_) | Ast::Class(_) | Ast::Start | Ast::Dollar | Ast::End => true,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rule is listed as it is declared, and not as it is written.
+    #[test]
+    fn listed_as_declared() {
+        let ends = Readings { literal_ends: true, ..Readings::default() };
+        assert!(!is_listed(b"^/old", &Readings::default()) && is_listed(b"^/old", &ends));
+        assert!(!is_listed(b"^/old/(.*)$", &ends));
+        let dots = Readings { literal_dots: true, ..Readings::default() };
+        assert_eq!(declared(b"^/a.b$", &dots).unwrap(), &br"^/a\.b$"[..]);
+        assert!(matches!(declared(b"^/a.b$", &Readings::default()), Ok(Cow::Borrowed(_))));
+    }
+}
