@@ -60,7 +60,7 @@ def isolated(
 def apart(
     items: Sequence[_Item], ask: Callable[[Sequence[_Item]], _Result], what: str
 ) -> Iterator[tuple[Sequence[_Item], _Result | None]]:
-    """Yield `ask(items)`; if that shows a bug, yield parts: an item that shows it by itself, with None for its result."""
+    """Yield `ask(items)`; after a bug, yield parts: an item that shows it by itself, with None for its result."""
     if len(items) > 1:
         try:
             yield items, ask(items)
