@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import load, load_text, reread
-from nginxopt.rewrite import Options, limits, plan, planning, prove
+from nginxopt.rewrite import Options, limits, plan, prove
 from nginxopt.rewrite.emission import emit
 from nginxopt.rewrite.evaluations import DEEPEST, Evaluations
 from nginxopt.rewrite.planning import Plan
@@ -18,14 +18,14 @@ from nginxopt.rewrite.proof import proved
 from tests.rewrite import composed
 
 
-def planned(text: str, **options: bool) -> Plan:
+def planned(text: str) -> Plan:
     """The plan for a configuration."""
-    return plan(load_text(text.encode(), "nginx.conf"), Options(groups=True, **options))
+    return plan(load_text(text.encode(), "nginx.conf"), Options(groups=True))
 
 
 def reasons(compiled: Plan) -> Counter[str]:
     """The number of maps and conditions that stay, by reason."""
-    return Counter(each.reason for each in (*compiled.maps.kept, *compiled.chains.kept))
+    return Counter(each.reason for each in compiled.maps.kept) + compiled.chains.reasons()
 
 
 @pytest.mark.parametrize("levels", [10, 30])
@@ -58,7 +58,7 @@ def test_as_many_as_fit_are_compiled(http: str, fewest: int) -> None:
     assert prove(emission).holds
     assert Evaluations.of(compiled.config, emission.blocks).longest <= DEEPEST
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planning.limits, "within", lambda _, maps, chains: (maps, chains))
+        patch.setattr(limits, "within", lambda _, maps, chains: (maps, chains))
         everything = planned(composed.site(http))
     chosen = {each.map.variable for each in compiled.maps.compiled}
     for other in islice((each for each in everything.maps.compiled if each.map.variable not in chosen), 3):
@@ -138,7 +138,7 @@ def test_a_chain_stays_before_deep_maps() -> None:
 )
 def test_the_proof_reads_the_finished_configuration(http: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plan that ignores the limits is refuted, and what exceeds them stays."""
-    monkeypatch.setattr(planning.limits, "within", lambda _, maps, chains: (maps, chains))
+    monkeypatch.setattr(limits, "within", lambda _, maps, chains: (maps, chains))
     wrong = planned(composed.site(http))
     proof = prove(emit(wrong))
     assert not proof.holds
