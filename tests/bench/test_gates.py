@@ -47,7 +47,7 @@ def test_gates_that_cannot_be_read(text: str, column: int, expected: str) -> Non
     """An error shows the gate, a caret where it stops making sense, and what could stand there."""
     with pytest.raises(UsageError) as error:
         gate.parse(text)
-    _, shown, caret, hint = error.value.message.split("\n")
+    _, shown, caret, hint = str(error.value).split("\n")
     assert shown == f"    {text}"
     assert caret.index("^") == 4 + column
     assert hint.startswith(f"  expected {expected}")

@@ -120,7 +120,7 @@ NUMBERS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids
 def test_a_command_ends_whatever_it_does(site: Path, work: str, number: signal.Signals) -> None:
     """Native code, a library that holds the lock of the interpreter, and Python code are left."""
     endless(site, work)
-    with begun(site, "-m", "nginxopt", "lint", "site/nginx.conf") as process:
+    with begun(site, "-m", "nginxopt", "lint", "--rules", "site/nginx.conf") as process:
         until(process, (site / "own/begun").exists)
         until(process, lambda: works(process) or work != "native")
         process.send_signal(number)
@@ -150,7 +150,7 @@ def test_temporary_folders_are_removed(site: Path, number: signal.Signals) -> No
     git = ["git", "-c", "user.name=n", "-c", "user.email=n@example.com"]
     for words in (["init", "-q"], ["add", "site"], ["commit", "-qm", "start"]):
         subprocess.run([*git, *words], cwd=site, check=True)
-    with begun(site, "-m", "nginxopt", "lint", "--diff-base", "HEAD", "site/nginx.conf") as process:
+    with begun(site, "-m", "nginxopt", "lint", "--rules", "--diff-base", "HEAD", "site/nginx.conf") as process:
         until(process, lambda: works(process))
         process.send_signal(number)
         process.communicate(timeout=PATIENCE)
@@ -171,7 +171,7 @@ def test_a_language_server_ends_while_it_checks(site: Path, number: signal.Signa
         {"method": "initialized", "params": {}},
         {"method": "textDocument/didOpen", "params": {"textDocument": document}},
     ]
-    with begun(site, "-m", "nginxopt", "lsp", stdin=subprocess.PIPE) as process:
+    with begun(site, "-m", "nginxopt", "lsp", "--rules", stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         for message in messages:
             text = json.dumps({"jsonrpc": "2.0", **message})

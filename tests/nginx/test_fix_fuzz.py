@@ -123,7 +123,7 @@ def test_fixes_of_random_configurations_change_nothing(each_binary: nginx.Binary
             fault = await trial.check(case)
             if fault:
                 return _shown(trial, fault)
-        assert trial.figures.cases["changed"] > COUNT / 4
+        assert trial.figures.cases["changed"] > COUNT / 5  # others may read more elsewhere
         return ""
 
     assert on_stage(each_binary, act) == ""

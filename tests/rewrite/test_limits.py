@@ -25,7 +25,7 @@ def planned(text: str) -> Plan:
 
 def reasons(compiled: Plan) -> Counter[str]:
     """The number of maps and conditions that stay, by reason."""
-    return Counter([each.reason for each in compiled.maps.kept] + [each.reason for each in compiled.chains.kept])
+    return Counter(each.reason for each in compiled.maps.kept) + compiled.chains.reasons()
 
 
 @pytest.mark.parametrize("levels", [10, 30])

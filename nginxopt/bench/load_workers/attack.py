@@ -68,7 +68,7 @@ class LoadWorkers:
             self._lost.append(lost)
             raise LostWorkerError(lost, hint="run the benchmark again") from None
         except RunError as error:
-            raise RunError(f"{at}: {error.message}", hint=error.hint) from None
+            raise RunError(f"{at}: {error.message}", below=error.below, hint=error.hint) from None
         rows = merge.merged((part.rows, part.clock.correction) for part in done)
         raw = f"{run.output}.csv"
         run_folder.write(site.folder, {raw: rows})

@@ -219,8 +219,8 @@ def _start_node(
     try:
         return running.enter_context(started)
     except InputError as error:
-        hint = _NO_STATUS_HINT if _NO_STATUS in error.message else error.hint
-        raise InputError(f"{variant.name}: {node.role}: {error.message}", hint=hint) from None
+        hint = _NO_STATUS_HINT if _NO_STATUS in str(error) else error.hint
+        raise InputError(f"{variant.name}: {node.role}: {error.message}", below=error.below, hint=hint) from None
 
 
 def _proc(pid: int, name: str) -> str:
