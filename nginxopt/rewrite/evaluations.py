@@ -93,6 +93,10 @@ class Evaluations:
             counts[name] = max((self._count(each, counts) for each in self.definitions.get(name, ())), default=0)
         return counts | dict.fromkeys(self._in_circles, math.inf)
 
+    def meet_circle(self, names: Iterable[str]) -> bool:
+        """Return whether one of these variables is on an endless way: in a circle, before it or behind it."""
+        return any(math.isinf(self._above[name] + self._below[name]) for name in names)
+
     def longest_way(self, through: Collection[str]) -> set[str]:
         """Return the variables on the longest way that has one of these. Raises `ValueError` if it is a circle."""
         name = max(sorted(through), key=lambda each: self._above[each] + self._below[each])

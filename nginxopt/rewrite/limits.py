@@ -115,7 +115,10 @@ def _too_many(before: Evaluations, after: Evaluations, compiled: list[_Lookup]) 
         limit.reason: [lookup for lookup in compiled if not limit.names.isdisjoint(lookup.definitions)]
         for limit in exceeded(before, after)
     }
-    if deep := exceeding[TOO_DEEP]:
+    deep = exceeding[TOO_DEEP]
+    if endless := [lookup for lookup in deep if after.meet_circle(lookup.definitions)]:
+        return dict.fromkeys(endless, TOO_DEEP)
+    if deep:
         way = after.longest_way({name for lookup in deep for name in lookup.definitions})
         on_way = sorted((lookup for lookup in deep if not way.isdisjoint(lookup.definitions)), key=_loss, reverse=True)
         least, left = 0, len(way) - DEEPEST

@@ -94,7 +94,7 @@ def test_a_server_without_listen_and_a_fragment() -> None:
     rules = "".join(f"rewrite ^/a{number}$ /b{number} last;\n" for number in range(100))
     lines = moved(rules)
     assert lines.index("listen 127.0.0.1:7001 reuseport;") < lines.index("rewrite ^/a0$ /b0 last;")
-    assert lines[-3] == "rewrite ^/a99$ /b99 last;"
+    assert lines[-4] == "rewrite ^/a99$ /b99 last;"
 
 
 def test_a_url_that_is_a_variable_cannot_be_replaced() -> None:
