@@ -78,6 +78,9 @@ def _rules(level: LevelForm) -> Iterator[Node]:
 
 
 def _is_row(table: MapForm | GeoForm, row: StatedForm) -> bool:
-    """Return whether a statement in a table is a row rather than a parameter (`ngx_http_map`, `ngx_http_geo`)."""
+    """Return whether a statement in a table is a row rather than a parameter (`ngx_http_map`, `ngx_http_geo`).
+
+    A default is none: it says what is so where no row applies.
+    """
     first, *values = row["args"]
-    return first not in _PARAMETERS[table["kind"]] or bool(values) != (first in _WITH_VALUE)
+    return first != "default" and (first not in _PARAMETERS[table["kind"]] or bool(values) != (first in _WITH_VALUE))

@@ -82,10 +82,10 @@ http {
 
 
 def test_rows_of_tables_are_rules() -> None:
-    """Each row of a `map`, `geo` or `split_clients` is a rule; their parameters are none."""
+    """Each row of a `map`, `geo` or `split_clients` is a rule; parameters and defaults are none."""
     lowered = lower(load_text(b"events { }" + TABLES, "nginx.conf"), Build(Version(1, 29, 3)))
     rules = [lowered.nodes.place(use.node).text for use in usage(json.loads(lowered.form), {}).of("rule")]
     assert rules == [
-        *("default 0", "/x 1", "~^/y 2", "volatile 3", "default 0", "10.0.0.0-10.0.0.7 1", "50% 1", "* 2"),
+        *("/x 1", "~^/y 2", "volatile 3", "10.0.0.0-10.0.0.7 1", "50% 1", "* 2"),
         'return 200 "$a$b$c"',
     ]
