@@ -61,7 +61,7 @@ HELP = (
     "if all clients of all hosts may see the same files, add a cache: `proxy_cache_path` in http, `proxy_cache` and "
     "`proxy_cache_valid` here"
 )
-KEY = "; as the upstream is told what clients send, also `proxy_cache_key` with {}, which the usual key does not have"
+KEY = "; add {} to `proxy_cache_key`, too: the upstream gets this from the client, and the default key does not have it"
 _CHOOSING = ("host", "x-forwarded-host", "x-forwarded-proto", "accept-encoding", "accept-language")
 """Headers by which an upstream may choose what it sends."""
 
@@ -85,7 +85,7 @@ def check(model: Model) -> Iterator[Finding]:
 
 
 def _in_key(pass_: Pass) -> str:
-    """Return advice to add to the key of the cache what the upstream is told of the request besides its URI.
+    """Return advice to add to the cache key whatever else of the request is passed on besides its URI.
 
     The usual key is `$scheme$proxy_host$request_uri` (`ngx_http_proxy_create_key`).
     """

@@ -200,7 +200,7 @@ class Model:
 
 
 def test_other_requests_are_answered(conf: Path, run: Any, bug: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What becomes of one request is unknown, and of the others it is told."""
+    """The request that shows the bug is unknown; all others are answered."""
     monkeypatch.setattr("nginxopt.request.model.RequestModel", lambda *args: Model(bug, *args))
     paths = ["/a", "/bug", *(f"/{number}" for number in range(9))]
     Path("table.csv").write_text("".join(f"{path},,200\n" for path in paths))

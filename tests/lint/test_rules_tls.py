@@ -220,7 +220,7 @@ SAFETIES: dict[str, tuple[str, Safety | None]] = {
         "server { listen 443 ssl; location / { proxy_pass http://a:1; proxy_ssl_name $ssl_server_name; } }",
         BY_NAME,
     ),
-    "a log is told the name": ("log_format a $ssl_server_name; server { listen 443 ssl; }", CIPHERS),
+    "a log has the name": ("log_format a $ssl_server_name; server { listen 443 ssl; }", CIPHERS),
     "TLS 1.3 has no name in a session": (
         f"ssl_protocols TLSv1.3; {TWO % ('add_header X $ssl_server_name;', 'http2 on;')}",
         Safety.SAFE,
