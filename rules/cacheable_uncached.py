@@ -61,7 +61,7 @@ HELP = (
     "if all clients of all hosts may see the same files, add a cache: `proxy_cache_path` in http, `proxy_cache` and "
     "`proxy_cache_valid` here"
 )
-KEY = "; also set `proxy_cache_key` with {}: the upstream gets this from the client, and the default key does not have it"
+KEY = "; also set `proxy_cache_key` with {}: the upstream gets it from the client, and the default key does not have it"
 _CHOOSING = ("host", "x-forwarded-host", "x-forwarded-proto", "accept-encoding", "accept-language")
 """Headers by which an upstream may choose what it sends."""
 
