@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from nginxopt.text import Source, Span
 
 
+OUTSIDE = "cannot be read like this, and its text is not shown: it is outside of the named paths"
+"""The message of an error in a file that only a configuration names."""
+OUTSIDE_HINT = "--also DIR takes a directory as one of the named paths"
+
+
 class NginxoptError(Exception):
     """The base class of all errors; `exit_code` is the exit status of the command.
 
@@ -43,8 +48,9 @@ class NginxoptError(Exception):
     def render(self) -> str:
         """Return the error for display: the message, then advice. No text in it moves the cursor or ends a line."""
         from nginxopt.text.escape import line
+        from nginxopt.text.withheld import hide
 
-        return "\n".join(line(text) for text in self._lines())
+        return "\n".join(line(hide(text)) for text in self._lines())
 
     def _lines(self) -> list[str]:
         return [self.message, *self.below, *self._details()]
@@ -87,6 +93,15 @@ class InputError(NginxoptError):
         self.path = path if path is not None or source is None else source.path
         self.expected = expected
         self.nginx = nginx
+        if source is not None and source.outside:
+            self.withhold()
+
+    def withhold(self) -> None:
+        """Leave of the error only its place: it is in a file that the user did not name, whose text is not shown."""
+        self.message, self.below, self.expected, self.nginx, self.hint = OUTSIDE, (), None, None, OUTSIDE_HINT
+        self.args = (OUTSIDE,)
+        if self.source is not None:
+            self.source.withhold()
 
     def _lines(self) -> list[str]:
         """Return place and message, the source line with carets, and advice."""
@@ -101,7 +116,7 @@ class InputError(NginxoptError):
         return f"{self.path}:{position.line}:{position.column}: "
 
     def _snippet(self) -> list[str]:
-        if self.source is None or self.span is None:
+        if self.source is None or self.span is None or self.source.outside:
             return []
         return [f"    {line}" for line in self.source.snippet(self.span).split("\n")]
 

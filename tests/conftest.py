@@ -16,6 +16,7 @@ from coverage import Coverage
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 from xdist.remote import Producer
 
+from nginxopt.config import roots
 from tests.dealing import Dealing, is_of_group, tell_less
 from tests.extended import is_extended
 from tests.measuring import UNMEASURED, Measure
@@ -124,6 +125,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
     pytest-cov goes back after each test, which hides it from all runs that measure coverage.
     """
     result = yield
+    roots.forget()  # what a command named is inside for that command
     folder = item.config.invocation_params.dir
     try:
         now = str(Path.cwd())

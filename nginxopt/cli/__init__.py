@@ -130,22 +130,28 @@ def _ended_by(error: BaseException) -> int:
     if isinstance(error, NginxoptError):
         _say(error.render())
         if isinstance(error, DefectError):
-            _say(_REPORT_BUG)
+            _say(_report_bug())
         return error.exit_code
     import traceback
 
     _say("".join(traceback.format_exception(error)))
-    _say(f"nginxopt {__version__} failed: {type(error).__name__}: {error}\n{_REPORT_BUG}")
+    _say(f"nginxopt {__version__} failed: {type(error).__name__}: {error}\n{_report_bug()}")
     return DefectError.exit_code
 
 
 _UNPRINTABLE = (ClosedPipeError, OutputError)
 """Errors of a message on its way to standard error, which nobody can see."""
 
-_REPORT_BUG = (
-    "This is a bug in nginxopt; nothing was written. Please report it with the command, the lines above, and the input"
-    " if you can share it."
-)
+
+def _report_bug() -> str:
+    """Return what to do about a bug, and what the command had written before."""
+    from nginxopt.system.files import DONE
+
+    written = f"it had written {', '.join(DONE)}" if DONE else "nothing was written"
+    return (
+        f"This is a bug in nginxopt; {written}. Please report it with the command, the lines above, and the input if "
+        "you can share it."
+    )
 
 
 def _say(text: str) -> None:

@@ -168,11 +168,9 @@ def compare(before: str, after: str, targets: str, **values: Any) -> int:
     """
     from nginxopt.bench import compare as comparison
     from nginxopt.config import load
-    from nginxopt.config.filesystem import DISK
-    from nginxopt.config.reader import contents
-    from nginxopt.text import Source
+    from nginxopt.config.reader import source
 
-    requests = comparison.targets(Source(targets, contents(targets, DISK)))
+    requests = comparison.targets(source(targets))
     configs = load(before), load(after)
     inputs = (targets, *_paths(configs[0]), *_paths(configs[1]))
     return _bench(comparison.build(*configs, requests), _Call.of({**values, "inputs": inputs}))

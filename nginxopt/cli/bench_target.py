@@ -76,14 +76,12 @@ def refuse_ratios(gates: Sequence[str]) -> None:
 def experiment(options: TargetOptions) -> Experiment:
     """Return the load at the highest rate that is allowed. `InputError` for an unreadable file of requests."""
     from nginxopt.bench import compare, target
-    from nginxopt.config.filesystem import DISK
-    from nginxopt.config.reader import contents
-    from nginxopt.text import Source
+    from nginxopt.config.reader import source
 
     assert options.target is not None, "refused before"
     assert options.max_rate is not None, "refused before"
     path = options.targets
-    requests = () if path is None else compare.targets(Source(path, contents(path, DISK)))
+    requests = () if path is None else compare.targets(source(path))
     return target.build(target.url(options.target), requests, options.max_rate)
 
 

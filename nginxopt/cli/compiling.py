@@ -68,6 +68,7 @@ def _run(call: Call, compile_options: Options) -> int:
         return 0
     emission, proof = proved(compiled)
     compiled = emission.plan
+    results.refuse_outside(emission)
     if not proof.holds:
         results.report(call, compiled, proof, None)
         raise DefectError(f"the proof does not hold: {proof.refutation}{_counterexample(proof)}; nothing was written")

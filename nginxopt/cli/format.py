@@ -29,19 +29,22 @@ Examples:
   nginxopt format - < nginx.conf             print the formatted text
 
 \b
-Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable input, 70 the result does not read
+Exit status: 0 success, 1 changes (--check, --diff), or a file outside of PATH was left, 2 usage error, 3 unreadable input, 70 the result does not read
 as the input does (nothing is written).
 """
 
 
 @dataclass(slots=True)
 class _Formatted:
-    """The files that were read, those that change with their edits, the errors of others, and files not nginx's."""
+    """The files that were read, those that change with their edits, the errors of others, files not nginx's, and files
+    outside of the named paths that would change.
+    """
 
     read: dict[str, bytes] = field(default_factory=dict)
     changed: list[tuple[Source, tuple[Edit, ...]]] = field(default_factory=list)
     errors: list[InputError] = field(default_factory=list)
     foreign: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
 
 @click.command("format", epilog=_EXAMPLES)
@@ -50,6 +53,7 @@ class _Formatted:
 @click.option("--diff", is_flag=True, help="Show the changes; write nothing. Exit with status 1 on changes.")
 @click.option("--indent-width", type=click.IntRange(1, 16), metavar="N", help="Spaces per level.  [default: 4]")
 @click.option("--indent-style", type=click.Choice(["space", "tab"]), help="Indent with spaces or tabs.")
+@options.ALSO
 @options.STDIN_FILENAME
 @options.CONFIG
 @options.ISOLATED
@@ -83,13 +87,14 @@ def command(
         _print_diff(files)
     elif writes:
         _write(files, is_piped="-" in paths)
+    _name_changes(files, writes=writes, is_piped="-" in paths)
     if not (quiet or (writes and "-" in paths)):
         _summarize(files, writes=writes)
     for error in files.errors:
         click.echo(error.render(), err=True)
     if files.errors:
         return status_of(files.errors)
-    return int(not writes and bool(files.changed))
+    return int(bool(files.left) or (not writes and bool(files.changed)))
 
 
 def _style(style: Style, width: int | None, indent_style: str | None) -> Style:
@@ -123,7 +128,9 @@ def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_na
             files.errors.append(internal(error, "formatting", path=name))
             continue
         files.read[name] = source.data
-        if changes:
+        if changes and source.outside:
+            files.left.append(name)
+        elif changes:
             files.changed.append((source, changes))
     return files
 
@@ -137,13 +144,13 @@ def _is_foreign(data: bytes) -> bool:
 
 
 def _source(name: str, stdin_name: str | None) -> Source:
-    from nginxopt.config.filesystem import DISK, STDIN
-    from nginxopt.config.reader import contents
+    from nginxopt.config.filesystem import STDIN
+    from nginxopt.config.reader import source
     from nginxopt.text import Source
 
     if name == STDIN:
         return Source(stdin_name or STDIN, sys.stdin.buffer.read())
-    return Source(name, contents(name, DISK))
+    return source(name)
 
 
 def _print_diff(files: _Formatted) -> None:
@@ -167,22 +174,32 @@ def _write(files: _Formatted, *, is_piped: bool) -> None:
             stdout.say(f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}")
 
 
+def _name_changes(files: _Formatted, *, writes: bool, is_piped: bool) -> None:
+    """Print the names of the files that change, and of those that are left."""
+    from nginxopt.text.escape import printable
+
+    for source, _ in () if is_piped else files.changed:
+        stdout.say(f"{'reformatted' if writes else 'would reformat'} {printable(source.path)}")
+    for name in map(printable, files.left):
+        stdout.say(f"would reformat {name}, outside of the named paths: left; --also DIR changes it")
+
+
 def _summarize(files: _Formatted, *, writes: bool) -> None:
-    """Print the files that were left out, the changed files, and the number of all."""
+    """Print the files that were left out, and the number of all."""
     from nginxopt.text.escape import printable
 
     for name in map(printable, files.foreign):
         stdout.say(f"skipped {name}: it does not look like an nginx configuration; name it to format it")
-    for source, _ in files.changed:
-        stdout.say(f"{'reformatted' if writes else 'would reformat'} {printable(source.path)}")
     if files.read or not files.errors:
         click.echo(", ".join(_counts(files, writes=writes)), err=True)
 
 
 def _counts(files: _Formatted, *, writes: bool) -> Iterator[str]:
     changed = len(files.changed)
-    same = len(files.read) - changed
+    same = len(files.read) - changed - len(files.left)
     if changed:
         yield f"{count(changed, 'file')} {'' if writes else 'would be '}reformatted"
-    if same or not changed:
+    if files.left:
+        yield f"{count(len(files.left), 'file')} left outside"
+    if same or not (changed or files.left):
         yield f"{count(same, 'file')} {'' if writes else 'would be '}left unchanged"

@@ -78,6 +78,7 @@ of your own failed, 70 nginx -t refuses the fixes (nothing is written).
 @click.option("--write-baseline", type=options.FILE, metavar="FILE", help="Record all findings in FILE.")
 @options.CONTEXT
 @options.PREFIX
+@options.ALSO
 @options.STDIN_FILENAME
 @options.CONFIG
 @options.ISOLATED
@@ -157,6 +158,9 @@ def _around(names: Iterable[str], settings: Settings) -> Config | None:
     """Return the main configuration that fragments are in, if one is named."""
     from nginxopt.lint import around
 
+    from nginxopt.config import roots
+
+    roots.note(roots.of(name for name in names if around.is_main(name) and name != around.STOCK))
     mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])
     if len(mains) > 1:
         raise UsageError(f"--assume names two main files, {mains[0]} and {mains[1]}")
@@ -233,4 +237,5 @@ def _run(call: Call, settings: Settings, target: TargetVersion, judge: Judge, in
     from nginxopt.lint import Severity
 
     least = Severity(call.fail_on) if call.fail_on else settings.fail_on
-    return int(would_change or any(diagnostic.severity >= least for diagnostic in diagnostics))
+    is_left = bool(lint_report.left(call, checked))
+    return int(would_change or is_left or any(diagnostic.severity >= least for diagnostic in diagnostics))

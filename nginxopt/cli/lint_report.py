@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,19 +102,44 @@ def report(
     notes: Sequence[Note],
 ) -> Report:
     """Return the report of a call."""
+    from nginxopt.lint.outside import shown
     from nginxopt.lint.report.model import Report
+    from nginxopt.text.withheld import hide
 
+    titles = {rule.id: rule.title for rule, _ in judge.rules}
     return Report(
-        diagnostics=diagnostics,
+        diagnostics=tuple(shown(diagnostic, titles) for diagnostic in diagnostics),
         files=checked.files,
         target=target,
         base=str(Path.cwd()),
         rules=tuple(rule for rule, _ in judge.rules),
-        errors=tuple(errors),
-        notes=tuple(notes),
+        errors=tuple(map(_shown, errors)),
+        notes=tuple(replace(note, message=hide(note.message)) for note in notes),
         fixed=sum(checked.made.values()) if call.applies_fixes else None,
         shown=call.diff,
+        changed=tuple(checked.drafts),
+        left=left(call, checked),
     )
+
+
+def left(call: Call, checked: Checked) -> tuple[str, ...]:
+    """Return the files outside of the named paths that a call would change."""
+    from nginxopt.lint.diagnostic import Grade
+
+    if not call.applies_fixes:
+        return ()
+    return tuple(sorted({path for path, grade in checked.left if call.unsafe or grade is Grade.SAFE}))
+
+
+def _shown(error: InputError) -> InputError:
+    """Return an error without words that only files outside of the named paths have."""
+    from nginxopt.text.withheld import hide
+
+    told = copy(error)
+    told.message, told.below = hide(error.message), tuple(map(hide, error.below))
+    texts = (error.expected, error.nginx, error.hint)
+    told.expected, told.nginx, told.hint = (None if text is None else hide(text) for text in texts)
+    return told
 
 
 def write(call: Call, report: Report) -> None:
@@ -134,3 +161,8 @@ def write(call: Call, report: Report) -> None:
         sys.stderr.buffer.write(b"".join(pieces))
     else:
         stdout.write(pieces)
+    if call.format not in ("text", "json") or call.statistics:
+        for path in report.changed:
+            stdout.say(f"{'would change' if call.diff else 'changed'} {path}")
+        for path in report.left:
+            stdout.say(f"would change {path}, outside of the named paths: left; --also DIR changes it")

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from nginxopt.cli.naming import noting
+
 
 class ModuleGroup(click.Group):
     """The group; `modules` are the names of the modules, by command."""
@@ -29,4 +31,4 @@ class ModuleGroup(click.Group):
             from nginxopt.cli.completion import completed
 
             return completed(command, ctx)
-        return command
+        return noting(command)

@@ -89,6 +89,25 @@ RESULT = click.option(
     help="Result of nginxopt fleet lint.",
 )
 
+ALSO_GIVEN = "nginxopt.also"
+"""The key of the directories of `--also` in the context of a command."""
+
+
+def _also(context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> None:
+    context.meta[ALSO_GIVEN] = values
+
+
+ALSO = click.option(
+    "--also",
+    multiple=True,
+    expose_value=False,
+    callback=_also,
+    type=DIRECTORY,
+    metavar="DIR",
+    help="Also show and change what includes and links reach in DIR. By default, text outside of PATH is neither shown "
+    "nor changed.",
+)
+
 OUTPUT = click.option("--output", type=FILE, metavar="FILE", help="Write the report to FILE.")
 STDIN_FILENAME = click.option(
     "--stdin-filename", type=FILE, metavar="NAME", help="File name to report for standard input."

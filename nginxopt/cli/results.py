@@ -30,6 +30,15 @@ def refuse_shared(call: Call, emission: Emission) -> None:
         overwriting.refuse_shared("--report", call.report, "--write", outputs.new(emission))
 
 
+def refuse_outside(emission: Emission) -> None:
+    """Raise `InputError` if a file outside of the named paths changes: the result would show its text, too."""
+    from nginxopt.system.inplace import outside
+
+    paths = sorted({changed.file.path for changed in emission.changes if changed.file.source.outside})
+    if paths:
+        raise outside(*paths)
+
+
 def report(call: Call, compiled: Plan, proof: Proof | None, differentials: list[Differential] | None) -> None:
     """Write the JSON report, if a call requests one."""
     if call.report is not None:
@@ -46,7 +55,10 @@ def write_report(path: str, folder: str | None, content: Mapping[str, Any]) -> N
     """
     import json
 
-    data = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+    from nginxopt.text.withheld import hide_in_json
+
+    text = hide_in_json(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    data = text.encode("utf-8", "backslashreplace")
     if path == "-":
         stdout.write([data])
         return
@@ -94,13 +106,14 @@ def tell(
 def print_summary(call: Call, summary: Iterable[str], more: Iterable[str]) -> None:
     """Print a summary, its first line in bold, and more lines; to standard output only if the plan is the result."""
     from nginxopt.text.escape import line
+    from nginxopt.text.withheld import hide
 
     err = call.mode != "plan" or call.report == "-"
     color = False if os.environ.get("NO_COLOR") else None
     for number, text in enumerate(summary):
-        click.secho(line(text), err=err, color=color, bold=number == 0 or None)
+        click.secho(line(hide(text)), err=err, color=color, bold=number == 0 or None)
     for text in more:
-        click.echo(line(text), err=err)
+        click.echo(line(hide(text)), err=err)
 
 
 def differential_line(requests: int, skipped: int, seconds: float) -> str:

@@ -52,6 +52,7 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
 @click.option("--bench", is_flag=True, help="Benchmark the rules and the maps, like nginxopt bench rewrites FILE.")
 @options.CONTEXT
 @options.PREFIX
+@options.ALSO
 @options.MAIN
 @options.TARGET_VERSION
 @click.option("--name", metavar="PREFIX", help="Prefix of variable names, instead of nxo_ and a hash.")

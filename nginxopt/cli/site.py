@@ -51,6 +51,7 @@ _OPTIONS = (
     ),
     options.CONTEXT,
     options.PREFIX,
+    options.ALSO,
     options.MAIN,
 )
 

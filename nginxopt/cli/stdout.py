@@ -23,8 +23,9 @@ class ClosedPipeError(Exception):
 def say(message: str) -> None:
     """Print a line on standard error; what a terminal or a runner of GitHub Actions would obey is escaped."""
     from nginxopt.text.escape import line
+    from nginxopt.text.withheld import hide
 
-    click.echo(line(message), err=True)
+    click.echo(line(hide(message)), err=True)
 
 
 def write(pieces: Iterable[bytes]) -> None:
@@ -44,8 +45,16 @@ def write(pieces: Iterable[bytes]) -> None:
 def write_lines(lines: Iterable[str]) -> None:
     """Write the lines of a report for people, with their line ends, as `write` does; none is a command to a runner."""
     from nginxopt.text.escape import inert
+    from nginxopt.text.withheld import hide
 
-    write(inert(line).encode(errors="backslashreplace") for line in lines)
+    write(inert(hide(line)).encode(errors="backslashreplace") for line in lines)
+
+
+def write_document(text: str) -> None:
+    """Write a JSON report as `write` does, without words that only files outside of the named paths have."""
+    from nginxopt.text.withheld import hide_in_json
+
+    write([hide_in_json(text).encode()])
 
 
 @contextlib.contextmanager

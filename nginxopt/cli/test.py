@@ -145,6 +145,7 @@ def _compare(asked: AskedSite, batch: Batch, call: Call, ask: Ask) -> int:
     from nginxopt.request.report import render
     from nginxopt.request.report.model import TestReport
     from nginxopt.request.table import read_table
+    from nginxopt.text.withheld import hide, hide_in_json
 
     rows = read_table(_source(call.table), _base(asked), follow=call.follows)
     results = run(rows, batch, ask, follows=call.follows)
@@ -152,7 +153,8 @@ def _compare(asked: AskedSite, batch: Batch, call: Call, ask: Ask) -> int:
     by = f"{who} {asked.target.version}"
     report = TestReport(_relative(call.table), results, asked.model.site.nodes, by)
     color = call.output is None and stdout.colored()
-    _write(render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose), call.output)
+    pieces = render(report, call.format, color=color, quiet=call.quiet, verbose=call.verbose)
+    _write([hide_in_json("".join(pieces))] if call.format == "json" else map(hide, pieces), call.output)
     return int(not results.passed)
 
 
@@ -206,7 +208,7 @@ def _write(pieces: Iterable[str], output: str | None) -> None:
     """Write to a file or to standard output."""
     from nginxopt.system.files import write_all
 
-    encoded = (piece.encode("utf-8", "surrogateescape") for piece in pieces)
+    encoded = [piece.encode("utf-8", "surrogateescape") for piece in pieces]
     if output is None:
         stdout.write(encoded)
     else:

@@ -91,7 +91,7 @@ def command(
     if binary is not None:
         result = _compared(result, asked, binary)
     if format_ == "json":
-        stdout.write([trace_json.render(result).encode()])
+        stdout.write_document(trace_json.render(result))
     else:
         lines = trace_text.render(result, color=stdout.colored(), verbose=verbose)
         stdout.write_lines(lines)

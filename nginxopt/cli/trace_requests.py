@@ -33,7 +33,7 @@ def run(asked: AskedSite, path: str, stated: str | None, format_: str, binary: B
     by = f"nginx {asked.target.version}"
     report = usage_report.UsageReport(path, traffic, tally, asked.model.site, by, comparison)
     if format_ == "json":
-        stdout.write([usage_report.document(report).encode()])
+        stdout.write_document(usage_report.document(report))
     else:
         stdout.write_lines(usage_report.lines(report, verbose=verbose))
     return faulty.told(bugs, int(comparison is not None and bool(comparison.differences)))

@@ -39,6 +39,7 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 ngi
 @click.option("--new-version", metavar="VERSION", callback=options.version, help="nginx version of NEW.")
 @click.option("--only", metavar="URL", help="Compare only requests to this host and port whose path starts alike.")
 @options.CONTEXT
+@options.ALSO
 @options.check_with_nginx("Also send the request to nginx, on 127.0.0.1 with echo servers as upstreams.")
 @options.format_of(["text", "json"], "text")
 def command(
@@ -72,7 +73,7 @@ def command(
         confirmation = confirm(result.witness, (config, before), (new_config, after), site.binary(nginx))
         result = result.confirmed(confirmation)
     if format_ == "json":
-        stdout.write([report.render(result, before, after).encode()])
+        stdout.write_document(report.render(result, before, after))
     else:
         lines = report.text(result, before, after, (old, new), color=stdout.colored())
         stdout.write_lines(lines)

@@ -17,10 +17,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nginxopt.config import roots as roots_
 from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.elsewhere import may_read_more
 from nginxopt.config.filesystem import DISK, STDIN, Files, Overlay
-from nginxopt.config.reader import File, Parse, Reader, UnreadFile, contents, parsed
+from nginxopt.config.reader import File, Parse, Reader, UnreadFile, contents, guarded, parsed
+from nginxopt.config.roots import Roots
 from nginxopt.config.scope import Scope, read_scope
 from nginxopt.config.tree import Block, Directive, reading
 from nginxopt.text import Source
@@ -41,6 +43,7 @@ class Config:
         prefix: The folder from which relative includes start.
         unread: The included files that could not be read (only with `missing_ok`).
         origin: The storage from which the files were read.
+        roots: What was inside of the paths that the user named: files elsewhere have an `outside` source.
         templates: The other readings of the configuration, if some of its files are templates. Blocks are those of the
             first reading."""
 
@@ -50,6 +53,7 @@ class Config:
     prefix: str
     unread: tuple[UnreadFile, ...]
     origin: Files
+    roots: Roots
     _included: dict[tuple[Source, int], tuple[File, ...]] = field(repr=False)
     _missing: frozenset[tuple[Source, int]] = field(repr=False)
     _parents: dict[File, tuple[tuple[Directive, ...], ...]] = field(repr=False)
@@ -142,6 +146,7 @@ def load(
     missing_ok: bool = False,
     files: Files = DISK,
     parse: Parse = parsed,
+    roots: Roots | None = None,
 ) -> Config:
     """Read the configuration at `path` (`-`: standard input) and, if `includes`, the files it includes.
 
@@ -155,6 +160,7 @@ def load(
             parse is an error in any case.
         files: The storage from which files are read.
         parse: The function that parses them.
+        roots: What is inside of the paths that the user named; by default see `nginxopt.config.roots.around`.
 
     Raises:
         InputError: If a file cannot be read or parsed.
@@ -170,6 +176,7 @@ def load(
         missing_ok=missing_ok,
         files=files,
         parse=parse,
+        roots=roots_.around(name, prefix) if roots is None else roots,
     )
 
 
@@ -183,12 +190,14 @@ def load_text(
     missing_ok: bool = False,
     files: Files = DISK,
     parse: Parse = parsed,
+    roots: Roots | None = None,
 ) -> Config:
     """Read a configuration whose main file has the text `data` and the path `name`. For other arguments see `load`."""
+    inside = roots_.beside(name, prefix) if roots is None else roots
     stated = None if context is None else parse_context(context)
-    main = parse(name, data)
+    main = guarded(parse, name, data, files, inside)
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
-    reader = Reader(main, base, files, missing_ok=missing_ok, parse=parse)
+    reader = Reader(main, base, files, missing_ok=missing_ok, parse=parse, roots=inside)
     if includes:
         reader.follow(main)
     candidates = possible(main.block) if stated is None else (stated,)
@@ -196,7 +205,8 @@ def load_text(
     missing = frozenset(unread.include.origin for unread in reader.unread)
     parents = {file: tuple(places) for file, places in reader.parents.items()}
     read = tuple(reader.files.values())
-    return Config(main, read, candidates, base, tuple(reader.unread), files, files_of, missing, parents)
+    roots_.remember(read)
+    return Config(main, read, candidates, base, tuple(reader.unread), files, inside, files_of, missing, parents)
 
 
 def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
@@ -209,7 +219,7 @@ def reread(config: Config, texts: Mapping[str, bytes]) -> Config:
         return _reread_templates(config, config.templates, texts)
     files = Overlay({config.main.path: config.main.source.data, **texts}, config.origin)
     main = files.read(config.main.path)
-    again = load_text(main, config.main.path, prefix=config.prefix, missing_ok=True, files=files)
+    again = load_text(main, config.main.path, prefix=config.prefix, missing_ok=True, files=files, roots=config.roots)
     return replace(again, candidates=config.candidates)
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from os.path import exists
 from pathlib import Path
 
-from nginxopt.config import paths
+from nginxopt.config import paths, roots
 from nginxopt.config.configuration import Config, load_text
 from nginxopt.config.dump import Dump
 from nginxopt.config.filesystem import DISK, STDIN, Files
@@ -142,7 +142,16 @@ class _Reading:
 
 def alone(data: bytes, name: str, options: InputOptions, *, files: Files = DISK, parse: Parse = parsed) -> Config:
     """Read a text as the configuration at `name`, with all includes that exist; see `read`."""
-    load = partial(load_text, data, name, context=options.context(name), missing_ok=True, files=files, parse=parse)
+    load = partial(
+        load_text,
+        data,
+        name,
+        context=options.context(name),
+        missing_ok=True,
+        files=files,
+        parse=parse,
+        roots=roots.around(name),
+    )
     config = load(prefix=options.prefix)
     above = _above(name) if options.prefix is None else None
     if above is None or not any(_is_open(config, include) for include in config.includes):

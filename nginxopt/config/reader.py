@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from nginxopt.config import roots as roots_
+from nginxopt.config.dump import is_dump
 from nginxopt.config.filesystem import DISK, STDIN, Files, NotRegular, is_descriptor
 from nginxopt.config.includes import is_pattern
+from nginxopt.config.roots import Roots
 from nginxopt.config.tree import Block, Directive, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source
@@ -54,11 +57,12 @@ class Reader:
     A file that cannot be read raises `InputError`; with `missing_ok`, it is added to `unread` instead.
     """
 
-    def __init__(self, main: File, prefix: str, files: Files, *, missing_ok: bool, parse: Parse) -> None:
+    def __init__(self, main: File, prefix: str, files: Files, *, missing_ok: bool, parse: Parse, roots: Roots) -> None:
         self._prefix = prefix
         self._disk = files
         self._parse = parse
         self._missing_ok = missing_ok
+        self._roots = roots
         self.files: dict[str, File] = {files.identity(main.path): main}
         self.unread: list[UnreadFile] = []
         self.included: dict[Directive, tuple[File, ...]] = {}
@@ -83,7 +87,7 @@ class Reader:
                 data = self._read(include, path)
                 if data is None:
                     continue
-                self.files[identity] = self._parse(path, data)
+                self.files[identity] = guarded(self._parse, path, data, self._disk, self._roots)
             yield self.files[identity]
 
     def _read(self, include: Directive, path: str) -> bytes | None:
@@ -97,6 +101,19 @@ class Reader:
         return None
 
 
+def guarded(parse: Parse, path: str, data: bytes, files: Files, roots: Roots) -> File:
+    """Parse the text of a file. If it is outside of the roots, neither its text nor an error about it is shown."""
+    if is_dump(files) or roots.has(path):
+        return parse(path, data)
+    try:
+        file = parse(path, data)
+    except InputError as error:
+        error.withhold()
+        raise
+    file.source.withhold()
+    return file
+
+
 def parsed(path: str, data: bytes) -> File:
     """Parse the text of the file at `path`. Raises `InputError` if it cannot be parsed."""
     source = Source(path, data)
@@ -105,7 +122,7 @@ def parsed(path: str, data: bytes) -> File:
 
 def source(path: str) -> Source:
     """Return the text of a main file, or of standard input. Raises `InputError` if it cannot be read."""
-    return Source(path, contents(path, DISK))
+    return roots_.source(path, contents(path, DISK))
 
 
 def contents(path: str, files: Files) -> bytes:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from nginxopt.config import roots
 from nginxopt.config.configuration import Config, load
 from nginxopt.config.elsewhere import INSTALLED
 from nginxopt.config.filesystem import DISK, Files, Moved
@@ -89,7 +90,7 @@ def candidates(path: str, prefix: str | None) -> Iterator[str]:
 
 
 def _load(main: str, files: Files) -> Config:
-    return load(main, missing_ok=True, files=files)
+    return load(main, missing_ok=True, files=files, roots=roots.beside(main))
 
 
 def around(path: str, main: str, load: Load = _load) -> Surroundings | None:

@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from nginxopt.config import roots
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
@@ -168,7 +169,7 @@ def text(known: Iterable[Entry]) -> str:
 
 def load(path: str) -> Baseline:
     """Return the baseline at `path`. Raises `InputError` if it cannot be read or is damaged."""
-    return read(Source(path, contents(path)))
+    return read(roots.source(path, contents(path)))
 
 
 def contents(path: str) -> bytes:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
+from nginxopt.config.roots import words_outside
 from nginxopt.errors import InputError, RuleError, UsageError
 from nginxopt.faults import collecting, isolated
-from nginxopt.lint import whole
+from nginxopt.lint import outside, whole
 from nginxopt.lint.accepted import unaccepted
 from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.declined import undeclined
-from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.lint.fix import Fixed, FixError, fix
 from nginxopt.lint.model import Model
 from nginxopt.lint.premises import WHOLE_CONFIGURATION, Premise
@@ -92,8 +93,10 @@ class Judge:
         unsuppressed = suppress(files, linted.diagnostics, active, self.catalogue.ids, further).diagnostics
         selected = reported(unsuppressed, self.catalogue.rules, self.settings)
         offered = (_given(diagnostic, self.assumed) for diagnostic in undeclined(linted.diagnostics, selected))
-        diagnostics = tuple(_unshared(diagnostic, config, self.shared) for diagnostic in offered)
-        return replace(linted, diagnostics=diagnostics, declined=declined)
+        unshared = [_unshared(diagnostic, config, self.shared) for diagnostic in offered]
+        withheld = words_outside(config.files)
+        diagnostics = tuple(outside.without_fix(diagnostic, withheld) for diagnostic in unshared)
+        return replace(linted, diagnostics=diagnostics, declined=declined, left=outside.left(unshared))
 
     def _lint(self, config: Config, rules: Iterable[Selected], target: Version) -> Linted:
         return lint(config, rules, target, self.host, self.around, is_all=WHOLE_CONFIGURATION in self.assumed)
@@ -146,6 +149,7 @@ class Checked:
         declined: The rules that could not judge all of some configuration.
         refusals: What nginx refuses, so that rules could not ask what becomes of requests.
         is_all: Whether includes were taken to read nothing else elsewhere, as the premise `whole-configuration` says.
+        left: The files outside of the named paths that fixes would change, with the grades of these fixes.
     """
 
     configs: tuple[Config, ...]
@@ -158,6 +162,7 @@ class Checked:
     declined: frozenset[str] = frozenset()
     refusals: tuple[InputError, ...] = ()
     is_all: bool = False
+    left: frozenset[tuple[str, Grade]] = frozenset()
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -199,6 +204,7 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
         unknown=unknown,
         unsettled=unsettled,
         declined=frozenset().union(*(result.declined for result in linted)),
+        left=frozenset().union(*(result.left for result in linted)),
         refusals=tuple(result.refusal for result in linted if result.refusal is not None),
         is_all=WHOLE_CONFIGURATION in judge.assumed,
     )

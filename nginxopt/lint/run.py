@@ -14,7 +14,7 @@ from nginxopt.errors import InputError, InternalError
 from nginxopt.faults import collecting, isolated
 from nginxopt.lint.beside import shared_level
 from nginxopt.lint.declare import Rule
-from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Safety, Severity
+from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Grade, Safety, Severity
 from nginxopt.lint.model import Model
 from nginxopt.lint.whole import with_premise
 from nginxopt.semantics import Level, levels
@@ -43,7 +43,8 @@ class Linted:
     `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings;
     `unsettled` are the rules with findings that depend on the tags of a template. `declined` are the rules that could
     not judge all, so that what they do not find may be there. `refusal` is what nginx refuses, so that rules could not
-    ask what becomes of requests.
+    ask what becomes of requests. `left` are the files outside of the named paths that fixes would change, with the grades
+    of these fixes.
     """
 
     diagnostics: tuple[Diagnostic, ...]
@@ -52,6 +53,7 @@ class Linted:
     unsettled: frozenset[str] = frozenset()
     declined: frozenset[str] = frozenset()
     refusal: InputError | None = None
+    left: frozenset[tuple[str, Grade]] = frozenset()
 
 
 def lint(

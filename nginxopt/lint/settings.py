@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from nginxopt.config import Context
 from nginxopt.config import context as contexts
+from nginxopt.config import roots
 from nginxopt.errors import InputError, UsageError
 from nginxopt.format import Style
 from nginxopt.format.style import WIDTHS
@@ -169,13 +170,18 @@ def _own(path: Path) -> Source | None:
         data, reason = trust.read(path)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
-    source = Source(str(path), data)
+    source = _source(path, data)
     if reason is None:
         return source if path.name == FILE or _table(source) is not None else None
     if path.name == PYPROJECT and not _may_have_table(source):
         return None
     hint = f"--config {path} uses them, --isolated ignores them"
     raise InputError(f"these settings may be another user's: {reason}", path=str(path), hint=hint)
+
+
+def _source(path: Path, data: bytes) -> Source:
+    """Return the text of a settings file, which is not shown if the file is a link that leads out of its directory."""
+    return Source(str(path), data, outside=not roots.only(str(path)).has(str(path)))
 
 
 def _may_have_table(source: Source) -> bool:
@@ -187,7 +193,7 @@ def _may_have_table(source: Source) -> bool:
 
 def _open(path: Path) -> Source:
     try:
-        return Source(str(path), path.read_bytes())
+        return _source(path, path.read_bytes())
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=str(path)) from None
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import cast
 
-from nginxopt.config import Config
+from nginxopt.config import Config, roots
 from nginxopt.config.filesystem import STDIN
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, UsageError
@@ -78,9 +78,9 @@ class RequestsFile:
         size, file = _size(raw) if progress else 0, raw
         if raw.peek(2)[:2] == _GZIP:
             file = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=raw)), _BUFFER)
-        log = self._log(Source(self.path, file.peek(_BUFFER)))
+        log = self._log(roots.source(self.path, file.peek(_BUFFER)))
         if log is None:
-            return self._targets(Source(self.path, file.read()))
+            return self._targets(roots.source(self.path, file.read()))
         with collector_paused():
             traffic = log.read(file, lambda: progress(raw.tell(), size) if progress and size else None)
         if not traffic.requests:

@@ -26,8 +26,12 @@ from nginxopt.system.writing.targets import WriteTarget, is_among
 
 __all__ = ["BACKUP", "Written", "folder", "is_among", "refuse_unwritable", "sweep", "write_all"]
 
+DONE: dict[str, None] = {}
+"""The paths that this process has written, in order: what it may say of them if it fails later."""
+
 _NO_TEXTS: Mapping[str, bytes] = {}
 _NO_FILES: Mapping[str, str] = {}
+_NOTHING = "nothing was written"
 
 
 def write_all(
@@ -36,7 +40,7 @@ def write_all(
     read: Mapping[str, bytes] = _NO_TEXTS,
     like: Mapping[str, str] = _NO_FILES,
     keep_old: bool = False,
-    so_far: str = "nothing was written",
+    so_far: str = _NOTHING,
 ) -> tuple[Written, ...]:
     """Write all texts to their paths, in order, or none of them; return the files that were written.
 
@@ -53,11 +57,14 @@ def write_all(
         InputError: If a path cannot be written, or a file was changed after it was read.
     """
     lost: list[str] = []
+    so_far = f"written before this: {', '.join(DONE)}" if DONE and so_far == _NOTHING else so_far
     try:
         streams, files = targets.find(texts, read, like)
         for stream in streams:
             stream.write()
-        return _written(files, read, lost, keep_old=keep_old)
+        written = _written(files, read, lost, keep_old=keep_old)
+        DONE.update(dict.fromkeys([*(stream.path for stream in streams), *texts]))
+        return written
     except InputError as error:
         outcome = f"could not undo everything: {'; '.join(lost)}" if lost else so_far
         raise InputError(f"{error.message}; {outcome}", path=error.path, hint=error.hint) from None

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from nginxopt.config import Config
+from nginxopt.errors import InputError
 from nginxopt.system.files import Written, sweep, write_all
 from nginxopt.system.writing.copies import BACKUP
 from nginxopt.system.writing.targets import changed
@@ -27,6 +28,7 @@ def change(
     sweep(os.path.dirname(os.path.realpath(path)) for path in read)  # noqa: PTH120
     if not texts:
         return ()
+    _refuse_outside(configs, texts)
     for config in configs:
         _refuse_other_files(config)
         _refuse_to_keep_where_it_is_read(config, texts)
@@ -41,6 +43,20 @@ def _read(configs: Iterable[Config]) -> dict[str, bytes]:
             if read.setdefault(file.path, file.source.data) != file.source.data:
                 raise changed(file.path)
     return read
+
+
+def _refuse_outside(configs: Iterable[Config], paths: Iterable[str]) -> None:
+    """Raise `InputError` for a path that leads out of what the user named, perhaps through a link."""
+    roots = [config.roots for config in configs]
+    for path in paths:
+        if not any(inside.has(path) for inside in roots):
+            raise outside(path)
+
+
+def outside(*paths: str) -> InputError:
+    """Return the error for files outside of the named paths that a command would change."""
+    message = f"would change {', '.join(paths)}, outside of the named paths: left; nothing was written"
+    return InputError(message, hint="--also DIR takes a directory as one of the named paths")
 
 
 def _refuse_other_files(config: Config) -> None:

@@ -61,15 +61,23 @@ class Source:
 
     If nginx reads a file in several places that must be told apart, each of these readings has its own source, whose
     `original` is the source of the file.
+
+    A file that only a configuration names is `outside` of what the user named: no message quotes its text, and no
+    command changes it (see `nginxopt.config.roots`).
     """
 
     path: str
     data: bytes = field(repr=False)
     original: Source | None = field(default=None, repr=False)
+    outside: bool = field(default=False, repr=False)
+
+    def withhold(self) -> None:
+        """Mark a file that the user did not name, before anything is said about it: see `outside`."""
+        object.__setattr__(self, "outside", True)
 
     def reading(self) -> Source:
         """Return a new source for one of several readings of the file."""
-        return Source(self.path, self.data, self.original or self)
+        return Source(self.path, self.data, self.original or self, self.outside)
 
     @cached_property
     def _line_starts(self) -> array[int]:

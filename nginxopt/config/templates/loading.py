@@ -12,6 +12,7 @@ from nginxopt.config.configuration import Config
 from nginxopt.config.declarations import declarations
 from nginxopt.config.filesystem import Files
 from nginxopt.config.reader import File
+from nginxopt.config.roots import around
 from nginxopt.config.templates import lines
 from nginxopt.config.templates.placing import Gap, Header, Placed, placed
 from nginxopt.config.templates.readings import Reading, structures
@@ -186,6 +187,8 @@ class Templates:
         """Return a file as a template, None if it is none. Raises `InputError` for a tag that is not understood."""
         if path not in self._templates:
             source = Source(path, data)
+            if not around(self._name).has(path):
+                source.withhold()
             self._templates[path] = _understood(source) if is_template(source) else None
         return self._templates[path]
 

@@ -108,7 +108,7 @@ def placed(template: Template, choose: Callable[[Block], int], *, drops_newlines
     words: set[int] = set()
     for _ in range(_ROUNDS):
         rendered = _marked(template, choose, mark, words, drops_newlines=drops_newlines)
-        source = Source(template.source.path, rendered.data)
+        source = Source(template.source.path, rendered.data, outside=template.source.outside)
         read = [statement for statement in statements(source) if statement.kind != "#"]
         starts = {statement.start for statement in read}
         wrong = {

@@ -143,5 +143,7 @@ def _summary(report: Report) -> dict[str, Any]:
         "fixable": {grade.value: fixable[grade] for grade in Grade},
         "lacking": [premise.name for premise in sorted(report.undeclared())],
         "fixed": None if report.shown else report.fixed,
+        "changed": list(map(unicode, report.changed)),
+        "left": list(map(unicode, report.left)),
         "errors": len(report.errors),
     }

@@ -14,6 +14,7 @@ from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends
 from nginxopt.lint.report.xml import Section, sections
+from nginxopt.text import Source, Span
 from nginxopt.text.escape import xml
 from nginxopt.text.markup import document
 
@@ -43,14 +44,14 @@ def _failure(path: str, diagnostic: Diagnostic) -> ElementTree.Element:
     case = _case(path, f"{diagnostic.rule}{_at(diagnostic.finding)}")
     failure = ElementTree.SubElement(case, "failure", type=str(diagnostic.severity), message=xml(diagnostic.message))
     source, at = diagnostic.finding.source, diagnostic.finding.span
-    failure.text = xml("\n".join(["", source.snippet(at), *advice(diagnostic), *filter(None, [diagnostic.url]), ""]))
+    failure.text = xml("\n".join(["", *_snippet(source, at), *advice(diagnostic), *filter(None, [diagnostic.url]), ""]))
     return case
 
 
 def _error(path: str, error: InputError) -> ElementTree.Element:
     case = _case(path, f"input{_at(error)}")
     element = ElementTree.SubElement(case, "error", type="input", message=xml(error.message))
-    snippet = [] if error.source is None or error.span is None else [error.source.snippet(error.span)]
+    snippet = [] if error.source is None or error.span is None else _snippet(error.source, error.span)
     element.text = xml("\n".join(["", *snippet, *details(error), ""]))
     return case
 
@@ -62,3 +63,8 @@ def _case(path: str, name: str) -> ElementTree.Element:
 def _at(placed: Placed) -> str:
     positions = ends(placed)
     return "" if positions is None else f" at {positions[0].line}:{positions[0].column}"
+
+
+def _snippet(source: Source, span: Span) -> list[str]:
+    """Return the line of a place with carets, unless it is in a file that the user did not name."""
+    return [] if source.outside else [source.snippet(span)]

@@ -45,6 +45,8 @@ class Report:
         errors: The files that could not be read or parsed, and the rules from outside of nginxopt that failed.
         notes: Other messages.
         fixed: The number of findings fixed before `diagnostics` were found; None without --fix.
+        changed: The files that fixes changed, or would change if they are only shown.
+        left: The files outside of the named paths that fixes would change.
         shown: Whether the fixes were only shown: then `diagnostics` are the findings that would remain.
     """
 
@@ -57,6 +59,8 @@ class Report:
     notes: tuple[Note, ...] = ()
     fixed: int | None = None
     shown: bool = False
+    changed: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
     def failures(self) -> tuple[int, int]:
         """Return the number of errors of files, and of those of rules from outside of nginxopt."""

@@ -31,11 +31,15 @@ def render(report: Report, *, color: bool = False, quiet: bool = False) -> Itera
         yield from _lines(_finding(diagnostic, style))
     for error in report.errors:
         yield from _lines(_error(error, style))
+    for path in report.changed:
+        yield from _lines([f"{'would change' if report.shown else 'changed'} {printable(path)}"])
+    for path in report.left:
+        yield from _lines([f"would change {printable(path)}, outside of the named paths: left; --also DIR changes it"])
     if quiet:
         return
     for note in report.notes:
         yield from _lines([f"{_place(note, None, style)}{style('note', fg='cyan')} {printable(note.message)}"])
-    if report.diagnostics or report.errors or report.notes:
+    if report.diagnostics or report.errors or report.notes or report.changed or report.left:
         yield "\n"
     yield from _lines(_closing(report, style))
 
@@ -111,7 +115,7 @@ def _place(placed: Placed, path: str | None, style: Style) -> str:
 
 
 def _snippet(placed: Placed, hue: str, style: Style) -> Iterator[str]:
-    if placed.source is not None and placed.span is not None:
+    if placed.source is not None and placed.span is not None and not placed.source.outside:
         line, carets = placed.source.snippet(placed.span).split("\n")
         indent = carets.rstrip("^")
         yield f"    {line}"

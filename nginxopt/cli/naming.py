@@ -1,0 +1,65 @@
+"""What the user has named on the command line: the files and directories that a command may show and change."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from functools import wraps
+from typing import Any
+
+import click
+
+
+def noting(command: click.Command) -> click.Command:
+    """Return a command that first notes the paths of its command line, and forgets those of another command."""
+    callback = command.callback
+    if callback is None or isinstance(command, click.Group):
+        return command
+
+    @wraps(callback)
+    def noted(*args: Any, **values: Any) -> Any:
+        from nginxopt.config import roots
+
+        roots.forget()
+        roots.note(_named(click.get_current_context()))
+        try:
+            return callback(*args, **values)
+        finally:
+            roots.leave()
+
+    noting_it = copy.copy(command)
+    noting_it.callback = noted
+    return noting_it
+
+
+def _named(context: click.Context) -> Any:
+    """Return what the arguments and options name.
+
+    An argument, a directory and the main file of `-c` count with what is beside or below them; the file of another
+    option by itself, but for a baseline, whose text nobody needs to see. Without any argument for paths it is the working directory.
+    """
+    from nginxopt.cli.options import ALSO_GIVEN, DIRECTORY, FILE
+    from nginxopt.config import roots
+
+    named = roots.of(context.meta.get(ALSO_GIVEN, ()))
+    for parameter in context.command.params:
+        texts = list(_texts(context.params.get(parameter.name or "")))
+        if isinstance(parameter, click.Argument):
+            is_empty = not texts and parameter.nargs == -1 and parameter.name == "paths"
+            named |= roots.of(["."] if is_empty else texts)
+        elif parameter.type is DIRECTORY or parameter.name in ("main", "stdin_filename"):
+            named |= roots.of(texts)
+        elif parameter.type is FILE and parameter.name != "baseline":
+            for text in texts:
+                named |= roots.only(text)
+    return named
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts of the value of a parameter."""
+    if isinstance(value, str):
+        if value and "\0" not in value:
+            yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item)
