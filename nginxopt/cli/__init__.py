@@ -128,7 +128,10 @@ def _ended_by(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         raise error
     if isinstance(error, NginxoptError):
-        _say(error.render())
+        text = error.render()
+        _say(text)
+        if "nothing was written" in text:
+            _name_written()
         if isinstance(error, DefectError):
             _say(_report_bug())
         return error.exit_code
@@ -143,11 +146,21 @@ _UNPRINTABLE = (ClosedPipeError, OutputError)
 """Errors of a message on its way to standard error, which nobody can see."""
 
 
+def _name_written() -> None:
+    """Name what the command had written before it ended with an error that wrote nothing, such as a report."""
+    from nginxopt.system.files import DONE
+    from nginxopt.text.escape import line
+
+    if DONE:
+        _say(line(f"written before this: {', '.join(DONE)}"))
+
+
 def _report_bug() -> str:
     """Return what to do about a bug, and what the command had written before."""
     from nginxopt.system.files import DONE
+    from nginxopt.text.escape import line
 
-    written = f"it had written {', '.join(DONE)}" if DONE else "nothing was written"
+    written = line(f"it had written {', '.join(DONE)}") if DONE else "nothing was written"
     return (
         f"This is a bug in nginxopt; {written}. Please report it with the command, the lines above, and the input if "
         "you can share it."

@@ -29,7 +29,8 @@ Examples:
   nginxopt format - < nginx.conf             print the formatted text
 
 \b
-Exit status: 0 success, 1 changes (--check, --diff), or a file outside of PATH was left, 2 usage error, 3 unreadable input, 70 the result does not read
+Exit status: 0 success, 1 changes (--check, --diff), or a file outside of PATH was left,
+2 usage error, 3 unreadable input, 70 the result does not read
 as the input does (nothing is written).
 """
 
@@ -87,9 +88,8 @@ def command(
         _print_diff(files)
     elif writes:
         _write(files, is_piped="-" in paths)
-    _name_changes(files, writes=writes, is_piped="-" in paths)
-    if not (quiet or (writes and "-" in paths)):
-        _summarize(files, writes=writes)
+    if not (writes and "-" in paths):
+        _summarize(files, writes=writes, quiet=quiet)
     for error in files.errors:
         click.echo(error.render(), err=True)
     if files.errors:
@@ -174,22 +174,18 @@ def _write(files: _Formatted, *, is_piped: bool) -> None:
             stdout.say(f"{file.path} was written in place because {file.in_place}; its old text is in {file.copy}")
 
 
-def _name_changes(files: _Formatted, *, writes: bool, is_piped: bool) -> None:
-    """Print the names of the files that change, and of those that are left."""
+def _summarize(files: _Formatted, *, writes: bool, quiet: bool) -> None:
+    """Print the files that were left out, the changed files, and the number of all; `quiet` only what was changed."""
     from nginxopt.text.escape import printable
 
-    for source, _ in () if is_piped else files.changed:
+    for name in () if quiet else map(printable, files.foreign):
+        stdout.say(f"skipped {name}: it does not look like an nginx configuration; name it to format it")
+    for source, _ in files.changed if writes or not quiet else ():
         stdout.say(f"{'reformatted' if writes else 'would reformat'} {printable(source.path)}")
     for name in map(printable, files.left):
         stdout.say(f"would reformat {name}, outside of the named paths: left; --also DIR changes it")
-
-
-def _summarize(files: _Formatted, *, writes: bool) -> None:
-    """Print the files that were left out, and the number of all."""
-    from nginxopt.text.escape import printable
-
-    for name in map(printable, files.foreign):
-        stdout.say(f"skipped {name}: it does not look like an nginx configuration; name it to format it")
+    if quiet:
+        return
     if files.read or not files.errors:
         click.echo(", ".join(_counts(files, writes=writes)), err=True)
 

@@ -156,9 +156,8 @@ def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
 
 def _around(names: Iterable[str], settings: Settings) -> Config | None:
     """Return the main configuration that fragments are in, if one is named."""
-    from nginxopt.lint import around
-
     from nginxopt.config import roots
+    from nginxopt.lint import around
 
     roots.note(roots.of(name for name in names if around.is_main(name) and name != around.STOCK))
     mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])

@@ -19,8 +19,10 @@ def noting(command: click.Command) -> click.Command:
     @wraps(callback)
     def noted(*args: Any, **values: Any) -> Any:
         from nginxopt.config import roots
+        from nginxopt.system.files import DONE
 
         roots.forget()
+        DONE.clear()
         roots.note(_named(click.get_current_context()))
         try:
             return callback(*args, **values)
@@ -36,7 +38,8 @@ def _named(context: click.Context) -> Any:
     """Return what the arguments and options name.
 
     An argument, a directory and the main file of `-c` count with what is beside or below them; the file of another
-    option by itself, but for a baseline, whose text nobody needs to see. Without any argument for paths it is the working directory.
+    option by itself, but for a baseline, whose text nobody needs to see. Without any argument for paths it is the
+    working directory.
     """
     from nginxopt.cli.options import ALSO_GIVEN, DIRECTORY, FILE
     from nginxopt.config import roots

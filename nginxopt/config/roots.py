@@ -49,13 +49,13 @@ _named: Roots | None = None
 
 def note(roots: Roots) -> None:
     """Note what the user has named, in addition to what was noted before."""
-    global _named  # noqa: PLW0603 - a process has one user
+    global _named
     _named = roots if _named is None else _named | roots
 
 
 def leave() -> None:
     """Forget what was named, at the end of a command. What it has read is still not shown."""
-    global _named  # noqa: PLW0603
+    global _named
     _named = None
 
 

@@ -43,8 +43,8 @@ class Linted:
     `unknown` are the rules that asked for settings which may be around a fragment, with the names of these settings;
     `unsettled` are the rules with findings that depend on the tags of a template. `declined` are the rules that could
     not judge all, so that what they do not find may be there. `refusal` is what nginx refuses, so that rules could not
-    ask what becomes of requests. `left` are the files outside of the named paths that fixes would change, with the grades
-    of these fixes.
+    ask what becomes of requests. `left` are the files outside of the named paths that fixes would change, with the
+    grades of these fixes.
     """
 
     diagnostics: tuple[Diagnostic, ...]

@@ -12,9 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from nginxopt.config import Context
+from nginxopt.config import Context, roots
 from nginxopt.config import context as contexts
-from nginxopt.config import roots
 from nginxopt.errors import InputError, UsageError
 from nginxopt.format import Style
 from nginxopt.format.style import WIDTHS

@@ -54,6 +54,9 @@ def rename(workspace: Workspace, params: types.RenameParams) -> types.WorkspaceE
         for reason in _doubts(config, symbol):
             raise UsageError(reason)
     places = same(reading, offset)
+    for one in places:
+        if one.source.outside:
+            raise UsageError(f"{one.source.path} uses it, outside of the directory of the main file")
     edit = workspace_edit(workspace, [Change(one.source, Edit(one.span, name.encode())) for one in places])
     if edit is None:
         raise UsageError("a file of the configuration does not parse")

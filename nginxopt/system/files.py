@@ -31,7 +31,6 @@ DONE: dict[str, None] = {}
 
 _NO_TEXTS: Mapping[str, bytes] = {}
 _NO_FILES: Mapping[str, str] = {}
-_NOTHING = "nothing was written"
 
 
 def write_all(
@@ -40,7 +39,7 @@ def write_all(
     read: Mapping[str, bytes] = _NO_TEXTS,
     like: Mapping[str, str] = _NO_FILES,
     keep_old: bool = False,
-    so_far: str = _NOTHING,
+    so_far: str = "nothing was written",
 ) -> tuple[Written, ...]:
     """Write all texts to their paths, in order, or none of them; return the files that were written.
 
@@ -57,7 +56,6 @@ def write_all(
         InputError: If a path cannot be written, or a file was changed after it was read.
     """
     lost: list[str] = []
-    so_far = f"written before this: {', '.join(DONE)}" if DONE and so_far == _NOTHING else so_far
     try:
         streams, files = targets.find(texts, read, like)
         for stream in streams:

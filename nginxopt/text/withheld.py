@@ -31,14 +31,14 @@ def words(text: str) -> frozenset[str]:
 
 def remember(path: str, find: Words, *, withheld: bool) -> None:
     """Remember the words of a file, which `find` returns: to withhold them, or as words that may be shown."""
-    global _found  # noqa: PLW0603 - there is one output
+    global _found
     _sources[path] = withheld, find
     _found = None
 
 
 def forget() -> None:
     """Forget all files, before another command."""
-    global _found  # noqa: PLW0603
+    global _found
     _sources.clear()
     _found = None
 
@@ -82,7 +82,7 @@ def only_in(secret: Iterable[str], known: Iterable[str]) -> frozenset[str]:
 
 
 def _withheld() -> frozenset[str]:
-    global _found  # noqa: PLW0603
+    global _found
     if _found is None:
         secret: set[str] = set()
         known: set[str] = set()

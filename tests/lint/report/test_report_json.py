@@ -169,5 +169,7 @@ def test_the_summary_counts() -> None:
         "fixable": {"safe": 1, "conditional": 0, "unsafe": 0},
         "lacking": [],
         "fixed": 1,
+        "changed": [],
+        "left": [],
         "errors": 1,
     }
