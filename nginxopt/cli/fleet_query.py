@@ -61,10 +61,12 @@ def _text(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterato
 
 
 def _csv(columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+    from nginxopt.text.escape import cell
+
     line = io.StringIO()
     writer = csv.writer(line, lineterminator="\n")
     for row in (columns, *(map(_shown, row) for row in rows)):
-        writer.writerow(row)
+        writer.writerow(map(cell, row))
         yield line.getvalue()
         line.seek(0)
         line.truncate()

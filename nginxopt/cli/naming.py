@@ -10,6 +10,10 @@ from typing import Any
 import click
 
 
+_NO_PATHS = ("request", "rule", "rules", "query", "sql", "scenario", "name")
+"""Arguments that name no files."""
+
+
 def noting(command: click.Command) -> click.Command:
     """Return a command that first notes the paths of its command line, and forgets those of another command."""
     callback = command.callback
@@ -37,21 +41,23 @@ def noting(command: click.Command) -> click.Command:
 def _named(context: click.Context) -> Any:
     """Return what the arguments and options name.
 
-    An argument, a directory and the main file of `-c` count with what is beside or below them; the file of another
+    An argument, a prefix and the main file of `-c` count with what is beside or below them; the file of another
     option by itself, but for a baseline, whose text nobody needs to see. Without any argument for paths it is the
     working directory.
     """
-    from nginxopt.cli.options import ALSO_GIVEN, DIRECTORY, FILE
+    from nginxopt.cli.options import ALSO_GIVEN, FILE
     from nginxopt.config import roots
 
     named = roots.of(context.meta.get(ALSO_GIVEN, ()))
     for parameter in context.command.params:
         texts = list(_texts(context.params.get(parameter.name or "")))
-        if isinstance(parameter, click.Argument):
+        if isinstance(parameter, click.Argument) and parameter.name not in _NO_PATHS:
             is_empty = not texts and parameter.nargs == -1 and parameter.name == "paths"
             named |= roots.of(["."] if is_empty else texts)
-        elif parameter.type is DIRECTORY or parameter.name in ("main", "stdin_filename"):
+        elif parameter.name in ("main", "stdin_filename"):
             named |= roots.of(texts)
+        elif parameter.name == "prefix":
+            named |= roots.of(f"{text}/" for text in texts)
         elif parameter.type is FILE and parameter.name != "baseline":
             for text in texts:
                 named |= roots.only(text)

@@ -6,6 +6,7 @@ import re
 
 # Not compiled here: classes of such ranges take longer than all other start-up, and plain text needs neither.
 _SURROGATE = r"[\ud800-\udfff]"
+_NUMBER = re.compile(r"[-+]?[0-9.]+(?:e[-+]?[0-9]+)?")
 _NOT_XML = r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
@@ -30,6 +31,17 @@ def inert(text: str) -> str:
     if text.lstrip().startswith("::"):
         text = text.replace("::", "\\x3a:", 1)
     return text.replace("##[", "#\\x23[")
+
+
+def cell(text: str) -> str:
+    """Return a text for a cell of CSV: as `printable` does, and as no formula to a spreadsheet.
+
+    A spreadsheet computes what begins with `=`, `+`, `-` or `@`, perhaps after blanks (OWASP, CSV Injection). An
+    apostrophe in front makes it a text; numbers stay.
+    """
+    shown = printable(text)
+    is_formula = shown.lstrip().startswith(("=", "+", "-", "@", "\\t", "\\r")) or text[:1] in ("\t", "\r")
+    return f"'{shown}" if is_formula and not _NUMBER.fullmatch(shown) else shown
 
 
 def terminal(text: str) -> str:
