@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-
 _NO_PATHS = ("request", "rule", "rules", "query", "sql", "scenario", "name")
 """Arguments that name no files."""
 

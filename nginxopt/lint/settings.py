@@ -152,7 +152,7 @@ def _nearest(start: Path) -> Source | None:
     for folder in (start, *start.parents):
         for name in (FILE, PYPROJECT):
             path = folder / name
-            source = _own(Path(os.path.relpath(path))) if path.is_file() else None
+            source = _own(Path(os.path.relpath(path))) if os.path.isfile(path) else None  # noqa: PTH113 - Path.is_file raises
             if source is not None:
                 return source
         if (folder / ".git").exists():

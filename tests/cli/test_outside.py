@@ -49,7 +49,11 @@ http {{
     include {include};
     gzip on;
     gzip_comp_level 9;
-    server {{ listen 80; rewrite ^/x$ /y permanent; location / {{ proxy_pass http://inner; add_header X $inner_value; }} }}
+    server {{
+        listen 80;
+        rewrite ^/x$ /y permanent;
+        location / {{ proxy_pass http://inner; add_header X $inner_value; }}
+    }}
 }}
 """
 COMMANDS = (
