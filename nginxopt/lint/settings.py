@@ -152,10 +152,11 @@ def _nearest(start: Path) -> Source | None:
     for folder in (start, *start.parents):
         for name in (FILE, PYPROJECT):
             path = folder / name
-            source = _own(Path(os.path.relpath(path))) if os.path.isfile(path) else None  # noqa: PTH113 - Path.is_file raises
+            # Path.is_file raises for a directory that the user may not enter.
+            source = _own(Path(os.path.relpath(path))) if os.path.isfile(path) else None  # noqa: PTH113
             if source is not None:
                 return source
-        if (folder / ".git").exists():
+        if os.path.exists(folder / ".git"):  # noqa: PTH110
             return None
     return None
 
