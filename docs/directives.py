@@ -15,7 +15,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
 
@@ -23,7 +23,7 @@ from nginxopt.version import Version
 
 OLDEST = Version(1, 10, 0)
 """The first release that is looked at; the table says nothing of what was before."""
-COLUMNS = ("name", "module", "places", "arguments", "values", "default", "repeated", "since", "until")
+COLUMNS = ("name", "module", "places", "arguments", "setter", "values", "default", "repeated", "since", "until")
 
 _VERSION = re.compile(r'#define NGINX_VERSION\s+"([\d.]+)"')
 _TAG = re.compile(r"release-(\d+\.\d+\.\d+)")
@@ -39,6 +39,9 @@ _DEFINED = re.compile(r"^#define\s+(\w+)\s+\(?(-?(?:0x)?[0-9a-fA-F]+)\)?\s*$", r
 _SETTER = re.compile(
     r"^(\w+)\(ngx_conf_t \*cf, ngx_command_t \*cmd, void \*\w+\)\n\{(.*?)^\}", re.DOTALL | re.MULTILINE
 )
+_BOUNDS = re.compile(r"\bngx_conf_num_bounds_t\s+(\w+)\s*=\s*\{\s*ngx_conf_check_num_bounds,\s*(\d+),\s*(\d+)\s*\};")
+_POST = re.compile(r"\bngx_conf_post_t\s+(\w+)\s*=\s*\{\s*(\w+)\s*\};")
+_HANDLER = re.compile(r"\bngx_conf_post_handler_pt\s+(\w+)\s*=\s*(\w+);")
 _CAST = re.compile(r"^\((?:size_t|ngx_\w+_t)\) ")
 _FILLED = re.compile(r"\bngx_conf_(merge|init)_(?:(\w+)_)?value\(")
 
@@ -120,6 +123,10 @@ class Unit:
     named: dict[str, dict[str, str]] = field(default_factory=dict)
     """Arrays of named values: the constant by its name."""
     numbers: dict[str, int] = field(default_factory=dict)
+    bounds: dict[str, str] = field(default_factory=dict)
+    """The smallest and the largest number, such as `1..9`, by the name of the structure."""
+    handlers: dict[str, str] = field(default_factory=dict)
+    """Functions that check a value which a setter has read, by the name of the structure or pointer."""
     fills: dict[str, set[tuple[str, ...]]] = field(default_factory=lambda: defaultdict(set))
     """Defaults by field, as expressions; for buffers their number and their size."""
     refusing: set[str] = field(default_factory=set)
@@ -134,6 +141,7 @@ class Row:
     module: str
     places: str
     arguments: str
+    setter: str
     values: str
     default: str
     repeated: str
@@ -182,6 +190,8 @@ def parse(text: str) -> Unit:
     for name, values in _NAMED.findall(text):
         unit.named[name] = dict(_VALUE.findall(values))
     unit.numbers = {name: int(value, 0) for name, value in _DEFINED.findall(text) if _is_number(value)}
+    unit.bounds = {name: f"{low}..{high}" for name, low, high in _BOUNDS.findall(text)}
+    unit.handlers = dict((*_POST.findall(text), *_HANDLER.findall(text)))
     for name, body in _SETTER.findall(text):
         if '"is duplicate"' in body:
             unit.refusing.add(name)
@@ -227,12 +237,14 @@ def rows(sources: Sources, revision: str) -> Iterator[Row]:
     refusing = {name for _, unit in units for name in unit.refusing}
     for module, unit in units:
         for command in unit.commands:
-            values = named.get(command.post.lstrip("&"), {}) if command.setter in _NAMED_SLOTS else {}
+            post = command.post.lstrip("&")
+            values = named.get(post, {}) if command.setter in _NAMED_SLOTS else {}
             yield Row(
                 command.name,
                 module,
                 " ".join(_PLACES[bit] for bit in command.bits if bit in _PLACES),
                 _arguments(command),
+                f"{command.setter} {unit.bounds.get(post) or unit.handlers.get(post, '')}".rstrip(),
                 "obsolete" if command.setter.endswith("_obsolete") else _SLOTS.get(command.setter, "|".join(values)),
                 _default(command, unit, values, {**numbers, **unit.numbers}),
                 "" if _is_once(command, refusing) else "yes",
@@ -318,7 +330,7 @@ def table(sources: Sources) -> Iterator[tuple[str, ...]]:
         for first, last in _runs(present[row]):
             since = "" if first == 0 else str(releases[first])
             until = "" if last + 1 == len(releases) else str(releases[last + 1])
-            yield (row.name, row.module, row.places, row.arguments, row.values, row.default, row.repeated, since, until)
+            yield (*astuple(row), since, until)
 
 
 def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:

@@ -60,7 +60,7 @@ from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.semantics import commands
 
 
-@rule(severity=Severity.ERROR, category="correctness", by_release=True)
+@rule(severity=Severity.ERROR, category="refused", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find second directives that nginx refuses."""
     for first, second in commands.duplicates(model.config, model.target):

@@ -55,7 +55,7 @@ from nginxopt.lint import Finding, Model, Related, Severity, rule
 from nginxopt.semantics import Level, locations
 
 
-@rule(severity=Severity.ERROR, category="correctness")
+@rule(severity=Severity.ERROR, category="refused")
 def check(model: Model) -> Iterator[Finding]:
     """Find second locations that nginx refuses."""
     for level in model.levels("server", "location"):

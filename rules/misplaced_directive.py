@@ -56,7 +56,7 @@ from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics import commands
 
 
-@rule(severity=Severity.ERROR, category="correctness", by_release=True)
+@rule(severity=Severity.ERROR, category="refused", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find directives that nginx does not allow where they stand."""
     for directive, scope, fault in model.faults:

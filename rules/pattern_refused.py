@@ -75,7 +75,7 @@ from nginxopt.semantics import Level, locations
 _MATCHES = ("~", "~*", "!~", "!~*")
 
 
-@rule(severity=Severity.ERROR, category="config")
+@rule(severity=Severity.ERROR, category="refused")
 def check(model: Model) -> Iterator[Finding]:
     """Find patterns that do not compile."""
     for directive, pattern, text in _patterns(model):

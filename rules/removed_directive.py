@@ -52,7 +52,7 @@ from nginxopt.semantics import commands
 _INSTEAD = {"ssl": 'add the parameter "ssl" to listen'}
 
 
-@rule(severity=Severity.ERROR, category="correctness", by_release=True)
+@rule(severity=Severity.ERROR, category="refused", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find directives that the target version no longer has."""
     for directive, _, fault in model.faults:

@@ -53,7 +53,7 @@ from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
 from nginxopt.semantics import commands, directives
 
 
-@rule(severity=Severity.ERROR, category="config", fix=Safety.UNSAFE)
+@rule(severity=Severity.ERROR, category="refused", fix=Safety.UNSAFE)
 def check(model: Model) -> Iterator[Finding]:
     """Find names that differ from a directive of nginx by a letter or two."""
     rows = commands.is_of_rows(model.config)

@@ -52,7 +52,7 @@ from nginxopt.semantics import commands, directives
 _KINDS = (commands.Kind.BLOCK, commands.Kind.ARGUMENTS, commands.Kind.FLAG)
 
 
-@rule(severity=Severity.ERROR, category="correctness", by_release=True)
+@rule(severity=Severity.ERROR, category="refused", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find directives with arguments or a block that nginx does not take."""
     for directive, _, fault in model.faults:

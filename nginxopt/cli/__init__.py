@@ -27,6 +27,7 @@ from nginxopt.system import interrupts
 
 _COMMANDS = {
     "lint": "nginxopt.cli.lint",
+    "check": "nginxopt.cli.check",
     "explain": "nginxopt.cli.explain",
     "rules": "nginxopt.cli.rules",
     "format": "nginxopt.cli.format",

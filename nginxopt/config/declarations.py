@@ -34,6 +34,8 @@ class Declaration:
         places: The places where it is allowed, as bits of `PLACES`.
         arguments: The number of arguments: `1,2`, `2+`, or `flag` for a single `on` or `off`.
         has_block: Whether it has a block.
+        setter: The function that sets it, such as `ngx_conf_set_size_slot`; after a blank what checks the value behind
+            it: another function, or the smallest and the largest number, such as `1..9`.
         values: The kind of its arguments: `size`, `time`, `number`, or a list of all values such as `on|off`;
             `obsolete` if nginx reports that the directive has no effect. Empty if unknown.
         default: The default as written in a configuration; `4k|8k` if it depends on the machine. Empty if unknown.
@@ -47,6 +49,7 @@ class Declaration:
     places: int
     arguments: str
     has_block: bool
+    setter: str
     values: str
     default: str
     is_once: bool
@@ -109,7 +112,7 @@ def _rows() -> Mapping[str, list[str]]:
 
 
 def _declaration(row: str) -> Declaration:
-    name, module, places, arguments, values, default, repeated, since, until = row.split("\t")
+    name, module, places, arguments, setter, values, default, repeated, since, until = row.split("\t")
     bits = (_ANYWHERE if place == "any" else PLACES[place] for place in places.split())
     count, _, block = arguments.partition(" ")
     return Declaration(
@@ -118,6 +121,7 @@ def _declaration(row: str) -> Declaration:
         sum(bits),
         count,
         block == "{",
+        setter,
         values,
         default,
         not repeated,

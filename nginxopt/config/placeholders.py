@@ -28,10 +28,13 @@ UNDERSCORES = rb"__[A-Z](?:[A-Z0-9]|_(?!_))*__"
 ENVIRONMENT = rb"\$\{[A-Z][A-Z0-9_]*\}"
 """`${NAME}`, as for envsubst. nginx has such a variable if something sets it: it ignores the case of names."""
 
+PERCENTS = rb"%[a-z]*[g-z_][a-z0-9_]*%"
+"""`%name%`, as in templates of HestiaCP. A letter that is no hexadecimal digit tells it from escapes in URLs."""
+
 CERTAIN = (AT, PERCENT, BRACES)
 """The patterns of the placeholders that are certainly no values of nginx."""
 
-LIKELY = (UNDERSCORES, ENVIRONMENT)
+LIKELY = (UNDERSCORES, PERCENTS, ENVIRONMENT)
 """Those that nginx may take as they stand. `lint` alone takes them for placeholders, as it can do without a value."""
 
 _ANY = re.compile(b"|".join([*CERTAIN, *LIKELY]))

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 Check = Callable[["Model"], Iterator[Finding]]
 
 CATEGORIES = {
+    "refused": "what nginx refuses: it does not start",
     "proxy": "upstreams and proxied requests",
     "cache": "cached responses",
     "rewrite": "rewrites, redirects, locations, conditions and maps",

@@ -98,15 +98,15 @@ def _inet(text: str, ranges: bool) -> _Reading:
         ports = range(PORT, PORT + 1)
     if host == "*":
         return "inet", "0.0.0.0", ports
-    quad = _quad(host)
-    return ("name", host.lower(), ports) if quad is None else ("inet", ".".join(map(str, quad)), ports)
+    octets = quad(host)
+    return ("name", host.lower(), ports) if octets is None else ("inet", ".".join(map(str, octets)), ports)
 
 
 def _inet6(text: str, ranges: bool) -> _Reading:
     """Parse `[address]` or `[address]:port` (`ngx_parse_inet6_url`)."""
     host, bracket, rest = text[1:].partition("]")
     ports = _ports(rest[1:], ranges) if rest else range(PORT, PORT + 1)
-    packed = _packed(host)
+    packed = packed_inet6(host)
     if not bracket or (rest and rest[0] != ":") or ports is None or packed is None:
         return _REFUSED
     return "inet6", str(ipaddress.IPv6Address(packed)), ports
@@ -121,17 +121,17 @@ def _ports(text: str, ranges: bool) -> range | None:
     return range(low, high + 1) if 1 <= low <= high <= _MOST_PORT else range(0)
 
 
-def _quad(text: str) -> list[int] | None:
+def quad(text: str) -> list[int] | None:
     """Return the four numbers of an IPv4 address; None for anything else (`ngx_inet_addr`).
 
     Like nginx, accepts an empty number as 0, and refuses 255.255.255.255, which is nginx's value for an error.
     """
     octets = [number(octet or "0") for octet in text.split(".")]
-    quad = [octet for octet in octets if octet is not None and octet <= 255]
-    return quad if len(quad) == len(octets) == 4 and quad != [255] * 4 else None
+    known = [octet for octet in octets if octet is not None and octet <= 255]
+    return known if len(known) == len(octets) == 4 and known != [255] * 4 else None
 
 
-def _packed(text: str) -> bytes | None:
+def packed_inet6(text: str) -> bytes | None:
     """Return the bytes of an IPv6 address; None for anything else (`ngx_inet6_addr`).
 
     nginx accepts some invalid addresses: those with one colon too many before the first group or after the last.
@@ -163,5 +163,5 @@ def _last_groups(tail: str, *, is_only: bool, has_gap: bool) -> list[int] | None
         return [0] if has_gap else None
     if _HEXTET.fullmatch(tail):
         return [int(tail, 16)]
-    quad = _quad(tail) if _HEXTET.fullmatch(tail.partition(".")[0]) and not is_only else None
-    return None if quad is None else [quad[0] << 8 | quad[1], quad[2] << 8 | quad[3]]
+    octets = quad(tail) if _HEXTET.fullmatch(tail.partition(".")[0]) and not is_only else None
+    return None if octets is None else [octets[0] << 8 | octets[1], octets[2] << 8 | octets[3]]

@@ -96,6 +96,11 @@ class Declared:
         self._found: dict[str, Declaration] = {}
         self._sound: set[tuple[str, bool, int]] = set()  # what was found so, whatever the arguments say
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the place is one of nginx's."""
+        return self._place in PLACES
+
     def fault(self, directive: Directive) -> Fault | None:
         """Return why nginx refuses a directive; None if it does not. As `ngx_conf_handler` does.
 

@@ -92,13 +92,23 @@ def _derived(checkout: Path) -> dict[str, tuple[str, ...]]:
 
 def test_the_table_is_derived_from_the_sources(checkout: Path) -> None:
     """Places, arguments, values, defaults and repetition are those of the C text, and releases those that have them."""
-    zone, timeout = "1,2 {", ("sample", "http/location", "1", "time", "10s", "", "", "")
+    zone, timeout = "1,2 {", ("sample", "http/location", "1", "ngx_conf_set_msec_slot", "time", "10s", "", "", "")
     assert _derived(checkout) == {
-        "sample_mode": ("sample", "http/location http", "1", "slow|fast", "fast", "", "", ""),
-        "sample_buffers": ("sample", "http/location", "2", "number size", "8 4k|4 8k", "", "", ""),
+        "sample_mode": ("sample", "http/location http", "1", "ngx_conf_set_enum_slot", "slow|fast", "fast", "", "", ""),
+        "sample_buffers": (
+            "sample",
+            "http/location",
+            "2",
+            "ngx_conf_set_bufs_slot",
+            "number size",
+            "8 4k|4 8k",
+            "",
+            "",
+            "",
+        ),
         "sample_timeout": timeout,
-        "sample_zone": ("sample", "http", zone, "", "", "", "1.13.1", ""),
-        "sample_add": ("sample", "http/server/if", "1+", "", "", "yes", "1.13.1", ""),
+        "sample_zone": ("sample", "http", zone, "ngx_sample_zone", "", "", "", "1.13.1", ""),
+        "sample_add": ("sample", "http/server/if", "1+", "ngx_sample_add", "", "", "yes", "1.13.1", ""),
     }
 
 

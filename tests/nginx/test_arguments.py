@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import pytest
 
 from nginxopt.config.declarations import PLACES, Declaration, declarations, names
-from nginxopt.semantics import arguments
 from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.site_fuzz.refusals import refused
@@ -98,9 +97,3 @@ def test_values_are_refused_as_nginx_does(stage: Stage, kind: str) -> None:
                     wrong[text] = said, found
     assert not wrong
     assert asked > 10
-
-
-def test_what_a_module_reads_is_not_refused() -> None:
-    """Values that nginxopt does not know are taken."""
-    (gzip_types,) = declarations("gzip_types")
-    assert arguments.fault(gzip_types, ["anything"]) is None

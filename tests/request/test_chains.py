@@ -79,7 +79,8 @@ def test_the_model_is_asked_only_where_redirects_may_follow_each_other(text: str
 
 @pytest.mark.parametrize(
     "text",
-    ["rewrite ^/a/?$ /a/ permanent;", "listen 443 ssl; return 301 https://a.b$uri;", "return 301 http://a.b$uri;",
+    ["rewrite ^/a/?$ /a/ permanent;", "listen 443 ssl; ssl_certificate a; ssl_certificate_key a; return 301 https://a.b$uri;",
+     "return 301 http://a.b$uri;",
      "location / { rewrite ^ /b last; }"],
 )  # fmt: skip
 def test_a_single_redirect_may_lead_to_itself(text: str) -> None:

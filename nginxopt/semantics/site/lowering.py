@@ -6,9 +6,11 @@ import json
 from dataclasses import dataclass
 
 from nginxopt.config import Config
+from nginxopt.config.dump import is_dump
+from nginxopt.config.includes import has_folder, is_pattern
 from nginxopt.config.tree import collector_paused
 from nginxopt.semantics.inherit import Level
-from nginxopt.semantics.site import references, refused, undefined
+from nginxopt.semantics.refusals import Stage, refusals
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import BuildForm, SiteForm
 from nginxopt.semantics.site.levels import Levels, Premise
@@ -85,9 +87,11 @@ def lower(config: Config, build: Build, *, ignores_missing: bool = False, root: 
 
 def _lowered(config: Config, build: Build, ignores_missing: bool, root: Level | None) -> LoweredSite:
     http = http_level(config, build.version, root)
-    refused.check(http, build.version, build.fixes)
-    references.check(http, build.version)
-    undefined.check(http, config, build.version)
+    main = http.around("main")
+    outer = main if main is not None and http in main.levels else http
+    for refusal in refusals(outer, build.version, build.fixes, is_whole=_is_read(outer, config)):
+        if refusal.stage not in (Stage.EVENTS, Stage.UNKNOWN):
+            raise refusal.error
     nodes = Nodes(config)
     levels = Levels(config, nodes, ignores_missing)
     if ignores_missing:
@@ -107,3 +111,11 @@ def _lowered(config: Config, build: Build, ignores_missing: bool, root: Level | 
     }
     form = json.dumps(site, ensure_ascii=False, separators=(",", ":"), check_circular=False)
     return LoweredSite(site, form, levels.texts.data(), nodes, tuple(levels.all), tuple(servers), levels.premises())
+
+
+def _is_read(outer: Level, config: Config) -> bool:
+    """Return whether every file was read; one that a pattern names is not there for certain if its folder is not."""
+    if any(level.is_open for level in outer.walk()):
+        return False
+    patterns = (include for include in config.includes if is_pattern(include.args[0]))
+    return is_dump(config.origin) or all(has_folder(config.prefix, str(name.args[0])) for name in patterns)

@@ -144,7 +144,6 @@ _HTTP = "events {} http { %s }"
     [
         "upstream u { include part; } server { listen 80; location / { proxy_pass http://u; } }",
         "server { listen 80; types { include part; } root /x; }",
-        "charset_map a b { include part; } server { listen 80; root /x; }",
         "map $uri $x { include part; } server { listen 80; return 200 $x; }",
     ],
 )

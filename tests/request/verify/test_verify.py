@@ -146,8 +146,8 @@ def test_a_directive_counts_where_a_variable_shows_it(text: str) -> None:
 
 def test_what_stands_outside_of_http_is_named() -> None:
     """It is not compared, and what of it differs is named; a file that is included is as good as its content."""
-    old = "user a; events {{ worker_connections 10; }} stream {{ server {{ listen 1; }} }} {} http {{ {} }}"
-    new = "user b; events {{ worker_connections 20; }} stream {{ server {{ listen 2; }} }} {} http {{ {} }}"
+    old = "user a; events {{ worker_connections 10; }} stream {{ server {{ listen 1; return a; }} }} {} http {{ {} }}"
+    new = "user b; events {{ worker_connections 20; }} stream {{ server {{ listen 2; return a; }} }} {} http {{ {} }}"
     site = "server { listen 80; return 200; }"
     unlike = "these differ, and are not compared, as they stand outside of http: stream, user, worker_connections"
     assert unlike in verify(model(old.format("", site)), model(new.format("", site))).given

@@ -103,7 +103,8 @@ def test_types_are_rows() -> None:
 def test_sockets_and_names() -> None:
     """Each address has its servers, its default, and what its listens say; names are as written."""
     form = form_of(
-        "http { server { listen 80; listen [::1]:443 ssl; server_name a.test *.b.test; server_name ~^c; }"
+        "http { ssl_certificate a; ssl_certificate_key a;"
+        " server { listen 80; listen [::1]:443 ssl; server_name a.test *.b.test; server_name ~^c; }"
         " server { listen 80 default_server; listen unix:/s; listen 443 quic; http2 on; } server { } }"
     )
     sockets = [
@@ -191,10 +192,10 @@ def test_a_missing_include_may_be_anything() -> None:
 
 def test_a_missing_file_of_packages_is_a_premise() -> None:
     """fastcgi_params is taken to have parameters and nothing else, and that is said."""
-    site = site_of("http { server { location / { include fastcgi_params; fastcgi_pass u; } } }")
-    form = form_of("http { server { location / { include fastcgi_params; fastcgi_pass u; } } }")
+    site = site_of("http { server { location / { include fastcgi_params; fastcgi_pass u:1; } } }")
+    form = form_of("http { server { location / { include fastcgi_params; fastcgi_pass u:1; } } }")
     assert opaque(form, 2) == []
-    assert settings(form, 2) == {"fastcgi_pass": [["u"]], "fastcgi_param": None}
+    assert settings(form, 2) == {"fastcgi_pass": [["u:1"]], "fastcgi_param": None}
     assert [(premise.text, site.nodes.place(premise.node).text) for premise in site.premises] == [
         ("fastcgi_params is the file that comes with nginx", "include fastcgi_params")
     ]
@@ -239,7 +240,7 @@ def test_a_fragment_is_lowered_as_what_it_implies(text: str, context: str | None
         ("http { map $a { } server { } }", 'invalid number of arguments in "map" directive'),
         ("http { location / { } }", '"location" directive is not allowed here'),
         ("http { server { if ($a) { if ($b) { break; } } } }", '"if" directive is not allowed here'),
-        ("http { server { listen 80:a; } }", "nginx refuses this address"),
+        ("http { server { listen 80:a; } }", 'invalid port in "80:a" of the "listen" directive'),
         ("events { }", "no requests can be followed here: there is no http block"),
         ("stream { }", "no requests can be followed here: there is no http block"),
         ("/old /new;", "no requests can be followed here: no directive shows where it stands"),
@@ -296,7 +297,7 @@ def test_a_file_that_is_read_twice_has_numbers_for_each_reading() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "server { limit_req zone=around; access_log a.log around; location / { proxy_cache around; return 200; } }",
+        "server { limit_req zone=around; access_log a.log around; location / { proxy_cache beside; return 200; } }",
         "upstream u { zone u 64k; state /var/u.state; } server { location / { proxy_pass http://u; } }",
         "http { include none.conf; server { limit_req zone=z; access_log a.log f; return 200 $request_port; } }",
         "http { include none.conf; server { return 200 $nobody; } }",

@@ -1,0 +1,79 @@
+"""`nginxopt check`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nginxopt.cli import options, stdout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nginxopt.config import Config
+    from nginxopt.semantics.refusals import Refusal
+    from nginxopt.version import Version
+
+_EXAMPLES = """\b
+Examples:
+  nginxopt check /etc/nginx/nginx.conf                  what nginx -t refuses, without nginx
+  nginxopt check nginx.conf --target-version 1.24       ... for another release
+  nginxopt check conf.d/*.conf --context http           fragments, as far as they go
+  nginxopt check - < nginx.conf
+  validate: nginxopt check %s                           in a task of Ansible
+
+\b
+Exit status: 0 nothing is refused, 1 nginx refuses something, 2 usage error, 3 unreadable input.
+"""
+
+
+@click.command("check", epilog=_EXAMPLES)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@options.TARGET_VERSION
+@options.CONTEXT
+@options.PREFIX
+@options.STDIN_FILENAME
+@options.QUIET
+def command(
+    paths: tuple[str, ...],
+    target_version: Version | None,
+    context: str | None,
+    prefix: str | None,
+    stdin_filename: str | None,
+    quiet: bool,
+) -> int:
+    """Find all that nginx refuses for the text alone, as an offline nginx -t that does not stop at the first fault.
+
+    PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
+    input. Files, names, certificates and the modules of a build are not looked at. Settings are not read.
+    """
+    from nginxopt.config import inputs
+    from nginxopt.config.filesystem import STDIN
+    from nginxopt.errors import status_of
+    from nginxopt.lint.target import ASSUMED
+
+    options.refuse_stdin_filename(stdin_filename, paths)
+    how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN)
+    read = inputs.read(paths, how)
+    found = [refusal for config in read.configs for refusal in _refusals(config, target_version or ASSUMED)]
+    stdout.write_lines([] if quiet else [f"{_line(refusal)}\n" for refusal in found])
+    for error in read.errors:
+        click.echo(error.render(), err=True)
+    return status_of(read.errors) if read.errors else int(bool(found))
+
+
+def _refusals(config: Config, target: Version) -> Iterator[Refusal]:
+    from nginxopt.semantics import levels
+    from nginxopt.semantics.refusals import refusals
+
+    yield from refusals(levels(config, target), target)
+
+
+def _line(refusal: Refusal) -> str:
+    """Return `file:line:column: message`."""
+    from nginxopt.text.escape import line
+
+    source = refusal.directive.source
+    place = source.position(refusal.word.span.start)
+    return line(f"{source.path}:{place.line}:{place.column}: {refusal.message}")

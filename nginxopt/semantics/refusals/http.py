@@ -1,0 +1,357 @@
+"""Setters of the other modules of http."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from nginxopt.config import Directive
+from nginxopt.semantics.addresses import packed_inet6, quad
+from nginxopt.semantics.refusals.logs import cache_of_files
+from nginxopt.semantics.refusals.reading import Setter, Stated, register
+from nginxopt.semantics.values import milliseconds, number, seconds, size
+
+SETTERS: dict[str, Setter] = {}
+
+_METHODS = frozenset({
+    "get", "head", "post", "put", "delete", "mkcol", "copy", "move", "options", "propfind", "proppatch", "lock",
+    "unlock", "patch",
+})  # fmt: skip
+_BROWSERS = ("opera", "msie", "gecko", "safari", "konqueror")
+_BROWSER_VERSION = re.compile(r"[0-9.]*")
+_MARK = re.compile(r"[0-9A-Za-z=]")
+_HEX = re.compile(r"[0-9A-Fa-f]+")
+_MOST_UTF = 3
+_MOST_SUBSTITUTIONS = 255
+_NO_ROOTS = ("document_root", "realpath_root")
+_NAMED = "@"
+
+
+@register(SETTERS, "ngx_http_core_open_file_cache")
+def _open_file_cache(stated: Stated) -> Iterator[str]:
+    yield from cache_of_files(stated, ("max", "inactive"), article="the ", least=1)
+
+
+@register(SETTERS, "ngx_http_disable_symlinks")
+def _disable_symlinks(stated: Stated) -> Iterator[str]:
+    modes = [word for word in stated.args if word in ("off", "on", "if_not_owner")]
+    wrong = next((word for word in stated.args if word not in modes and not word.startswith("from=")), None)
+    has_from = len(modes) < len(stated.args)
+    if wrong is not None:
+        yield f'invalid parameter "{wrong}"'
+    elif not modes:
+        yield f'"{stated.name}" must have "off", "on" or "if_not_owner" parameter'
+    elif len(stated.args) > 1 and not has_from:
+        yield f'duplicate parameters "{stated.args[0]} {stated.args[1]}"'
+    elif has_from and modes[-1] == "off":
+        yield '"from=" cannot be used with "off" parameter'
+
+
+@register(SETTERS, "ngx_http_core_error_page")
+def _error_page(stated: Stated) -> Iterator[str]:
+    *codes, _ = stated.args
+    if codes and codes[-1].startswith("="):
+        answer = codes.pop()
+        if not codes or (len(answer) > 1 and number(answer[1:]) is None):
+            yield f'invalid value "{answer}"'
+            return
+    for code in codes:
+        status = number(code)
+        if status is None or status == 499:
+            yield f'invalid value "{code}"'
+            return
+        if not 300 <= status <= 599:
+            yield f'value "{code}" must be between 300 and 599'
+            return
+
+
+@register(SETTERS, "ngx_http_core_keepalive")
+def _keepalive_timeout(stated: Stated) -> Iterator[str]:
+    first, *rest = stated.args
+    if milliseconds(first) is None or any(seconds(word) is None for word in rest):
+        yield stated.says("invalid value")
+
+
+@register(SETTERS, "ngx_http_core_directio")
+def _directio(stated: Stated) -> Iterator[str]:
+    if stated.args[0] != "off" and size(stated.args[0], giga=True) is None:
+        yield stated.says("invalid value")
+
+
+@register(SETTERS, "ngx_http_core_set_aio")
+def _aio(stated: Stated) -> Iterator[str]:
+    word = str(stated.args[0])
+    kind, equals, pool = word.partition("=")
+    if kind == "threads":
+        if equals and "$" not in pool:
+            stated.reading.pools.setdefault(pool, None)
+    elif word not in ("on", "off"):
+        yield stated.says("invalid value")
+
+
+@register(SETTERS, "ngx_http_core_root")
+def _root(stated: Stated) -> Iterator[str]:
+    named = stated.level.kind == "location" and stated.level.args[:1] and stated.level.args[0].startswith(_NAMED)
+    if named and stated.name == "alias":
+        yield 'the "alias" directive cannot be used inside the named location'
+        return
+    for name in _NO_ROOTS:
+        if f"${name}" in stated.args[0] or f"${{{name}}}" in stated.args[0]:
+            yield f'the ${name} variable cannot be used in the "{stated.name}" directive'
+            return
+
+
+@register(SETTERS, "ngx_http_core_limit_except")
+def _limit_except(stated: Stated) -> Iterator[str]:
+    wrong = next((word for word in stated.args if word.lower() not in _METHODS), None)
+    if wrong is not None:
+        yield f'invalid method "{wrong}"'
+
+
+@register(SETTERS, "ngx_http_access_rule", "ngx_stream_access_rule")
+def _access(stated: Stated) -> Iterator[str]:
+    if stated.args[0] not in ("all", "unix:") and not is_network(stated.args[0]):
+        yield f'invalid parameter "{stated.args[0]}"'
+
+
+def is_network(text: str) -> bool:
+    """Return whether a text is an address, or a network by its prefix or mask (`ngx_ptocidr`)."""
+    address, slash, mask = text.partition("/")
+    inet = quad(address) is not None or address == "255.255.255.255"
+    if not slash:
+        return quad(address) is not None or packed_inet6(address) is not None
+    if not inet and packed_inet6(address) is None:
+        return False
+    length = number(mask)
+    if inet:
+        return length is not None and length <= 32
+    return length is not None and length <= 128
+
+
+@register(SETTERS, "ngx_http_realip_from", "ngx_stream_realip_from", "ngx_mail_realip_from")
+def _set_real_ip_from(stated: Stated) -> Iterator[str]:
+    word = stated.args[0]
+    if word != "unix:" and not is_network(word) and "/" in word:
+        yield f'host not found in set_real_ip_from "{word}"'  # no name has a slash
+
+
+@register(SETTERS, "ngx_http_auth_request_set", "ngx_http_rewrite_set", "ngx_stream_set")
+def _set(stated: Stated) -> Iterator[str]:
+    if not stated.args[0].startswith("$"):
+        yield f'invalid variable name "{stated.args[0]}"'
+
+
+@register(SETTERS, "ngx_http_rewrite_return")
+def _return(stated: Stated) -> Iterator[str]:
+    code, *text = stated.args
+    status = number(code)
+    if status is None:
+        is_url = not text and code.startswith(("http://", "https://", "$scheme"))
+        if not is_url:
+            yield f'invalid return code "{code}"'
+    elif status > 999:
+        yield f'invalid return code "{code}"'
+
+
+@register(SETTERS, "ngx_http_rewrite")
+def _rewrite(stated: Stated) -> Iterator[str]:
+    if not stated.args[1]:
+        yield "empty replacement"
+    elif len(stated.args) == 3 and stated.args[2] not in ("last", "break", "redirect", "permanent"):
+        yield f'invalid parameter "{stated.args[2]}"'
+
+
+@register(SETTERS, "ngx_http_rewrite_if")
+def _if(stated: Stated) -> Iterator[str]:
+    """`ngx_http_rewrite_if_condition`"""
+    words = list(map(str, stated.args))  # without the parentheses
+    if not words or _is_bare(stated.directive):
+        yield f'invalid condition "{words[0] if words else ""}"'
+        return
+    first = words[0]
+    if len(first) > 1 and first.startswith("$"):
+        if len(words) not in (1, 3):
+            yield f'invalid condition "{first}"'
+        elif len(words) == 3 and words[1] not in ("=", "!=", "~", "~*", "!~", "!~*"):
+            yield f'unexpected "{words[1]}" in condition'
+    elif re.fullmatch(r"!?-.", first, re.DOTALL):
+        if len(words) != 2 or first[-1] not in "fdex":
+            yield f'invalid condition "{first}"'
+    else:
+        yield f'invalid condition "{first}"'
+
+
+def _is_bare(condition: Directive) -> bool:
+    """Return whether a condition does not begin with a parenthesis."""
+    start = condition.span.start + len(condition.name)
+    return condition.source.data[start : condition.span.end].lstrip()[:1] in (b"$", b"!", b"-")
+
+
+@register(SETTERS, "ngx_http_try_files")
+def _try_files(stated: Stated) -> Iterator[str]:
+    last = stated.args[-1]
+    if last.startswith("="):
+        code = number(last[1:])
+        if code is None or code > 999:
+            yield f'invalid code "{last}"'
+
+
+@register(SETTERS, "ngx_http_index_set_index")
+def _index(stated: Stated) -> Iterator[str]:
+    if "" in stated.args:
+        yield 'index "" in "index" directive is invalid'
+
+
+@register(SETTERS, "ngx_http_headers_add")
+def _add_header(stated: Stated) -> Iterator[str]:
+    if len(stated.args) == 3 and stated.args[2] != "always":
+        yield f'invalid parameter "{stated.args[2]}"'
+
+
+@register(SETTERS, "ngx_http_headers_expires")
+def _expires(stated: Stated) -> Iterator[str]:
+    *modified, time = stated.args
+    if modified and modified[0] != "modified":
+        yield stated.says("invalid value")
+        return
+    if "$" in time:
+        return
+    is_word = time in ("epoch", "max", "off")
+    if time.startswith("@"):
+        value = seconds(time[1:])
+        if modified:
+            yield stated.says('daily time cannot be used with "modified" parameter')
+        elif value is None or value > 24 * 3600:
+            yield stated.says("daily time value must be less than 24 hours" if value is not None else "invalid value")
+        return
+    if is_word:
+        if modified:
+            yield stated.says("invalid value")
+        return
+    text = time[1:] if time[:1] in ("+", "-") else time
+    if seconds(text) is None:
+        yield stated.says("invalid value")
+
+
+@register(SETTERS, "ngx_http_valid_referers")
+def _valid_referers(stated: Stated) -> Iterator[str]:
+    seen: set[str] = set()
+    for word in stated.args:
+        if not word:
+            yield 'invalid referer ""'
+            return
+        if word in ("none", "blocked", "server_names"):
+            continue
+        if word.startswith("~"):
+            if word == "~":
+                yield 'empty regex in "~"'
+                return
+            continue
+        name = word.partition("/")[0].lower()
+        if not is_name_or_wildcard(name):
+            yield f'invalid hostname or wildcard "{name}"'
+            return
+        if name in seen:
+            yield f'conflicting parameter "{name}"'
+            return
+        seen.add(name)
+
+
+def is_name_or_wildcard(name: str) -> bool:
+    """Return whether nginx takes a name for a hash with wildcards (`ngx_hash_add_key`)."""
+    stars = name.count("*")
+    if stars > 1 or ".." in name or "\0" in name:
+        return False
+    if stars == 0 or (len(name) > 1 and name.startswith(".")):
+        return True
+    return (name.startswith("*.") and len(name) > 2) or (name.endswith(".*") and len(name) > 2)
+
+
+@register(SETTERS, "ngx_http_modern_browser")
+def _modern_browser(stated: Stated) -> Iterator[str]:
+    name, *version = stated.args
+    if not version:
+        if name != "unlisted":
+            yield f'invalid number of arguments in "{stated.name}" directive'
+    elif name.lower() not in _BROWSERS:
+        yield f'unknown browser name "{name}"'
+    elif not _BROWSER_VERSION.fullmatch(version[0]):
+        yield f'invalid browser version "{version[0]}"'
+
+
+@register(SETTERS, "ngx_http_mirror")
+def _mirror(stated: Stated) -> Iterator[str]:
+    before = []
+    for other in stated.level.own("mirror"):
+        if other is stated.directive:
+            break
+        before.append(other)
+    if before and ("off" in stated.args or any("off" in other.args for other in before)):
+        yield stated.says("is duplicate")
+
+
+@register(SETTERS, "ngx_http_sub_filter")
+def _sub_filter(stated: Stated) -> Iterator[str]:
+    if not stated.args[0]:
+        yield "empty search pattern"
+        return
+    own = stated.level.own("sub_filter")
+    if len(own) > _MOST_SUBSTITUTIONS and own.index(stated.directive) >= _MOST_SUBSTITUTIONS:
+        yield f"number of search patterns exceeds {_MOST_SUBSTITUTIONS}"
+
+
+@register(SETTERS, "ngx_http_userid_mark")
+def _userid_mark(stated: Stated) -> Iterator[str]:
+    if stated.args[0] != "off" and not _MARK.fullmatch(stated.args[0]):
+        yield stated.says('value must be "off" or a single letter, digit or "="')
+
+
+@register(SETTERS, "ngx_http_userid_expires")
+def _userid_expires(stated: Stated) -> Iterator[str]:
+    if stated.args[0] not in ("off", "max") and seconds(stated.args[0]) is None:
+        yield stated.says("invalid value")
+
+
+@register(SETTERS, "ngx_http_image_filter")
+def _image_filter(stated: Stated) -> Iterator[str]:
+    kind, *values = stated.args
+    wrong = None
+    if not values:
+        wrong = kind if kind not in ("off", "test", "size") else None
+    elif len(values) == 1:
+        if kind != "rotate":
+            wrong = kind
+        elif "$" not in values[0] and number(values[0]) not in (90, 180, 270):
+            wrong = values[0]
+    elif kind not in ("resize", "crop"):
+        wrong = kind
+    else:
+        wrong = next((word for word in values if "$" not in word and word != "-" and not number(word)), None)
+    if wrong is not None:
+        yield f'invalid parameter "{wrong}"'
+
+
+@register(SETTERS, "ngx_http_image_filter_jpeg_quality", "ngx_http_image_filter_webp_quality",
+          "ngx_http_image_filter_sharpen")  # fmt: skip
+def _image_quality(stated: Stated) -> Iterator[str]:
+    if "$" not in stated.args[0] and not number(stated.args[0]):
+        yield f'invalid value "{stated.args[0]}"'
+
+
+@register(SETTERS, "ngx_http_geoip_proxy")
+def _geoip_proxy(stated: Stated) -> Iterator[str]:
+    if stated.args[0] != "255.255.255.255" and not is_network(stated.args[0]):
+        yield f'invalid network "{stated.args[0]}"'
+
+
+@register(SETTERS, "ngx_http_charset_map_block")
+def _charset_map(stated: Stated) -> Iterator[str]:
+    first, second = (word.lower() for word in stated.args)
+    charsets = stated.reading.charsets
+    if first == second:
+        yield f'"charset_map" between the same charsets "{stated.args[0]}" and "{stated.args[1]}"'
+    elif first == "utf-8":
+        yield '"charset_map" with "utf-8" charset should be given in the second column'
+    elif (first, second) in charsets or (second, first) in charsets:
+        yield f'duplicate "charset_map" between "{stated.args[0]}" and "{stated.args[1]}"'
+    charsets.add((first, second))

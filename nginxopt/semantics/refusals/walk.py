@@ -1,0 +1,193 @@
+"""Goes through a configuration as nginx does, and yields what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from nginxopt.config import Directive, Token, has_placeholder
+from nginxopt.errors import InputError
+from nginxopt.semantics.commands import TOGETHER, Declared, declared, place
+from nginxopt.semantics.inherit import Level
+from nginxopt.semantics.refusals import (
+    gateways,
+    http,
+    listens,
+    logs,
+    main,
+    merged,
+    names,
+    slots,
+    tables,
+    upstreams,
+    zones,
+)
+from nginxopt.semantics.refusals.patterns import of_patterns
+from nginxopt.semantics.refusals.reading import Reading, Setter, Stated
+from nginxopt.semantics.refusals.variables import is_misspelt, is_of_nginx, of_variables
+from nginxopt.version import Version
+
+SETTERS: dict[str, Setter] = {}
+for _module in (slots, main, zones, listens, upstreams, logs, gateways, http, tables, names):
+    SETTERS.update(_module.SETTERS)
+
+_PROTOCOLS = ("http", "stream", "mail")
+
+
+class Stage(Enum):
+    """When nginx refuses a directive."""
+
+    UNKNOWN = "no module of nginx has it, though it differs from one of its directives by a letter or two"
+    HANDLER = "before its setter: its name, place, block, number of arguments"
+    TWICE = "as the second of its block"
+    SETTER = "when it is read"
+    MERGE = "when the block around it, or the file, has ended"
+    EVENTS = "after the file: a main configuration needs an events block, which a part of one does not have"
+    LOCATION = "when the locations of a server are sorted"
+    PATTERN = "when PCRE compiles it"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A fault for which nginx does not start.
+
+    Attributes:
+        directive: The directive.
+        word: The word that is wrong, or the name of the directive.
+        message: What nginx says, without the place.
+        stage: When nginx says it.
+    """
+
+    directive: Directive
+    word: Token
+    message: str
+    stage: Stage
+
+    @property
+    def error(self) -> InputError:
+        """The refusal as an error, with what nginx says and the place that it adds."""
+        is_located = self.stage not in (Stage.MERGE, Stage.EVENTS)
+        nginx = self.directive.located(self.message) if is_located else self.message
+        return self.directive.error(self.message, at=self.word, nginx=nginx)
+
+
+def refusals(
+    root: Level, target: Version, extra: frozenset[str] = frozenset(), *, is_whole: bool | None = None
+) -> Iterator[Refusal]:
+    """Yield what nginx refuses of a configuration, in the order of reading. Takes time linear in the text.
+
+    `root` is its outermost level; `extra` are directives that the build has besides those of its release. Of a fragment
+    only that is said which holds wherever it is included. `is_whole` is whether all text was read, for levels that are
+    taken as given.
+    """
+    whole = root.is_whole if is_whole is None else is_whole
+    is_part = is_whole is not None and root.kind != "main"
+    reading = Reading(target, whole and root.kind == "main", is_of_nginx(root), is_part)
+    stack = [_Open(root, reading, extra, _protocol(root))]
+    while stack:
+        level = stack[-1]
+        inner = None
+        for item in level.steps:
+            if isinstance(item, _Open):
+                inner = item
+                break
+            yield item
+        if inner is not None:
+            stack.append(inner)
+            continue
+        stack.pop()
+        if level.level.kind in _PROTOCOLS:
+            yield from _of_protocol(level.level, reading)
+    yield from _at(Stage.MERGE, merged.of_file(root, reading))
+    if root.kind == "main" and not root.is_open and not root.own("events") and root.directives:
+        yield _refusal(root.directives[0], 'no "events" section in configuration', Stage.EVENTS)
+
+
+def _of_protocol(level: Level, reading: Reading) -> Iterator[Refusal]:
+    if not reading.is_part:
+        yield from _at(Stage.MERGE, merged.of_protocol(level, reading))
+    if level.kind == "http":
+        yield from _at(Stage.LOCATION, merged.of_locations(level))
+    if level.kind != "mail":
+        yield from _at(Stage.MERGE, of_variables(level, reading))
+        yield from _at(Stage.PATTERN, of_patterns(level))
+
+
+def _protocol(level: Level) -> str:
+    around = (level.around(kind) for kind in _PROTOCOLS)
+    found = next((each for each in around if each is not None), None)
+    return found.kind if found is not None else ""
+
+
+class _Open:
+    """A level that is being read."""
+
+    def __init__(self, level: Level, reading: Reading, extra: frozenset[str], protocol: str) -> None:
+        self.level = level
+        self._reading = reading
+        self._extra = extra
+        self._protocol = level.kind if level.kind in _PROTOCOLS else protocol
+        kind = place(level.kind, level.parent.kind if level.parent else "")
+        self._here = declared(kind, reading.target, extra)
+        self._earlier: dict[str, Directive] = {}
+        self.steps = iter(self._steps())
+
+    def _steps(self) -> Iterator[Refusal | _Open]:
+        inner = iter(self.level.levels)
+        for directive in self.level.directives:
+            block = next(inner) if directive.block is not None else None
+            yield from self._of(directive, block, self._here)
+            if block is not None:
+                yield _Open(block, self._reading, self._extra, self._protocol)
+        for block in inner:  # around a fragment there is nothing but its level
+            yield _Open(block, self._reading, self._extra, self._protocol)
+
+    def _of(self, directive: Directive, block: Level | None, here: Declared) -> Iterator[Refusal]:
+        fault = here.fault(directive)
+        if fault is not None:
+            yield _refusal(directive, fault.message, Stage.HANDLER)
+            return
+        declaration = here.declaration(directive.name)
+        if declaration is None:
+            if here.is_known and is_misspelt(str(directive.name)):
+                yield _refusal(directive, f'unknown directive "{directive.name}"', Stage.UNKNOWN)
+            return
+        name = declaration.name
+        if declaration.is_once:
+            first = self._earlier.setdefault(TOGETHER.get(name, name), directive)
+            if first is not directive:
+                yield _refusal(directive, _twice(first, directive), Stage.TWICE)
+                return
+        setter = SETTERS.get(declaration.setter.partition(" ")[0])
+        if setter is None or any(has_placeholder(word) for word in directive.args if _may_be_one(word)):
+            return
+        stated = Stated(directive, directive.args, declaration, self.level, block, self._protocol, self._reading)
+        for message in setter(stated):
+            yield _refusal(directive, message, Stage.SETTER)
+        rows = tables.BLOCKS.get(declaration.setter)
+        if rows is not None and block is not None:
+            for row, message in rows(stated):
+                if not any(has_placeholder(word) for word in (row.name, *row.args) if _may_be_one(word)):
+                    yield _refusal(row, message, Stage.SETTER)
+
+
+def _may_be_one(word: str) -> bool:
+    """Return whether a word may have a placeholder: a quick look, as most have none."""
+    return "$" in word or "@" in word or "%" in word or "__" in word
+
+
+def _twice(first: Directive, second: Directive) -> str:
+    is_same = first.name == second.name
+    message = f'"{second.name}" directive is duplicate'
+    return message if is_same else f'{message}, "{first.name}" directive was specified earlier'
+
+
+def _at(stage: Stage, found: Iterator[tuple[Directive, str]]) -> Iterator[Refusal]:
+    return (_refusal(directive, message, stage) for directive, message in found)
+
+
+def _refusal(directive: Directive, message: str, stage: Stage) -> Refusal:
+    """Return a refusal at the word that the message quotes."""
+    words = (word for word in directive.args if word and f'"{word}"' in message)
+    return Refusal(directive, next(words, directive.name), message, stage)

@@ -1,0 +1,76 @@
+"""Value, name or combination that nginx refuses
+
+Flags what `nginx -t` refuses for its text alone: values out of bounds, sizes, times, ports and codes that are none,
+unknown parameters, variables, log formats, zones and caches that nothing defines, conflicting zones and `listen`s,
+upstreams without servers, conditions, rows of maps, buffers that do not fit each other, certificates without a key.
+Each finding is what nginx says, and nginx stops at the first: all are found at once. Does not flag what depends on
+files, names, certificates or the machine, words that another program replaces first, names that text which was not
+read may define, and directives of other modules.
+
+Directives that are unknown, misplaced, given twice or have a wrong number of arguments, second locations and patterns
+have rules of their own in the same category.
+
+## Why it matters
+nginx does not start, and a reload keeps the old configuration: the change that was deployed has no effect, and the
+next restart of the machine leaves it without a server.
+
+## Bad
+```nginx http
+limit_req_zone $binary_remote_addr zone=one:10mb rate=1r/s;
+```
+```nginx server
+error_page 200 /ok.html;
+location / {
+    proxy_buffers 8 4k;
+    proxy_buffer_size 64k;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+```nginx http
+upstream app {
+    server 127.0.0.1:8080 weight=0;
+}
+```
+
+## Good
+```nginx http
+limit_req_zone $binary_remote_addr zone=one:10m rate=1r/s;
+```
+
+## Silent
+The longest unit of a timeout is a week; other times have months and years. Flags and names may be in upper case:
+```nginx server
+send_timeout 1w;
+expires 1y;
+sendfile ON;
+location / {
+    proxy_buffers 16 16k;
+    proxy_buffer_size 64k;
+    proxy_pass http://127.0.0.1:8080;
+}
+```
+
+## When to ignore it
+If a patched nginx or a fork accepts it.
+
+## References
+- The setters that `ngx_command_t` names, in nginx's sources: `ngx_conf_set_size_slot` and its kin in ngx_conf_file.c
+- `ngx_http_merge_servers` in ngx_http.c, `ngx_http_variables_init_vars` in ngx_http_variables.c
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.semantics.refusals import Stage, refusals
+
+_STAGES = (Stage.SETTER, Stage.MERGE)
+
+
+@rule(severity=Severity.ERROR, category="refused", by_release=True)
+def check(model: Model) -> Iterator[Finding]:
+    """Find what nginx refuses when it reads a directive, and after blocks have ended."""
+    for refusal in refusals(model.root, model.target):
+        if refusal.stage in _STAGES:
+            yield Finding(refusal.directive.source, refusal.word.span, f"nginx refuses it: {refusal.message}")

@@ -1,0 +1,162 @@
+"""What nginx refuses for the text alone: the messages of nginx's sources, each with an example and an accepted twin.
+
+The tables in `refusals/` were written down from nginx 1.22.1 and 1.31.3: `\\n` is a line feed, `\\t` a tab, `\\\\` a
+backslash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nginxopt.config import load_text
+from nginxopt.config.declarations import PLACES, declarations
+from nginxopt.errors import InputError
+from nginxopt.semantics import levels
+from nginxopt.semantics.refusals import Refusal, Stage, refusals
+from nginxopt.version import Version
+
+_TABLES = Path(__file__).parent / "refusals"
+_RELEASES = ("1.22.1", "1.31.3")
+_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\"}
+
+_NOT_SAID = {
+    "nginx.load_module.is-specified-too-late": "it depends on the order of http and load_module, which nobody confuses",
+    "regex.server_name.pcre2_compile-failed-in-at": "PCRE accepts it, PCRE2 does not",
+    "http_variables.log_format.unknown-variable-2": "a module may have variables that begin with ssl_",
+    "http_variables.location.detail": "a group with a number as its name is not known",
+    "regex.location.pcre2_compile-failed-in-at-2": "versions of PCRE2 differ in what they look behind",
+}
+"""The messages that are not found, and why."""
+
+
+def rows(table: str) -> Iterator[list[str]]:
+    """Yield the rows of a table."""
+    for line in (_TABLES / f"{table}.tsv").read_bytes().decode().split("\n")[1:-1]:
+        yield line.split("\t")
+
+
+def text_of(cell: str) -> str:
+    """Return the text that a cell stands for."""
+    return re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[0]), cell)
+
+
+def said(text: str, release: str, *, is_all: bool = True) -> list[str]:
+    """Return what is refused of a configuration, as nginx says it."""
+    try:
+        config = load_text(text.encode(), "nginx.conf")
+        found = refusals(levels(config, Version.parse(release), as_given=is_all), Version.parse(release))
+        return [refusal.message for refusal in found]
+    except InputError as error:
+        return [error.nginx or error.message]
+
+
+def test_every_message_is_found() -> None:
+    """With nginx's words; and the twin, which differs in what is wrong, is accepted."""
+    wrong = {}
+    for name, release, message, _, example, twin in rows("refused"):
+        found, accepted = said(text_of(example), release), said(text_of(twin), release) if twin else []
+        if accepted or (not any(message in each for each in found) and name not in _NOT_SAID):
+            wrong[name] = message, found, accepted
+    assert not wrong
+
+
+def test_what_is_not_found_is_stated_once() -> None:
+    """An exception that has become none goes."""
+    found = {
+        name for name, release, message, _, example, _ in rows("refused") if message in said(text_of(example), release)
+    }
+    assert not found & _NOT_SAID.keys()
+
+
+@pytest.mark.parametrize("release", _RELEASES)
+def test_each_directive_by_each_mistake(release: str) -> None:
+    """A wrong place, too few and too many arguments, a bad value, the same directive twice: each is refused.
+
+    Where the build lacks the module, nginx says something else first.
+    """
+    wrong = {}
+    for name, kind, example, *messages in rows("by_directive"):
+        message = dict(zip(_RELEASES, messages, strict=True))[release]
+        found = said(text_of(example), release) if message else []
+        if message == "accepted":
+            wrong.update({(name, kind): found} if found else {})
+        elif message and not found:
+            wrong[name, kind] = [message]
+        elif message and message not in found and "unknown directive" not in str([message, *found]):
+            wrong[name, kind] = [message, *found]
+    assert not wrong
+
+
+@pytest.mark.parametrize("release", _RELEASES)
+def test_values_at_the_edges(release: str) -> None:
+    """Numbers, sizes and times, with and without units, are read as nginx reads them."""
+    wrong = {}
+    for name, value, *messages in rows("values"):
+        message = dict(zip(_RELEASES, messages, strict=True))[release]
+        found = said(_placed(name, value), release)
+        if bool(found) != (message != "accepted") or (found and message not in found):
+            wrong[name, value] = message, found
+    assert not wrong
+
+
+def _placed(name: str, value: str) -> str:
+    places = declarations(name)[0].places
+    text = f"{name} {value};\n"
+    if places & PLACES["http"]:
+        return f"events {{}}\nhttp {{\n{text}}}\n"
+    return f"events {{}}\n{text}" if places & PLACES["main"] else f"events {{}}\nhttp {{ server {{\n{text}}} }}\n"
+
+
+@pytest.mark.parametrize("release", _RELEASES)
+def test_odd_configurations_that_nginx_accepts(release: str) -> None:
+    """Nothing is said of them."""
+    wrong = {name: found for name, text in rows("accepted") if (found := said(text_of(text), release))}
+    assert not wrong
+
+
+def _found(text: str) -> list[Refusal]:
+    config = load_text(text.encode(), "nginx.conf", missing_ok=True)
+    return list(refusals(levels(config, Version(1, 28, 0)), Version(1, 28, 0)))
+
+
+def test_all_faults_are_found_at_once() -> None:
+    """nginx stops at the first."""
+    text = "events { use x; } http { sendfil on; send_timeout 1y; server { error_page 200 /a; return 200 $nope; } }"
+    assert [refusal.message for refusal in _found(text)] == [
+        'invalid event type "x"',
+        'unknown directive "sendfil"',
+        '"send_timeout" directive invalid value',
+        'value "200" must be between 300 and 599',
+        'unknown "nope" variable',
+    ]
+
+
+def test_a_refusal_has_the_word_that_is_wrong() -> None:
+    """Or the name of its directive."""
+    (first, second) = _found(
+        "events {}\nhttp {\n    server {\n        error_page 200\n   99 /a; expires x y;\n    }\n}\n"
+    )
+    assert (str(first.word), first.stage) == ("200", Stage.SETTER)
+    assert (str(second.word), second.stage) == ("expires", Stage.SETTER)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "server { listen 80; limit_req zone=around; access_log a.log around; return 200 $around; }",
+        "events {} http { include missing/*.conf; server { proxy_cache around; return 200 $around; } }",
+        "events {} http { server { include missing.conf; listen 443 ssl; } }",
+        "server { listen 443 ssl; proxy_buffers 2 4k; }",
+        "load_module x.so; events {} http { server { return 200 $of_a_module; } }",
+        "events {} http { more_headers on; server { return 200 $of_a_module; } }",
+        "events {} http { server { listen %ip%:80; send_timeout ${TIME}; keepalive_timeout @TIMEOUT@; } }",
+        "events {} http { map $uri $a { proxy_pass 404; error_page 1; } }",
+    ],
+)
+def test_what_may_stand_elsewhere_is_not_refused(text: str) -> None:
+    """Around a fragment, in a file that was not read, in a module, or in the place of a placeholder."""
+    assert not [refusal.message for refusal in _found(text)]
