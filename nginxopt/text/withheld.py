@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 _SHORTEST = 5
@@ -89,5 +91,14 @@ def _withheld() -> frozenset[str]:
         for path, (withheld, find) in _sources.items():
             known |= words(path)
             (secret if withheld else known).update(find())
-        _found = only_in(secret, known)
+        _found = only_in(secret, known | _vocabulary()) if secret else frozenset()
     return _found
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    """Return the words of nginxopt itself, which tell nothing: names of directives, and what messages are made of."""
+    package = Path(__file__).parents[1]
+    rules = package.parent / "rules"  # beside it in a checkout
+    files = [*package.rglob("*.py"), *package.rglob("*.tsv"), *rules.glob("*.py")]
+    return frozenset().union(*(words(path.read_text("utf-8", "replace")) for path in files))
