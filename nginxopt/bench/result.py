@@ -243,6 +243,7 @@ def to_dict(result: Result) -> dict[str, Any]:
                 "case": attack.case,
                 "targets": [f"{target.method} {target.path}" for target in attack.targets[:10]],
                 "target_count": len(attack.targets),
+                "measured": None if attack.measured is None else asdict(attack.measured),
                 "load": {
                     "kind": "open loop" if isinstance(attack.load, OpenLoop) else "closed loop",
                     **asdict(attack.load),

@@ -158,13 +158,14 @@ _REWRITES: list[click.Parameter] = [
     type=options.FILE,
     required=True,
     metavar="FILE",
-    help="Requests: one path per line, its headers below it.",
+    help="Requests: a URL or path per line, its headers below it.",
 )
 @_common
 def compare(before: str, after: str, targets: str, **values: Any) -> int:
     """Compare two main configurations of your own.
 
-    They run with listen addresses, logs and caches of their own.
+    They run with listen addresses, logs, caches and a certificate of their own. Each request goes to the listen that
+    fits the scheme, host and port of its URL; a path goes to the content of the site, over TLS if it is served so.
     """
     from nginxopt.bench import compare as comparison
     from nginxopt.config import load
@@ -174,8 +175,10 @@ def compare(before: str, after: str, targets: str, **values: Any) -> int:
 
     requests = comparison.targets(Source(targets, contents(targets, DISK)))
     configs = load(before), load(after)
-    inputs = (targets, *_paths(configs[0]), *_paths(configs[1]))
-    return _bench(comparison.build(*configs, requests), _Call.of({**values, "inputs": inputs}))
+    call = _Call.of({**values, "inputs": (targets, *_paths(configs[0]), *_paths(configs[1]))})
+    version, certificate = bench_site.version(call.site), bench_site.certificate(configs)
+    experiment = comparison.build(*configs, requests, version=version, certificate=certificate)
+    return _bench(experiment, call)
 
 
 def _paths(config: Config) -> tuple[str, ...]:

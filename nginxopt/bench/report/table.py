@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nginxopt.bench.report import content, numbers
+from nginxopt.bench.report import content, numbers, sentences
 from nginxopt.bench.result import GateResult, Result, Summary
 from nginxopt.text.plural import count
 
@@ -42,6 +42,7 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
             cells = [_cell(summary, name) for name in columns]
             rows.append([f"  {summary.variant}", *cells])
     yield from _aligned(rows)
+    yield from _told(result, case)
     yield from _failed(result, case)
     yield from (f"  {line}" for line in (*content.busy(result, case), *content.redirected(result, case)))
     yield from _compared(result, case, content.compared(result.experiment))
@@ -61,6 +62,13 @@ def _compared(result: Result, case: str, columns: Sequence[str]) -> Iterator[str
         shown = [f"{name} {changes[name]}" for name in columns if name in changes]
         if shown:
             yield f"  {pair.before} -> {pair.after}: {', '.join(shown)}"
+
+
+def _told(result: Result, case: str) -> Iterator[str]:
+    """Yield what was measured of each variant, where it is a configuration of the user."""
+    for attack in result.experiment.attacks:
+        if attack.case == case and attack.measured is not None:
+            yield f"  {attack.variant} measured: {sentences.told(attack)}"
 
 
 def _failed(result: Result, case: str) -> Iterator[str]:
