@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 
 from nginxopt.bench.isolation import ROLE, Certificate, Isolated, addresses, isolate, named, place
 from nginxopt.bench.listeners import Listener, Listeners, Site, sent_host, site
@@ -43,7 +43,7 @@ def build(
     cases = _cases(configs, targets, version)
     ports = _ports(configs, cases)
     sides = {name: isolate(config, ports[name], certificate) for name, config in configs.items()}
-    used = [place for place in dict.fromkeys(place for names in ports.values() for place in names.values())]
+    used = list(dict.fromkeys(place for names in ports.values() for place in names.values()))
     nodes = {
         name: replace(side.node(), ports=tuple(place for place in used if place != ROLE))
         for name, side in sides.items()
@@ -103,7 +103,9 @@ def _cases(configs: Mapping[str, Config], targets: Sequence[Target], version: Ve
 def _unlike(name: str, cases: Sequence[_Case]) -> str:
     """Return a name whose files are not those of the cases so far: `https://a-b` and `https://a.b` would share them."""
     taken = {slug(case.name) for case in cases}
-    return next(text for text in (name, *(f"{name} ({number})" for number in count(2))) if slug(text) not in taken)
+    return next(
+        text for text in chain([name], (f"{name} ({number})" for number in count(2))) if slug(text) not in taken
+    )
 
 
 def _ports(configs: Mapping[str, Config], cases: Sequence[_Case]) -> dict[str, dict[Address, str]]:

@@ -16,7 +16,6 @@ from pathlib import Path
 from nginxopt.bench.scenario import Node
 from nginxopt.config import Block, Config, Directive, File, Scope, Token
 from nginxopt.config.layout import quoted
-from nginxopt.errors import InputError
 from nginxopt.semantics import Address, read_addresses
 from nginxopt.semantics.addresses import PORT
 from nginxopt.text import Edit, Span, apply, encode

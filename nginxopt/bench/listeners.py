@@ -7,8 +7,7 @@ server has the name. A path leads to the content of the site: not to a server th
 from __future__ import annotations
 
 import ipaddress
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,6 +32,7 @@ _MOST_PATHS = 8
 """The number of paths by which a server with content is told from one that only redirects."""
 _MOST_SITES = 3
 """The number of sites that a message names."""
+_NO_RANK = (9, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +150,16 @@ class Listeners:
     ) -> Listener:
         """Return a listener. Raises `UsageError` if its server refuses the clients that load generators are."""
         scheme: Scheme = "https" if socket["tls"] else "http"
-        asked = server_name if scheme == "https" else host
-        server = self._server(socket, asked, asked)
-        level = self._model.site.servers[server]
+        server = self._server(socket, None if host is None else _without_port(host))
         if scheme == "https":
-            self._refuse_handshake(level, server_name)
+            self._refuse_handshake(self._model.site.servers[self._server(socket, server_name)], server_name)
+            self._refuse_handshake(self._model.site.servers[server], server_name)
         outcomes = [self._outcome(socket, host, server_name, target) for target in targets[:_MOST_PATHS]]
         if all(outcome["kind"] == "closed" for outcome in outcomes):
             where = self._place(outcomes[0]["node"])
             raise self._error(f"nginx closes the connection without a response ({where})", hint=self._listens())
-        answering = next((outcome["server"] for outcome in outcomes if outcome["server"] is not None), server)
-        http2 = socket["http2"] or level.setting("http2").value == "on"
-        node = self._site["servers"][answering]["node"]
+        http2 = socket["http2"] or self._model.site.servers[server].setting("http2").value == "on"
+        node = self._site["servers"][server]["node"]
         return Listener(scheme, host, server_name, _address(socket), scheme == "https" and http2, self._place(node))
 
     def _refuse_handshake(self, level: Level, server_name: str | None) -> None:
@@ -224,7 +222,7 @@ class Listeners:
         Raises `UsageError` if several have it, with different servers.
         """
         named = [socket for socket in sockets if self._has_name(socket, site.host)]
-        servers = {self._server(socket, site.host, site.host): socket for socket in reversed(named)}
+        servers = {self._server(socket, site.host): socket for socket in reversed(named)}
         if len(servers) > 1 and _ip(site.host) is None:
             places = ", ".join(
                 f"{_address(socket)} ({self._place(self._site['servers'][server]['node'])})"
@@ -239,9 +237,8 @@ class Listeners:
     def _has_name(self, socket: SocketForm, host: str) -> bool:
         if socket["family"] == "name" and socket["host"] == host:
             return True
-        names = self._site["servers"][self._server(socket, host, host)]["names"]
-        texts = (name["text"] for name in names)
-        return any(is_named(text if text.startswith("~") else text.lower(), host) for text in texts)
+        names = self._site["servers"][self._server(socket, host)]["names"]
+        return any(_rank(name["text"], host) != _NO_RANK for name in names)
 
     # ---- Paths
 
@@ -253,7 +250,7 @@ class Listeners:
             hosts = [host] if host is not None else list(dict.fromkeys(self._hosts(socket)))
             for name in hosts:
                 bare = None if name is None else _without_port(name)
-                server = self._server(socket, bare, bare)
+                server = self._server(socket, bare)
                 if not self._takes_clients(socket, server):
                     continue
                 outcomes = [self._outcome(socket, name, bare, target) for target in targets[:_MOST_PATHS]]
@@ -266,7 +263,7 @@ class Listeners:
         for server in socket["servers"]:
             names = (name["text"].lower() for name in self._site["servers"][server]["names"])
             exact = (name for name in names if name not in _NO_HOSTS and not set(name) & set("~*$") and name[0] != ".")
-            own = next((name for name in exact if self._server(socket, name, name) == server), None)
+            own = next((name for name in exact if self._server(socket, name) == server), None)
             if own is not None or server == socket["default"]:
                 yield own
 
@@ -315,11 +312,20 @@ class Listeners:
         """The sockets that a client reaches over TCP."""
         return [socket for socket in self._site["sockets"] if socket["family"] != "unix" and not socket["quic"]]
 
-    def _server(self, socket: SocketForm, host: str | None, sni: str | None) -> int:
-        """Return the number of the server that answers a host at a socket."""
-        form = _form(socket, host, sni, Target("/"))
-        server = self._model.native.of_targets(json.dumps(form), [b"/"], json.dumps(self._world.form()))[0][0]
-        return socket["default"] if server is None else server
+    def _server(self, socket: SocketForm, host: str | None) -> int:
+        """Return the number of the server that answers a host at a socket (`ngx_http_find_virtual_server`).
+
+        The model of requests does not say it where it does not know the answer.
+        """
+        if host is None:
+            return socket["default"]
+        ranks = [
+            (_rank(name["text"], host), place, server)
+            for place, server in enumerate(socket["servers"])
+            for name in self._site["servers"][server]["names"]
+        ]
+        rank, _, server = min(ranks, default=(_NO_RANK, 0, 0))
+        return socket["default"] if rank == _NO_RANK else server
 
     def _outcome(self, socket: SocketForm, host: str | None, sni: str | None, target: Target) -> OutcomeForm:
         name = None if sni is None or _ip(sni) is not None else sni
@@ -356,7 +362,7 @@ def site(target: Target) -> Site | None:
         scheme,
         url.host.strip("[]").lower().rstrip("."),
         url.port if has_port else None,
-        sent_host(target) or url.authority,
+        sent_host(target) or url.authority.lower(),
     )
 
 
@@ -386,6 +392,18 @@ def _form(socket: SocketForm, host: str | None, sni: str | None, target: Target)
             "client": None,
         },
     }
+
+
+def _rank(name: str, host: str) -> tuple[int, int]:
+    """Return how a name of a server fits a host, the best first: exact, the longest wildcard, or a pattern."""
+    text = name if name.startswith("~") else name.lower()
+    if not is_named(text, host):
+        return _NO_RANK
+    if text.startswith("~"):
+        return 3, 0
+    if text.removeprefix(".") == host:
+        return 0, 0
+    return (2 if text.endswith(".*") else 1), -len(text.lstrip("*"))
 
 
 def _order(socket: SocketForm) -> tuple[bool, bool, str]:

@@ -79,7 +79,8 @@ class Site(Protocol):
     def instructions(self, variant: Variant, targets: Sequence[Target], place: str) -> float:
         """Return the instructions per request of the entry node of a variant, as the mean over the targets.
 
-        `place` is the role of that node, or a further address of it, and takes the requests. callgrind counts them in user space (`nginxopt.bench.callgrind`). Raises `MissingError` if it is not available.
+        `place` is the role of that node, or a further address of it, and takes the requests. callgrind counts them in
+        user space (`nginxopt.bench.callgrind`). Raises `MissingError` if it is not available.
         """
 
 

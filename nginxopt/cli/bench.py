@@ -250,7 +250,7 @@ def _counts(text: str) -> tuple[int, ...]:
 
 def _bench(experiment: Experiment, call: _Call) -> int:
     """Run, report, check the gates: the whole command."""
-    from nginxopt.bench.gate import parse
+    from nginxopt.bench.gate import parse, refuse_early
 
     inputs = [*call.inputs, *filter(None, (call.site.nginx, call.site.vegeta_binary))]
     overwriting.refuse("--output", call.output, inputs)
@@ -260,6 +260,7 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     gates = [parse(text) for text in call.gates]
     if call.metric is None and any(gate.figure == "instructions" for gate in gates):
         call = replace(call, metric="instructions")
+    refuse_early(gates, call.rounds)
     bench_load.refuse(
         call.load, runner=call.site.runner, generator=call.site.generator, metric=call.metric, emit=call.emit
     )

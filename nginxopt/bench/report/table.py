@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nginxopt.bench.report import content, numbers, sentences
+from nginxopt.bench.report import content, numbers
 from nginxopt.bench.result import GateResult, Result, Summary
 from nginxopt.text.plural import count
 
@@ -42,7 +42,6 @@ def _case(result: Result, case: str, columns: Sequence[str]) -> Iterator[str]:
             cells = [_cell(summary, name) for name in columns]
             rows.append([f"  {summary.variant}", *cells])
     yield from _aligned(rows)
-    yield from _told(result, case)
     yield from _failed(result, case)
     yield from (f"  {line}" for line in (*content.busy(result, case), *content.redirected(result, case)))
     yield from _compared(result, case, content.compared(result.experiment))
@@ -62,13 +61,6 @@ def _compared(result: Result, case: str, columns: Sequence[str]) -> Iterator[str
         shown = [f"{name} {changes[name]}" for name in columns if name in changes]
         if shown:
             yield f"  {pair.before} -> {pair.after}: {', '.join(shown)}"
-
-
-def _told(result: Result, case: str) -> Iterator[str]:
-    """Yield what was measured of each variant, where it is a configuration of the user."""
-    for attack in result.experiment.attacks:
-        if attack.case == case and attack.measured is not None:
-            yield f"  {attack.variant} measured: {sentences.told(attack)}"
 
 
 def _failed(result: Result, case: str) -> Iterator[str]:
@@ -107,7 +99,10 @@ def _gates(gates: Sequence[GateResult]) -> Iterator[str]:
     if gates:
         yield ""
     for gate in gates:
-        verdict = "held" if gate.holds else "FAILED"
+        verdict = "held" if gate.holds else "FAILED" if gate.decided else "open"
+        if not gate.decided:
+            yield f"{verdict:<7} {gate.gate}: too few rounds to decide it ({gate.where})"
+            continue
         yield f"{verdict:<7} {gate.gate}: {gate.value:.4g} ({gate.where}), {numbers.margin(gate)}"
 
 
