@@ -13,7 +13,7 @@ from functools import cached_property
 
 from nginxopt.bench.scenario import Scheme, Target
 from nginxopt.config import Config
-from nginxopt.errors import UsageError
+from nginxopt.errors import InputError, UsageError
 from nginxopt.request.connection import RequestForm, is_named
 from nginxopt.request.locations import absolute
 from nginxopt.request.model import Model
@@ -22,8 +22,10 @@ from nginxopt.request.redirects import REDIRECTS
 from nginxopt.request.urls import PORTS, Url, UrlError, read_url
 from nginxopt.request.world import World
 from nginxopt.semantics import Address, Level
-from nginxopt.semantics.site import Build
+from nginxopt.semantics.site import Build, Nodes
+from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import SocketForm
+from nginxopt.semantics.site.sockets import read_names, read_sockets
 from nginxopt.version import Version
 
 _NO_HOSTS = frozenset(["", "_"])
@@ -33,6 +35,7 @@ _MOST_PATHS = 8
 _MOST_SITES = 3
 """The number of sites that a message names."""
 _NO_RANK = (9, 0)
+_WORLD = World(may_send_more=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +97,12 @@ class Listeners:
     """The listeners of a configuration, of which `name` is the name of its variant."""
 
     def __init__(self, name: str, config: Config, version: Version) -> None:
-        """Read a configuration for an nginx. Raises `InputError` for what nginx refuses."""
-        self._name = name
-        self._model = Model(config, Build(version))
-        self._site = self._model.site.site
-        self._world = World(may_send_more=True)
-        self._gate = self._model.gate()
+        """Read a configuration for an nginx. Raises `InputError` for a `listen` that it refuses, and without http."""
+        self._name, self._config, self._version = name, config, version
+        self._levels = [level for level in http_level(placed(config), version).levels if level.kind == "server"]
+        self._nodes = Nodes(config)
+        self._every = read_sockets({level: number for number, level in enumerate(self._levels)}, self._nodes)
+        self._names = [[name["text"] for name in read_names(level, 0, self._nodes)] for level in self._levels]
 
     def of_site(self, site: Site, targets: Sequence[Target]) -> Listener:
         """Return the listener of a URL. Raises `UsageError` if there is none, or if load cannot be sent to it."""
@@ -152,15 +155,16 @@ class Listeners:
         scheme: Scheme = "https" if socket["tls"] else "http"
         server = self._server(socket, None if host is None else _without_port(host))
         if scheme == "https":
-            self._refuse_handshake(self._model.site.servers[self._server(socket, server_name)], server_name)
-            self._refuse_handshake(self._model.site.servers[server], server_name)
+            for asked in (self._server(socket, server_name), server):
+                self._refuse_handshake(self._levels[asked], server_name)
         outcomes = [self._outcome(socket, host, server_name, target) for target in targets[:_MOST_PATHS]]
-        if all(outcome["kind"] == "closed" for outcome in outcomes):
-            where = self._place(outcomes[0]["node"])
-            raise self._error(f"nginx closes the connection without a response ({where})", hint=self._listens())
-        http2 = socket["http2"] or self._model.site.servers[server].setting("http2").value == "on"
-        node = self._site["servers"][server]["node"]
-        return Listener(scheme, host, server_name, _address(socket), scheme == "https" and http2, self._place(node))
+        if all(_is_closed(outcome) for outcome in outcomes):
+            where = self._server_place(server)
+            raise self._error(f"the server closes the connection without a response ({where})", hint=self._listens())
+        http2 = socket["http2"] or self._levels[server].setting("http2").value == "on"
+        return Listener(
+            scheme, host, server_name, _address(socket), scheme == "https" and http2, self._server_place(server)
+        )
 
     def _refuse_handshake(self, level: Level, server_name: str | None) -> None:
         for name, values, does in (
@@ -169,9 +173,7 @@ class Listeners:
         ):
             setting = level.setting(name)
             if setting.value in values:
-                where = (
-                    self._place(self._model.site.nodes.number(setting.directives[-1])) if setting.directives else name
-                )
+                where = self._place(self._nodes.number(setting.directives[-1])) if setting.directives else name
                 raise self._error(f"the server for {server_name or 'no name'} {does} ({where})", hint=self._listens())
 
     # ---- URLs
@@ -225,8 +227,7 @@ class Listeners:
         servers = {self._server(socket, site.host): socket for socket in reversed(named)}
         if len(servers) > 1 and _ip(site.host) is None:
             places = ", ".join(
-                f"{_address(socket)} ({self._place(self._site['servers'][server]['node'])})"
-                for server, socket in reversed(servers.items())
+                f"{_address(socket)} ({self._server_place(server)})" for server, socket in reversed(servers.items())
             )
             raise self._error(
                 f"several servers answer {_url(site)}, at different addresses: {places}",
@@ -237,8 +238,7 @@ class Listeners:
     def _has_name(self, socket: SocketForm, host: str) -> bool:
         if socket["family"] == "name" and socket["host"] == host:
             return True
-        names = self._site["servers"][self._server(socket, host)]["names"]
-        return any(_rank(name["text"], host) != _NO_RANK for name in names)
+        return any(_rank(name, host) != _NO_RANK for name in self._names[self._server(socket, host)])
 
     # ---- Paths
 
@@ -254,40 +254,40 @@ class Listeners:
                 if not self._takes_clients(socket, server):
                     continue
                 outcomes = [self._outcome(socket, name, bare, target) for target in targets[:_MOST_PATHS]]
-                if any(outcome["kind"] != "closed" for outcome in outcomes):
+                if not all(map(_is_closed, outcomes)):
                     content = any(self._is_content(socket, name, outcome) for outcome in outcomes)
                     yield _Candidate(socket, server, name, content)
 
     def _hosts(self, socket: SocketForm) -> Iterator[str | None]:
         """Yield a host for each server of a socket that a client can ask for; None for the default one without name."""
         for server in socket["servers"]:
-            names = (name["text"].lower() for name in self._site["servers"][server]["names"])
+            names = map(str.lower, self._names[server])
             exact = (name for name in names if name not in _NO_HOSTS and not set(name) & set("~*$") and name[0] != ".")
             own = next((name for name in exact if self._server(socket, name) == server), None)
             if own is not None or server == socket["default"]:
                 yield own
 
     def _takes_clients(self, socket: SocketForm, server: int) -> bool:
-        level = self._model.site.servers[server]
+        level = self._levels[server]
         refusals = ("ssl_verify_client", "ssl_reject_handshake")
         return not socket["tls"] or all(level.setting(name).value != "on" for name in refusals)
 
-    def _is_content(self, socket: SocketForm, host: str | None, outcome: OutcomeForm) -> bool:
+    def _is_content(self, socket: SocketForm, host: str | None, outcome: OutcomeForm | None) -> bool:
         """Return whether an outcome is an answer, and not a redirect to another site of this configuration."""
-        location = location_of(outcome)
-        if outcome["kind"] == "closed" or location is None or outcome["status"] not in REDIRECTS:
-            return outcome["kind"] != "closed"
+        location = None if outcome is None else location_of(outcome)
+        if outcome is None or location is None or outcome["status"] not in REDIRECTS:
+            return not _is_closed(outcome)
         own = Url("https" if socket["tls"] else "http", _without_port(host or "localhost"), socket["port"], b"/")
         try:
             url = read_url(absolute(location, own))
         except UrlError:
             return True
-        if (url.scheme, url.host.lower(), url.port) == (own.scheme, own.host, own.port):
+        there = url.host.strip("[]").lower().rstrip(".")
+        if (url.scheme, there, url.port) == (own.scheme, own.host, own.port):
             return True
-        is_here = self._gate.serves(url) or (
-            url.host.lower() == own.host and any(other["tls"] == url.is_tls for other in self._sockets)
-        )
-        return not is_here
+        fitting = [other for other in self._sockets if other["tls"] == url.is_tls]
+        is_here = any(other["port"] == url.port and self._has_name(other, there) for other in fitting)
+        return not (is_here or (there == own.host and fitting))
 
     def _preferred(self, contents: Sequence[_Candidate]) -> _Candidate:
         if len({candidate.server for candidate in contents}) == 1:
@@ -310,31 +310,44 @@ class Listeners:
     @cached_property
     def _sockets(self) -> list[SocketForm]:
         """The sockets that a client reaches over TCP."""
-        return [socket for socket in self._site["sockets"] if socket["family"] != "unix" and not socket["quic"]]
+        return [socket for socket in self._every if socket["family"] != "unix" and not socket["quic"]]
 
     def _server(self, socket: SocketForm, host: str | None) -> int:
         """Return the number of the server that answers a host at a socket (`ngx_http_find_virtual_server`).
 
-        The model of requests does not say it where it does not know the answer.
+        The model of requests does not say it where it knows no answer.
         """
         if host is None:
             return socket["default"]
         ranks = [
-            (_rank(name["text"], host), place, server)
+            (_rank(name, host), place, server)
             for place, server in enumerate(socket["servers"])
-            for name in self._site["servers"][server]["names"]
+            for name in self._names[server]
         ]
         rank, _, server = min(ranks, default=(_NO_RANK, 0, 0))
         return socket["default"] if rank == _NO_RANK else server
 
-    def _outcome(self, socket: SocketForm, host: str | None, sni: str | None, target: Target) -> OutcomeForm:
+    def _outcome(self, socket: SocketForm, host: str | None, sni: str | None, target: Target) -> OutcomeForm | None:
+        """Return what becomes of a request; None without a model."""
         name = None if sni is None or _ip(sni) is not None else sni
-        return self._model.trace(_form(socket, host, name, target), self._world)["outcome"]
+        return None if self._model is None else self._model.trace(_form(socket, host, name, target), _WORLD)["outcome"]
+
+    @cached_property
+    def _model(self) -> Model | None:
+        """The model of requests; None if it refuses the configuration, as another nginx or a module may take it."""
+        try:
+            return Model(self._config, Build(self._version))
+        except InputError:
+            return None
+
+    def _server_place(self, server: int) -> str:
+        source, span = self._levels[server].source, self._levels[server].span
+        return self._config.main.path if source is None else f"{source.path}:{source.position(span.start).line}"
 
     def _place(self, node: int | None) -> str:
         if node is None:
             return "a server without listen"
-        place = self._model.site.nodes.place(node)
+        place = self._nodes.place(node)
         return f"{place.path}:{place.line}"
 
     def _listens(self) -> str:
@@ -343,7 +356,7 @@ class Listeners:
             f"{_address(socket)}{' (TLS)' if socket['tls'] else ''} ({self._place(socket['node'])})"
             for socket in self._sockets
         ]
-        others = len(self._site["sockets"]) - len(shown)
+        others = len(self._every) - len(shown)
         without = f", and {others} that no TCP client reaches" if others else ""
         return f"these listen: {', '.join(shown) or 'none'}{without}"
 
@@ -413,6 +426,11 @@ def _order(socket: SocketForm) -> tuple[bool, bool, str]:
 
 def _address(socket: SocketForm) -> Address:
     return Address(socket["family"], socket["host"], socket["port"], socket["quic"])
+
+
+def _is_closed(outcome: OutcomeForm | None) -> bool:
+    """Return whether nginx closes the connection without a response."""
+    return outcome is not None and outcome["kind"] == "closed"
 
 
 def _without_port(host: str) -> str:

@@ -41,9 +41,9 @@ server { listen 444 ssl; server_name closed.example; return 444; }
 def made(before: str, targets: str, after: str | None = None) -> Experiment:
     """The comparison of two contents of http."""
     texts = (f"events {{}} http {{ {text}\n}}".encode() for text in (before, before if after is None else after))
-    configs = [load_text(text, f"{name}.conf") for text, name in zip(texts, ("a", "b"), strict=True)]
+    old, new = (load_text(text, f"{name}.conf") for text, name in zip(texts, ("a", "b"), strict=True))
     requests = compare.targets(Source("t", targets.encode()))
-    return compare.build(*configs, requests)
+    return compare.build(old, new, requests)
 
 
 def measured(before: str, targets: str, after: str | None = None) -> list[str]:
@@ -108,7 +108,7 @@ def test_the_listen_of_a_target(site: str, targets: str, listens: str) -> None:
         (SEVERAL, "/", r"a path may mean several sites: https://a\.example, https://c\.example"),
         (MIXED, "https://d.example/", r"several servers answer https://d\.example, at different addresses"),
         (MIXED, "http://a.example/", r"10\.0\.0\.1:80 expects the PROXY protocol.* \(a\.conf:2\)"),
-        (MIXED, "https://closed.example:444/", r"nginx closes the connection without a response \(a\.conf:8\)"),
+        (MIXED, "https://closed.example:444/", r"closes the connection without a response \(a\.conf:8\)"),
         ("server { listen unix:/run/a.sock; }", "/", "no server can be asked for a path alone"),
         ("server { listen 8443 ssl; } server { listen 9443 ssl; }", "https://a.example/", "several ports: 8443, 9443"),
     ],
@@ -118,6 +118,14 @@ def test_targets_without_a_listen(site: str, targets: str, message: str) -> None
     with pytest.raises(UsageError, match=message) as error:
         made(site, targets)
     assert error.value.hint
+
+
+def test_what_the_model_of_requests_does_not_know() -> None:
+    """The listen is chosen all the same where a server, or the whole configuration, is not understood."""
+    lua = SEVERAL.replace("location / { root /a; }", "rewrite_by_lua_block { ngx.exit(403) }")
+    assert measured(lua, "https://a.example/") == ["https://a.example *:443 a.conf:2"]
+    unknown = USUAL.replace("root /srv;", "root /srv; from_the_future on; log_format a;")
+    assert measured(unknown, "https://shop.example/") == ["https://shop.example *:443 a.conf:4"]
 
 
 def test_the_other_side_has_no_listen() -> None:

@@ -69,9 +69,9 @@ def generator(request: pytest.FixtureRequest) -> Generator:
 def made(own: Certificate, targets: str, before: str, after: str | None = None, *, seconds: float = 0.2) -> Experiment:
     """The comparison of two sites under a short load."""
     sites = (SITE % text for text in (before, before if after is None else after))
-    configs = [load_text(text.encode(), f"{name}.conf") for text, name in zip(sites, ("a", "b"), strict=True)]
+    old, new = (load_text(text.encode(), f"{name}.conf") for text, name in zip(sites, ("a", "b"), strict=True))
     requests = compare.targets(Source("t", targets.encode()))
-    return compare.build(*configs, requests, certificate=own).with_loads(lambda _: OpenLoop(50, seconds))
+    return compare.build(old, new, requests, certificate=own).with_loads(lambda _: OpenLoop(50, seconds))
 
 
 def seen(folder: Path, variant: str) -> Counter[str]:
