@@ -22,6 +22,8 @@ from nginxopt.version import Version
 LOAD = OpenLoop(rate=1000, seconds=2)
 ASSUMED = Version(1, 28, 0)
 
+_FIELD = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+"""The name of a header (RFC 9110, 5.6.2)."""
 _METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 
 
@@ -186,7 +188,7 @@ def _target(line: str, targets: list[Target]) -> Target | None:
     if asked is not None:
         return asked
     name, colon, value = line.partition(":")
-    if targets and colon and name and " " not in name:
+    if targets and colon and _FIELD.fullmatch(name) and not value.startswith("//"):
         last = targets.pop()
         return replace(last, headers=(*last.headers, ("Host" if name.lower() == "host" else name, value.strip())))
     return None

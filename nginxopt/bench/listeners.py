@@ -25,6 +25,7 @@ from nginxopt.semantics import Address, Level
 from nginxopt.semantics.site import Build, Nodes
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.semantics.site.form import SocketForm
+from nginxopt.semantics.site.script import latin
 from nginxopt.semantics.site.sockets import read_names, read_sockets
 from nginxopt.version import Version
 
@@ -34,7 +35,8 @@ _MOST_PATHS = 8
 """The number of paths by which a server with content is told from one that only redirects."""
 _MOST_SITES = 3
 """The number of sites that a message names."""
-_NO_RANK = (9, 0)
+_PATTERN, _MAYBE, _NO_RANK = (3, 0), (4, 0), (9, 0)
+"""How patterns fit a host. One that is not understood may, unless an earlier one does."""
 _WORLD = World(may_send_more=True)
 
 
@@ -154,6 +156,10 @@ class Listeners:
         """Return a listener. Raises `UsageError` if its server refuses the clients that load generators are."""
         scheme: Scheme = "https" if socket["tls"] else "http"
         server = self._server(socket, None if host is None else _without_port(host))
+        if server_name is not None and not server_name.isascii():
+            raise self._error(
+                f"{server_name} is no name for TLS", hint="use the form of the name that begins with xn--"
+            )
         if scheme == "https":
             for asked in (self._server(socket, server_name), server):
                 self._refuse_handshake(self._levels[asked], server_name)
@@ -238,7 +244,7 @@ class Listeners:
     def _has_name(self, socket: SocketForm, host: str) -> bool:
         if socket["family"] == "name" and socket["host"] == host:
             return True
-        return any(_rank(name, host) != _NO_RANK for name in self._names[self._server(socket, host)])
+        return self._found(socket, host)[1]
 
     # ---- Paths
 
@@ -313,19 +319,34 @@ class Listeners:
         return [socket for socket in self._every if socket["family"] != "unix" and not socket["quic"]]
 
     def _server(self, socket: SocketForm, host: str | None) -> int:
-        """Return the number of the server that answers a host at a socket (`ngx_http_find_virtual_server`).
+        """Return the number of the server that answers a host at a socket."""
+        return self._found(socket, host)[0]
 
-        The model of requests does not say it where it knows no answer.
+    def _found(self, socket: SocketForm, host: str | None) -> tuple[int, bool]:
+        """Return the number of the server that answers a host, and whether by its name.
+
+        As `ngx_http_find_virtual_server` does it. The model of requests does not say it where it knows no answer. Raises `UsageError` if it is not known whether a
+        pattern matches.
         """
-        if host is None:
-            return socket["default"]
         ranks = [
-            (_rank(name, host), place, server)
-            for place, server in enumerate(socket["servers"])
+            (_rank(name, latin(host)), place, server, name)
+            for place, server in enumerate(socket["servers"] if host is not None else ())
             for name in self._names[server]
+            if host is not None
         ]
-        rank, _, server = min(ranks, default=(_NO_RANK, 0, 0))
-        return socket["default"] if rank == _NO_RANK else server
+        # Of patterns the first one counts, whether it is understood or not.
+        best = min(
+            ranks,
+            key=lambda found: (min(found[0], _PATTERN) if found[0] != _NO_RANK else _NO_RANK, found[1]),
+            default=None,
+        )
+        rank, _, server, name = best or (_NO_RANK, 0, 0, "")
+        if rank == _MAYBE:
+            raise self._error(
+                f'whether "server_name {name}" is a name for {host} is not known ({self._server_place(server)})',
+                hint="use a host that a server has as an exact name",
+            )
+        return (socket["default"], False) if rank == _NO_RANK else (server, True)
 
     def _outcome(self, socket: SocketForm, host: str | None, sni: str | None, target: Target) -> OutcomeForm | None:
         """Return what becomes of a request; None without a model."""
@@ -390,30 +411,33 @@ def _url(site: Site) -> str:
 
 
 def _form(socket: SocketForm, host: str | None, sni: str | None, target: Target) -> RequestForm:
-    others = [(name, value) for name, value in target.headers if name.lower() != "host"]
+    others = [(latin(name), latin(value)) for name, value in target.headers if name.lower() != "host"]
     return {
         "method": target.method,
-        "target": target.path,
+        "target": latin(target.path),
         "version": (1, 1),
-        "headers": [("Host", host or "localhost"), *others],
+        "headers": [("Host", latin(host or "localhost")), *others],
         "connection": {
             "family": socket["family"],
             "host": socket["host"],
             "port": socket["port"],
             "tls": socket["tls"],
-            "sni": sni if socket["tls"] else None,
+            "sni": latin(sni) if sni is not None and socket["tls"] else None,
             "client": None,
         },
     }
 
 
 def _rank(name: str, host: str) -> tuple[int, int]:
-    """Return how a name of a server fits a host, the best first: exact, the longest wildcard, or a pattern."""
-    text = name if name.startswith("~") else name.lower()
+    """Return how a name of a server fits a host, the best first: exact, the longest wildcard, or the first pattern."""
+    if name.startswith("~"):
+        try:
+            return _PATTERN if is_named(name, host) else _NO_RANK
+        except ValueError:  # PCRE libraries differ, or the pattern is not understood
+            return _MAYBE
+    text = name.lower()
     if not is_named(text, host):
         return _NO_RANK
-    if text.startswith("~"):
-        return 3, 0
     if text.removeprefix(".") == host:
         return 0, 0
     return (2 if text.endswith(".*") else 1), -len(text.lstrip("*"))

@@ -65,6 +65,7 @@ def measured(before: str, targets: str, after: str | None = None) -> list[str]:
         (USUAL, "https://WWW.shop.example:443/x", "https://www.shop.example *:443 a.conf:3"),
         (USUAL, "http://shop.example/x", "http://shop.example *:80 a.conf:1"),
         (USUAL, "https://other.example/x", "https://other.example *:443 a.conf:3"),
+        ("server { listen 80; }", "/x\nHost: \u4f8b.example", "http://\u4f8b.example *:80 a.conf:1"),
         (USUAL, "https://[::1]/x", "https://[::1] [::]:443 a.conf:3"),
         (USUAL, "https://192.0.2.1/x\nHost: shop.example", "https://shop.example *:443 a.conf:4"),
         # A server that refuses, or that nobody can name, is not what a path means.
@@ -109,6 +110,8 @@ def test_the_listen_of_a_target(site: str, targets: str, listens: str) -> None:
         (MIXED, "https://d.example/", r"several servers answer https://d\.example, at different addresses"),
         (MIXED, "http://a.example/", r"10\.0\.0\.1:80 expects the PROXY protocol.* \(a\.conf:2\)"),
         (MIXED, "https://closed.example:444/", r"closes the connection without a response \(a\.conf:8\)"),
+        (r"server { listen 80; server_name ~^(?<=a)\C+$; } ", "http://b.example/", r"is not known \(a\.conf:1\)"),
+        (USUAL, "/x\nHost: \u4f8b.example", "is no name for TLS"),
         ("server { listen unix:/run/a.sock; }", "/", "no server can be asked for a path alone"),
         ("server { listen 8443 ssl; } server { listen 9443 ssl; }", "https://a.example/", "several ports: 8443, 9443"),
     ],

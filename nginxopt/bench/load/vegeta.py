@@ -33,12 +33,13 @@ class Vegeta:
         """Set how vegeta connects.
 
         `scheme` is `https` for TLS. `connect_to` (`host:port:address:port`) replaces the host of URLs. `direct` ignores
-        the proxy of the environment, which Go never uses for 127.0.0.1.
+        the proxy of the environment, which Go never uses for 127.0.0.1. Targets with a `Tls` always do, as Go would use
+        it for the names in their URLs.
         """
         self._binary = binary
         self._scheme = scheme
         self._connect_to = connect_to
-        self._prefix = ["env", "NO_PROXY=*", "no_proxy=*"] if direct else []
+        self._direct = direct
 
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
         """Return the targets in vegeta's http format. If the load has a number of requests, this is that of targets."""
@@ -71,7 +72,7 @@ class Vegeta:
         if tls is not None and tls.server_name is not None:
             connect_to.append(f"{_named(address, tls)}:{address}")
         return [
-            *self._prefix,
+            *(["env", "NO_PROXY=*", "no_proxy=*"] if self._direct or tls is not None else []),
             self._binary,
             "attack",
             *files,
