@@ -325,8 +325,8 @@ class Listeners:
     def _found(self, socket: SocketForm, host: str | None) -> tuple[int, bool]:
         """Return the number of the server that answers a host, and whether by its name.
 
-        As `ngx_http_find_virtual_server` does it. The model of requests does not say it where it knows no answer. Raises `UsageError` if it is not known whether a
-        pattern matches.
+        As `ngx_http_find_virtual_server` finds it; the model of requests does not say it where it knows no answer.
+        Raises `UsageError` if it is not known whether a pattern matches.
         """
         ranks = [
             (_rank(name, latin(host)), place, server, name)
