@@ -7,20 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 
-from nginxopt.bench.isolation import ROLE, Certificate, Isolated, addresses, isolate, named, place
+from nginxopt.bench.isolation import ROLE, Certificate, Isolated, addresses, isolate, place
 from nginxopt.bench.listeners import Listener, Listeners, Site, sent_host, site
 from nginxopt.bench.report.sentences import told
 from nginxopt.bench.run_folder import slug
 from nginxopt.bench.scenario import Attack, Comparison, Experiment, Measured, OpenLoop, Target, Tls, Variant
 from nginxopt.config import Config
 from nginxopt.errors import InputError
+from nginxopt.lint.target import ASSUMED
 from nginxopt.request.urls import UrlError, read_url
 from nginxopt.semantics import Address
 from nginxopt.text import Source, Span, decode
 from nginxopt.version import Version
 
 LOAD = OpenLoop(rate=1000, seconds=2)
-ASSUMED = Version(1, 28, 0)
 
 _FIELD = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 """The name of a header (RFC 9110, 5.6.2)."""
@@ -50,15 +50,16 @@ def build(
         name: replace(side.node(), ports=tuple(place for place in used if place != ROLE))
         for name, side in sides.items()
     }
+    attacks = tuple(case.attack(name, ports[name]) for case in cases for name in sides)
     return Experiment(
         "compare",
         "Two configurations",
         "Both respond the same; the ratio of after to before is the effect of the change.",
         tuple(Variant(name, side.path, (nodes[name],)) for name, side in sides.items()),
-        tuple(case.attack(name, ports[name]) for case in cases for name in sides),
+        attacks,
         (Comparison("before", "after"),),
         "latency",
-        notes=(*_measured(configs, cases), *_changes(sides, configs)),
+        notes=(*_measured(configs, attacks), *_changes(sides, configs)),
     )
 
 
@@ -73,10 +74,9 @@ class _Case:
     def attack(self, side: str, ports: Mapping[Address, str]) -> Attack:
         """Return the load on a side, which has these names for its addresses."""
         listener = self.listeners[side]
-        host = "" if listener.host is None else f"{listener.host}"
         measured = Measured(listener.scheme, listener.host, str(listener.address), listener.http2, listener.server)
         tls = Tls(listener.server_name) if listener.scheme == "https" else None
-        targets = tuple(replace(_to(target, host), tls=tls, site="") for target in self.targets)
+        targets = tuple(replace(_to(target, listener.host), tls=tls, site="") for target in self.targets)
         place = ports[listener.address]
         return Attack(side, self.name, targets, LOAD, place="" if place == ROLE else place, measured=measured)
 
@@ -123,18 +123,22 @@ def _ports(configs: Mapping[str, Config], cases: Sequence[_Case]) -> dict[str, d
     return names
 
 
-def _to(target: Target, host: str) -> Target:
+def _to(target: Target, host: str | None) -> Target:
     """Return a target with a `Host`, unless it has one."""
-    return target if not host or sent_host(target) else replace(target, headers=(("Host", host), *target.headers))
+    return (
+        target
+        if host is None or sent_host(target) is not None
+        else replace(target, headers=(("Host", host), *target.headers))
+    )
 
 
-def _measured(configs: Mapping[str, Config], cases: Sequence[_Case]) -> Iterator[str]:
+def _measured(configs: Mapping[str, Config], attacks: Sequence[Attack]) -> Iterator[str]:
     """Yield what is measured of each side, and what is not."""
     for side, config in configs.items():
-        for case in cases:
-            yield f"{side}: measured is {told(case.attack(side, named(addresses(config))))}."
-        taken = {case.listeners[side].address for case in cases}
-        others = [str(address) for address in addresses(config) if address not in taken]
+        own = [attack for attack in attacks if attack.variant == side]
+        yield from (f"{side}: measured is {told(attack)}." for attack in own)
+        taken = {attack.measured.address for attack in own if attack.measured is not None}
+        others = [address for address in map(str, addresses(config)) if address not in taken]
         if others:
             yield f"{side}: not measured: {', '.join(others)}."
 
