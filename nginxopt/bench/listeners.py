@@ -83,12 +83,18 @@ class Listener:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Candidate:
-    """A socket with the server that answers a host there, and whether that has an answer of its own for the paths."""
+    """A socket with the server that answers a host there.
+
+    Attributes:
+        has_content: Whether that has an answer of its own for the paths.
+        is_open: Whether load generators can ask for it.
+    """
 
     socket: SocketForm
     server: int
     host: str | None
     has_content: bool
+    is_open: bool
 
     @property
     def scheme(self) -> Scheme:
@@ -122,13 +128,14 @@ class Listeners:
         """Return the listener of requests without a site; `host` is their `Host`.
 
         That is the content of the site, over TLS if it is served so; with several sites, that of the default server at
-        port 443 or else 80. Raises `UsageError` if there is none.
+        port 443 or else 80. Raises `UsageError` if there is none, or if load cannot be sent to the content.
         """
         candidates = list(self._candidates(host, targets))
         if not candidates:
             raise self._error("no server can be asked for a path alone", hint=f"use a URL; {self._listens()}")
         contents = [candidate for candidate in candidates if candidate.has_content] or candidates
-        chosen = self._preferred(contents)
+        chosen = self._preferred([candidate for candidate in contents if candidate.is_open] or contents)
+        self._without_proxy_protocol([chosen.socket])
         name = None if chosen.host is None else _without_port(chosen.host)
         tls_name = name if chosen.socket["tls"] and name is not None and _ip(name) is None else None
         return self._listener(chosen.socket, chosen.host, tls_name, targets)
@@ -251,18 +258,17 @@ class Listeners:
     def _candidates(self, host: str | None, targets: Sequence[Target]) -> Iterator[_Candidate]:
         """Yield the sockets and servers that requests without a site may mean."""
         for socket in self._sockets:
-            if socket["proxy_protocol"]:
-                continue
             hosts = [host] if host is not None else list(dict.fromkeys(self._hosts(socket)))
             for name in hosts:
                 bare = None if name is None else _without_port(name)
                 server = self._server(socket, bare)
-                if not self._takes_clients(socket, server):
+                if socket["tls"] and self._levels[server].setting("ssl_reject_handshake").value == "on":
                     continue
                 outcomes = [self._outcome(socket, name, bare, target) for target in targets[:_MOST_PATHS]]
                 if not all(map(_is_closed, outcomes)):
                     content = any(self._is_content(socket, name, outcome) for outcome in outcomes)
-                    yield _Candidate(socket, server, name, content)
+                    asks = socket["tls"] and self._levels[server].setting("ssl_verify_client").value == "on"
+                    yield _Candidate(socket, server, name, content, not (asks or socket["proxy_protocol"]))
 
     def _hosts(self, socket: SocketForm) -> Iterator[str | None]:
         """Yield a host for each server of a socket that a client can ask for; None for the default one without name."""
@@ -272,11 +278,6 @@ class Listeners:
             own = next((name for name in exact if self._server(socket, name) == server), None)
             if own is not None or server == socket["default"]:
                 yield own
-
-    def _takes_clients(self, socket: SocketForm, server: int) -> bool:
-        level = self._levels[server]
-        refusals = ("ssl_verify_client", "ssl_reject_handshake")
-        return not socket["tls"] or all(level.setting(name).value != "on" for name in refusals)
 
     def _is_content(self, socket: SocketForm, host: str | None, outcome: OutcomeForm | None) -> bool:
         """Return whether an outcome is an answer, and not a redirect to another site of this configuration."""

@@ -112,6 +112,9 @@ def test_the_listen_of_a_target(site: str, targets: str, listens: str) -> None:
         (MIXED, "https://closed.example:444/", r"closes the connection without a response \(a\.conf:8\)"),
         (r"server { listen 80; server_name ~^(?<=a)\C+$; } ", "http://b.example/", r"is not known \(a\.conf:1\)"),
         (USUAL, "/x\nHost: \u4f8b.example", "is no name for TLS"),
+        # The content cannot be loaded, so that its redirect is not measured instead.
+        (USUAL.replace("[::]:443 ssl; listen 443 ssl http2", "443 ssl proxy_protocol"), "/", "the PROXY protocol"),
+        (USUAL.replace("location /", "ssl_verify_client on; location /"), "/", r"of clients.* \(a\.conf:4\)"),
         ("server { listen unix:/run/a.sock; }", "/", "no server can be asked for a path alone"),
         ("server { listen 8443 ssl; } server { listen 9443 ssl; }", "https://a.example/", "several ports: 8443, 9443"),
     ],
