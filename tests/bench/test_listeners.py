@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import random
 import re
+from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nginxopt import load_text
-from nginxopt.bench import compare
+from nginxopt.bench import compare, listeners
 from nginxopt.bench.scenario import Experiment
 from nginxopt.errors import UsageError
+from nginxopt.request import read_url
+from nginxopt.request.client import from_curl
+from nginxopt.request.model import Model
+from nginxopt.request.world import World
+from nginxopt.semantics.site import Build
 from nginxopt.text import Source
+from nginxopt.version import Version
 
 USUAL = """\
 server { listen 80 default_server; listen [::]:80; server_name shop.example www.shop.example;
@@ -192,3 +202,91 @@ def test_what_was_measured_is_told() -> None:
     )
     private = made("server { listen 80; if ($server_port = 80) { return 403; } }", "/x").notes
     assert "before: $server_port is private here, and the configuration reads it." in private
+
+
+_NAMES = (
+    "a.test",
+    "*.a.test",
+    ".a.test",
+    "a.*",
+    "www.a.*",
+    "*.test",
+    "b.test",
+    "~^b",
+    "~test$",
+    "~^(www|x)\\.",
+    "_",
+    "X.A.test",
+)
+_HOSTS = (
+    "a.test",
+    "www.a.test",
+    "x.a.test",
+    "a.example",
+    "www.a.example",
+    "b.test",
+    "b.example",
+    "c.test",
+    "A.TEST",
+    "z",
+)
+_LISTENS = ("443 ssl", "443 ssl default_server", "10.0.0.1:443 ssl", "80", "8443 ssl")
+_SERVERS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(_LISTENS), min_size=1, max_size=3, unique_by=lambda listen: listen.split(" ")[0]),
+        st.lists(st.sampled_from(_NAMES), max_size=3, unique=True),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def written(servers: Sequence[tuple[Sequence[str], Sequence[str]]]) -> str:
+    """The servers, one on each line; of several default servers of an address only the first is one."""
+    lines, taken = [], False
+    for listens, names in servers:
+        words = [listen.replace(" default_server", "") if taken else listen for listen in listens]
+        taken = taken or any("default_server" in word for word in words)
+        named = f"server_name {' '.join(names)};" if names else ""
+        lines.append(f"server {{ {' '.join(f'listen {word};' for word in words)} {named} return 200; }}")
+    return "\n".join(lines)
+
+
+@given(_SERVERS, st.sampled_from(_HOSTS), st.sampled_from(["http", "https", "https:8443"]))
+def test_the_server_is_the_one_that_answers(servers: list[tuple[list[str], list[str]]], name: str, where: str) -> None:
+    """The server of a listener is that of the model of requests at its address, whatever the names."""
+    text = f"events {{}} http {{ {written(servers)}\n}}"
+    config = load_text(text.encode(), "a.conf")
+    scheme, _, port = where.partition(":")
+    request = compare.targets(Source("t", f"{scheme}://{name}{f':{port}' if port else ''}/".encode()))
+    known = listeners.site(request[0])
+    assert known is not None
+    try:
+        found = listeners.Listeners("a", config, Version(1, 28, 0)).of_site(known, request)
+    except UsageError:
+        return
+    model = Model(config, Build(Version(1, 28, 0)))
+    gate = model.gate((found.address.host.replace("0.0.0.0", "10.0.0.9"), found.address.port))
+    url = read_url(f"{scheme}://{name}:{found.address.port}/")
+    server = model.trace(gate.form(from_curl(url)), World())["outcome"]["server"]
+    assert server is not None
+    assert found.server == f"a.conf:{server + 1}"
+
+
+@given(_SERVERS, st.sampled_from(_HOSTS), st.randoms())
+def test_the_order_of_listens_does_not_matter(
+    servers: list[tuple[list[str], list[str]]], name: str, chance: random.Random
+) -> None:
+    """A configuration whose listens stand in another order is measured at the same address."""
+    other = [(chance.sample(listens, len(listens)), names) for listens, names in servers]
+    known = listeners.Site("https", name.lower(), None, name)
+    request = compare.targets(Source("t", f"https://{name}/".encode()))
+
+    def address(of: list[tuple[list[str], list[str]]]) -> object:
+        config = load_text(f"events {{}} http {{ {written(of)}\n}}".encode(), "a.conf")
+        try:
+            return listeners.Listeners("a", config, Version(1, 28, 0)).of_site(known, request).address
+        except UsageError as error:
+            return error.message
+
+    assert address(servers) == address(other)
