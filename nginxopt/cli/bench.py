@@ -107,7 +107,11 @@ _MEASURED = (
 )
 _TOLD = (
     click.option(
-        "--gate", "gates", multiple=True, metavar="EXPR", help="Exit with status 1 unless EXPR holds (p50<=1.05x); a ratio needs 5 rounds."
+        "--gate",
+        "gates",
+        multiple=True,
+        metavar="EXPR",
+        help="Exit with status 1 unless EXPR holds (p50<=1.05x); a ratio needs 5 rounds.",
     ),
     options.format_of(["table", "json", "html"], "table"),
     options.OUTPUT,

@@ -134,6 +134,9 @@ def test_instructions_over_tls(own: Certificate, tmp_path: Path) -> None:
     result = run(replace(experiment, attacks=attacks), Vegeta(), tmp_path)
     counts = {sample.case: sample.instructions or 0 for sample in result.samples}
     assert counts["http://shop.test"] < counts["https://shop.test"] < 5 * counts["http://shop.test"]
+    again = [attack for attack in attacks if attack.case == "https://shop.test"]
+    second = run(replace(experiment, attacks=(again[0],)), Vegeta(), tmp_path).samples[0].instructions
+    assert second == pytest.approx(counts["https://shop.test"], rel=0.002)
 
 
 @needs_vegeta

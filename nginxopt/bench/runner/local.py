@@ -120,30 +120,32 @@ class LocalSite:
 
     def instructions(self, variant: Variant, targets: Sequence[Target], place: str) -> float:
         """Return the instructions per request, counted on a copy of the entry node. The nodes behind it are the
-        running ones."""
+        running ones. Over TLS they are counted after the handshake."""
 
         def ask(wrapper: Sequence[str], requests: int) -> None:
-            with contextlib.ExitStack() as last, self._copy(variant, wrapper, place) as address:
+            with contextlib.ExitStack() as last, self._copy(variant, wrapper, place) as (address, pid):
                 # Closed after nginx has ended, so that nginx never handles the end of the connection.
                 client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS, targets[0].tls))
+                if targets[0].tls is not None:
+                    _answered(client, variant, address, targets[0])
+                    callgrind.forget(pid, self.folder)
                 for number in range(requests):  # one after the other, so that nginx reads each separately
-                    target = targets[number % len(targets)]
-                    if not client.ask([request(address, target)])[0]:
-                        raise RunError(f"{variant.name}: nginx under callgrind did not answer {target.path}")
+                    _answered(client, variant, address, targets[number % len(targets)])
 
         return callgrind.per_request(ask, turn=len(targets))
 
     @contextlib.contextmanager
-    def _copy(self, variant: Variant, wrapper: Sequence[str], place: str) -> Iterator[str]:
-        """Run a single-process copy of the entry node, and yield its address at a place."""
+    def _copy(self, variant: Variant, wrapper: Sequence[str], place: str) -> Iterator[tuple[str, int]]:
+        """Run a single-process copy of the entry node, and yield its address at a place, and its pid."""
         node = variant.node(variant.entry)
         places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
         prefix = self.folder / "callgrind" / run_folder.slug(variant.name)
         command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
         with _free(places) as free:
             _prepare(prefix, run_folder.node_files(variant, node, {**self.addresses, **free}))
-            with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
-                yield free[variant.name, place]
+            copy = nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile)
+            with copy as running:
+                yield free[variant.name, place], running.pid
 
     def master(self, variant: Variant, role: str) -> int:
         """Return the pid of the master of a node."""
@@ -249,6 +251,16 @@ def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
             raise _handshake(target, error) from None
         except OSError:
             return b""
+
+
+def _answered(client: Client, variant: Variant, address: str, target: Target) -> None:
+    """Ask for a target. Raises `RunError` if there is no answer."""
+    try:
+        answer = client.ask([request(address, target)])[0]
+    except ssl.SSLError as error:
+        raise _handshake(target, error) from None
+    if not answer:
+        raise RunError(f"{variant.name}: nginx under callgrind did not answer {target.path}")
 
 
 def _handshake(target: Target, error: ssl.SSLError) -> RunError:
