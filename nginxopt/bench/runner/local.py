@@ -11,7 +11,7 @@ import re
 import resource
 import ssl
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -122,17 +122,23 @@ class LocalSite:
         """Return the instructions per request, counted on a copy of the entry node. The nodes behind it are the
         running ones. Over TLS they are counted after the handshake."""
 
-        def ask(wrapper: Sequence[str], requests: int) -> None:
+        tls = targets[0].tls
+
+        def ask(wrapper: Sequence[str], turns: Sequence[int], dump: Callable[[int], None]) -> None:
             with contextlib.ExitStack() as last, self._copy(variant, wrapper, place) as (address, pid):
                 # Closed after nginx has ended, so that nginx never handles the end of the connection.
-                client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS, targets[0].tls))
-                if targets[0].tls is not None:
+                client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS, tls))
+                if tls is not None:
                     _answered(client, variant, address, targets[0])
-                    callgrind.forget(pid, self.folder)
-                for number in range(requests):  # one after the other, so that nginx reads each separately
-                    _answered(client, variant, address, targets[number % len(targets)])
+                    dump(pid)
+                for requests in turns:
+                    for number in range(requests):  # one after the other, so that nginx reads each separately
+                        _answered(client, variant, address, targets[number % len(targets)])
+                    dump(pid)
 
-        return callgrind.per_request(ask, turn=len(targets))
+        if tls is not None:
+            return callgrind.per_kept_request(ask, turn=len(targets))
+        return callgrind.per_request(lambda wrapper, many: ask(wrapper, [many], lambda _: None), turn=len(targets))
 
     @contextlib.contextmanager
     def _copy(self, variant: Variant, wrapper: Sequence[str], place: str) -> Iterator[tuple[str, int]]:
