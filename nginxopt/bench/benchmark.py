@@ -78,7 +78,7 @@ class Benchmark:
             samples,
             summaries,
             ratios,
-            check(self.gates, self.experiment, summaries, ratios),
+            check(self.gates, self.experiment, summaries, ratios, len(samples) // max(1, len(self.experiment.attacks))),
             rates,
             self.capacities,
             dict(self._tests),

@@ -8,18 +8,26 @@ from __future__ import annotations
 import math
 import re
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nginxopt.errors import MissingError, RunError
+from nginxopt.system import process
 from nginxopt.system.interrupts import temporary_folder
 
 FEW, MANY = 4, 36
 START_SECONDS = 120.0
 ANSWER_SECONDS = 120.0
+_VGDB_SECONDS = 60.0
+_IDLE_SECONDS, _PAUSE_SECONDS = 60.0, 0.05
 
 Ask = Callable[[Sequence[str], int], None]
 """A function that runs a single-process nginx under a wrapper command, and sends a number of requests to it."""
+
+
+AskInTurns = Callable[[Sequence[str], Sequence[int], Callable[[int], None]], None]
+"""The same with several numbers of requests on one connection; calls a function with the pid before and after each."""
 
 
 def per_request(ask: Ask, *, turn: int = 1) -> float:
@@ -33,14 +41,70 @@ def per_request(ask: Ask, *, turn: int = 1) -> float:
     return (_total(ask, few + more) - _total(ask, few)) / more
 
 
+def per_kept_request(ask: AskInTurns, *, turn: int = 1) -> float:
+    """Return the mean number of instructions of a request on a connection that is open already, as `per_request` does.
+
+    All are counted in one run, between dumps. A TLS handshake takes another number of instructions each time, since it
+    draws random numbers, and so does the end of nginx with TLS; either would blur those of a request by thousands.
+    Raises `MissingError` also without vgdb, and `RunError` if that may not trace nginx.
+    """
+    few = math.ceil(FEW / turn) * turn
+    more = math.ceil((MANY - FEW) / turn) * turn
+    with temporary_folder() as directory:
+        counts = Path(directory, "callgrind")
+        ask(_valgrind(counts), (few, few + more), lambda pid: _dump(pid, Path(directory)))
+        _, less, most = (_read(Path(f"{counts}.{number}")) for number in (1, 2, 3))
+        return (most - less) / more
+
+
+def _dump(pid: int, folder: Path) -> None:
+    """Make a running callgrind write its counts since the last dump."""
+    vgdb = shutil.which("vgdb")
+    if vgdb is None:
+        raise MissingError("--metric instructions over TLS needs vgdb", hint="install all of the package valgrind")
+    _wait_until_idle(pid)  # vgdb interrupts its waiting for events, which takes instructions: as many each time
+    dumped = process.run([vgdb, f"--pid={pid}", "dump"], cwd=folder, seconds=_VGDB_SECONDS)
+    if dumped.status:
+        raise RunError(
+            f"vgdb {process.how_it_ended(dumped.status)}: {dumped.last()}",
+            hint="it needs the right to trace processes; use --metric cpu, or http:// targets",
+        )
+
+
+def _wait_until_idle(pid: int) -> None:
+    """Wait until a process sleeps, and has used no CPU time for a while. Raises `RunError` if it never does."""
+    deadline, last = time.monotonic() + _IDLE_SECONDS, ""
+    while time.monotonic() < deadline:
+        try:
+            used = Path(f"/proc/{pid}/schedstat").read_text().split()[0]
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError as error:
+            raise RunError(f"nginx under callgrind is gone: {error.strerror}") from None
+        if state == "S" and used == last:
+            return
+        last = used
+        time.sleep(_PAUSE_SECONDS)
+    raise RunError(f"nginx under callgrind is not idle after {_IDLE_SECONDS:g} seconds")
+
+
 def _total(ask: Ask, requests: int) -> int:
+    with temporary_folder() as directory:
+        counts = Path(directory, "callgrind")
+        ask(_valgrind(counts), requests)
+        return _read(counts)
+
+
+def _valgrind(counts: Path) -> tuple[str, ...]:
+    """Return the wrapper command that writes counts to a file."""
     valgrind = shutil.which("valgrind")
     if valgrind is None:
         raise MissingError("--metric instructions needs valgrind", hint="install the package valgrind")
-    with temporary_folder() as directory:
-        counts = Path(directory, "callgrind")
-        ask((valgrind, "--quiet", "--tool=callgrind", f"--callgrind-out-file={counts}"), requests)
-        text = counts.read_bytes() if counts.exists() else b""
+    return valgrind, "--quiet", "--tool=callgrind", f"--callgrind-out-file={counts}"
+
+
+def _read(counts: Path) -> int:
+    """Return the instructions in a file of callgrind."""
+    text = counts.read_bytes() if counts.exists() else b""
     summary = re.search(rb"^(?:summary|totals): (\d+)", text, re.MULTILINE)
     if summary is None:
         raise RunError("callgrind reported no count")

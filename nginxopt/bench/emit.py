@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from nginxopt import __version__
@@ -26,7 +27,7 @@ def files(experiment: Experiment, generator: Generator, images: Images, rounds: 
     addresses = containers.addresses(experiment)
     files = containers.files(experiment, images, published=False)
     for attack in experiment.attacks:
-        address = addresses[attack.variant, experiment.variant(attack.variant).entry]
+        address = addresses[attack.variant, experiment.variant(attack.variant).place(attack)]
         files |= generator.files(f"targets/{run_folder.attack_name(attack)}", attack.targets, address, attack.load)
     files["run"] = _run(experiment, generator, images, rounds)
     files["README.md"] = _readme(experiment, generator, images, rounds)
@@ -69,9 +70,8 @@ def _attack(experiment: Experiment, attack: Attack, generator: Generator) -> dic
     variant = experiment.variant(attack.variant)
     addresses = containers.addresses(experiment)
     name = run_folder.attack_name(attack)
-    command = generator.command(
-        f"results/{_ROUND}/{name}", addresses[variant.name, variant.entry], attack.load, f"results/{_ROUND}/{name}"
-    )
+    paths, address = f"results/{_ROUND}/{name}", addresses[variant.name, variant.place(attack)]
+    command = generator.command(paths, address, attack.load, paths, attack.tls)
     slack = attack.load.connections if generator.name == "wrk" else 0
     counts = (
         f"count {count.figure} {containers.service(variant, count.role)} {round(count.least * _MILLION)}"
@@ -105,24 +105,26 @@ def _probes(experiment: Experiment) -> Iterator[str]:
                 again = _line("ask", service, *_curl(_first(probe.target), addresses[variant.name, probe.role]))
                 yield from [f"{again} >/dev/null"] * (probe.times - 1)
                 yield _probe("", variant, probe, addresses, 0)
-    known: dict[tuple[str, str], int] = {}
+    known: dict[tuple[str, Target], int] = {}
     for attack in experiment.attacks:
         variant = experiment.variant(attack.variant)
         step = max(1, len(attack.targets) // _MOST_TARGETS)
         for target in attack.targets[::step]:
-            number = known.setdefault((attack.case, target.path), len(known) + 1)
-            yield _probe(run_folder.attack_name(attack), variant, Asks(variant.entry, target), addresses, number)
+            number = known.setdefault((attack.case, replace(target, expected=None)), len(known) + 1)
+            asks = Asks(variant.place(attack), target)
+            yield _probe(run_folder.attack_name(attack), variant, asks, addresses, number)
 
 
 def _probe(attack: str, variant: Variant, asks: Asks, addresses: run_folder.Addresses, number: int) -> str:
     """Return a line that sends a request. `number` is its number, if the response depends on that."""
     target, address = _first(asks.target), addresses[variant.name, asks.role]
     expected = target.expected
-    what = f"{variant.name}: {asks.role}: {target.method} {target.path}"
+    role = asks.role.partition("/")[0]
+    what = f"{variant.name}: {role}: {target.method} {target.path}"
     status = f"={number}" if expected is None else str(expected.status)
     headers = "\n".join(_headers(expected, variant, addresses)) if expected else ""
     body = (expected.body or "").strip("\n") if expected else ""
-    service = containers.service(variant, asks.role)
+    service = containers.service(variant, role)
     return _line("probe", attack, what, service, status, headers, body, *_curl(target, address))
 
 
@@ -143,7 +145,12 @@ def _headers(expected: Expected, variant: Variant, addresses: run_folder.Address
 def _curl(target: Target, address: str) -> list[str]:
     method = {"GET": [], "HEAD": ["--head"]}.get(target.method, ["--request", target.method])
     headers = [word for name, value in target.headers for word in ("--header", f"{name}: {value}")]
-    return [*method, *headers, f"http://{address}{target.path}"]
+    if target.tls is None:
+        return [*method, *headers, f"http://{address}{target.path}"]
+    host, _, port = address.rpartition(":")
+    named = f"{target.tls.server_name or host}:{port}"
+    over_tls = ["--insecure", "--http1.1", "--connect-to", f"{named}:{address}"]
+    return [*method, *headers, *over_tls, f"https://{named}{target.path}"]
 
 
 def _line(function: str, *words: str) -> str:

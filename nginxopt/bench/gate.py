@@ -7,6 +7,9 @@
 
 With `x`, the gate applies to the ratio of after to before, in every comparison and case; with `x none`, to the ratio of
 after to the variant without rules. Without `x`, it applies to the value of the variant after, in every case.
+
+A ratio of a figure that varies is no fact before five rounds (`nginxopt.bench.measure.FEWEST_ROUNDS`). With fewer, such
+a gate is refused; if a run ends early, it stays undecided.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nginxopt.bench.measure import FIGURES
+from nginxopt.bench.measure import FEWEST_ROUNDS, FIGURES, is_exact
 from nginxopt.bench.result import GateResult, Ratio, Summary
 from nginxopt.bench.scenario import Experiment
 from nginxopt.errors import UsageError
@@ -48,6 +51,11 @@ class Gate:
     operator: str
     value: float
     of: str | None = None
+
+    @property
+    def fewest_rounds(self) -> int:
+        """The number of rounds without which it cannot be decided."""
+        return 1 if self.of is None or is_exact(self.figure) else FEWEST_ROUNDS
 
     def holds(self, value: float) -> bool:
         """Return whether a value meets the condition."""
@@ -83,19 +91,39 @@ def parse(text: str) -> Gate:
     return Gate(text.strip(), figure, comparison, float(number) * scale, of)
 
 
+def refuse_early(gates: Sequence[Gate], rounds: int) -> None:
+    """Raise `UsageError` for a gate that `rounds` cannot decide."""
+    for gate in gates:
+        if rounds < gate.fewest_rounds:
+            raise UsageError(
+                f"gate {gate.text!r}: a ratio is no fact before {gate.fewest_rounds} rounds",
+                hint=f"use --rounds {gate.fewest_rounds}, or a gate on instructions, which do not vary",
+            )
+
+
 def check(
-    gates: Sequence[Gate], experiment: Experiment, summaries: Sequence[Summary], ratios: Sequence[Ratio]
+    gates: Sequence[Gate],
+    experiment: Experiment,
+    summaries: Sequence[Summary],
+    ratios: Sequence[Ratio],
+    rounds: int = FEWEST_ROUNDS,
 ) -> tuple[GateResult, ...]:
-    """Return the outcome of each gate for the value with the least margin.
+    """Return the outcome of each gate for the value with the least margin, after so many complete `rounds`.
 
     Raises `UsageError` for a gate on a figure that was not measured.
     """
-    return tuple(_check(gate, list(_values(gate, experiment, summaries, ratios))) for gate in gates if summaries)
+    return tuple(
+        _check(gate, list(_values(gate, experiment, summaries, ratios)), is_decided=rounds >= gate.fewest_rounds)
+        for gate in gates
+        if summaries
+    )
 
 
-def _check(gate: Gate, values: list[tuple[float, str]]) -> GateResult:
-    if not values:
+def _check(gate: Gate, values: list[tuple[float, str]], *, is_decided: bool) -> GateResult:
+    if not values and is_decided:
         raise UsageError(f"gate {gate.text!r}: {gate.figure} was not measured in this run")
+    if not is_decided:
+        return GateResult(gate.text, False, 0.0, gate.value, 0.0, "the run ended early", decided=False)
     value, where = min(values, key=lambda seen: gate.margin(seen[0]))
     return GateResult(gate.text, gate.holds(value), value, gate.value, gate.margin(value), where)
 

@@ -2,20 +2,20 @@
 
 Edits change only what reaches outside the private prefix: `listen` gets private addresses, logs and caches go into the
 prefix, includes lead to copies, and directives that the command line sets (`daemon`, `pid`, `user` ...) are removed.
-`Isolated.changes` lists all changes. Upstreams, certificates and static files are used in place.
+TLS gets a certificate of its own, with all of its other settings. `Isolated.changes` lists all changes. Upstreams and
+static files are used in place.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.bench.scenario import Node
 from nginxopt.config import Block, Config, Directive, File, Scope, Token
 from nginxopt.config.layout import quoted
-from nginxopt.errors import InputError
 from nginxopt.semantics import Address, read_addresses
 from nginxopt.semantics.addresses import PORT
 from nginxopt.text import Edit, Span, apply, encode
@@ -32,11 +32,27 @@ _BESIDE = frozenset(
         *("auth_basic_user_file", "geoip_country", "geoip_city"),
     ]
 )
-_NOT_PLAIN = frozenset({"ssl", "quic", "proxy_protocol", "udp"})
+CERTIFICATE, KEY = "certificate.pem", "certificate.key"
+"""The names of the own certificate and its key in the prefix."""
+
+_CERTIFICATES = {"ssl_certificate": CERTIFICATE, "ssl_certificate_key": KEY}
+_AUTHORITIES = frozenset({"ssl_client_certificate", "ssl_trusted_certificate"})
+# What belongs to another certificate, or is a secret of another machine. nginx makes ticket keys of its own without a
+# file, and DH parameters serve clients that cannot use elliptic curves, which load generators can.
+_OF_OTHERS = frozenset(
+    {
+        *("ssl_crl", "ssl_dhparam", "ssl_ech_file", "ssl_password_file", "ssl_session_ticket_key"),
+        *("ssl_stapling", "ssl_stapling_file", "ssl_stapling_responder", "ssl_stapling_verify"),
+    }
+)
+_NOTHING = "$is_args"
+"""A variable that is empty in a handshake: a certificate whose path has a variable is still read for each."""
+
 _DEFAULT = Address("inet", "0.0.0.0", PORT)
+_DATAGRAM = frozenset({"quic", "udp"})
 _MOST_PORTS = 64
 _LOG_TO = "access.log"
-_ROLE = "edge"
+ROLE = "edge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +62,7 @@ class Isolated:
     Attributes:
         path: The path of the original configuration.
         files: Its texts, by path in the prefix.
-        ports: The names of its addresses. The first one takes the load, and uses plain HTTP.
+        ports: The names of its addresses.
         changes: The changes, and how often each was made.
     """
 
@@ -55,67 +71,92 @@ class Isolated:
     ports: Mapping[Address, str]
     changes: Counter[str]
 
-    def measured(self) -> str:
-        """Return a sentence that names the address that takes the load, and those that take none."""
-        entry, *others = map(str, self.ports)
-        unmeasured = f" Not measured: {', '.join(others)}." if others else ""
-        return f"measured is {entry}, with plain HTTP.{unmeasured}"
-
     def node(self) -> Node:
         """Return the configuration as a node."""
         others = {path: text for path, text in self.files.items() if path != "nginx.conf"}
         says = f"{self.path}, with private addresses and files"
-        return Node(
-            _ROLE, self.files["nginx.conf"], others, status=False, says=says, ports=tuple(self.ports.values())[1:]
-        )
+        ports = tuple(name for name in dict.fromkeys(self.ports.values()) if name != ROLE)
+        return Node(ROLE, self.files["nginx.conf"], others, status=False, says=says, ports=ports)
 
 
-def isolate(config: Config) -> Isolated:
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A certificate and its key, in PEM."""
+
+    pem: bytes
+    key: bytes
+
+
+def isolate(
+    config: Config, ports: Mapping[Address, str] | None = None, certificate: Certificate | None = None
+) -> Isolated:
     """Isolate a whole configuration.
 
-    Raises `InputError` for a fragment, or if none of its servers listens for plain HTTP.
+    `ports` are the names of its addresses, and may have others; by default they are those of `named`. Without a
+    `certificate`, those of the configuration are used in place. Raises `InputError` for a `listen` that cannot be
+    replaced.
     """
-    isolation = _Isolation(config)
+    isolation = _Isolation(config, named(addresses(config)) if ports is None else ports, certificate)
     edits = isolation.edits()
     files = {name: apply(file.source.data, edits.get(file, [])) for file, name in isolation.names.items()}
+    if certificate is not None:
+        files |= {CERTIFICATE: certificate.pem, KEY: certificate.key}
     return Isolated(config.main.path, files, isolation.ports, isolation.changes)
 
 
-class _Isolation:
-    """The edits that isolate a configuration, and the data from its servers."""
+def addresses(config: Config) -> dict[Address, Directive]:
+    """Return the addresses of all servers, also of `stream` and `mail`, each with a `listen` or server that has it.
 
-    def __init__(self, config: Config) -> None:
+    Raises `InputError` for a `listen` that nginx refuses, or that has too many ports.
+    """
+    found: dict[Address, Directive] = {}
+    for server in config.scope.tree():
+        if server.opener is None or server.context[-1] != "server":
+            continue
+        listens = [directive for directive in server.directives if directive.name == "listen" and directive.args]
+        for listen in listens:
+            for address in _addresses(listen):
+                found.setdefault(address, listen)
+        if not listens and "http" in server.context:
+            found.setdefault(_DEFAULT, server.opener)
+    return found
+
+
+def named(addresses: Iterable[Address]) -> dict[Address, str]:
+    """Return a name for each address: `edge`, and then `edge/p1`, `edge/p2` ..."""
+    return {address: place(number) for number, address in enumerate(addresses)}
+
+
+def place(number: int) -> str:
+    """Return the name of an address by its number, from 0."""
+    return f"{ROLE}/p{number}" if number else ROLE
+
+
+def has_certificate(config: Config) -> bool:
+    """Return whether a configuration names certificates that `isolate` replaces."""
+    return any(directive.name in (*_CERTIFICATES, *_AUTHORITIES) for directive, _ in config.walk())
+
+
+class _Isolation:
+    """The edits that isolate a configuration."""
+
+    def __init__(self, config: Config, ports: Mapping[Address, str], certificate: Certificate | None) -> None:
         self.config = config
+        self.ports = ports
+        self.certificate = certificate
         self.changes: Counter[str] = Counter()
         self.names = {
             file: "nginx.conf" if file is config.main else f"files/{number}.conf"
             for number, file in enumerate(config.files)
         }
-        self.without_listen: set[Directive] = set()
-        self.ports = self._ports()
-
-    def _ports(self) -> dict[Address, str]:
-        """Return a name for each address; the first takes the load."""
-        plain: dict[Address, bool] = {}
-        for server in self.config.scope.tree():
-            if server.opener is None or server.context[-1] != "server":
-                continue
-            in_http = "http" in server.context
-            listens = [directive for directive in server.directives if directive.name == "listen" and directive.args]
-            for listen in listens:
-                is_plain = in_http and _NOT_PLAIN.isdisjoint(listen.args[1:])
-                for address in _addresses(listen):
-                    plain[address] = is_plain and plain.get(address, True)
-            if not listens and in_http:
-                plain.setdefault(_DEFAULT, True)
-                self.without_listen.add(server.opener)
-        entry = next((address for address, is_plain in plain.items() if is_plain), None)
-        if entry is None:
-            raise InputError(
-                "no server listens for plain HTTP, so there is nothing to measure", path=self.config.main.path
-            )
-        addresses = dict.fromkeys([entry, *plain])
-        return {address: f"{_ROLE}/p{number}" if number else _ROLE for number, address in enumerate(addresses)}
+        self.without_listen = {
+            server.opener
+            for server in config.scope.tree()
+            if server.opener is not None
+            and server.context[-1] == "server"
+            and "http" in server.context
+            and not any(directive.name == "listen" and directive.args for directive in server.directives)
+        }
 
     def edits(self) -> dict[File, list[Edit]]:
         """Return the edits of each file. A file that is included twice gets its edits once."""
@@ -152,9 +193,26 @@ class _Isolation:
             return self._word(f"{name} lies in the folder of the run", args[0], f"temp/cache-{directive.span.start}")
         if name in _TEMPORARY and args:
             return self._word(f"{name} lies in the folder of the run", args[0], f"temp/{name}")
+        if self.certificate is not None and args and not directive.block:
+            edit = self._tls(directive, scope)
+            if edit is not None:
+                return edit
         if name in _BESIDE and args and _is_relative(args[-1]):
             path = Path(self.config.prefix).absolute() / args[-1]
             return self._word("relative paths, such as those of certificates, are absolute", args[-1], str(path))
+        return None
+
+    def _tls(self, directive: Directive, scope: Scope) -> Edit | None:
+        """Return the edit that replaces a file of TLS; None for another directive."""
+        name, args = str(directive.name), directive.args
+        if name in _CERTIFICATES:
+            is_read_each_time = "$" in args[0] and "http" in scope.context
+            path = _CERTIFICATES[name] + (_NOTHING if is_read_each_time else "")
+            return self._word("certificates and keys are replaced by one of its own (RSA, 2048 bits)", args[0], path)
+        if name in _AUTHORITIES:
+            return self._word(f"{name} is the certificate of its own", args[0], CERTIFICATE)
+        if name in _OF_OTHERS:
+            return self._changed(f"{name} is left out, as it belongs to another certificate", directive.span, "")
         return None
 
     def _listen(self, directive: Directive) -> Edit:
@@ -192,7 +250,7 @@ class _Isolation:
 
 def _addresses(listen: Directive) -> tuple[Address, ...]:
     """Return the addresses of a `listen`. Raises `InputError` if there are none, or too many."""
-    addresses = read_addresses(listen.args[0])
+    addresses = read_addresses(listen.args[0], datagram=not _DATAGRAM.isdisjoint(listen.args[1:]))
     if not addresses:
         raise listen.error(f'nginx refuses the address "{listen.args[0]}"', at=listen.args[0])
     if len(addresses) > _MOST_PORTS:

@@ -19,6 +19,10 @@ Statuses = Mapping[tuple[str, str], frozenset[str]]
 """The statuses of the responses to the targets of an attack, by variant and case."""
 
 
+_Known = dict[tuple[str, Target], Expected]
+"""The responses so far to targets without a stated one, by case."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Response:
     """The parts of a response that are checked."""
@@ -51,7 +55,7 @@ def probe(site: Site, experiment: Experiment) -> Statuses:
     for variant in experiment.variants:
         for item in variant.probes:
             _hold(site, variant, item)
-    known: dict[tuple[str, str], Expected] = {}
+    known: _Known = {}
     return {(attack.variant, attack.case): _statuses(site, experiment, attack, known) for attack in experiment.attacks}
 
 
@@ -76,61 +80,60 @@ def _ask(site: Site, variant: Variant, item: Asks) -> _Response:
     """Send the requests of a probe, and return the last response. Raises `RunError` if it is not as expected."""
     (target,) = in_round([item.target], "probe")
     response = [_Response.of(site.ask(variant, item.role, target)) for _ in range(item.times)][-1]
-    wrong = _wrong(response, target.expected, site, variant)
+    wrong = _wrong(response, target.expected, site, variant, item.role)
     if wrong:
         raise RunError(f"{variant.name}: wrong response of {item.role} for {target.path}: {wrong}")
     return response
 
 
-def _statuses(
-    site: Site, experiment: Experiment, attack: Attack, known: dict[tuple[str, str], Expected]
-) -> frozenset[str]:
+def _statuses(site: Site, experiment: Experiment, attack: Attack, known: _Known) -> frozenset[str]:
     variant = experiment.variant(attack.variant)
+    place = variant.place(attack)
     step = max(1, len(attack.targets) // _MOST_TARGETS)
     statuses = set()
     for target in attack.targets[::step]:
-        expected = target.expected or known.get((attack.case, target.path))
-        response = _ask(site, variant, Asks(variant.entry, replace(target, expected=expected)))
-        known.setdefault((attack.case, target.path), Expected(response.status, _portable(response, site, variant)))
+        key = (attack.case, replace(target, expected=None))
+        response = _ask(site, variant, Asks(place, replace(target, expected=target.expected or known.get(key))))
+        known.setdefault(key, Expected(response.status, _portable(response, site, variant, place)))
         statuses.add(str(response.status))
     return frozenset(statuses)
 
 
-def _portable(response: _Response, site: Site, variant: Variant) -> str | None:
+def _portable(response: _Response, site: Site, variant: Variant, place: str) -> str | None:
     """Return the Location with placeholders for what differs by variant: its address, its host, and its ports."""
     location = response.headers.get("location")
     if location is None:
         return None
-    for place, address in _places(site, variant):
-        location = location.replace(address, place)
+    for mark, address in _places(site, variant, place):
+        location = location.replace(address, mark)
     # nginx adds the port of the listen to any host, such as that of the request (ngx_http_header_filter).
-    places = {port: f"@{role}/port@" for role, port in _ports(site, variant)}
+    places = {port: mark for mark, port in reversed([*_ports(site, variant, place)])}
     return _PORT.sub(lambda found: f"{found[1]}{places.get(found[2], found[2])}", location)
 
 
-def _placed(location: str, site: Site, variant: Variant) -> str:
-    """Return a Location with the address of the variant in place of the placeholder."""
-    for place, address in _places(site, variant):
-        location = location.replace(place, address)
-    for role, port in _ports(site, variant):
-        location = location.replace(f"@{role}/port@", port)
+def _placed(location: str, site: Site, variant: Variant, place: str) -> str:
+    """Return a Location with the addresses of the variant, asked at a place, in place of the placeholders."""
+    for mark, address in (*_places(site, variant, place), *_ports(site, variant, place)):
+        location = location.replace(mark, address)
     return location
 
 
-def _places(site: Site, variant: Variant) -> tuple[tuple[str, str], ...]:
-    address = site.address(variant, variant.entry)
-    return (f"@{variant.entry}@", address), (f"@{variant.entry}/host@", address.rpartition(":")[0])
+def _places(site: Site, variant: Variant, place: str) -> tuple[tuple[str, str], ...]:
+    """Return the placeholders of the place that is asked, which each variant may have at another `listen`."""
+    address = site.address(variant, place)
+    return (f"@{variant.entry}@", address), ("@host@", address.rpartition(":")[0])
 
 
-def _ports(site: Site, variant: Variant) -> Iterator[tuple[str, str]]:
-    """Yield the port of each place where the entry node listens."""
-    for role in (variant.entry, *(variant.node(variant.entry).ports if variant.nodes else ())):
-        _, colon, port = site.address(variant, role).rpartition(":")
+def _ports(site: Site, variant: Variant, place: str) -> Iterator[tuple[str, str]]:
+    """Yield a placeholder and the port of each place where the entry node listens, first of the one that is asked."""
+    places = (variant.entry, *(variant.node(variant.entry).ports if variant.nodes else ()))
+    for name in dict.fromkeys([place, *places]):
+        _, colon, port = site.address(variant, name).rpartition(":")
         if colon:
-            yield role, port
+            yield ("@port@" if name == place else f"@{name}/port@"), port
 
 
-def _wrong(response: _Response, expected: Expected | None, site: Site, variant: Variant) -> str:
+def _wrong(response: _Response, expected: Expected | None, site: Site, variant: Variant, place: str) -> str:
     """Return what is wrong with a response; empty if nothing is."""
     if not response.status:
         return "no response"
@@ -139,7 +142,7 @@ def _wrong(response: _Response, expected: Expected | None, site: Site, variant: 
     if response.status != expected.status:
         return f"{response} instead of {expected.status}"
     if expected.location is not None:
-        location = _placed(expected.location, site, variant)
+        location = _placed(expected.location, site, variant, place)
         if response.headers.get("location") != location:
             return f"{response} instead of {expected.status} to {location}"
     if expected.body is not None and expected.body not in response.body:

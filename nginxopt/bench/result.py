@@ -120,11 +120,12 @@ class GateResult:
 
     Attributes:
         gate: The gate as written.
-        holds: Whether all values meet it.
+        holds: Whether all values meet it; False if that is not decided.
         value: The value that is closest to the limit, or furthest beyond it.
         limit: The limit.
         margin: How far inside the limit the value is, as a share of the limit; negative if it is beyond.
         where: Where the value was measured.
+        decided: Whether there were enough rounds to decide it.
     """
 
     gate: str
@@ -133,6 +134,7 @@ class GateResult:
     limit: float
     margin: float
     where: str
+    decided: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,7 @@ def to_dict(result: Result) -> dict[str, Any]:
                 "case": attack.case,
                 "targets": [f"{target.method} {target.path}" for target in attack.targets[:10]],
                 "target_count": len(attack.targets),
+                "measured": None if attack.measured is None else asdict(attack.measured),
                 "load": {
                     "kind": "open loop" if isinstance(attack.load, OpenLoop) else "closed loop",
                     **asdict(attack.load),

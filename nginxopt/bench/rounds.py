@@ -78,7 +78,8 @@ def count(site: Site, experiment: Experiment, progress: Progress, keep: Callable
     """Count the instructions per request of each attack, and pass a sample for each to `keep`."""
     for attack in experiment.attacks:
         targets = in_round(attack.targets[:MOST_COUNTED], "count")
-        instructions = site.instructions(experiment.variant(attack.variant), targets)
+        variant = experiment.variant(attack.variant)
+        instructions = site.instructions(variant, targets, variant.place(attack))
         keep(Sample(attack.variant, attack.case, 1, instructions=instructions))
         progress(COUNT_SECONDS, f"{attack.variant}, {attack.case}")
 
@@ -111,7 +112,7 @@ def load_run(site: Site, experiment: Experiment, attack: Attack, number: int | s
         attack,
         in_round(attack.targets, number),
         number,
-        site.address(variant, variant.entry),
+        site.address(variant, variant.place(attack)),
         f"targets/{name}" + (f".{number}" if changes or number == "capacity" else ""),
         f"results/{number}/{name}",
     )

@@ -96,9 +96,10 @@ def files(experiment: Experiment, generator: Generator, rounds: int) -> dict[str
     for attack in experiment.attacks:
         if isinstance(attack.load, OpenLoop) and attack.load.rate is None:
             raise ValueError(f"{attack.case} has no rate yet")
-        name, address = attack_name(attack), addresses[attack.variant, experiment.variant(attack.variant).entry]
+        name, address = attack_name(attack), addresses[attack.variant, experiment.variant(attack.variant).place(attack)]
         targets |= generator.files(f"targets/{name}", attack.targets, address, attack.load)
-        command = generator.command(f"results/$round/{name}", address, attack.load, f"results/$round/{name}")
+        paths = f"results/$round/{name}"
+        command = generator.command(paths, address, attack.load, paths, attack.tls)
         label = f"{attack.variant}, {attack.case}"
         attacks.append({"name": name, "label": label, "command": " ".join(map(_shell, command))})
     values = {

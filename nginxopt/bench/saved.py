@@ -34,6 +34,7 @@ from nginxopt.bench.scenario import (
     Comparison,
     Experiment,
     Load,
+    Measured,
     Node,
     OpenLoop,
     Published,
@@ -145,7 +146,12 @@ def _variant(data: _Json) -> Variant:
 def _attack(data: _Json) -> Attack:
     requests = (text.partition(" ") for text in data["targets"])
     targets = tuple(Target(path, None, method) for method, _, path in requests)
-    words = {"variant": data["variant"], "case": data["case"]}
+    measured = data.get("measured")  # older results do not say it
+    words = {
+        "variant": data["variant"],
+        "case": data["case"],
+        "measured": None if measured is None else _checked(Measured, measured),
+    }
     return _checked(Attack, {**words, "targets": targets, "load": _load(data["load"])})
 
 

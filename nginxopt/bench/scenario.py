@@ -15,6 +15,7 @@ from nginxopt.config import Config
 
 Figure = Literal["accepts", "requests"]
 Metric = Literal["latency", "throughput", "cpu", "instructions"]
+Scheme = Literal["http", "https"]
 
 NO_FILES: Mapping[str, bytes] = {}
 
@@ -59,6 +60,13 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
+class Tls:
+    """TLS of a request: `server_name` is the name in its handshake (SNI); None for none. Any certificate will do."""
+
+    server_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A request and its expected response.
 
@@ -67,12 +75,16 @@ class Target:
         expected: The expected response; None for any with the same status and Location in all variants of the case.
         method: The method.
         headers: Additional headers. `Host` is the address of the node unless it is one of them.
+        tls: Its TLS; None for plain HTTP.
+        site: The site of its URL as written, `https://www.example.com:8443`; empty if it is only a path.
     """
 
     path: str
     expected: Expected | None = Expected()
     method: str = "GET"
     headers: tuple[tuple[str, str], ...] = ()
+    tls: Tls | None = None
+    site: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +144,10 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """A probe: of `times` consecutive requests to `role`, the last one gets the expected response of the target."""
+    """A probe: of `times` consecutive requests to `role`, the last one gets the expected response of the target.
+
+    The role may also be a further address of a node.
+    """
 
     role: str
     target: Target
@@ -172,9 +187,32 @@ class Variant:
     series: str = ""
     size: int | None = None
 
+    def place(self, attack: Attack) -> str:
+        """Return the place that an attack is sent to: a role, or a further address of a node."""
+        return attack.place or self.entry
+
     def node(self, role: str) -> Node:
         """Return the node of that role. Raises `KeyError` if there is none."""
         return {node.role: node for node in self.nodes}[role]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What an attack on a configuration of the user measures.
+
+    Attributes:
+        scheme: `http` or `https`.
+        host: The host of its requests; None for the address to which they are sent.
+        address: The address of the `listen` in the configuration, for which a private one stands: `*:443`.
+        http2: Whether the server offers HTTP/2 there.
+        server: The place of the server that answers: `conf.d/shop.conf:12`.
+    """
+
+    scheme: Scheme
+    host: str | None
+    address: str
+    http2: bool
+    server: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,10 +223,12 @@ class Attack:
         variant: The name of the variant.
         case: A name for the kind of requests or clients: `far miss`, `keep-alive clients`. Attacks of a case are
             compared.
-        targets: The requests, which are sent in turn.
+        targets: The requests, which are sent in turn. Either all use TLS with the same name, or none does.
         load: The load.
         counts: Conditions on the counters of nodes after the attack.
         may_fail: Whether errors and unexpected responses are part of the result; otherwise they end the run.
+        place: The further address of the entry node that it is sent to, such as `edge/p1`; empty for that of its role.
+        measured: What it measures, if that is a configuration of the user.
     """
 
     variant: str
@@ -197,6 +237,13 @@ class Attack:
     load: Load
     counts: tuple[Count, ...] = ()
     may_fail: bool = False
+    place: str = ""
+    measured: Measured | None = None
+
+    @property
+    def tls(self) -> Tls | None:
+        """The TLS of all its requests; None for plain HTTP."""
+        return self.targets[0].tls
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nginxopt.bench.result import Outcome
-from nginxopt.bench.scenario import Attack, Experiment, Load, Target, Variant
+from nginxopt.bench.scenario import Attack, Experiment, Load, Target, Tls, Variant
 from nginxopt.errors import RunError
 
 
@@ -42,7 +42,7 @@ class Site(Protocol):
     folder: Path
 
     def address(self, variant: Variant, role: str) -> str:
-        """Return host:port of a node for the load generator and for other nodes."""
+        """Return host:port of a node, or of a further address of it, for the load generator and for other nodes."""
 
     def execute(self, command: Sequence[str], *, seconds: float) -> bytes:
         """Run a command of the load generator in `folder` to its end and return its standard output.
@@ -53,7 +53,8 @@ class Site(Protocol):
     def ask(self, variant: Variant, role: str, target: Target) -> bytes:
         """Return the raw response of a node, without following redirects; empty if there is none.
 
-        The caller must replace `@round@` in the target.
+        Requests use HTTP/1.1, over TLS if the target does. The caller must replace `@round@` in the target. Raises
+        `RunError` if the handshake fails.
         """
 
     def status(self, variant: Variant, role: str) -> Status:
@@ -75,10 +76,11 @@ class Site(Protocol):
     def test_seconds(self, variant: Variant, role: str) -> float:
         """Return the duration of `nginx -t` on the configuration of a node, in seconds."""
 
-    def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
+    def instructions(self, variant: Variant, targets: Sequence[Target], place: str) -> float:
         """Return the instructions per request of the entry node of a variant, as the mean over the targets.
 
-        callgrind counts them in user space (`nginxopt.bench.callgrind`). Raises `MissingError` if it is not available.
+        `place` is the role of that node, or a further address of it, and takes the requests. callgrind counts them in
+        user space (`nginxopt.bench.callgrind`). Raises `MissingError` if it is not available.
         """
 
 
@@ -106,11 +108,11 @@ class Generator(Protocol):
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
         """Return the files that the command needs in its folder, by paths that begin with `name`."""
 
-    def command(self, name: str, address: str, load: Load, output: str) -> list[str]:
+    def command(self, name: str, address: str, load: Load, output: str, tls: Tls | None = None) -> list[str]:
         """Return the command of an attack, relative to the folder in which it runs.
 
         `name` is that of its `files`, and its results go to files whose names begin with `output`. An `OpenLoop` must
-        have a rate.
+        have a rate. `tls` is that of all targets.
         """
 
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:
@@ -128,7 +130,7 @@ class LoadRun:
         attack: The attack. An `OpenLoop` has a rate.
         targets: The targets of this round.
         round: The number of the round, from 1, or `capacity`.
-        address: host:port of the entry node.
+        address: host:port that it is sent to.
         name: The beginning of the names of its files, relative to the folder.
         output: The beginning of the names of its result files, relative to the folder.
     """

@@ -107,7 +107,11 @@ _MEASURED = (
 )
 _TOLD = (
     click.option(
-        "--gate", "gates", multiple=True, metavar="EXPR", help="Exit with status 1 unless EXPR holds (p50<=1.05x)."
+        "--gate",
+        "gates",
+        multiple=True,
+        metavar="EXPR",
+        help="Exit with status 1 unless EXPR holds (p50<=1.05x); a ratio needs 5 rounds.",
     ),
     options.format_of(["table", "json", "html"], "table"),
     options.OUTPUT,
@@ -158,13 +162,14 @@ _REWRITES: list[click.Parameter] = [
     type=options.FILE,
     required=True,
     metavar="FILE",
-    help="Requests: one path per line, its headers below it.",
+    help="Requests: a URL or path per line, its headers below it.",
 )
 @_common
 def compare(before: str, after: str, targets: str, **values: Any) -> int:
     """Compare two main configurations of your own.
 
-    They run with listen addresses, logs and caches of their own.
+    They run with listen addresses, logs, caches and a certificate of their own. Each request goes to the listen that
+    fits the scheme, host and port of its URL; a path goes to the content of the site, over TLS if it is served so.
     """
     from nginxopt.bench import compare as comparison
     from nginxopt.config import load
@@ -172,8 +177,10 @@ def compare(before: str, after: str, targets: str, **values: Any) -> int:
 
     requests = comparison.targets(source(targets))
     configs = load(before), load(after)
-    inputs = (targets, *_paths(configs[0]), *_paths(configs[1]))
-    return _bench(comparison.build(*configs, requests), _Call.of({**values, "inputs": inputs}))
+    call = _Call.of({**values, "inputs": (targets, *_paths(configs[0]), *_paths(configs[1]))})
+    version, certificate = bench_site.version(call.site), bench_site.certificate(configs)
+    experiment = comparison.build(*configs, requests, version=version, certificate=certificate)
+    return _bench(experiment, call)
 
 
 def _paths(config: Config) -> tuple[str, ...]:
@@ -245,7 +252,7 @@ def _counts(text: str) -> tuple[int, ...]:
 
 def _bench(experiment: Experiment, call: _Call) -> int:
     """Run, report, check the gates: the whole command."""
-    from nginxopt.bench.gate import parse
+    from nginxopt.bench.gate import parse, refuse_early
 
     inputs = [*call.inputs, *filter(None, (call.site.nginx, call.site.vegeta_binary))]
     overwriting.refuse("--output", call.output, inputs)
@@ -255,6 +262,7 @@ def _bench(experiment: Experiment, call: _Call) -> int:
     gates = [parse(text) for text in call.gates]
     if call.metric is None and any(gate.figure == "instructions" for gate in gates):
         call = replace(call, metric="instructions")
+    refuse_early(gates, call.rounds)
     bench_load.refuse(
         call.load, runner=call.site.runner, generator=call.site.generator, metric=call.metric, emit=call.emit
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_address
 from pathlib import Path
@@ -15,8 +16,11 @@ from nginxopt.errors import MissingError, UsageError
 
 if TYPE_CHECKING:
     from nginxopt.bench.containers import Images
+    from nginxopt.bench.isolation import Certificate
     from nginxopt.bench.scenario import Experiment
     from nginxopt.bench.site import Generator, Runner
+    from nginxopt.config import Config
+    from nginxopt.version import Version
 
 Name = Literal["vegeta", "wrk"]
 """The name of a load generator."""
@@ -106,6 +110,30 @@ def files(experiment: Experiment, site: SiteOptions, rounds: int) -> dict[str, b
         return run_folder.files(experiment, generator(_installed(site.generator)), rounds)
     sources = images(site)
     return emit.files(experiment, generator(sources.generator), sources, rounds)
+
+
+def version(site: SiteOptions) -> Version:
+    """Return the version of the nginx that is measured, as far as it is known before it runs: the one of this machine,
+    or the assumed one."""
+    from nginxopt.lint.target import choose as target
+
+    return target(None, None, site.nginx).version
+
+
+def certificate(configs: Iterable[Config]) -> Certificate | None:
+    """Return a new certificate for configurations with TLS; None if none of them names one.
+
+    Raises `MissingError` without openssl.
+    """
+    from nginxopt.bench.isolation import Certificate, has_certificate
+    from nginxopt.system import exchange
+    from nginxopt.system.interrupts import temporary_folder
+
+    if not any(map(has_certificate, configs)):
+        return None
+    with temporary_folder() as folder:
+        pem, key = (Path(path).read_bytes() for path in exchange.certificate(Path(folder)))
+    return Certificate(pem, key)
 
 
 def images(site: SiteOptions) -> Images:

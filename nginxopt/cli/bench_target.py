@@ -82,6 +82,8 @@ def experiment(options: TargetOptions) -> Experiment:
     assert options.max_rate is not None, "refused before"
     path = options.targets
     requests = () if path is None else compare.targets(source(path))
+    if any(request.site for request in requests):
+        raise UsageError("--targets has URLs, and --target names the host", hint="use paths in the file")
     return target.build(target.url(options.target), requests, options.max_rate)
 
 

@@ -130,7 +130,7 @@ class Gate:
         host = url.host.lower().rstrip(".")
         sockets = [socket for socket in self._sockets if socket["port"] == url.port and socket["tls"] == url.is_tls]
         servers = {server for socket in sockets for server in socket["servers"]}
-        return any(_names(name, host) for server in servers for name in self._names[server])
+        return any(is_named(name, host) for server in servers for name in self._names[server])
 
     def _has(self, socket: SocketForm, name: str) -> bool:
         return any(name in self._names[server] for server in socket["servers"])
@@ -173,7 +173,7 @@ def _of_address(address: _Address, sockets: Sequence[SocketForm]) -> SocketForm 
     return min(fitting, key=lambda socket: own[socket["host"]], default=next(mapped, None))
 
 
-def _names(name: str, host: str) -> bool:
+def is_named(name: str, host: str) -> bool:
     """Return whether a name of a server is that of a host: exact, with a wildcard, or a pattern."""
     if name.startswith("~"):
         return Patterns([b"(?i)" + name[1:].encode("latin-1")]).first(host.encode("latin-1")) is not None

@@ -121,16 +121,16 @@ class PrivateNginx:
         return (bytes(self._prefix), *(b"%d" % port for port in (*self._ports.values(), self._echo.port)))
 
     def moved(self, sent: RequestForm) -> RequestForm:
-        """Return a request as one to this nginx."""
+        """Return a request as one to this nginx. Raises `UsageError` if no server listens where it goes."""
         connection = sent["connection"]
         is_quic = connection.get("quic", False)
-        address = next(
-            address
-            for host in (connection["host"], "0.0.0.0", "::")
-            for address in self._ports
-            if (address.host, address.port, address.datagram) == (host, connection["port"], is_quic)
-        )
-        port = self._ports[address]
+        ports = {(address.host, address.port, address.datagram): port for address, port in self._ports.items()}
+        hosts = (connection["host"], "0.0.0.0", "::")
+        port = next((ports[place] for host in hosts if (place := (host, connection["port"], is_quic)) in ports), None)
+        if port is None:
+            where = f"{connection['host']}:{connection['port']}{' (QUIC)' if is_quic else ''}"
+            listens = ", ".join(map(str, self._ports))
+            raise UsageError(f"--nginx: no server listens at {where}", hint=f"these listen: {listens}")
         here = {"family": "inet", "host": LOCAL, "port": port, "client": LOCAL, "quic": False, "protocol": None}
         moved = {**connection, **here}
         headers = [*sent["headers"], ("Connection", "close")]
@@ -157,9 +157,9 @@ class PrivateNginx:
         """Return bytes without what is of this nginx alone: its folder and its ports, by those that they stand for."""
         ports = {port: address.port for address, port in self._ports.items()} | {self._echo.port: 0}
         data = data.replace(str(self._prefix).encode(), b"")
-        for private, port in ports.items():
-            data = re.sub(rb"(?<!\d)%d(?!\d)" % private, b"%d" % port, data)
-        return data
+        # All at once, as a port that stands for another may be one of this nginx itself.
+        private = b"|".join(b"%d" % port for port in ports)
+        return re.sub(rb"(?<!\d)(?:%s)(?!\d)" % private, lambda found: b"%d" % ports[int(found[0])], data)
 
     @cached_property
     def _model(self) -> Model:

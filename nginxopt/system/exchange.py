@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nginxopt.errors import MissingError
+from nginxopt.system.http import any_certificate
 
 _SECONDS = 20.0
 _OPENSSL = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout cert.key -out cert.pem"
@@ -53,15 +54,13 @@ def exchange(request: bytes, port: int, *, tls: bool = False, sni: str | None = 
 def certificate(folder: Path) -> tuple[str, str]:
     """Make a certificate and its key in a folder, and return their paths. Raises `MissingError` without openssl."""
     if shutil.which("openssl") is None:
-        raise MissingError("no openssl found, which makes a certificate for --nginx")
+        raise MissingError("no openssl found, which makes the certificate of a private nginx", hint="install openssl")
     subprocess.run(["openssl", *_OPENSSL.split()], cwd=folder, check=True, capture_output=True, timeout=60)
     return str(folder / "cert.pem"), str(folder / "cert.key")
 
 
 def _wrapped(plain: socket.socket, sni: str | None) -> ssl.SSLSocket:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # `certificate` made it
-    return context.wrap_socket(plain, server_hostname=sni)
+    return any_certificate().wrap_socket(plain, server_hostname=sni)  # `certificate` made it
 
 
 def _response(received: bytes) -> Response:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import socket
+import ssl
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,15 +36,26 @@ class Request:
 class Client:
     """A raw HTTP/1.1 client of one port of 127.0.0.1, or of another `host`; usable as a context manager.
 
-    `ask` returns the answers as nginx sent them. An answer is empty or incomplete if nginx closed the connection, or
-    sent nothing for `timeout` seconds.
+    With `tls` it uses TLS and takes any certificate; `server_name` is the name in its handshake (SNI). `ask` returns
+    the answers as nginx sent them. An answer is empty or incomplete if nginx closed the connection, or sent nothing for
+    `timeout` seconds. Raises `ssl.SSLError` if the handshake fails.
     """
 
     PIPELINE_REQUESTS = 64
     # A batch that fits the buffers of both sides cannot block, however slowly either side reads.
     PIPELINE_BYTES = 32_768
 
-    def __init__(self, port: int, *, host: str = _LOOPBACK, timeout: float = 10.0) -> None:
+    def __init__(
+        self,
+        port: int,
+        *,
+        host: str = _LOOPBACK,
+        timeout: float = 10.0,
+        tls: bool = False,
+        server_name: str | None = None,
+    ) -> None:
+        self._tls = any_certificate() if tls else None
+        self._server_name = server_name
         self._address = (host, port)
         self._timeout = timeout
         self._connection: _Connection | None = None
@@ -114,9 +126,17 @@ class Client:
         return answers
 
     def _connect(self, data: bytes) -> _Connection:
-        connection = _Connection(self._opened())
+        opened = self._opened()
+        connection = _Connection(opened if self._tls is None else self._wrapped(opened, self._tls))
         connection.send(data)
         return connection
+
+    def _wrapped(self, plain: socket.socket, tls: ssl.SSLContext) -> socket.socket:
+        try:
+            return tls.wrap_socket(plain, server_hostname=self._server_name)
+        except BaseException:
+            plain.close()
+            raise
 
     def _opened(self) -> socket.socket:
         if self._address[0] != _LOOPBACK:
@@ -129,6 +149,13 @@ class Client:
             opened.close()
             raise
         return opened
+
+
+def any_certificate() -> ssl.SSLContext:
+    """Return a client's TLS that takes any certificate, such as one that was made for a test."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
 
 
 def batches(requests: Sequence[Request]) -> Iterator[list[Request]]:

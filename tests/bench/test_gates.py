@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nginxopt.bench import gate
+from nginxopt.bench.benchmark import Benchmark
+from nginxopt.bench.report import table
+from nginxopt.bench.result import to_json
+from nginxopt.bench.saved import from_json
 from nginxopt.errors import UsageError
-from tests.bench.samples import result
+from tests.bench.samples import experiment, result, sample
 
 
 @pytest.mark.parametrize(
@@ -69,3 +75,25 @@ def test_a_gate_on_nothing() -> None:
     """A gate on a figure that was not measured is an error, and does not hold in silence."""
     with pytest.raises(UsageError, match="instructions was not measured"):
         result(gates=("instructions<=1x",))
+
+
+@pytest.mark.parametrize(("text", "rounds"), [("p50<=1.05x", 4), ("cpu<1x none", 1)])
+def test_a_ratio_of_few_rounds_decides_nothing(text: str, rounds: int) -> None:
+    """A gate on a ratio that varies needs five rounds; values and counted instructions do not."""
+    gates = [gate.parse(text)]
+    with pytest.raises(UsageError, match="no fact before 5 rounds"):
+        gate.refuse_early(gates, rounds)
+    gate.refuse_early(gates, 5)
+    gate.refuse_early([gate.parse("p50<=2ms"), gate.parse("instructions<=1.05x")], 1)
+
+
+def test_a_run_that_ends_early_decides_no_ratio() -> None:
+    """After two of five rounds a gate on a ratio is open, in every report; one on a value is decided."""
+    benchmark = Benchmark(experiment(), None, None, Path("run"), 5, [gate.parse("p50<=9x"), gate.parse("p50<=9s")])  # type: ignore[arg-type]
+    for number in (1, 2):
+        for name in ("none", "before", "after"):
+            benchmark.samples.append(sample(name, number, 1.0))
+    early = benchmark.result()
+    assert [(held.decided, held.holds) for held in early.gates] == [(False, False), (True, True)]
+    assert "open    p50<=9x: too few rounds to decide it (the run ended early)" in table.lines(early)
+    assert from_json(to_json(early).encode(), "r.json").gates == early.gates

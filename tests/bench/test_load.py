@@ -12,6 +12,7 @@ from nginxopt.bench.scenario import (
     ClosedLoop,
     OpenLoop,
     Target,
+    Tls,
 )
 from nginxopt.errors import InputError, RunError
 from nginxopt.text import Source
@@ -62,6 +63,23 @@ def test_vegeta_commands() -> None:
     assert text.split("\n\n") == ["GET http://h:1/a\nHost: a.test"] * 2 + ["GET http://h:1/a\nHost: a.test\n"]
 
 
+def test_tls_of_load_generators() -> None:
+    """The name of the handshake is the host of the URL, and the connection goes to the address, never to a proxy."""
+    tls, load = Tls("a.test"), ClosedLoop(1, 1)
+    target = Target("/a", headers=(("Host", "b.test"),), tls=tls)
+    command = Vegeta().command("t", "h:1", load, "o", tls)
+    assert command[:4] == ["env", "NO_PROXY=*", "no_proxy=*", "vegeta"]
+    assert {"-connect-to=a.test:1:h:1", "-insecure"} <= set(command)
+    assert Vegeta().piped(load, "o", "h:1", tls)[:4] == command[:4]
+    assert Vegeta().files("t", [target], "h:1", load)["t.targets"] == b"GET https://a.test:1/a\nHost: b.test\n"
+    assert Wrk().command("t", "h:1", load, "o", tls)[-1] == "https://a.test:1/"
+    assert b'wrk.lookup("h", "1")' in Wrk().files("t", [target], "h:1", load)["t.lua"]
+    nameless = Tls()
+    assert not any(word.startswith("-connect-to") for word in Vegeta().command("t", "h:1", load, "o", nameless))
+    assert Wrk().command("t", "h:1", load, "o", nameless)[-1] == "https://h:1/"
+    assert b"wrk.resolve" not in Wrk().files("t", [Target("/", tls=nameless)], "h:1", load)["t.lua"]
+
+
 def test_wrk_results() -> None:
     """What the script prints is in microseconds; socket errors are requests without an answer."""
     counts = '"statuses": {"200": 8, "500": 2}, "errors": {"connect": 0, "read": 3, "write": 0, "timeout": 0}'
@@ -82,20 +100,35 @@ def test_wrk_requests_are_raw() -> None:
     assert b'"GET /\\"a\\" HTTP/1.1\\r\\nHost: h:1\\r\\nX: \\\\\\r\\nConnection: close\\r\\n\\r\\n"' in text
 
 
-TARGETS = b"# what is asked\n/a\nGET /b?c=d\nHost: b.test\nX-A: 1:2\n\nHEAD /c\n"
+TARGETS = b"""# what is asked
+/a
+GET /b?c=d
+host: b.test
+X-A: 1:2
+
+HEAD https://c.test:8443/c?d#e
+http://user:word@d.test
+"""
 
 
 def test_targets() -> None:
-    """A line is a path, a request, or a header of the request above."""
+    """A line is a path, a URL, a request, or a header of the request above."""
     assert compare.targets(Source("t", TARGETS)) == (
         Target("/a", None),
         Target("/b?c=d", None, "GET", (("Host", "b.test"), ("X-A", "1:2"))),
-        Target("/c", None, "HEAD"),
+        Target("/c?d", None, "HEAD", site="https://c.test:8443"),
+        Target("/", None, "GET", (("Authorization", "Basic dXNlcjp3b3Jk"),), site="http://d.test"),
     )
 
 
 @pytest.mark.parametrize(
-    ("text", "place"), [(b"/a\nwhat is this\n", "t:2:1: "), (b"Host: a\n", "t:1:1: "), (b"\n", "t: ")]
+    ("text", "place"),
+    [
+        (b"/a\nwhat is this\n", "t:2:1: "),
+        (b"/a\nftp://a.test/\n", "t:2:1: "),
+        (b"Host: a\n", "t:1:1: "),
+        (b"\n", "t: "),
+    ],
 )
 def test_targets_that_are_none(text: bytes, place: str) -> None:
     """A line that is none of it is an error with its place, and so is a file without a request."""

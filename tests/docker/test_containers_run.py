@@ -165,6 +165,56 @@ def test_a_folder_runs_after_it_was_moved(base_image: str, vegeta: str, engine: 
     assert left_by(engine, folder) == ""
 
 
+SITE = """\
+events {}
+http {
+    log_format seen '$ssl_server_name $http_host $scheme $server_protocol $request_uri $status';
+    access_log access.log seen;
+    server { listen 80; server_name shop.test; return 301 https://$host$request_uri; }
+    server { listen 443 ssl default_server; ssl_reject_handshake on; }
+    server { listen 443 ssl http2; server_name shop.test; ssl_certificate gone.pem; ssl_certificate_key gone.key;
+        location / { return 200 ok; } location /old { return 301 /new; } }
+}
+"""
+
+
+def test_a_site_with_tls_in_containers(base_image: str, vegeta: str, engine: Engine, tmp_path: Path) -> None:
+    """Name, Host and scheme reach nginx in containers and in a folder of `--emit`, where its port may differ."""
+    (tmp_path / "a.conf").write_text(SITE)
+    servers = SITE.splitlines(keepends=True)
+    (tmp_path / "b.conf").write_text("".join([*servers[:4], *servers[5:8], servers[4], *servers[8:]]))
+    (tmp_path / "targets").write_text("/old\nhttps://shop.test/\nhttp://shop.test/\n")
+    words = ["a.conf", "b.conf", "--targets", "targets", "--base-image", base_image, "--rounds", "1", "--rate", "50"]
+    output = ["--format", "json", "--output", "r.json"]
+    done = run(
+        *CLI, "compare", *words, "--runner", "compose", "--load", "wrk", "--duration", "1", *output, folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert protocols(tmp_path / "r.run") == {"HTTP/1.1"}
+    assert "https://shop.test" in {
+        attack["case"] for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]
+    }
+    emitted = ["--vegeta-binary", vegeta, "--duration", "0.5", "--emit", "made"]
+    wrote = run(*CLI, "compare", *words, *emitted, folder=tmp_path)
+    assert wrote.returncode == 0, wrote.stderr
+    done = run(str(tmp_path / "made" / "run"), folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert protocols(tmp_path / "made") == {"HTTP/1.1", "HTTP/2.0"}  # those of the probes, too
+    assert "https://shop.test at *:443" in (tmp_path / "made" / "README.md").read_text()
+    assert left_by(engine, tmp_path / "made") == ""
+
+
+def protocols(folder: Path) -> set[str]:
+    """The protocols over TLS in the logs of both variants, which have the name of the site in each request."""
+    seen = set()
+    for variant in ("before", "after"):
+        lines = (folder / "nginx" / variant / "edge" / "access.log").read_text().splitlines()
+        assert {line.split(" ", 1)[0] for line in lines} == {"shop.test", "-"}
+        assert {line.split(" ")[1] for line in lines} == {"shop.test"}
+        seen |= {line.split(" ")[3] for line in lines if line.startswith("shop.test ")}
+    return seen
+
+
 def test_a_folder_says_what_does_not_hold(base_image: str, tmp_path: Path) -> None:
     """A variant that does not do what it claims ends the run with its name, status 5 and the logs."""
     words = ["--base-image", base_image, "--load", "wrk", "--rounds", "1", "--duration", "1"]

@@ -28,13 +28,13 @@ class Single:
         """Make an attack; see `nginxopt.bench.site.LoadSource.attack`."""
         load = run.attack.load
         run_folder.write(site.folder, self._generator.files(run.name, run.targets, run.address, load))
-        command = self._generator.command(run.name, run.address, load, run.output)
+        command = self._generator.command(run.name, run.address, load, run.output, run.attack.tls)
         printed = site.execute(command, seconds=patience(load.seconds))
         return self._generator.outcome(site, run.output, printed)
 
     def commands(self, run: LoadRun) -> Mapping[str, str]:
         """Return the command of an attack."""
-        command = self._generator.command(run.name, run.address, run.attack.load, run.output)
+        command = self._generator.command(run.name, run.address, run.attack.load, run.output, run.attack.tls)
         return {f"{run.attack.variant}, {run.attack.case}": " ".join(command)}
 
     def provenance(self) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from itertools import cycle, islice
 
 from nginxopt.bench import measure
 from nginxopt.bench.result import Outcome
-from nginxopt.bench.scenario import ClosedLoop, Load, OpenLoop, Target
+from nginxopt.bench.scenario import ClosedLoop, Load, OpenLoop, Target, Tls
 from nginxopt.bench.site import Site
 from nginxopt.errors import RunError
 
@@ -33,35 +33,46 @@ class Vegeta:
         """Set how vegeta connects.
 
         `scheme` is `https` for TLS. `connect_to` (`host:port:address:port`) replaces the host of URLs. `direct` ignores
-        the proxy of the environment, which Go never uses for 127.0.0.1.
+        the proxy of the environment, which Go never uses for 127.0.0.1. Targets with a `Tls` always do, as Go would use
+        it for the names in their URLs.
         """
         self._binary = binary
         self._scheme = scheme
         self._connect_to = connect_to
-        self._prefix = ["env", "NO_PROXY=*", "no_proxy=*"] if direct else []
+        self._direct = direct
 
     def files(self, name: str, targets: Sequence[Target], address: str, load: Load) -> dict[str, bytes]:
         """Return the targets in vegeta's http format. If the load has a number of requests, this is that of targets."""
-        texts = [_target(target, f"{self._scheme}://{address}") for target in targets]
+        texts = [_target(target, self._site(address, target.tls)) for target in targets]
         if isinstance(load, ClosedLoop) and load.requests is not None:
             texts = list(islice(cycle(texts), load.requests))
         return {f"{name}.targets": "\n".join(texts).encode()}
 
-    def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - in the targets
+    def command(self, name: str, address: str, load: Load, output: str, tls: Tls | None = None) -> list[str]:
         """Return the command of an attack. It discards bodies and does not follow redirects."""
-        return self._attack(load, f"-targets={name}.targets", f"-output={output}.bin")
+        return self._attack(load, address, tls, f"-targets={name}.targets", f"-output={output}.bin")
 
-    def piped(self, load: Load, output: str) -> list[str]:
-        """Return the command of an attack that reads targets from standard input and writes results to a file."""
-        return self._attack(load, "-targets=stdin", f"-output={output}")
+    def piped(self, load: Load, output: str, address: str = "", tls: Tls | None = None) -> list[str]:
+        """Return the command of an attack that reads targets from standard input and writes results to a file.
+
+        The address of plain HTTP is in the targets alone.
+        """
+        return self._attack(load, address, tls, "-targets=stdin", f"-output={output}")
 
     def encode(self, path: str) -> list[str]:
         """Return the command that prints the results in a file as CSV, a line for each request."""
         return [self._binary, "encode", "-to=csv", path]
 
-    def _attack(self, load: Load, *files: str) -> list[str]:
+    def _site(self, address: str, tls: Tls | None) -> str:
+        """Return how the URLs of targets begin. vegeta takes the name of the handshake from them."""
+        return f"{self._scheme}://{address}" if tls is None else f"https://{_named(address, tls)}"
+
+    def _attack(self, load: Load, address: str, tls: Tls | None, *files: str) -> list[str]:
+        connect_to = [] if self._connect_to is None else [self._connect_to]
+        if tls is not None and tls.server_name is not None:
+            connect_to.append(f"{_named(address, tls)}:{address}")
         return [
-            *self._prefix,
+            *(["env", "NO_PROXY=*", "no_proxy=*"] if self._direct or tls is not None else []),
             self._binary,
             "attack",
             *files,
@@ -70,7 +81,8 @@ class Vegeta:
             f"-timeout={TIMEOUT_SECONDS}s",
             f"-keepalive={str(load.keepalive).lower()}",
             f"-duration={load.seconds:g}s",
-            *([] if self._connect_to is None else [f"-connect-to={self._connect_to}"]),
+            *(f"-connect-to={mapping}" for mapping in connect_to),
+            *([] if tls is None else ["-insecure"]),  # whoever asks for a `Tls` knows the certificate
             *_pace(load),
         ]
 
@@ -132,8 +144,14 @@ def _busiest_second(starts: Sequence[int]) -> int:
     return max(place - bisect_right(ordered, at - _NANO, hi=place + 1) + 1 for place, at in enumerate(ordered))
 
 
-def _target(target: Target, host: str) -> str:
-    lines = [f"{target.method} {host}{target.path}", *(f"{name}: {value}" for name, value in target.headers)]
+def _named(address: str, tls: Tls) -> str:
+    """Return host:port with the name of the handshake as host."""
+    host, _, port = address.rpartition(":")
+    return f"{tls.server_name or host}:{port}"
+
+
+def _target(target: Target, site: str) -> str:
+    lines = [f"{target.method} {site}{target.path}", *(f"{name}: {value}" for name, value in target.headers)]
     return "\n".join([*lines, ""])
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from nginxopt.bench import measure
 from nginxopt.bench.rendering import template
 from nginxopt.bench.result import Outcome
-from nginxopt.bench.scenario import Load, Target
+from nginxopt.bench.scenario import Load, Target, Tls
 from nginxopt.bench.site import Site
 from nginxopt.errors import RunError
 
@@ -31,15 +31,20 @@ class Wrk:
         """Return the script that requests the targets in turn, counts statuses and prints the outcome as JSON."""
         requests = [json.dumps(_request(target, address, load)) for target in targets]
         script = template("wrk.lua.j2").render(
-            requests=requests, ranks=measure.PERCENTILES, kinds=_KINDS, mark=MARK, connections=load.connections
+            requests=requests,
+            ranks=measure.PERCENTILES,
+            kinds=_KINDS,
+            mark=MARK,
+            connections=load.connections,
+            connect_to=_connect_to(address, targets[0].tls),
         )
         return {f"{name}.lua": script.encode()}
 
-    def command(self, name: str, address: str, load: Load, output: str) -> list[str]:  # noqa: ARG002 - keeps no file
+    def command(self, name: str, address: str, load: Load, output: str, tls: Tls | None = None) -> list[str]:  # noqa: ARG002 - keeps no file
         """Return the command of an attack. An open loop becomes a closed one with the same connections."""
         options = ["--threads=1", f"--connections={load.connections}", f"--duration={max(1, round(load.seconds))}"]
         timeout = f"--timeout={TIMEOUT_SECONDS}"
-        return [self._binary, *options, timeout, f"--script={name}.lua", f"http://{address}/"]
+        return [self._binary, *options, timeout, f"--script={name}.lua", _url(address, tls)]
 
     def outcome(self, site: Site, output: str, printed: bytes) -> Outcome:  # noqa: ARG002 - all is printed
         """Return the outcome of an attack."""
@@ -69,6 +74,22 @@ def parse(printed: bytes) -> Outcome:
         errors=errors,
         unfinished=seen["connections"],
     )
+
+
+def _url(address: str, tls: Tls | None) -> str:
+    """Return the URL of the command, from which wrk takes the name of the handshake; the script connects elsewhere."""
+    if tls is None:
+        return f"http://{address}/"
+    host, _, port = address.rpartition(":")
+    return f"https://{tls.server_name or host}:{port}/"
+
+
+def _connect_to(address: str, tls: Tls | None) -> list[str]:
+    """Return host and port, in quotes, where the script connects instead of to the URL; empty for the URL itself."""
+    if tls is None or tls.server_name is None:
+        return []
+    host, _, port = address.rpartition(":")
+    return [json.dumps(host), json.dumps(port)]
 
 
 def _request(target: Target, address: str, load: Load) -> str:

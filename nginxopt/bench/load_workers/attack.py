@@ -81,7 +81,7 @@ class LoadWorkers:
         attacked = f"{run.attack.variant}, {run.attack.case}"
         return {
             f"{attacked}, worker {number}": " ".join(
-                self._vegeta.command(run.name, run.address, part.load, f"{run.output}.worker-{number}")
+                self._vegeta.command(run.name, run.address, part.load, f"{run.output}.worker-{number}", run.attack.tls)
             )
             for number, part in enumerate(parts, start=1)
         }
@@ -132,9 +132,8 @@ class LoadWorkers:
 
     def _order(self, run: LoadRun, share: Share) -> Order:
         (targets,) = self._vegeta.files("", share.targets, run.address, share.load).values()
-        return Order(
-            tuple(self._vegeta.piped(share.load, _RESULTS)), tuple(self._vegeta.encode(_RESULTS)), targets, self._lease
-        )
+        command = self._vegeta.piped(share.load, _RESULTS, run.address, run.attack.tls)
+        return Order(tuple(command), tuple(self._vegeta.encode(_RESULTS)), targets, self._lease)
 
     def _wait(self, name: str, addresses: Sequence[str], agreed: float, seconds: float) -> dict[str, int]:
         """Wait until all workers are done, and return the sizes of their results."""

@@ -79,6 +79,16 @@ def load_notes(result: Result) -> Iterator[str]:
             f" apart. Their clocks differ by at most {_seconds(offset)}, measured to {_seconds(error)}."
         )
     yield from (f"Lost: {text}." for text in about.get("lost_workers", ()))
+    yield from _without_http2(result)
+
+
+def _without_http2(result: Result) -> Iterator[str]:
+    """Yield a note if requests used HTTP/1.1 where clients would use HTTP/2."""
+    offered = [attack.measured for attack in result.experiment.attacks if attack.measured and attack.measured.http2]
+    generator = str(result.provenance.get("generator", ""))
+    if offered and (generator.startswith("wrk") or result.experiment.metric == "instructions"):
+        who = "callgrind is asked" if result.experiment.metric == "instructions" else "wrk asks"
+        yield f"{offered[0].address} offers HTTP/2, but {who} with HTTP/1.1."
 
 
 def _seconds(seconds: float) -> str:

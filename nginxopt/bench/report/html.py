@@ -257,7 +257,7 @@ def _loads(result: Result) -> Iterator[tuple[str, str]]:
         attack = next(attack for attack in result.experiment.attacks if attack.case == case)
         counted = any(sample.instructions is not None for sample in result.samples)
         how = "callgrind, one request after the other" if counted else sentences.load(attack.load)
-        yield case, f"{how}: {sentences.targets(attack)}"
+        yield case, f"{how}: {sentences.targets(attack) if attack.measured is None else sentences.told(attack)}"
 
 
 def _provenance(result: Result) -> Iterator[tuple[str, str]]:

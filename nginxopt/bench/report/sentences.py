@@ -94,6 +94,15 @@ def load(load: Load) -> str:
     return f"{pace}, {'connections are kept' if load.keepalive else 'a new connection for each request'}"
 
 
+def told(attack: Attack) -> str:
+    """Return what an attack on a configuration of the user measures: `https://shop.example at *:443 ...`."""
+    measured = attack.measured
+    assert measured is not None
+    site = measured.address if measured.host is None else measured.host
+    spoken = "TLS, offers HTTP/2" if measured.http2 else "TLS" if measured.scheme == "https" else "plain HTTP"
+    return f"{measured.scheme}://{site} at {measured.address} ({spoken}; {measured.server}): {targets(attack)}"
+
+
 def targets(attack: Attack) -> str:
     """Return the first targets of an attack."""
     shown = [f"{target.method} {target.path}" for target in attack.targets[:_SHOWN_TARGETS]]

@@ -99,7 +99,10 @@ def _gates(gates: Sequence[GateResult]) -> Iterator[str]:
     if gates:
         yield ""
     for gate in gates:
-        verdict = "held" if gate.holds else "FAILED"
+        verdict = "held" if gate.holds else "FAILED" if gate.decided else "open"
+        if not gate.decided:
+            yield f"{verdict:<7} {gate.gate}: too few rounds to decide it ({gate.where})"
+            continue
         yield f"{verdict:<7} {gate.gate}: {gate.value:.4g} ({gate.where}), {numbers.margin(gate)}"
 
 

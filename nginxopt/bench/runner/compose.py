@@ -182,7 +182,7 @@ class ComposeSite:
 
     def ask(self, variant: Variant, role: str, target: Target) -> bytes:
         """Return the raw answer of a node."""
-        return ask(self.address(variant, role), target, port=self._published(variant, role, role))
+        return ask(self.address(variant, role), target, port=self._published(variant, role.partition("/")[0], role))
 
     def status(self, variant: Variant, role: str) -> Status:
         """Return the counters of a node."""
@@ -214,7 +214,7 @@ class ComposeSite:
             raise RunError(f"{variant.name}: {role}: nginx -t: {test.last()}")
         return int(test.output) / _NANO
 
-    def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:  # noqa: ARG002 - never counted here
+    def instructions(self, variant: Variant, targets: Sequence[Target], place: str) -> float:  # noqa: ARG002 - never counted here
         """Raise `UsageError`: callgrind only runs on this machine."""
         raise UsageError(_NO_INSTRUCTIONS, hint=_LOCAL)
 

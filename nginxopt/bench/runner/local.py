@@ -9,14 +9,15 @@ from __future__ import annotations
 import contextlib
 import re
 import resource
+import ssl
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
 from nginxopt.bench import callgrind, run_folder
-from nginxopt.bench.scenario import Experiment, Node, Target, Variant
+from nginxopt.bench.scenario import Experiment, Node, Target, Tls, Variant
 from nginxopt.bench.site import Memory, Status
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx, process
@@ -117,32 +118,40 @@ class LocalSite:
         self.binary.test_in(self.folder / run_folder.prefix(variant, role), "-g", directives())
         return time.monotonic() - started
 
-    def instructions(self, variant: Variant, targets: Sequence[Target]) -> float:
+    def instructions(self, variant: Variant, targets: Sequence[Target], place: str) -> float:
         """Return the instructions per request, counted on a copy of the entry node. The nodes behind it are the
-        running ones."""
+        running ones. Over TLS they are counted after the handshake."""
 
-        def ask(wrapper: Sequence[str], requests: int) -> None:
-            with contextlib.ExitStack() as last, self._copy(variant, wrapper) as address:
+        tls = targets[0].tls
+
+        def ask(wrapper: Sequence[str], turns: Sequence[int], dump: Callable[[int], None]) -> None:
+            with contextlib.ExitStack() as last, self._copy(variant, wrapper, place) as (address, pid):
                 # Closed after nginx has ended, so that nginx never handles the end of the connection.
-                client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS))
-                for number in range(requests):  # one after the other, so that nginx reads each separately
-                    target = targets[number % len(targets)]
-                    if not client.ask([request(address, target)])[0]:
-                        raise RunError(f"{variant.name}: nginx under callgrind did not answer {target.path}")
+                client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS, tls))
+                if tls is not None:
+                    _answered(client, variant, address, targets[0])
+                    dump(pid)
+                for requests in turns:
+                    for number in range(requests):  # one after the other, so that nginx reads each separately
+                        _answered(client, variant, address, targets[number % len(targets)])
+                    dump(pid)
 
-        return callgrind.per_request(ask, turn=len(targets))
+        if tls is not None:
+            return callgrind.per_kept_request(ask, turn=len(targets))
+        return callgrind.per_request(lambda wrapper, many: ask(wrapper, [many], lambda _: None), turn=len(targets))
 
     @contextlib.contextmanager
-    def _copy(self, variant: Variant, wrapper: Sequence[str]) -> Iterator[str]:
-        """Run a single-process copy of the entry node, and yield its address."""
+    def _copy(self, variant: Variant, wrapper: Sequence[str], place: str) -> Iterator[tuple[str, int]]:
+        """Run a single-process copy of the entry node, and yield its address at a place, and its pid."""
         node = variant.node(variant.entry)
         places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
         prefix = self.folder / "callgrind" / run_folder.slug(variant.name)
         command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
         with _free(places) as free:
             _prepare(prefix, run_folder.node_files(variant, node, {**self.addresses, **free}))
-            with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
-                yield free[variant.name, node.role]
+            copy = nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile)
+            with copy as running:
+                yield free[variant.name, place], running.pid
 
     def master(self, variant: Variant, role: str) -> int:
         """Return the pid of the master of a node."""
@@ -238,18 +247,42 @@ def _kilobytes(rolled: str, name: str) -> int:
 def ask(address: str, target: Target, *, port: int | None = None) -> bytes:
     """Return the raw response of the node at `address` to a target; empty if there is none.
 
-    `port` is the port on 127.0.0.1 to connect to, if it is not the port of the address.
+    `port` is the port on 127.0.0.1 to connect to, if it is not the port of the address. Raises `RunError` if the TLS
+    handshake fails.
     """
-    with _client(address if port is None else f"{LOOPBACK}:{port}", PROBE_SECONDS) as client:
+    with _client(address if port is None else f"{LOOPBACK}:{port}", PROBE_SECONDS, target.tls) as client:
         try:
             return client.ask([request(address, target, alone=True)])[0]
+        except ssl.SSLError as error:
+            raise _handshake(target, error) from None
         except OSError:
             return b""
 
 
-def _client(address: str, seconds: float) -> Client:
+def _answered(client: Client, variant: Variant, address: str, target: Target) -> None:
+    """Ask for a target. Raises `RunError` if there is no answer."""
+    try:
+        answer = client.ask([request(address, target)])[0]
+    except ssl.SSLError as error:
+        raise _handshake(target, error) from None
+    if not answer:
+        raise RunError(f"{variant.name}: nginx under callgrind did not answer {target.path}")
+
+
+def _handshake(target: Target, error: ssl.SSLError) -> RunError:
+    """Return the error for a TLS handshake that fails."""
+    name = target.tls.server_name if target.tls else None
+    reason = (error.reason or str(error)).lower().replace("_", " ")
+    return RunError(
+        f"the TLS handshake {f'for {name}' if name else 'without a name'} fails: {reason}",
+        hint="the certificate of the benchmark is RSA, and a client of today is the other side",
+    )
+
+
+def _client(address: str, seconds: float, tls: Tls | None = None) -> Client:
     host, _, port = address.rpartition(":")
-    return Client(int(port), host=host, timeout=seconds)
+    name = None if tls is None else tls.server_name
+    return Client(int(port), host=host, timeout=seconds, tls=tls is not None, server_name=name)
 
 
 def request(address: str, target: Target, *, alone: bool = False) -> Request:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.config import load_text
-from nginxopt.errors import InputError
+from nginxopt.errors import InputError, UsageError
 from nginxopt.lint.model import Model as LintModel
 from nginxopt.lint.names import conflicts, shown
 from nginxopt.request import Gate, NobodyListensError, read_url
@@ -22,6 +22,7 @@ from nginxopt.request.verify.asking import request_of
 from nginxopt.request.verify.part import Address
 from nginxopt.request.verify.witness import Candidate
 from nginxopt.request.world import World
+from nginxopt.semantics import Address as ListenAddress
 from nginxopt.semantics.site import Build
 from nginxopt.version import Version
 from tests.support import needs_nginx, the_nginx
@@ -134,6 +135,19 @@ def test_tls_stands_for_quic_in_a_private_nginx() -> None:
             response = private.ask(private.moved(request)).response
             assert response is not None
             assert response.body == body
+
+
+@needs_nginx
+def test_addresses_of_a_private_nginx(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request that no server listens for is an error; a port that stands for another is not taken for that one."""
+    with PrivateNginx(site().config, "/", World(), the_nginx(), tls=True) as private:
+        request = request_of(Candidate(host="x.example"), Address("inet", "0.0.0.0", 444, quic=False), is_tls=True)
+        with pytest.raises(UsageError, match=r"no server listens at 127\.0\.0\.1:444$") as error:
+            private.moved(request)
+        assert "*:443 (QUIC)" in (error.value.hint or "")
+        ports = {ListenAddress("inet", "0.0.0.0", 40002): 40001, ListenAddress("inet", "0.0.0.0", 80): 40002}
+        monkeypatch.setattr(private, "_ports", ports)
+        assert private.original(b"http://a:40001/ http://a:40002/ 400021") == b"http://a:40002/ http://a:80/ 400021"
 
 
 _HOSTS = ("a.example", "b.example", "x.example")
