@@ -11,7 +11,7 @@ from nginxopt.request.verify.region import Atom, Fact, Known, Matches, Region, m
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Leaf
 from nginxopt.request.verify.substitution import Substitution, is_raw, replaced
-from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, Text, may_be_empty
+from nginxopt.request.verify.symbols import Capture, Derived, Match, Symbol, Text, may_be_empty, parts_of
 from nginxopt.request.verify.tables import Table, Tables, key_pattern
 
 _EMPTY = equal_to(b"")
@@ -112,25 +112,36 @@ class Unfolding:
 
     def _within(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Iterator[Derived | Capture]:
         """Yield the maps and groups that a value comes from and that are not known, what they come from before them."""
-        self._walked += 1
-        if symbol in found:
-            return
+        seen: set[Symbol] = set()
+        waiting: list[tuple[Symbol, bool]] = [(symbol, False)]
+        while waiting:
+            here, is_behind = waiting.pop()
+            if is_behind:
+                assert isinstance(here, Derived | Capture)
+                yield here
+            elif here not in found and here not in seen:
+                self._walked += 1
+                seen.add(here)
+                if self._is_divided(here, found):
+                    waiting.append((here, True))
+                waiting += [(part, False) for part in reversed(self._sources(here, found))]
+
+    def _sources(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> tuple[Symbol, ...]:
+        """Return what a value comes from: of a map, what it looks up."""
+        table = self._tables.table(symbol) if isinstance(symbol, Derived) else None
+        if table is None:
+            return parts_of(symbol)
+        assert isinstance(symbol, Derived)
+        return (self._source(symbol, table, found),)
+
+    def _is_divided(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> bool:
+        """Return whether a value is that of a map or of a group of which it is known what it may hold."""
         match symbol:
-            case Derived(_, sources):
-                table = self._tables.table(symbol)
-                if table is not None:
-                    yield from self._within(self._source(symbol, table, found), found)
-                    yield symbol
-                else:
-                    for source in sources:
-                        yield from self._within(source, found)
+            case Derived():
+                return self._tables.table(symbol) is not None
             case Capture(Match(subject, _)) if subject is not None:
-                yield from self._within(subject, found)
-                if _is_one_of_some(symbol) and subject not in found:
-                    yield symbol
-            case Join(parts):
-                for part in parts:
-                    yield from self._within(part, found)
+                return subject not in found and _is_one_of_some(symbol)
+        return False
 
     def _source(self, symbol: Derived, table: Table, found: Mapping[Symbol, Symbol]) -> Symbol:
         return known_now(self._tables.source(symbol, table), found)
