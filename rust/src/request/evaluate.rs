@@ -67,6 +67,7 @@ impl<R: Recorder> Run<'_, R> {
         is_cut: bool,
     ) -> Result<(Vec<u8>, Option<usize>), Unknown> {
         if let Some(text) = value.constant() {
+            self.spend(text.len())?;
             return Ok((text.to_vec(), None));
         }
         let map_captures = self.state.map_captures;
@@ -104,6 +105,7 @@ impl<R: Recorder> Run<'_, R> {
                 });
             }
         }
+        self.spend(text.len())?;
         Ok((text, start))
     }
 
