@@ -102,6 +102,10 @@ class Side:
         self._others: dict[int, dict[str, Value]] = {}
         self._code: dict[int, dict[str, Reads]] = {}
 
+    def counts(self, name: str) -> bool:
+        """Return whether a directive counts as an answer."""
+        return name not in self._invisible
+
     def level(self, number: int) -> LevelForm:
         """Return a block by its number."""
         return self.form["levels"][number]

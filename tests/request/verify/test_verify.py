@@ -229,3 +229,39 @@ def test_files_in_another_order(tmp_path: Path) -> None:
     assert verify(old, new).verdict == "different"
     assert verify(old, more).verdict == "different"
     assert verify(old, old).verdict == "equivalent"
+
+
+@pytest.mark.parametrize("body", ["$http2", "$server_protocol", "$request", "${REQUEST}"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("listen 127.0.0.1:8443 ssl; http2 on;", "listen 127.0.0.1:8443 ssl;"),
+        ("listen 127.0.0.1:8443 ssl http2;", "listen 127.0.0.1:8443 ssl;"),
+    ],
+)
+def test_the_protocol_counts_where_it_is_shown(body: str, old: str, new: str) -> None:
+    """A client gets HTTP/2 only where it is on, and a variable says which protocol it is."""
+    text = "ssl_certificate a; ssl_certificate_key b; {} return 200 {};"
+    sides = [whole(f"server {{ {text.format(listen, body)} }}") for listen in (old, new)]
+    assert verify(*[model(side, Version(1, 28, 0)) for side in sides]).verdict == "unknown"
+    hidden = [side.replace(body, "$request_uri") for side in sides]
+    assert verify(*[model(side, Version(1, 28, 0)) for side in hidden]).verdict == "equivalent"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_equal"),
+    [
+        ("$v23", "$v23", True),
+        ("$v23", "$v22$v22$v22$v22", True),
+        ("$v23", "${v23}x", False),
+        ("$v23", "x$v23", False),
+        ("$v23-$v22", "$v22-$v23", False),
+    ],
+)
+@pytest.mark.parametrize("start", ["abcd", "$http_a", "$uri$arg_a"])
+def test_long_values_are_those_of_equal_terms(start: str, old: str, new: str, is_equal: bool) -> None:
+    """A value of 4^23 parts is known by what it is made of: equal terms are equal values, others may differ."""
+    sets = "".join(f'set $v{n} "{f"$v{n - 1}" * 4}"; ' for n in range(1, 24))
+    text = f"location / {{ set $v0 {start}; {sets} return 200 "
+    result = verify(*[model(whole(f"{text}{end}; }}")) for end in (old, new)])
+    assert (result.verdict == "equivalent") is is_equal
