@@ -36,6 +36,11 @@ class Substitution:
         self._old = old
         self._known: dict[Symbol, dict[Symbol, Symbol]] = {}
 
+    @property
+    def work(self) -> int:
+        """Return how many values were looked at."""
+        return sum(map(len, self._known.values()))
+
     def into(self, symbol: Symbol, new: Symbol) -> Symbol:
         """Return a value in which the part is replaced."""
         return mapped(symbol, self._known.setdefault(new, {self._old: new}), _of_parts)

@@ -149,16 +149,17 @@ def mapped(
     """Return what a value becomes by what its parts become: `build` makes it of them, unless it is `known`, to which
     all are added.
     """
-    waiting = [symbol]
+    waiting = [symbol] if symbol not in known else []
     while waiting:
         here = waiting[-1]
-        missing = () if here in known else {part for part in parts_of(here) if part not in known}
+        parts = parts_of(here)
+        missing = [part for part in parts if part not in known]
         if missing:
             waiting += missing
             continue
-        if here not in known:
-            known[here] = build(here, tuple(known[part] for part in parts_of(here)))
-        waiting.pop()
+        known[here] = build(here, tuple([known[part] for part in parts]))
+        while waiting and waiting[-1] in known:
+            waiting.pop()
     return known[symbol]
 
 

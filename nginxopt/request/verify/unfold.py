@@ -70,6 +70,7 @@ class Unfolding:
             return _with_only_values(pair)
         put = Substitution(symbol)
         parts = [_in(region, pair, symbol, put) for region in self._parts(symbol, pair.region, put)]
+        self._tried += put.work
         return Division(symbol, parts, is_complete=not self._is_kept(symbol))
 
     def asked(self, atom: Atom, region: Region) -> list[Region] | None:
@@ -82,7 +83,9 @@ class Unfolding:
         symbol = next((symbol for value in values for symbol in self._within(value, region.found)), None)
         if symbol is None or self._is_kept(symbol) or not _is_known(symbol, region):
             return None
-        parts = list(islice(self._parts(symbol, region, Substitution(symbol)), _MOST_ASKED + 1))
+        put = Substitution(symbol)
+        parts = list(islice(self._parts(symbol, region, put), _MOST_ASKED + 1))
+        self._tried += put.work
         return parts if len(parts) <= _MOST_ASKED else None
 
     def _parts(self, symbol: Derived | Capture, region: Region, put: Substitution) -> Iterator[Region]:
