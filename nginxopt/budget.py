@@ -56,7 +56,7 @@ LIMITS: Mapping[str, Budget] = {
     "growth": Budget(8, "times the size of a file, above 1 MiB, that formatting may write", 2),
     "result-bytes": Budget(256 * _MIB, "bytes of one result", 4_000_000),
     "steps": Budget(10_000_000, "steps in judging one comparison or request", 200_000),
-    "value-bytes": Budget(16 * _MIB, "bytes of the values of one request", 20_000),
+    "value-bytes": Budget(4 * _MIB, "bytes of the values of one request", 20_000),
     "seconds": Budget(600, "seconds for one file or host", 20),
 }
 """All budgets by name, as in the settings."""

@@ -11,6 +11,9 @@ from nginxopt.budget import limit
 from nginxopt.errors import UsageError
 from nginxopt.text import encode
 
+_REQUESTS = 10
+"""How many requests take as long as one comparison."""
+
 _VARIABLE = re.compile(r"\$?(?:\{(\w+)\}|(\w+))", re.ASCII)
 
 
@@ -88,7 +91,7 @@ class World:
             "root": self.root or None,
         }
         variables = {name: _latin(value) for name, value in self.variables.items()}
-        limits: LimitsForm = {"steps": limit("steps"), "bytes": limit("value-bytes")}
+        limits: LimitsForm = {"steps": max(1, limit("steps") // _REQUESTS), "bytes": limit("value-bytes")}
         return {"files": files, "variables": variables, "may_send_more": self.may_send_more, "limits": limits}
 
 

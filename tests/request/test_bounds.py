@@ -115,8 +115,10 @@ def _run(folder: Path, commands: Sequence[Sequence[str]]) -> list[tuple[int, int
 @pytest.fixture
 def written(tmp_path: Path) -> dict[str, tuple[str, str]]:
     """The paths of the configurations of each case."""
-    return {name: tuple(_write(tmp_path, f"{name}.{at}", http) for at, http in enumerate(pair))
-            for name, pair in CASES.items()}  # fmt: skip
+    return {
+        name: (_write(tmp_path, f"{name}.old", old), _write(tmp_path, f"{name}.new", new))
+        for name, (old, new) in CASES.items()
+    }
 
 
 def _write(folder: Path, name: str, http: str) -> str:

@@ -149,9 +149,9 @@ class Comparison:
             ):
                 state = State(mine.level, is_rewritten=is_rewritten)
                 explorer.compare(before, after, state, replace(state, level=theirs.level), region)
-        except TooMuchError:
+        except TooMuchError as error:
             nodes = (self._sides[0].server(old)["node"], self._sides[1].server(new)["node"])
-            reasons.append(("too much differs to compare all requests (budget steps)", *nodes))
+            reasons.append((str(error), *nodes))
         self._work -= explorer.done
         self.is_uneven |= explorer.is_uneven
         for name in mine.named.keys() ^ theirs.named.keys():

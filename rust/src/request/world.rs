@@ -65,7 +65,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: 10_000_000, bytes: 16 << 20 }
+        Limits { steps: 1_000_000, bytes: 4 << 20 }
     }
 }
 

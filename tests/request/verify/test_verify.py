@@ -265,3 +265,14 @@ def test_long_values_are_those_of_equal_terms(start: str, old: str, new: str, is
     text = f"location / {{ set $v0 {start}; {sets} return 200 "
     result = verify(*[model(whole(f"{text}{end}; }}")) for end in (old, new)])
     assert (result.verdict == "equivalent") is is_equal
+
+
+@pytest.mark.parametrize("name", ["gzip on", "limit_rate 1k", "sendfile on", "proxy_temp_path /t"])
+def test_what_does_not_count_is_named_where_it_moves(name: str) -> None:
+    """A setting that does not count and is in force elsewhere now is named, as one with another value is."""
+    old = f"location /a {{ {name}; }} location /b {{ }}"
+    new = f"location /a {{ }} location /b {{ {name}; }}"
+    result = verify(model(whole(old)), model(whole(new)))
+    assert result.verdict == "equivalent"
+    assert f"these differ, and do not count as an answer: {name.split()[0]}" in result.given
+    assert not any("differ" in premise for premise in verify(*[model(whole(old))] * 2).given)
