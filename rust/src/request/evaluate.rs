@@ -66,6 +66,7 @@ impl<R: Recorder> Run<'_, R> {
         engines: [Engine; 2],
         is_cut: bool,
     ) -> Result<(Vec<u8>, Option<usize>), Unknown> {
+        self.spend(0)?; // before anything is copied
         if let Some(text) = value.constant() {
             self.spend(text.len())?;
             return Ok((text.to_vec(), None));
