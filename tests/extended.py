@@ -38,6 +38,7 @@ tests/nginx/test_request_framing.py
 tests/nginx/test_rules_security.py::test_pcre_gives_up
 tests/nginx/test_tables.py
 tests/nginx/test_verify.py::test_nginx_answers_a_witness_differently
+tests/request/test_bounds.py
 """
 
 _CLUSTERS = """\

@@ -85,9 +85,12 @@ def _article(kind: Kind) -> str:
 
 def _doubts(config: Config, symbol: Symbol) -> Iterator[str]:
     """Yield the reasons why not all occurrences of a name may be known."""
-    for include in config.missing:
+    for include in config.elsewhere:
         if inherit.origin(include) is None:
-            yield f"{include.args[0]} cannot be read, and may use {symbol.name}"
+            reason = "cannot be read" if config.is_missing(include) else "may read other files where it is installed"
+            yield f"{include.args[0]} {reason}, and may use {symbol.name}"
+    if () not in config.candidates:
+        yield f"what includes {config.main.path} was not read, and may use {symbol.name}"
     directives = [directive for directive, _ in config.walk()]
     if symbol.kind is Kind.VARIABLE:
         yield from _code(directives, symbol)

@@ -16,6 +16,12 @@ from nginxopt.text.style import Style
 PASSED_OVER = 3
 """The number of candidates passed over that are listed of each step."""
 
+LONGEST = 2000
+"""The most characters of a value that are printed."""
+
+STEPS = 500
+"""The most steps that are printed of the beginning of a way, and of its end."""
+
 _COLORS = {1: "cyan", 2: "green", 3: "cyan", 4: "yellow", 5: "red"}
 _ARROW: frozenset[StepKind] = frozenset(["rewrite", "internal", "error_page"])
 """The steps whose detail is where the request goes from there."""
@@ -44,9 +50,14 @@ class _Text:
         yield from self._answer()
         yield ""
         yield from self._request()
-        for step in self._trace.steps:
-            if not self._is_said(step):
-                yield from self._step(step)
+        steps = [step for step in self._trace.steps if not self._is_said(step)]
+        rest = max(0, len(steps) - 2 * STEPS)
+        for step in steps[:STEPS]:
+            yield from self._step(step)
+        if rest:
+            yield self._style(f"  and {count(rest, 'other step')} (--format json lists them)", dim=True)
+        for step in steps[STEPS:][rest:]:
+            yield from self._step(step)
         yield from self._response()
         yield from self._settings()
         yield from self._premises()
@@ -118,7 +129,7 @@ class _Text:
         if step["kind"] in _VALUE:
             yield f"      = {_quoted(detail)}"
         elif step["kind"] not in _SILENT and detail:
-            yield f"      {'-> ' if step['kind'] in _ARROW else ''}{printable(shown(detail))}"
+            yield f"      {'-> ' if step['kind'] in _ARROW else ''}{_short(detail)}"
         yield from self._passed_over(step)
 
     def _says(self, step: StepForm, place: Place | None) -> str:
@@ -145,10 +156,10 @@ class _Text:
         if outcome["status"] is not None:
             yield f"< HTTP {outcome['status']}"
         if outcome["location"] is not None:
-            yield f"< Location: {printable(shown(outcome['location']))}"
+            yield f"< Location: {_short(outcome['location'])}"
         for header in outcome["headers"]:
             place = self._trace.place(header["node"])
-            yield f"< {printable(shown(header['name']))}: {printable(shown(header['value']))}    ({line_of(place)})"
+            yield f"< {printable(shown(header['name']))}: {_short(header['value'])}    ({line_of(place)})"
         if outcome["body"]:
             yield f"< {_quoted(outcome['body'])}"
 
@@ -188,7 +199,7 @@ def headline(outcome: OutcomeForm) -> str:
             return printable(f"unknown: {unknown['reason'] if unknown else ''}")
         case "redirect":
             location = outcome["location"]
-            return f"{code}-> {'a Location that is not known' if location is None else printable(shown(location))}"
+            return f"{code}-> {'a Location that is not known' if location is None else _short(location)}"
         case "closed":
             return "closed without a response"
         case "return":
@@ -196,9 +207,9 @@ def headline(outcome: OutcomeForm) -> str:
                 return f"{code}{_quoted(outcome['body'])}"
             return f"{code}{'by return' if unknown is None else 'with a body that is not known'}"
         case "static":
-            return f"{code}{printable(shown(outcome['file'] or ''))}"
+            return f"{code}{_short(outcome['file'] or '')}"
         case "error":
-            missing = f": {printable(shown(outcome['file']))} is missing" if outcome["file"] and status == 404 else ""
+            missing = f": {_short(outcome['file'])} is missing" if outcome["file"] and status == 404 else ""
             return f"{code}by nginx itself{missing}"
         case "handler":
             return f"{code}by a handler of nginx"
@@ -210,9 +221,9 @@ def _upstream(kind: str, passed: PassedForm | None) -> str:
     if passed is None:
         return kind
     scheme = passed["scheme"] or kind
-    return f"{shown(scheme)}://{shown(passed['server'])}" + (
-        "" if passed["target"] is None else f": {shown(passed['method'])} {shown(passed['target'])}"
-    )
+    server, target = shorten(shown(passed["server"]), LONGEST), passed["target"]
+    asked = "" if target is None else f": {shown(passed['method'])} {shorten(shown(target), LONGEST)}"
+    return f"{shown(scheme)}://{server}{asked}"
 
 
 def advice(question: QuestionForm) -> str:
@@ -228,4 +239,9 @@ def advice(question: QuestionForm) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f'"{printable(shown(text))}"'
+    return f'"{_short(text)}"'
+
+
+def _short(text: str) -> str:
+    """Return a value as it is printed: JSON has all of one that is long."""
+    return printable(shorten(shown(text), LONGEST))

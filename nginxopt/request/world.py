@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Self, TypedDict
 
+from nginxopt.budget import limit
 from nginxopt.errors import UsageError
 from nginxopt.text import encode
+
+_REQUESTS = 10
+"""How many requests take as long as one comparison."""
 
 _VARIABLE = re.compile(r"\$?(?:\{(\w+)\}|(\w+))", re.ASCII)
 
@@ -22,12 +26,20 @@ class FilesForm(TypedDict):
     root: str | None
 
 
+class LimitsForm(TypedDict):
+    """What `Limits` of `rust/src/request/world.rs` reads."""
+
+    steps: int
+    bytes: int
+
+
 class WorldForm(TypedDict):
     """What `World` of `rust/src/request/world.rs` reads. Text is bytes as Latin-1."""
 
     files: FilesForm
     variables: Mapping[str, str]
     may_send_more: bool
+    limits: LimitsForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +91,8 @@ class World:
             "root": self.root or None,
         }
         variables = {name: _latin(value) for name, value in self.variables.items()}
-        return {"files": files, "variables": variables, "may_send_more": self.may_send_more}
+        limits: LimitsForm = {"steps": max(1, limit("steps") // _REQUESTS), "bytes": limit("value-bytes")}
+        return {"files": files, "variables": variables, "may_send_more": self.may_send_more, "limits": limits}
 
 
 def _path(assumption: str, path: str) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from nginxopt import _native
 from nginxopt.config import Config, Directive, Scope
@@ -21,6 +22,8 @@ DEEPEST = 100
 
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
 _NOT_ROWS = ("default", "volatile", "hostnames", "include")
+
+Name = TypeVar("Name", str, bytes)
 
 Names = tuple[str, ...]
 """Names of variables in lower case, each as often as it occurs."""
@@ -114,14 +117,7 @@ class Evaluations:
 
     def reached(self, names: Iterable[str]) -> set[str]:
         """Return all variables that the evaluation of `names` may evaluate, including themselves."""
-        reached: set[str] = set()
-        waiting = list(names)
-        while waiting:
-            name = waiting.pop()
-            if name not in reached:
-                reached.add(name)
-                waiting += self._read.get(name, ())
-        return reached
+        return reached(names, self._read)
 
     def _count(self, definition: Definition, counts: Mapping[str, float]) -> float:
         def of(names: Names) -> float:
@@ -167,6 +163,18 @@ class Evaluations:
     def _above(self) -> Mapping[str, float]:
         """For each variable, the length of the longest way of evaluations to it."""
         return _lengths(self._readers, _sorted(self._readers))
+
+
+def reached(names: Iterable[Name], read: Mapping[Name, Iterable[Name]]) -> set[Name]:
+    """Return all names that are read where `names` are, including themselves; `read` are those that each reads."""
+    found: set[Name] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += read.get(name, ())
+    return found
 
 
 def of_maps(text: bytes) -> Mapping[str, Definition]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File
 from nginxopt.records import record
+from nginxopt.rewrite.evaluations import reached
 from nginxopt.rewrite.locations.reading import regex_location
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.text import Source, encode
@@ -60,7 +61,7 @@ def along(config: Config, files: Collection[File], changes: Collection[Change], 
     named = frozenset().union(*(way.names for way in ways), *reads.values())
     costs: dict[frozenset[bytes], Pair] = {}
     for names in {way.names for way in ways}:
-        evaluated = _evaluated(names, reads)
+        evaluated = reached(names, reads)
         # A map that nothing names, as its readers were not read, may be evaluated by any request.
         costs[names] = _sum(
             (each.before, each.after) for each in maps if _name(each.variable) in evaluated | (reads.keys() - named)
@@ -156,18 +157,6 @@ def _reads_of_maps(config: Config) -> Iterator[tuple[bytes, set[bytes]]]:
                 defaults = [row for row in node.block.unfolded() if row.name == "default"]
                 words = [node.args[0], *(word for row in defaults for word in row.args)]
                 yield _name(node.args[1]), {name.lower() for word in words for name in _VARIABLE.findall(encode(word))}
-
-
-def _evaluated(names: Collection[bytes], reads: Mapping[bytes, Collection[bytes]]) -> set[bytes]:
-    """Return the variables that are evaluated if `names` are."""
-    evaluated: set[bytes] = set()
-    rest = list(names)
-    while rest:
-        name = rest.pop()
-        if name not in evaluated:
-            evaluated.add(name)
-            rest += reads.get(name, ())
-    return evaluated
 
 
 def _name(variable: str) -> bytes:

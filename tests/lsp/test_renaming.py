@@ -76,6 +76,8 @@ def test_invalid_names_are_refused(editor: Editor, words: str, within: int, name
     ("extra", "words", "within", "reason"),
     [
         ("include missing.conf;", "$kind {", 2, "missing.conf cannot be read"),
+        ("include more/*.conf;", "$kind {", 2, r"more/\*.conf may read other files where it is installed"),
+        ("include /dev/null;", "$kind {", 2, "/dev/null may read other files where it is installed"),
         ("init_by_lua_block { x() }", "$kind {", 2, "code may use"),
         ("ssi on;", "$kind {", 2, "code may use"),
         ("server { location ~ (?<kind>a)\\k<kind> { } }", "$kind {", 2, "refers to its group"),
@@ -91,6 +93,13 @@ def test_a_name_whose_places_are_not_all_known_stays(
     main = editor.open("nginx.conf", MAIN.replace("include sites", f"{extra} include sites"))
     with pytest.raises(UsageError, match=reason):
         renamed(editor, main, words, within, "other")
+
+
+def test_a_file_alone_keeps_its_names(editor: Editor) -> None:
+    """What includes a part of a configuration may use the names of it, and was not read."""
+    part = editor.open("maps.conf", "map $uri $kind { default a; }\n")
+    with pytest.raises(UsageError, match=r"what includes .*maps\.conf was not read, and may use kind"):
+        renamed(editor, part, "$kind {", 2, "other")
 
 
 def test_missing_files_that_come_with_nginx_are_no_obstacle(editor: Editor) -> None:

@@ -13,7 +13,7 @@ import re
 from functools import lru_cache
 
 from nginxopt.request.verify.patterns import are_groups_plain
-from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol
+from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, mapped
 
 _SEGMENTS = re.compile(rb"\^((?:/(?:[A-Za-z0-9_~%!,;:=&@-]|\\[^A-Za-z0-9/])*)*/)(?![*+?{])")
 
@@ -26,26 +26,26 @@ def canonical(value: object) -> object:
         case frozenset():
             return frozenset(map(canonical, value))
         case Match():
-            return _match(value)
+            return _match(value, value.subject and mapped(value.subject, {}, _of_parts))
         case Capture() | Derived() | Join():
-            return _symbol(value)
+            return mapped(value, {}, _of_parts)
     return value
 
 
-def _symbol(symbol: Symbol) -> Symbol:
+def _of_parts(symbol: Symbol, parts: tuple[Symbol, ...]) -> Symbol:
+    """Return a value of canonical parts."""
     match symbol:
         case Capture(match, group, use):
-            return Capture(_match(match), group, use)
-        case Derived(name, sources):
-            return Derived(name, tuple(map(_symbol, sources)))
-        case Join(parts):
-            return Join(tuple(map(_symbol, parts)))
+            return Capture(_match(match, parts[0] if parts else None), group, use)
+        case Derived(name, _):
+            return Derived(name, parts)
+        case Join():
+            return Join(parts)
     return symbol
 
 
-def _match(match: Match) -> Match:
-    subject, pattern = match.subject, match.pattern
-    return Match(subject and _symbol(subject), pattern and behind_segments(pattern))
+def _match(match: Match, subject: Symbol | None) -> Match:
+    return Match(subject, match.pattern and behind_segments(match.pattern))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -308,7 +308,7 @@ class Explorer:
         self.done += work + _SEARCHING * (made - self._searches) + unfolded - self._unfolded
         self._searches, self._unfolded = made, unfolded
         if self.done > self._work:
-            raise TooMuchError
+            raise TooMuchError("too much differs to compare all requests (budget steps)")
 
     def _add_uneven(self, pair: Pair) -> None:
         """Add requests that rewrites lead to the limit of internal redirects, where one side has made fewer of them."""
@@ -331,7 +331,7 @@ class Explorer:
             is_kept = pair.kept is not None
             self.differences.append(Difference(region, pair.old, pair.new, is_kept=is_kept, is_at_limit=is_at_limit))
             if len(self.differences) >= MOST_DIFFERENCES:
-                raise TooMuchError
+                raise TooMuchError(f"the rest is not compared: {MOST_DIFFERENCES} differences may change an answer")
 
     def _not_taken_before(self, region: Region) -> Region:
         """Return a region without the requests that both sides answered alike before they came to a difference."""

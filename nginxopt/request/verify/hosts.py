@@ -77,7 +77,8 @@ def unlike(old: Side, new: Side, part: Part | None = None) -> Iterator[tuple[Add
             for name, parameter in _SPOKEN.items():
                 if mine[address][name] != theirs[address][name]:  # type: ignore[literal-required]
                     yield address, f"{parameter} differs"
-            if not mine[address]["tls"] and mine[address]["http2"] != theirs[address]["http2"]:
+            is_seen = not mine[address]["tls"] or old.counts("http2")
+            if is_seen and mine[address]["http2"] != theirs[address]["http2"]:
                 yield address, "http2 differs"  # without TLS, nginx before 1.25.1 speaks nothing else there
             if address.quic:
                 settings = [_protocols(side, at[address]) for side, at in ((old, mine), (new, theirs))]

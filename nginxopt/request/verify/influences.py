@@ -5,6 +5,7 @@ A directive that no answer shows by itself counts where a variable, or an upstre
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -88,6 +89,11 @@ _KEEPALIVE = frozenset(
 _BODY = frozenset(["client_body_buffer_size", "client_body_in_single_buffer"])
 _COMPRESSION = frozenset(IGNORED[_ENCODING].split())
 
+_PROTOCOL = frozenset(["http2"])
+
+_SAYS_PROTOCOL = re.compile(r"\$\{?(?:http2|request)\b")
+"""The variables with the protocol whose names are parts of other words."""
+
 _SHOWN_BY = {
     **dict.fromkeys(("bytes_sent", "gzip_ratio", "sent_http_content_encoding"), _COMPRESSION),  # of `add_trailer`
     "connection_requests": _KEEPALIVE,
@@ -97,6 +103,7 @@ _SHOWN_BY = {
     "request_body_file": _BODY,
     "sent_http_connection": _KEEPALIVE,
     "sent_http_keep_alive": _KEEPALIVE,
+    "server_protocol": _PROTOCOL,
     "sent_http_transfer_encoding": frozenset(["chunked_transfer_encoding"]),
     "ssl_alpn_protocol": frozenset(["ssl_alpn"]),
     "ssl_cipher": _TLS_CHOICE | _TLS_SESSION,  # what a client offers is not known of a resumed session: $ssl_ciphers
@@ -157,6 +164,8 @@ def counting(sites: Iterable[LoweredSite]) -> frozenset[str]:
     names, words = {name for name, _ in stated}, {word for _, args in stated for word in args}
     text = "\0".join(chain(words, *(_rewrites(site) for site in sites))).lower()  # a program may name variables, too
     counted = set().union(*(directives for variable, directives in _SHOWN_BY.items() if variable in text))
+    if _SAYS_PROTOCOL.search(text):
+        counted |= _PROTOCOL
     if "ssl_verify_client" in names or "ssl_client_" in text:
         counted |= _TLS_CLIENT
     if "resolve" in words or any("$" in word for name, args in stated if name.endswith("_pass") for word in args):

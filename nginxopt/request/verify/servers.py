@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import or_
 
+from nginxopt.budget import limit
 from nginxopt.request.verify.code import Reads
 from nginxopt.request.verify.definitions import groups_of
 from nginxopt.request.verify.explore import Difference, Explorer, Runner
@@ -24,9 +25,6 @@ from nginxopt.request.verify.steps import Steps
 from nginxopt.request.verify.tables import Tables
 from nginxopt.request.verify.unfold import Unfolding
 from nginxopt.request.verify.values import Values
-
-WORK = 6_000_000
-"""How many operations may be run in all, in a minute or two: half of what is left for each pair of servers."""
 
 _BEFORE = {
     "merge_slashes", "underscores_in_headers", "ignore_invalid_headers", "large_client_header_buffers",
@@ -61,7 +59,7 @@ class Comparison:
 
     def __init__(self, old: Side, new: Side, region: Region) -> None:
         self._region = region
-        self._work = WORK
+        self._work = limit("steps")  # operations that may be run in all: half of what is left for each pair of servers
         self._keys = Keys()
         self._sides = (old, new)
         self._tables = Tables()
@@ -151,9 +149,9 @@ class Comparison:
             ):
                 state = State(mine.level, is_rewritten=is_rewritten)
                 explorer.compare(before, after, state, replace(state, level=theirs.level), region)
-        except TooMuchError:
+        except TooMuchError as error:
             nodes = (self._sides[0].server(old)["node"], self._sides[1].server(new)["node"])
-            reasons.append(("too much differs to compare all requests", *nodes))
+            reasons.append((str(error), *nodes))
         self._work -= explorer.done
         self.is_uneven |= explorer.is_uneven
         for name in mine.named.keys() ^ theirs.named.keys():

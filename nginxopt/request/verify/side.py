@@ -102,6 +102,10 @@ class Side:
         self._others: dict[int, dict[str, Value]] = {}
         self._code: dict[int, dict[str, Reads]] = {}
 
+    def counts(self, name: str) -> bool:
+        """Return whether a directive counts as an answer."""
+        return name not in self._invisible
+
     def level(self, number: int) -> LevelForm:
         """Return a block by its number."""
         return self.form["levels"][number]
@@ -307,11 +311,11 @@ class Side:
         return tuple(self.form["directives"][directive]["args"])
 
     def uncounted(self) -> Counter[Words]:
-        """Return what does not count as an answer, as it is written: directives, those of upstreams, too, and
+        """Return what does not count as an answer, as it is written and where: directives, those of upstreams, too, and
         parameters of `listen`.
         """
         directives = Counter(
-            (str(directive.name), *map(str, directive.args))
+            (str(directive.name), *map(str, directive.args), *_around(level))
             for level in self.site.levels
             for name in level.names & self._invisible
             for directive in level.own(name)
@@ -598,6 +602,17 @@ def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:
             return own + around
         case _:
             return own or around
+
+
+def _around(level: Level | None) -> Iterator[str]:
+    """Yield the words of a block and of those around it, with the names of a server."""
+    while level is not None:
+        yield level.kind
+        if level.opener is not None:
+            yield from map(str, level.opener.args)
+        if level.kind == "server":
+            yield from sorted(str(word) for names in level.own("server_name") for word in names.args)
+        level = level.parent
 
 
 def _counted(content: Sequence[Words]) -> Iterator[Words]:

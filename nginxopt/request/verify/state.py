@@ -20,7 +20,7 @@ BEFORE = Match(None, None)
 
 
 class TooMuchError(Exception):
-    """Too much differs for the work that is allowed."""
+    """Too much differs for the work that is allowed: the reason, as a phrase."""
 
 
 @dataclass(frozen=True, slots=True)

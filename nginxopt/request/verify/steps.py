@@ -13,7 +13,7 @@ from nginxopt.request.verify.index import ProgramIndex
 from nginxopt.request.verify.patterns import equal_to, group_names
 from nginxopt.request.verify.program import Operation, Program
 from nginxopt.request.verify.region import FALSE, Atom, Fact, Matches, Region
-from nginxopt.request.verify.state import State, TooMuchError
+from nginxopt.request.verify.state import State
 from nginxopt.request.verify.symbols import (
     ARGS,
     METHOD,
@@ -24,7 +24,6 @@ from nginxopt.request.verify.symbols import (
     Text,
     Variable,
     derived,
-    is_large,
     join,
     may_be_empty,
 )
@@ -194,8 +193,6 @@ class Steps:
         assert name is not None
         assert text is not None
         value, state = self.values.value_in_script(text.encode("latin-1"), state, "set")
-        if is_large(value):
-            raise TooMuchError
         return state.with_value(name.removeprefix("$"), value)
 
     def _if(self, operation: Operation, after: Place) -> Place | Question:
@@ -255,8 +252,6 @@ class Steps:
             code = "301" if flag == "permanent" else "302"
             return self._end(Leaf("redirect", (code, target, args), matched, operation.node))
         uri, args, matched = self._target(replacement, matched)
-        if is_large(uri) or is_large(args):
-            raise TooMuchError
         behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True, is_rewritten=True))
         if flag == "break":
             behind = self._over(behind.with_state(behind.state.stopped()))

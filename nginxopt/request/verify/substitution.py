@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from nginxopt._native import captures
-from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, Text, derived, join
+from nginxopt.request.verify.symbols import Capture, Derived, Match, Symbol, Text, derived, join, mapped, parts_of
 
 _SAME_IN_URIS = re.compile(rb"[A-Za-z0-9/_.~-]*")
 """What nginx does not escape when it copies a capture into a URI (`ngx_http_script_copy_capture_code`)."""
@@ -14,42 +14,36 @@ _SAME_IN_URIS = re.compile(rb"[A-Za-z0-9/_.~-]*")
 
 def replaced(symbol: Symbol, old: Symbol, new: Symbol) -> Symbol:
     """Return a value in which a part is replaced wherever it stands."""
-    if symbol == old:
-        return new
+    return mapped(symbol, {old: new}, _of_parts)
+
+
+def _of_parts(symbol: Symbol, parts: tuple[Symbol, ...]) -> Symbol:
+    """Return a value with other parts."""
+    if parts == parts_of(symbol):
+        return symbol
     match symbol:
-        case Derived(name, sources):
-            return derived(name, tuple(replaced(source, old, new) for source in sources))
-        case Capture(Match(subject, pattern), group, use) if subject is not None:
-            return captured(Capture(Match(replaced(subject, old, new), pattern), group, use))
-        case Join(parts):
-            return join(replaced(part, old, new) for part in parts)
-    return symbol
+        case Derived(name, _):
+            return derived(name, parts)
+        case Capture(Match(_, pattern), group, use):
+            return captured(Capture(Match(parts[0], pattern), group, use))
+    return join(parts)
 
 
 class Substitution:
-    """Puts values in the place of one part of others. Whether they have that part is found out once."""
+    """Puts values in the place of one part of others. What becomes of each is found out once."""
 
     def __init__(self, old: Symbol) -> None:
         self._old = old
-        self._known: dict[int, tuple[Symbol, bool]] = {}
+        self._known: dict[Symbol, dict[Symbol, Symbol]] = {}
+
+    @property
+    def work(self) -> int:
+        """Return how many values were looked at."""
+        return sum(map(len, self._known.values()))
 
     def into(self, symbol: Symbol, new: Symbol) -> Symbol:
         """Return a value in which the part is replaced."""
-        known = self._known.get(id(symbol))
-        if known is None:  # the value is kept, so that its id stays its own
-            known = self._known[id(symbol)] = (symbol, _has_part(symbol, self._old))
-        return replaced(symbol, self._old, new) if known[1] else symbol
-
-
-def _has_part(symbol: Symbol, part: Symbol) -> bool:
-    if symbol == part:
-        return True
-    match symbol:
-        case Derived(_, inner) | Join(inner):
-            return any(_has_part(each, part) for each in inner)
-        case Capture(Match(subject, _)) if subject is not None:
-            return _has_part(subject, part)
-    return False
+        return mapped(symbol, self._known.setdefault(new, {self._old: new}), _of_parts)
 
 
 def is_raw(capture: Capture) -> bool:

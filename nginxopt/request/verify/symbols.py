@@ -1,11 +1,17 @@
-"""Values that are not known, by what they are made of: two that are equal here are equal in every request."""
+"""Values that are not known, by what they are made of: two that are equal here are equal in every request.
+
+Values are shared terms: there is one object for each, so that they are compared by identity, and one that doubles with
+each statement of a script grows by one term. What walks through a value looks at each term once (`mapped`).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+from weakref import WeakValueDictionary
 
 URI = "uri"
 ARGS = "args"
@@ -21,38 +27,52 @@ PERHAPS = "perhaps set"
 _VARIABLE = re.compile(rb"\$(?:([0-9])|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})")
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+_TERMS: WeakValueDictionary[tuple[Any, ...], Any] = WeakValueDictionary()
+
+
+class _Shared(type):
+    """Makes one object for equal arguments, for as long as it is in use."""
+
+    def __call__(cls, *args: Any) -> Any:
+        key = (cls, *args)
+        term = _TERMS.get(key)
+        if term is None:
+            term = _TERMS[key] = super().__call__(*args)
+        return term
+
+
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Text(metaclass=_Shared):
     """Bytes that are known."""
 
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Variable(metaclass=_Shared):
     """A variable of a request; `uri` and `args` are those at the start of what is compared."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Derived(metaclass=_Shared):
     """A variable that nginx computes from others, such as `arg_x` of changed arguments, or a map of its source."""
 
     name: str
     sources: tuple[Symbol, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Match(metaclass=_Shared):
     """What a pattern matched in a subject; None for both is what was matched before the start."""
 
     subject: Symbol | None
     pattern: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Capture(metaclass=_Shared):
     """A group of a match, by its number or name. `use` is where it stands, as nginx escapes it in some places."""
 
     match: Match
@@ -60,9 +80,9 @@ class Capture:
     use: str
 
 
-@dataclass(frozen=True, slots=True)
-class Join:
-    """Values in sequence, no two of them texts next to each other."""
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
+class Join(metaclass=_Shared):
+    """Values in sequence. Two texts next to each other, and other sequences, are only in one that is long (`join`)."""
 
     parts: tuple[Symbol, ...]
 
@@ -70,40 +90,77 @@ class Join:
 Symbol = Text | Variable | Derived | Capture | Join
 
 EMPTY = Text(b"")
+
 _MOST_PARTS = 200
+"""The most parts of a sequence in which those of others stand by themselves."""
+
+_LONGEST_TEXT = 4096
+"""The longest text that is made of several, in bytes."""
 
 
 def join(parts: Iterable[Symbol]) -> Symbol:
-    """Return values in sequence."""
+    """Return values in sequence: of their parts, as long as those are not too many."""
+    given = [part for part in parts if part is not EMPTY]
     flat: list[Symbol] = []
-    for part in parts:
+    for part in given:
         for piece in part.parts if isinstance(part, Join) else (part,):
-            if isinstance(piece, Text) and flat and isinstance(flat[-1], Text):
-                flat[-1] = Text(flat[-1].value + piece.value)
-            elif piece != EMPTY:
+            last = flat[-1] if flat else None
+            if isinstance(piece, Text) and isinstance(last, Text) and _are_short(last, piece):
+                flat[-1] = Text(last.value + piece.value)
+            else:
                 flat.append(piece)
     if not flat:
         return EMPTY
+    if len(flat) > max(_MOST_PARTS, len(given)):
+        flat = given
     return flat[0] if len(flat) == 1 else Join(tuple(flat))
+
+
+def _are_short(*texts: Text) -> bool:
+    return sum(len(text.value) for text in texts) <= _LONGEST_TEXT
 
 
 def may_be_empty(symbol: Symbol) -> bool:
     """Return whether a value may be the empty string: one with text in it is not."""
-    parts = symbol.parts if isinstance(symbol, Join) else (symbol,)
-    return not any(isinstance(part, Text) and part.value for part in parts)
+    seen, waiting = {symbol}, [symbol]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Text) and part.value:
+            return False
+        inner = set(part.parts) - seen if isinstance(part, Join) else set()
+        seen |= inner
+        waiting += inner
+    return True
 
 
-def is_large(symbol: Symbol) -> bool:
-    """Return whether a value is made of so much that it takes long to compare: one that doubles in a loop does."""
-    parts, count = [symbol], 0
-    while parts and count <= _MOST_PARTS:
-        count += 1
-        match parts.pop():
-            case Join(inner) | Derived(_, inner):
-                parts += inner
-            case Capture(Match(subject, _), _, _) if subject is not None:
-                parts.append(subject)
-    return count > _MOST_PARTS
+def parts_of(symbol: Symbol) -> tuple[Symbol, ...]:
+    """Return the values that one is made of, in their order."""
+    match symbol:
+        case Join(parts) | Derived(_, parts):
+            return parts
+        case Capture(Match(subject, _)) if subject is not None:
+            return (subject,)
+    return ()
+
+
+def mapped(
+    symbol: Symbol, known: dict[Symbol, Symbol], build: Callable[[Symbol, tuple[Symbol, ...]], Symbol]
+) -> Symbol:
+    """Return what a value becomes by what its parts become: `build` makes it of them, unless it is `known`, to which
+    all are added.
+    """
+    waiting = [symbol] if symbol not in known else []
+    while waiting:
+        here = waiting[-1]
+        parts = parts_of(here)
+        missing = [part for part in parts if part not in known]
+        if missing:
+            waiting += missing
+            continue
+        known[here] = build(here, tuple([known[part] for part in parts]))
+        while waiting and waiting[-1] in known:
+            waiting.pop()
+    return known[symbol]
 
 
 def derived(name: str, sources: tuple[Symbol, ...]) -> Symbol:

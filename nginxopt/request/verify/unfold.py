@@ -11,7 +11,7 @@ from nginxopt.request.verify.region import Atom, Fact, Known, Matches, Region, m
 from nginxopt.request.verify.state import State
 from nginxopt.request.verify.steps import Leaf
 from nginxopt.request.verify.substitution import Substitution, is_raw, replaced
-from nginxopt.request.verify.symbols import Capture, Derived, Join, Match, Symbol, Text, may_be_empty
+from nginxopt.request.verify.symbols import Capture, Derived, Match, Symbol, Text, may_be_empty, parts_of
 from nginxopt.request.verify.tables import Table, Tables, key_pattern
 
 _EMPTY = equal_to(b"")
@@ -70,6 +70,7 @@ class Unfolding:
             return _with_only_values(pair)
         put = Substitution(symbol)
         parts = [_in(region, pair, symbol, put) for region in self._parts(symbol, pair.region, put)]
+        self._tried += put.work
         return Division(symbol, parts, is_complete=not self._is_kept(symbol))
 
     def asked(self, atom: Atom, region: Region) -> list[Region] | None:
@@ -82,7 +83,9 @@ class Unfolding:
         symbol = next((symbol for value in values for symbol in self._within(value, region.found)), None)
         if symbol is None or self._is_kept(symbol) or not _is_known(symbol, region):
             return None
-        parts = list(islice(self._parts(symbol, region, Substitution(symbol)), _MOST_ASKED + 1))
+        put = Substitution(symbol)
+        parts = list(islice(self._parts(symbol, region, put), _MOST_ASKED + 1))
+        self._tried += put.work
         return parts if len(parts) <= _MOST_ASKED else None
 
     def _parts(self, symbol: Derived | Capture, region: Region, put: Substitution) -> Iterator[Region]:
@@ -112,25 +115,36 @@ class Unfolding:
 
     def _within(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Iterator[Derived | Capture]:
         """Yield the maps and groups that a value comes from and that are not known, what they come from before them."""
-        self._walked += 1
-        if symbol in found:
-            return
+        seen: set[Symbol] = set()
+        waiting: list[tuple[Symbol, bool]] = [(symbol, False)]
+        while waiting:
+            here, is_behind = waiting.pop()
+            if is_behind:
+                assert isinstance(here, Derived | Capture)
+                yield here
+            elif here not in found and here not in seen:
+                self._walked += 1
+                seen.add(here)
+                if self._is_divided(here, found):
+                    waiting.append((here, True))
+                waiting += [(part, False) for part in reversed(self._sources(here, found))]
+
+    def _sources(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> tuple[Symbol, ...]:
+        """Return what a value comes from: of a map, what it looks up."""
+        table = self._tables.table(symbol) if isinstance(symbol, Derived) else None
+        if table is None:
+            return parts_of(symbol)
+        assert isinstance(symbol, Derived)
+        return (self._source(symbol, table, found),)
+
+    def _is_divided(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> bool:
+        """Return whether a value is that of a map or of a group of which it is known what it may hold."""
         match symbol:
-            case Derived(_, sources):
-                table = self._tables.table(symbol)
-                if table is not None:
-                    yield from self._within(self._source(symbol, table, found), found)
-                    yield symbol
-                else:
-                    for source in sources:
-                        yield from self._within(source, found)
+            case Derived():
+                return self._tables.table(symbol) is not None
             case Capture(Match(subject, _)) if subject is not None:
-                yield from self._within(subject, found)
-                if _is_one_of_some(symbol) and subject not in found:
-                    yield symbol
-            case Join(parts):
-                for part in parts:
-                    yield from self._within(part, found)
+                return subject not in found and _is_one_of_some(symbol)
+        return False
 
     def _source(self, symbol: Derived, table: Table, found: Mapping[Symbol, Symbol]) -> Symbol:
         return known_now(self._tables.source(symbol, table), found)

@@ -62,6 +62,8 @@ def _context(config: Config) -> Context:
     location = _PLACES[-1]
     if location in config.candidates:
         return location
+    if not names:
+        raise _refused(config, "the file has no directives", None)
     raise _refused(config, "no directive shows where it stands", "state it with --context")
 
 

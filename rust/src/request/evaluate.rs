@@ -66,7 +66,9 @@ impl<R: Recorder> Run<'_, R> {
         engines: [Engine; 2],
         is_cut: bool,
     ) -> Result<(Vec<u8>, Option<usize>), Unknown> {
+        self.spend(0)?; // before anything is copied
         if let Some(text) = value.constant() {
+            self.spend(text.len())?;
             return Ok((text.to_vec(), None));
         }
         let map_captures = self.state.map_captures;
@@ -104,6 +106,7 @@ impl<R: Recorder> Run<'_, R> {
                 });
             }
         }
+        self.spend(text.len())?;
         Ok((text, start))
     }
 

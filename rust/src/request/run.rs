@@ -11,6 +11,9 @@ use crate::request::state::State;
 use crate::request::wire::Head;
 use crate::request::world::{Request, World};
 
+/// What a step takes that is kept, in bytes.
+const STEP: usize = 128;
+
 /// The phases, in the order in which they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
@@ -106,8 +109,27 @@ impl<'m, R: Recorder> Run<'m, R> {
         self.settings().opaque.clone().map_or(Ok(()), Err)
     }
 
+    /// Counts a step, and the bytes that it makes. Fails if the request costs more than is allowed.
+    pub fn spend(&mut self, bytes: usize) -> Result<(), Unknown> {
+        let limits = self.world.limits;
+        let spent = &mut self.state.spent;
+        spent.steps += 1;
+        spent.bytes += bytes as u64;
+        let reason = if spent.steps > limits.steps {
+            format!("too much: more than {} steps for one request (budget steps)", limits.steps)
+        } else if spent.bytes > limits.bytes {
+            format!("too much: values of more than {} bytes in one request (budget value-bytes)", limits.bytes)
+        } else {
+            return Ok(());
+        };
+        Err(Unknown { reason, node: None, question: None })
+    }
+
     /// Sets the numbered captures of a match, and the variables of its named groups.
     pub fn capture(&mut self, captures: Captures) {
+        let named = captures.named.iter().map(|(_, value)| value.len());
+        let length: usize = captures.groups.iter().flatten().map(|group| group.len()).chain(named).sum();
+        self.state.spent.bytes += length as u64;
         self.state.captures = captures.groups;
         self.state.captures_unknown = None;
         for (name, value) in captures.named {
@@ -141,6 +163,9 @@ impl<'m, R: Recorder> Run<'m, R> {
         captures: Vec<Option<Bytes>>,
         passed_over: Vec<PassedOver>,
     ) {
+        let length: usize = captures.iter().flatten().map(|group| group.len()).sum();
+        let reasons: usize = passed_over.iter().map(|other| other.reason.len() + STEP).sum();
+        self.state.spent.bytes += (STEP + detail.len() + length + reasons) as u64;
         self.recorder.keep(Step { kind, node, detail: Bytes(detail), captures, passed_over });
     }
 }

@@ -48,6 +48,7 @@ impl<R: Recorder> Run<'_, R> {
     /// Runs a script; `None` if the one around it goes on.
     fn steps(&mut self, script: &Script, engine: &mut Engine) -> Result<Option<Flow>, Unknown> {
         for step in &script.steps {
+            self.spend(0).map_err(|unknown| Unknown { node: step.node(), ..unknown })?;
             match step {
                 Step::Set { node, variable, value } => self.set(*node, *variable, value, *engine)?,
                 Step::If { node, test, level } => {

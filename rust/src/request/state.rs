@@ -66,6 +66,15 @@ pub struct State {
     pub has_overrun: bool,
     /// How deep the evaluation of variables is.
     pub depth: u8,
+    /// The steps that were taken, and the bytes of the values that were computed.
+    pub spent: Spent,
+}
+
+/// What a request has cost so far.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    pub steps: u64,
+    pub bytes: u64,
 }
 
 /// The value of a variable.
@@ -114,6 +123,7 @@ impl State {
             has_real_address: false,
             has_overrun: false,
             depth: 0,
+            spent: Spent::default(),
         }
     }
 }

@@ -50,6 +50,23 @@ pub struct World {
     /// then unknown, and not absent.
     #[serde(default)]
     pub may_send_more: bool,
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// What one request may cost: nginx itself may need hours, or all memory, for what a small configuration says.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Limits {
+    /// The most steps: statements that run, and values that are computed.
+    pub steps: u64,
+    /// The most bytes that values have in all.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { steps: 1_000_000, bytes: 4 << 20 }
+    }
 }
 
 /// What is known of files.

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from nginxopt.request.verify import servers
 from tests.config.test_corpus import CORPUS, is_plain, rows
 from tests.request.verify.mutants import mutants, verified
 
@@ -21,7 +20,7 @@ _MOST_BYTES, _FILES, _EACH = 20_000, 30, 3
 @pytest.mark.slow
 def test_a_visible_change_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another value, or without a header, a location, a server or a row, with includes missing as they are."""
-    monkeypatch.setattr(servers, "WORK", 100_000)
+    monkeypatch.setenv("NGINXOPT_BUDGET", "steps=100000")
     files = [CORPUS / row["file"] for row in rows() if is_plain(row)]
     small = [path for path in files if path.stat().st_size < _MOST_BYTES]
     verdicts: dict[str, int] = {}

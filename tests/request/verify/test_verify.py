@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from nginxopt.budget import using
 from nginxopt.config import load, load_text
 from nginxopt.request.model import Model
-from nginxopt.request.verify import Verification, servers, verify
+from nginxopt.request.verify import Verification, verify
 from nginxopt.semantics.site import Build
 from nginxopt.version import Version
 from tests.request.verify.pairs import (
@@ -96,25 +97,26 @@ def test_versions_are_not_compared() -> None:
     assert [doubt.reason for doubt in result.doubts] == ["what differs between the versions of nginx is not compared"]
 
 
-def test_the_work_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_work_is_bounded() -> None:
     """What is too much is unknown, with the servers, and servers share what may be done."""
-    monkeypatch.setattr(servers, "WORK", 60)
     rules = [f"rewrite ^/{name}/(.*)$ /x/{name}/$1 permanent;" for name in "abcdefgh"]
     old, new = (
         "".join(f"server {{ listen 127.0.0.1:80{number}; {' '.join(order)} }}\n" for number in range(10, 14))
         for order in (rules, rules[::-1])
     )
-    result = verify(model(whole(old)), model(whole(new)))
-    assert result.verdict == "unknown"
-    assert [doubt.reason for doubt in result.doubts] == ["too much differs to compare all requests"] * 4
-    assert verify(model(whole(old)), model(whole(old))).verdict == "equivalent"
+    with using({"steps": 60}):
+        result = verify(model(whole(old)), model(whole(new)))
+        assert result.verdict == "unknown"
+        reasons = [doubt.reason for doubt in result.doubts]
+        assert reasons == ["too much differs to compare all requests (budget steps)"] * 4
+        assert verify(model(whole(old)), model(whole(old))).verdict == "equivalent"
 
 
 def test_a_value_that_doubles_in_a_loop() -> None:
-    """Arguments that double with each choice of a location are given up, before they take long."""
+    """Arguments that double with each choice of a location grow by one term each."""
     text = "location / {{ rewrite ^ /a?$args&$args&x last; if ($arg_x) {{ rewrite {} /b last; }} }}"
     result = verify(model(whole(text.format("^/c"))), model(whole(text.format("^/d"))))
-    assert [doubt.reason for doubt in result.doubts] == ["too much differs to compare all requests"]
+    assert result.verdict == "equivalent"  # nothing leads past the first rewrite
 
 
 def test_what_does_not_count_as_an_answer_is_named() -> None:
@@ -227,3 +229,50 @@ def test_files_in_another_order(tmp_path: Path) -> None:
     assert verify(old, new).verdict == "different"
     assert verify(old, more).verdict == "different"
     assert verify(old, old).verdict == "equivalent"
+
+
+@pytest.mark.parametrize("body", ["$http2", "$server_protocol", "$request", "${REQUEST}"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("listen 127.0.0.1:8443 ssl; http2 on;", "listen 127.0.0.1:8443 ssl;"),
+        ("listen 127.0.0.1:8443 ssl http2;", "listen 127.0.0.1:8443 ssl;"),
+    ],
+)
+def test_the_protocol_counts_where_it_is_shown(body: str, old: str, new: str) -> None:
+    """A client gets HTTP/2 only where it is on, and a variable says which protocol it is."""
+    text = "ssl_certificate a; ssl_certificate_key b; {} return 200 {};"
+    sides = [whole(f"server {{ {text.format(listen, body)} }}") for listen in (old, new)]
+    assert verify(*[model(side, Version(1, 28, 0)) for side in sides]).verdict == "unknown"
+    hidden = [side.replace(body, "$request_uri") for side in sides]
+    assert verify(*[model(side, Version(1, 28, 0)) for side in hidden]).verdict == "equivalent"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_equal"),
+    [
+        ("$v23", "$v23", True),
+        ("$v23", "$v22$v22$v22$v22", True),
+        ("$v23", "${v23}x", False),
+        ("$v23", "x$v23", False),
+        ("$v23-$v22", "$v22-$v23", False),
+    ],
+)
+@pytest.mark.parametrize("start", ["abcd", "$http_a", "$uri$arg_a"])
+def test_long_values_are_those_of_equal_terms(start: str, old: str, new: str, is_equal: bool) -> None:
+    """A value of 4^23 parts is known by what it is made of: equal terms are equal values, others may differ."""
+    sets = "".join(f'set $v{n} "{f"$v{n - 1}" * 4}"; ' for n in range(1, 24))
+    text = f"location / {{ set $v0 {start}; {sets} return 200 "
+    result = verify(*[model(whole(f"{text}{end}; }}")) for end in (old, new)])
+    assert (result.verdict == "equivalent") is is_equal
+
+
+@pytest.mark.parametrize("name", ["gzip on", "limit_rate 1k", "sendfile on", "tcp_nopush on"])
+def test_what_does_not_count_is_named_where_it_moves(name: str) -> None:
+    """A setting that does not count and is in force elsewhere now is named, as one with another value is."""
+    old = f"location /a {{ {name}; }} location /b {{ }}"
+    new = f"location /a {{ }} location /b {{ {name}; }}"
+    result = verify(model(whole(old)), model(whole(new)))
+    assert result.verdict == "equivalent"
+    assert f"these differ, and do not count as an answer: {name.split()[0]}" in result.given
+    assert not any("differ" in premise for premise in verify(*[model(whole(old))] * 2).given)

@@ -244,6 +244,7 @@ def test_a_fragment_is_lowered_as_what_it_implies(text: str, context: str | None
         ("events { }", "no requests can be followed here: there is no http block"),
         ("stream { }", "no requests can be followed here: there is no http block"),
         ("/old /new;", "no requests can be followed here: no directive shows where it stands"),
+        ("# nothing\n", "no requests can be followed here: the file has no directives"),
     ],
 )
 def test_what_nginx_refuses_is_an_error(text: str, message: str) -> None:

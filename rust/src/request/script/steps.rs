@@ -64,6 +64,17 @@ impl Script {
 }
 
 impl Step {
+    /// The directive, the first one of several rewrites.
+    pub(super) fn node(&self) -> Option<Node> {
+        match self {
+            Step::Set { node, .. } | Step::If { node, .. } | Step::Return { node, .. } | Step::Break { node } => {
+                Some(*node)
+            }
+            Step::Rewrites(run, _) => run.rewrites().first().map(|rewrite| rewrite.node),
+            Step::Opaque(unknown) => unknown.node,
+        }
+    }
+
     fn compile(code: Code, variables: &mut Variables, assigned: &mut Assigned) -> Result<Step, Refused> {
         let parse = |node: Node, text: &[u8], variables: &mut Variables| {
             Value::parse(text, variables).map_err(|message| Refused::new(node, message))
