@@ -59,12 +59,12 @@ impl Bound {
 }
 
 /// The steps that any input may take, and those for each byte of it and each bit of its length.
-const LEAST: u64 = 20_000_000;
-const PER_BYTE: u64 = 40;
+const LEAST: u64 = 10_000_000;
+const PER_BYTE: u64 = 8;
 
 /// The bytes that may be held for any input, and those for each byte of it.
-const LEAST_HELD: u64 = 256 << 20;
-const HELD_PER_BYTE: u64 = 500;
+const LEAST_HELD: u64 = 64 << 20;
+const HELD_PER_BYTE: u64 = 200;
 
 /// The share of the steps that a remark may take.
 const SMALL: u64 = 8;
