@@ -240,7 +240,6 @@ def test_a_finding_gives_a_lower_bound(name: str, run: Any, tmp_path: Path, monk
 
     bound, exact = found(SHARES[name]), found(100)
     assert "at least" in bound
-    assert EXACT[name] not in bound
     assert EXACT[name] in exact
     assert "at least" not in exact
 
@@ -250,12 +249,10 @@ SHARES = {"rewrite-literal-bulk": 0.05, "map-regex-bulk": 0.05, "if-chain-to-map
 
 def test_a_rule_declines_what_it_did_not_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that asks for a plan of a part has not judged all; what it does not find is not unused."""
-    model = remark(monkeypatch, below(3_000), 1e-6)
-    assert model.plan.moved == 0
-    assert model.has_declined()
-    complete = remark(monkeypatch, below(30), 1e6)
-    assert complete.plan.moved == 30
-    assert not complete.has_declined()
+    for share, moved in ((1e-6, 0), (1e6, 30)):
+        with monkeypatch.context() as patch:
+            model = remark(patch, below(30), share)
+            assert (model.plan.moved, model.has_declined()) == (moved, moved == 0)
 
 
 DEEP = """
@@ -336,3 +333,67 @@ def test_no_pattern_exhausts_the_stack(pattern: str) -> None:
     script = DEEP.replace("{pattern}", pattern)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, preexec_fn=limited(4_096))
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+MEMORY = """
+import resource, sys
+from nginxopt import _native as native
+
+def held():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+rows = b"".join(b'"~^/(ab|c[de]){0,200}/%d" %d;\n' % (number, number) for number in range(2_000))
+text = b"map $uri $new {\n" + rows + b"}"
+share = float(sys.argv[1])
+before = held()
+compiled = native.compile_map(text, stem="nxo_1_", share=share)
+most = share * ((64 << 20) + 200 * len(text))
+print(getattr(compiled, "reason", "moves"), (held() - before) / most)
+"""
+"""What a process takes for a list of groups whose automata are large, as a multiple of its bound."""
+
+
+@pytest.mark.no_cover
+def test_what_a_list_holds_is_bounded() -> None:
+    """A list that would hold more stays; what the process takes until then is at most three times the bound.
+
+    That includes what is read of the list before it is planned, and what the allocator wastes.
+    """
+
+    def taken(share: float) -> tuple[str, float]:
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(share)], capture_output=True, text=True, preexec_fn=limited(4_096)
+        )
+        assert done.returncode == 0, done.stderr
+        reason, multiple = done.stdout.split()
+        return reason, float(multiple)
+
+    (reason, multiple), (usual, _) = taken(0.2), taken(2)
+    assert (reason, usual) == ("too-much-work", "not-worse")
+    assert multiple < 3
+
+
+LINKS = 1_200
+"""More than the frames that Python allows."""
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("rewrite-to-map", "--diff"),
+        ("lint", "--isolated", "--select", "rewrite-literal-bulk,map-regex-bulk"),
+        ("trace",),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_long_chain_of_maps_exhausts_no_stack(command: tuple[str, ...], run: Any, tmp_path: Path) -> None:
+    """Maps that read each other, one after the other: the command ends with a result."""
+    links = "".join(f"map $m{n} $m{n + 1} {{ default $m{n}; a b; ~^/x{n} $m{n}; }}\n" for n in range(LINKS))
+    first = "map $uri $m0 {\n" + "".join(f"~^/r{n}/(.*)$ /t{n}/$m{LINKS - 1};\n" for n in range(30)) + "}\n"
+    text = site(0).decode().replace("http {", f"http {{\n{first}{links}").replace("s0;", f"s0; return 200 $m{LINKS};")
+    path = tmp_path / "nginx.conf"
+    path.write_text(text)
+    done = run(*command, str(path), *(["http://s0/r1/x"] if command[0] == "trace" else []))
+    assert done.status in (0, 1), done.err
+    assert "internal-error" not in done.err
