@@ -22,6 +22,7 @@ from typing import TypeVar
 
 from benchmarks import shapes
 from nginxopt import _native, load_text
+from nginxopt.config import Config
 from nginxopt.errors import InputError
 from nginxopt.rewrite.maps.reading import read
 from nginxopt.rewrite.maps.rows import wrapped
@@ -100,11 +101,12 @@ def _timed(what: str, call: Callable[[], _Result]) -> tuple[_Result, Callable[[s
 def of_file(path: Path) -> Iterator[Measured]:
     """Yield the maps of a file, or its rows as one."""
     data = path.read_bytes()
-    for reads in (
+    ways: tuple[Callable[[], Config], ...] = (
         lambda: load_text(data, str(path), missing_ok=True),
         lambda: load_text(data, str(path), context="http", missing_ok=True),
         lambda: wrapped(Source(str(path), data), _ROWS_ALONE, prefix=None),
-    ):
+    )
+    for reads in ways:
         try:
             config = reads()
             maps = list(read(config, config.files))

@@ -269,8 +269,8 @@ class Plan:
     @property
     def is_partial(self) -> bool:
         """Whether lists were not planned, or only their beginnings, as all of them takes too much work."""
-        others = (*self.maps.kept, *self.chains.kept)
-        return any(each.reason == _TOO_MUCH for each in others) or self.reasons()[_TOO_MUCH] > 0
+        reasons = {*self.reasons(), *self.chains.reasons(), *(kept.reason for kept in self.maps.kept)}
+        return _TOO_MUCH in reasons
 
     def reasons(self) -> Counter[str]:
         """Return the number of rules that stay, by reason code."""

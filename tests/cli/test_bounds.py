@@ -289,11 +289,15 @@ CALLS = [
     lambda: native.suspicious_rewrites(rules, [(0, len(rules))]),
 ]
 
+REFUSALS = (
+    ValueError, native.TooMuchWork, native.LexError, native.RefusedError, native.PatternError, native.RefusedRow
+)
+
 def ask():
     for call in CALLS:
         try:
             call()
-        except (ValueError, native.TooMuchWork, native.LexError, native.RefusedError, native.PatternError, native.RefusedRow):
+        except REFUSALS:
             pass
     print("done")
 
