@@ -74,6 +74,8 @@ class CompiledRun:
     listing: int
     changed: list[int]
     declared: list[tuple[int, int, bytes]]
+    is_partial: bool
+    """Whether only its first rules were examined, for a remark, as all take too much work."""
     sample: list[bytes]
     def __len__(self) -> int: ...
     def kept(self) -> list[tuple[int, int, str]]: ...
@@ -118,12 +120,16 @@ def compile_rewrites(
     bound: int,
     entering: str,
     for_remark: bool = False,
+    share: float = 1.0,
 ) -> Compilation:
     """Plan and write the rewrites of sections; `phase` is server or location.
 
     A section is a list of byte ranges, and whether an `if` that an earlier compilation may have written stands before.
 
     `entering` says which rules may stand in an `if`: all, all but break, or nothing.
+
+    A run that takes more work than a list of its size may take stays as it is. `share` is a share of that bound, or
+    a multiple of it. The bound is less `for_remark`, and of a run that exceeds it the beginning is planned.
     """
 
 def maps_text(header: bytes, runs: Sequence[tuple[CompiledRun, _Names]]) -> bytes:
@@ -175,7 +181,10 @@ class RefusedRow(Exception):  # noqa: N818 - what nginx does, not a failure
     args: tuple[bool, int, str]
 
 class TooMuchWork(Exception):  # noqa: N818 - what the proof takes, not a failure
-    """A proof took more steps than an input of its size may take."""
+    """A proof took more steps or memory than an input of its size may take."""
+
+def work_done() -> tuple[int, int]:
+    """Return the steps of planning and proving since the last call, and the most bytes that one piece of it held."""
 
 def map_reasons() -> list[tuple[str, str]]:
     """Return the codes of the reasons why a map stays, each with its sentence."""
@@ -188,13 +197,15 @@ def compile_map(
     keeps_patterns: bool = False,
     as_large: bool = False,
     for_remark: bool = False,
+    share: float = 1.0,
 ) -> CompiledMap | StayingMap:
     """Plan and write the maps that take over the patterns of a block, whose includes are inlined.
 
     The names of the new variables start with `stem`: small letters, digits and underscores, at most 24. With
     `keeps_captures`, an evaluation leaves captures as one of the block does. With `keeps_patterns`, what is read of the
     patterns, some 6 kB a row, is kept for `prove_map`.
-    `as_large`: a small list gets the forms of large ones, for tests.
+    `as_large`: a small list gets the forms of large ones, for tests. `for_remark`, less work may be done; `share` is a
+    share of what may be done, or a multiple of it.
     `ValueError` for anything but one block, and `RefusedRow` for a row that nginx refuses. Some 10 us a row.
     """
 
@@ -330,10 +341,12 @@ def prove_rewrites(
     include: list[bytes] | None,
     may_set_sizes: set[bytes] | None,
     compiled: list[CompiledRun],
+    share: float = 1.0,
 ) -> tuple[int, int, int, int]:
     """Return rules, rules gone, strings and strings that stand for all their spellings; or raise `Refuted`.
 
-    Of `compiled` it takes over what was read of patterns, for those that it finds in the texts.
+    Of `compiled` it takes over what was read of patterns, for those that it finds in the texts. Raises `TooMuchWork`
+    beyond `share`, a share or a multiple, of what texts of this length may take.
     """
 
 class MapProof:
@@ -351,13 +364,18 @@ class MapProof:
     obligations: dict[str, int]
 
 def prove_map(
-    original: bytes, emitted: bytes, *, compiled: CompiledMap | None = None, keeps_captures: bool = False
+    original: bytes,
+    emitted: bytes,
+    *,
+    compiled: CompiledMap | None = None,
+    keeps_captures: bool = False,
+    share: float = 1.0,
 ) -> MapProof:
     """Prove that the variable of `original`, one map block with its includes inline, keeps its value for every subject.
 
     `emitted` has the block of that variable and all maps that it reads, in any order. With `keeps_captures`, the proof
     is also that an evaluation leaves captures as one of `original` does. Patterns that `compiled` has kept are not
-    read again if they are those of `original`.
+    read again if they are those of `original`. Raises `TooMuchWork` beyond `share` of what it may take.
     """
 
 class PanicException(BaseException):
@@ -377,7 +395,7 @@ def count_orderly(blocks: int) -> None:
     """Count a block that must end in order: 1 where it begins, -1 where it ends."""
 
 def work_forever(panics: str | None = None) -> None:
-    """Work until the process ends, or panic with a message: for tests."""
+    """Work until an exception or the end of the process, or panic with a message: for tests."""
 
 def request_settings() -> list[str]:
     """Return the directives that the model of requests reads from the settings of a level."""

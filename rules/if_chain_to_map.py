@@ -147,11 +147,15 @@ def _returns(model: Model) -> Iterator[Finding]:
         conditions, saved = compiled.chain.conditions, cost.saved(compiled.before.far, compiled.after.far)
         first = conditions[0].directive
         command = f"nginxopt rewrite-to-map {model.config.main.path}"
+        counted = f"at least {len(conditions)} of {compiled.of}" if compiled.of else f"{len(conditions)}"
+        about = "at least" if compiled.of else "about"
         yield Finding(
             first.source,
             first.name.span,
-            f"{len(conditions)} ifs test {conditions[0].variable} in turn until one returns",
-            help=f"{command} replaces them with one lookup, which saves about {saved:,} instructions" if saved else "",
+            f"{counted} ifs test {conditions[0].variable} in turn until one returns",
+            help=f"{command} replaces them with one lookup, which saves {about} {saved:,} instructions"
+            if saved
+            else "",
             saves=Saving(instructions=saved) if saved else None,
         )
 

@@ -82,24 +82,37 @@ def _finding(model: Model, level: Level, keys: list[str]) -> Finding:
     literals = sum(_LITERAL.fullmatch(key) is not None for key in keys)
     some = f"; {literals:,} are fixed strings" if literals else ""
     instructions = len(keys) * cost.REGEX
-    saved = _saved(model, level)
+    saved, rows = _saved(model, level)
     return Finding(
         level.source,
         level.span,
         f"{name} tries {len(keys):,} regular expressions, about {instructions:,} instructions if none matches{some}",
-        help=_help(model, saved),
+        help=_help(model, saved, rows),
         severity=cost.severity(instructions),
         saves=Saving(instructions=saved) if saved else None,
     )
 
 
-def _saved(model: Model, level: Level) -> int:
-    """Return the instructions that a request saves if the map is compiled; 0 if it stays."""
-    maps = (compiled for compiled in model.plan.maps.compiled if compiled.map.directive is level.opener)
-    return next((cost.saved(compiled.before.far, compiled.after.far) for compiled in maps), 0)
+def _saved(model: Model, level: Level) -> tuple[int, int]:
+    """Return the instructions that a request saves if the map is compiled, and 0 rows; 0 instructions if it stays.
+
+    If only its first rows were planned, as all take too much work: what these rows save, and their number.
+    """
+    maps = model.plan.maps
+    for compiled in maps.compiled:
+        if compiled.map.directive is level.opener:
+            return cost.saved(compiled.before.far, compiled.after.far), 0
+    for kept in maps.kept:
+        if kept.map.directive is level.opener and kept.reason == "too-much-work" and kept.of_shorter is not None:
+            return cost.saved(kept.shorter, kept.of_shorter.far), kept.shorter
+    return 0, 0
 
 
-def _help(model: Model, saved: int) -> str:
+def _help(model: Model, saved: int, rows: int) -> str:
     """Return the command that replaces the patterns, and what it saves; nothing if it saves nothing."""
     command = f"nginxopt rewrite-to-map {model.config.main.path}"
-    return f"{command} turns them into a tree of lookups, which saves about {saved:,} instructions" if saved else ""
+    if not saved:
+        return ""
+    if rows:
+        return f"a tree of lookups for its first {rows:,} alone saves at least {saved:,} instructions; see {command}"
+    return f"{command} turns them into a tree of lookups, which saves about {saved:,} instructions"

@@ -99,11 +99,15 @@ def _finding(model: Model, part: Part, run: PlannedRun) -> Finding:
     start = run.first.start
     least, most = moved * cost.REGEX, moved * cost.NEAR
     saved = cost.saved(rules, run.cost.far)
+    is_bound = run.native.is_partial
+    counted = f"at least {moved:,}" if is_bound else f"{moved:,}"
+    costs = f"{least:,} instructions or more" if is_bound else f"{least:,} to {most:,} instructions"
+    about = "at least" if is_bound else "about"
     return Finding(
         part.file.source,
         Span(start, start + len("rewrite")),
-        f"{moved:,} of {rules:,} rewrites cost {least:,} to {most:,} instructions, though a lookup could replace them",
-        help=f"nginxopt rewrite-to-map {model.config.main.path} saves about {saved:,} instructions" if saved else "",
+        f"{counted} of {rules:,} rewrites cost {costs}, though a lookup could replace them",
+        help=f"nginxopt rewrite-to-map {model.config.main.path} saves {about} {saved:,} instructions" if saved else "",
         severity=cost.severity(least),
         saves=Saving(instructions=saved) if saved else None,
     )

@@ -159,9 +159,18 @@ class Model:
         """The directives that nginx refuses for their place, arguments or its release, with the reason."""
         return tuple(commands.faults(self.config, self.target))
 
-    @cached_property
+    @property
     def plan(self) -> Plan:
-        """The plan of `nginxopt rewrite-to-map`. Raises `InputError` for a rewrite that nginx rejects."""
+        """The plan of `nginxopt rewrite-to-map`, with an eighth of the work: what it counts may be a lower bound.
+
+        The rule that asks then has not judged all. Raises `InputError` for a rewrite that nginx rejects.
+        """
+        if self._plan.is_partial:
+            self.decline()
+        return self._plan
+
+    @cached_property
+    def _plan(self) -> Plan:
         from nginxopt.rewrite.options import Options
         from nginxopt.rewrite.planning import plan
 

@@ -67,6 +67,7 @@ class Options:
         target: The target nginx version, if known.
         groups: Whether to put rules that match infinitely many URIs into groups, and to compile chains of `if`s.
         in_place: Whether a fragment is changed where it is, with its maps in a file beside it.
+        effort: How much work the plan of a list and its proof may take, as a multiple of what is usual for its size.
         for_remark: Whether only a remark depends on the plan. It takes less work, and lists that need more stay.
     """
 
@@ -77,11 +78,14 @@ class Options:
     groups: bool = False
     around: str | None = None
     in_place: bool = False
+    effort: float = 1.0
     for_remark: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.bound <= MOST_BOUND:
             raise UsageError(f"the number of strings must be from 1 to {MOST_BOUND:,}")
+        if not self.effort > 0:
+            raise UsageError("the effort must be more than 0")
         if self.target is not None and self.target < OLDEST:
             raise UsageError(
                 f"nginx {self.target} cannot run the result: it has no volatile maps",

@@ -28,6 +28,7 @@ from nginxopt.text.plural import count
 
 LITERAL_READINGS = {"prefix": "literal_ends", "unescaped-dot": "literal_dots"}
 """The field of `Readings` that may move a rule, by the reason why the rule stays."""
+_TOO_MUCH = "too-much-work"
 _TRY_UP_TO = 20_000
 """The largest number of rules that are planned a second time, to count those that declared differences would move."""
 _SHAPE = "a pattern, a target, and at most one flag: last, break, redirect or permanent"
@@ -265,6 +266,12 @@ class Plan:
         maps += [path.MapCost(each.map.variable, each.cost, each.cost) for each in self.maps.kept]
         return path.along(self.config, below(self.config, self.subject), [*runs, *chains, *locations], maps)
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether lists were not planned, or only their beginnings, as all of them takes too much work."""
+        reasons = {*self.reasons(), *self.chains.reasons(), *(kept.reason for kept in self.maps.kept)}
+        return _TOO_MUCH in reasons
+
     def reasons(self) -> Counter[str]:
         """Return the number of rules that stay, by reason code."""
         counts: Counter[str] = Counter()
@@ -325,16 +332,26 @@ def plan(config: Config, options: Options | None = None, subject: File | None = 
     planned = below(config, subject)
     config, assumed = sections.placed(config)
     parts = _parts(config, options, planned)
-    planned_maps = maps.plan(config, options.name, planned, for_remark=options.for_remark)
-    planned_chains = chains.plan(config, options.name, planned) if options.groups else ChainsPlan()
+    planned_maps = maps.plan(config, options.name, planned, effort=options.effort, for_remark=options.for_remark)
+    planned_chains = (
+        chains.plan(config, options.name, planned, effort=options.effort, for_remark=options.for_remark)
+        if options.groups
+        else ChainsPlan()
+    )
     planned_maps, planned_chains = limits.within(config, planned_maps, planned_chains)
-    stem = _stem(config, options, parts) if any(run.has_maps for part in parts for run in part.compiled) else ""
-    result = Plan(config, options, parts, subject, assumed, stem, maps=planned_maps, chains=planned_chains)
-    result = _with_locations(result) if options.groups else result
-    if not result.changes:
-        return result
-    stem = stem or (planned_maps.stem if planned_maps.compiled else planned_chains.stem)
-    return replace(result, maps_name=mapfile.name(config, stem, in_place=options.in_place)) if stem else result
+    result = Plan(config, options, parts, subject, assumed, maps=planned_maps, chains=planned_chains)
+    return _named(_with_locations(result) if options.groups else result)
+
+
+def _named(planned: Plan) -> Plan:
+    """Add the prefix of all variables, and the name of the file of maps."""
+    has_maps = any(run.has_maps for part in planned.parts for run in part.compiled)
+    stem = _stem(planned.config, planned.options, planned.parts) if has_maps else ""
+    others = planned.maps.stem if planned.maps.compiled else planned.chains.stem
+    name = ""
+    if planned.changes and (stem or others):
+        name = mapfile.name(planned.config, stem or others, in_place=planned.options.in_place)
+    return replace(planned, stem=stem, maps_name=name)
 
 
 def _with_locations(planned: Plan) -> Plan:
@@ -375,6 +392,18 @@ def without_groups(planned: Plan, why: str | None) -> Plan:
     without = plan(planned.config, replace(planned.options, groups=False), planned.subject)
     without = replace(without, maps=planned.maps, assumed=planned.assumed, unproved=why, chains=planned.chains)
     return _with_locations(without)
+
+
+def without_runs(planned: Plan, runs: Collection[PlannedRun], reason: str) -> Plan:
+    """Return the plan in which some runs stay as they are, for a reason."""
+    return _named(replace(planned, parts=tuple(_without(part, runs, reason) for part in planned.parts)))
+
+
+def _without(part: Part, runs: Collection[PlannedRun], reason: str) -> Part:
+    gone = [run for run in part.runs if run in runs]
+    barriers = [(start, end, reason) for run in gone for start, end in run.native.spans()]
+    stays = tuple(run for run in part.runs if run not in runs)
+    return replace(part, runs=stays, barriers=tuple(sorted([*part.barriers, *barriers])))
 
 
 def moved_by_literals(planned: Plan) -> int:
@@ -451,6 +480,7 @@ def _native_runs(rewrites: Rewrites, place: Place, parts: Sequence[Section], opt
             bound=options.bound,
             entering=place.entering if options.groups else "nothing",
             for_remark=options.for_remark,
+            share=options.effort,
         )
     except _native.PatternError as error:
         start, end, message = error.args

@@ -7,6 +7,7 @@ prover and planner share (the lexer, the PCRE translator, the model of nginx's h
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from nginxopt import _native
@@ -20,7 +21,7 @@ from nginxopt.rewrite.evaluations import Evaluations
 from nginxopt.rewrite.limits import exceeded
 from nginxopt.rewrite.locations.planning import CompiledRun
 from nginxopt.rewrite.maps.planning import CompiledMap
-from nginxopt.rewrite.planning import Plan, without_groups
+from nginxopt.rewrite.planning import Plan, PlannedRun, without_groups, without_runs
 from nginxopt.rewrite.premises import Premise
 from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import encode
@@ -44,6 +45,7 @@ class Proof:
         conditions: The number of conditions of chains that were compared with their lookups.
         locations: The number of regex locations that were compared with their groups.
         premises: The assumptions of the proof.
+        is_too_much: Whether the proof of the rewrites took more work than it may.
     """
 
     holds: bool
@@ -59,6 +61,7 @@ class Proof:
     premises: tuple[Premise, ...] = ()
     conditions: int = 0
     locations: int = 0
+    is_too_much: bool = False
 
     @property
     def checked(self) -> int:
@@ -79,7 +82,8 @@ def prove(emission: Emission) -> Proof:
         what, counterexample = refuted.args
         return Proof(False, refutation=what, counterexample=counterexample and bytes(counterexample))
     except _native.TooMuchWork:
-        return Proof(False, refutation="the proof takes more work than for a list of this size it may")
+        what = "the proof takes more work than for lists of this size it may"
+        return Proof(False, refutation=what, is_too_much=True)
     if (of_whole := _refutation_of_whole(emission)) is not None:
         return _refuted(of_whole)
     assumed = premises.of(plan)
@@ -99,7 +103,7 @@ def proved(plan: Plan) -> tuple[Emission, Proof]:
     """Return the emission of a plan and its proof.
 
     Maps, chains of `if`s and runs of locations whose new form cannot be proved stay, with the reason `unproved`, and so
-    do rules whose groups cannot be proved.
+    do rules whose groups cannot be proved. Lists of rewrites whose proof takes too much work stay with that reason.
     """
     while True:
         emission = emit(plan)
@@ -110,10 +114,45 @@ def proved(plan: Plan) -> tuple[Emission, Proof]:
             plan = replace(plan, chains=plan.chains.without(proof.of))
         elif isinstance(proof.of, CompiledRun):
             plan = replace(plan, locations=plan.locations.without(proof.of))
+        elif proof.is_too_much and any(part.compiled for part in plan.parts):
+            plan = _within_bounds(plan)
         elif (emission.groups or plan.filtered) and not proof.holds:
             plan = without_groups(plan, proof.refutation)
         else:
             return emission, proof
+
+
+def _within_bounds(plan: Plan) -> Plan:
+    """Return the plan without the lists of rewrites with which the proof takes too much work: few, and proved apart.
+
+    Parts of the lists are added to those that can be proved together, and divided if that takes too much.
+    """
+    lists = [run for part in plan.parts for run in part.compiled]
+    proved: list[PlannedRun] = []
+
+    def with_only(runs: Collection[PlannedRun]) -> Plan:
+        return without_runs(plan, [run for run in lists if run not in runs], "too-much-work")
+
+    def add(runs: Sequence[PlannedRun]) -> None:
+        if len(runs) < len(lists) and _takes_little(with_only([*proved, *runs])):
+            proved.extend(runs)
+        elif len(runs) > 1:
+            add(runs[: len(runs) // 2])
+            add(runs[len(runs) // 2 :])
+
+    add(lists)
+    return with_only(proved)
+
+
+def _takes_little(plan: Plan) -> bool:
+    """Return whether the proof of the rewrites of a plan is within its bound."""
+    try:
+        _rewrites(emit(plan))
+    except _native.TooMuchWork:
+        return False
+    except _native.Refuted:
+        pass  # `proved` will see why
+    return True
 
 
 def _refutation_of_maps(emission: Emission) -> PartRefutation[CompiledMap] | None:
@@ -221,6 +260,7 @@ def _rewrites(emission: Emission) -> tuple[int, int, int, int]:
         include=_include(emission),
         may_set_sizes=_may_set_sizes(plan.config),
         compiled=[compiled.run.native for compiled in emission.compiled],
+        share=plan.options.effort,
     )
 
 

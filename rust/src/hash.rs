@@ -3,6 +3,8 @@
 //! nginx uses the smallest number of buckets with which no bucket overflows. If there is none, it warns and uses the
 //! largest number, and every lookup walks through long chains. If a key is longer than a bucket, it does not start.
 
+use crate::work::spend;
+
 const CACHE_LINE: usize = 64;
 /// `ngx_hash_init` refuses buckets above 65,536 less a cache line.
 const BUCKET_LIMIT: usize = 65_536 - CACHE_LINE;
@@ -97,6 +99,7 @@ fn search(elements: &[Element], max: usize, room: u32) -> TableFit {
         if size == start && equal_hashes(elements) > room as usize {
             return TableFit::Warns; // they are together in every table
         }
+        spend(size / 16 + placed);
         effort += size / 16 + placed;
         if effort > EFFORT {
             return TableFit::Slow;

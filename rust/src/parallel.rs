@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::mpsc;
 use std::thread;
 
-use crate::work::{self, Count};
+use crate::work;
 
 /// Below this many items, a thread costs more than it saves.
 const LEAST: usize = 512;
@@ -74,10 +74,7 @@ pub fn both_of<A: Send, B>(count: usize, first: impl FnOnce() -> A + Send, secon
 pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
         let count = work::current();
-        let thread = scope.spawn(move || {
-            Count::share(count);
-            first()
-        });
+        let thread = scope.spawn(move || work::shared(count, first));
         let second = second();
         (work::joined(thread.join()), second)
     })
@@ -86,10 +83,7 @@ pub fn both<A: Send, B>(first: impl FnOnce() -> A + Send, second: impl FnOnce() 
 /// Work whose steps count for the thread that hands it on.
 fn counted<A, R>(work: impl Fn(A) -> R) -> impl Fn(A) -> R {
     let count = work::current();
-    move |argument| {
-        Count::share(count.clone());
-        work(argument)
-    }
+    move |argument| work::shared(count.clone(), || work(argument))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::fmt;
 use std::ptr::{self, NonNull};
 
-use crate::work::spend;
+use crate::work::{memory, spend};
 use pcre2_sys as sys;
 
 /// The answer of PCRE2 for one subject.
@@ -82,7 +82,9 @@ impl Regex {
         let compiled = unsafe {
             sys::pcre2_compile_8(pattern.as_ptr(), pattern.len(), options, &mut code, &mut offset, ptr::null_mut())
         };
-        NonNull::new(compiled).map(|code| Regex { code }).ok_or(CompileError { code, offset })
+        let regex = NonNull::new(compiled).map(|code| Regex { code }).ok_or(CompileError { code, offset })?;
+        memory::note(regex.size());
+        Ok(regex)
     }
 
     /// The number of capturing groups, named ones included.
@@ -108,6 +110,16 @@ impl Regex {
             (name, usize::from(u16::from_be_bytes([entry[0], entry[1]])))
         };
         table.chunks_exact(size as usize).map(entry).collect()
+    }
+
+    /// The bytes that the code takes.
+    fn size(&self) -> i64 {
+        let mut size = 0usize;
+        // SAFETY: the code is valid, and this piece of information is a `size_t` (pcre2api).
+        let code =
+            unsafe { sys::pcre2_pattern_info_8(self.code.as_ptr(), sys::PCRE2_INFO_SIZE, (&raw mut size).cast()) };
+        assert_eq!(code, 0, "PCRE2 tells of a pattern it compiled");
+        size as i64
     }
 
     /// A piece of information that is a `uint32_t` (pcre2api).
@@ -164,6 +176,7 @@ impl Regex {
 
 impl Drop for Regex {
     fn drop(&mut self) {
+        memory::note(-self.size());
         // SAFETY: the code came from `pcre2_compile_8` and is freed once.
         unsafe { sys::pcre2_code_free_8(self.code.as_ptr()) }
     }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 
 from nginxopt import _native
@@ -62,6 +62,7 @@ class CompiledChain:
         native: The map from the variable to the number of an answer, compiled to a tree.
         block: That map before it was compiled.
         clears: Whether the lookup must leave `$1` to `$9` empty, like the conditions.
+        of: The number of conditions of the chain of which these are the first, as all take too much work; 0 if all.
     """
 
     chain: Chain
@@ -69,6 +70,7 @@ class CompiledChain:
     native: _native.CompiledMap
     block: bytes
     clears: bool
+    of: int = 0
 
     @property
     def rule(self) -> str:
@@ -170,8 +172,19 @@ class ChainsPlan:
         return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.chain, reason)))
 
 
-def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> ChainsPlan:
-    """Plan the chains in the files `subject`. Linear in the number of conditions, except for the native planner."""
+def plan(
+    config: Config,
+    asked_stem: str | None,
+    subject: Collection[File],
+    *,
+    effort: float = 1.0,
+    for_remark: bool = False,
+) -> ChainsPlan:
+    """Plan the chains in the files `subject`. Linear in the number of conditions, except for the native planner.
+
+    Its work is bounded by n log n, times `effort`. It is less `for_remark`, and of a chain that exceeds it, the
+    beginning is planned.
+    """
     found = list(read(config, subject))
     if not found:
         return ChainsPlan()
@@ -186,9 +199,20 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File]) -> C
         result: CompiledChain | str = "internal-error"
         first = chain.conditions[0].directive
         with isolated("planning this chain", source=first.source, span=first.name.span):
-            result = _compile(chain, f"{stem}_c{len(compiled) + 1}", clears=captures_matter)
+            compile_ = partial(
+                _compile,
+                stem=f"{stem}_c{len(compiled) + 1}",
+                clears=captures_matter,
+                effort=effort,
+                for_remark=for_remark,
+            )
+            result = compile_(chain)
+            if result == "too-much-work" and for_remark:
+                result = _of_beginning(chain, compile_)
         if isinstance(result, CompiledChain):
             compiled.append(result)
+            rest = chain.conditions[len(result.chain.conditions) :]
+            kept += _kept(Chain(chain.file, rest), "too-much-work")
         else:
             kept += _kept(chain, result)
     return ChainsPlan(tuple(compiled), tuple(kept), stem)
@@ -266,7 +290,7 @@ def _answers(chain: Chain) -> list[Answer]:
     return list(dict.fromkeys(condition.answer for condition in chain.conditions))
 
 
-def _compile(chain: Chain, stem: str, *, clears: bool) -> CompiledChain | str:
+def _compile(chain: Chain, *, stem: str, clears: bool, effort: float, for_remark: bool) -> CompiledChain | str:
     """Return a chain as a lookup, or the reason why it stays."""
     numbers = {answer: number for number, answer in enumerate(_answers(chain), 1)}
     conditions = chain.by_precedence
@@ -277,13 +301,24 @@ def _compile(chain: Chain, stem: str, *, clears: bool) -> CompiledChain | str:
     of_empty = numbers[conditions[first - 1].answer] if first else None
     block = text_of_map(chain.conditions[0].variable, root(stem), rows, of_empty)
     try:
-        native = _native.compile_map(block, stem=f"{names.short(stem)}_p_")
+        native = _native.compile_map(block, stem=f"{names.short(stem)}_p_", share=effort, for_remark=for_remark)
     except (ValueError, _native.RefusedRow):
         return "unread-pattern"
     if isinstance(native, _native.StayingMap):
         return _OF_MAPS.get(native.reason, "not-worse")
     compiled = CompiledChain(chain, stem, native, block, clears)
     return compiled if _is_better(compiled) else "not-worse"
+
+
+def _of_beginning(chain: Chain, compile_: Callable[[Chain], CompiledChain | str]) -> CompiledChain | str:
+    """Return the first conditions of a chain as a lookup: half of them, a quarter and so on; or the reason why not."""
+    count = len(chain.conditions) // 2
+    while count >= FEWEST:
+        compiled = compile_(Chain(chain.file, chain.conditions[:count]))
+        if isinstance(compiled, CompiledChain):
+            return replace(compiled, of=len(chain.conditions))
+        count //= 2
+    return "too-much-work"
 
 
 def _is_better(compiled: CompiledChain) -> bool:

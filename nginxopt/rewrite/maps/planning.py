@@ -34,11 +34,14 @@ REASONS = {
 _KEEPING = frozenset(["captures-read", "named-captures"])
 """The reasons that do not apply to trees which set the same captures as their map."""
 
-_OF_LENGTH = frozenset(["too-deep", "long-token", "too-many-rows", "hash-collision"])
+_OF_LENGTH = frozenset(["too-deep", "long-token", "too-many-rows", "hash-collision", "too-much-work"])
 """The reasons that may not apply to fewer rows."""
 
 _SHORT = 300
 """The number of rows that are tried in place of a map that is too long."""
+
+_FEWEST = 16
+"""The fewest rows of which it is asked whether they move without those behind them."""
 
 _MOST_KEPT_ROWS = 50_000
 """Up to this number of rows, parsed patterns are kept in memory for the proof: at most 300 MB."""
@@ -48,13 +51,15 @@ _MOST_KEPT_ROWS = 50_000
 class KeptMap:
     """A map that stays, the code of the reason, and the directive that is the cause, unless that is the map itself.
 
-    `shorter` is a number of its first rows that would move without the others; 0 if none is known.
+    `shorter` is a number of its first rows that would move without the others; 0 if none is known. `of_shorter` is the
+    cost of their lookup.
     """
 
     map: RegexMap
     reason: str
     cause: Directive | None = None
     shorter: int = 0
+    of_shorter: Cost | None = None
 
     @property
     def why(self) -> str:
@@ -129,8 +134,15 @@ class MapsPlan:
         return Cost.total([each.after for each in self.compiled] + [each.cost for each in self.kept])
 
 
-def plan(config: Config, asked_stem: str | None, subject: Collection[File], *, for_remark: bool = False) -> MapsPlan:
-    """Plan the maps in the files `subject`. Its work is bounded by n log n, and is less `for_remark`.
+def plan(
+    config: Config,
+    asked_stem: str | None,
+    subject: Collection[File],
+    *,
+    effort: float = 1.0,
+    for_remark: bool = False,
+) -> MapsPlan:
+    """Plan the maps in the files `subject`. Its work is bounded by n log n, times `effort`, and is less `for_remark`.
 
     Raises `InputError` for a map that nginx refuses.
     """
@@ -155,6 +167,7 @@ def plan(config: Config, asked_stem: str | None, subject: Collection[File], *, f
                 names.short(f"{stem}_m{number}_"),
                 keeps_captures=reader is not None,
                 keeps_patterns=rows <= _MOST_KEPT_ROWS,
+                effort=effort,
                 for_remark=for_remark,
             )
         if isinstance(result, KeptMap):
@@ -187,7 +200,7 @@ def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadin
 
 
 def _compile(
-    regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool, for_remark: bool
+    regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool, effort: float, for_remark: bool
 ) -> CompiledMap | KeptMap:
     try:
         native = _native.compile_map(
@@ -196,6 +209,7 @@ def _compile(
             keeps_captures=keeps_captures,
             keeps_patterns=keeps_patterns,
             for_remark=for_remark,
+            share=effort,
         )
     except ValueError as error:
         raise InputError(
@@ -208,18 +222,24 @@ def _compile(
         if early is not None:
             return KeptMap(regex_map, "early-values", early)
         return CompiledMap(regex_map, stem, native, keeps_captures)
-    shorter = _shorter(regex_map, stem, keeps_captures=keeps_captures) if native.reason in _OF_LENGTH else 0
     cause = None if native.row is None else regex_map.patterns[native.row]
-    return KeptMap(regex_map, native.reason, cause, shorter)
+    kept = KeptMap(regex_map, native.reason, cause)
+    if native.reason not in _OF_LENGTH:
+        return kept
+    counts = _halves(len(regex_map.patterns)) if native.reason == "too-much-work" and for_remark else (_SHORT,)
+    for rows in (rows for rows in counts if rows < len(regex_map.patterns)):
+        shorter = _native.compile_map(
+            regex_map.beginning(rows), stem=stem, keeps_captures=keeps_captures, for_remark=for_remark, share=effort
+        )
+        if isinstance(shorter, _native.CompiledMap):
+            return replace(kept, shorter=rows, of_shorter=Cost(*shorter.after))
+    return kept
 
 
-def _shorter(regex_map: RegexMap, stem: str, *, keeps_captures: bool) -> int:
-    """Return `_SHORT` if so many rows of a longer map would move by themselves, or else 0."""
-    if len(regex_map.patterns) <= _SHORT:
-        return 0
-    text = regex_map.beginning(_SHORT)
-    native = _native.compile_map(text, stem=stem, keeps_captures=keeps_captures, keeps_patterns=False)
-    return _SHORT if isinstance(native, _native.CompiledMap) else 0
+def _halves(rows: int) -> Iterator[int]:
+    """Yield half of a number of rows, a quarter and so on."""
+    while (rows := rows // 2) >= _FEWEST:
+        yield rows
 
 
 def _refusal_of_row(regex_map: RegexMap, is_pattern: bool, place: int, message: str) -> InputError:

@@ -5,14 +5,14 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-use super::work::{cancelled, effort};
+use super::work::effort;
 use super::working::working;
 use crate::first_match::ReadPatterns;
 use crate::map_block;
 use crate::maps::cost::Cost;
 use crate::maps::refused::{Refused, refused};
 use crate::maps::{Compiled, LargeForms, Stays, compile_keeping_captures, compile_with, read_patterns};
-use crate::work::{self, Stop};
+use crate::work::{self, Exceeded};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -133,7 +133,8 @@ pub enum MapCompilation {
 }
 
 #[pyfunction]
-#[pyo3(signature = (block, *, stem, keeps_captures = false, keeps_patterns = false, as_large = false, for_remark = false))]
+#[expect(clippy::too_many_arguments, reason = "the caller names them")]
+#[pyo3(signature = (block, *, stem, keeps_captures = false, keeps_patterns = false, as_large = false, for_remark = false, share = 1.0))]
 pub fn compile_map(
     py: Python<'_>,
     block: PyBackedBytes,
@@ -142,6 +143,7 @@ pub fn compile_map(
     keeps_patterns: bool,
     as_large: bool,
     for_remark: bool,
+    share: f64,
 ) -> PyResult<MapCompilation> {
     let large = if as_large { LargeForms::ALWAYS } else { LargeForms::USUAL };
     let plan = move || {
@@ -158,10 +160,9 @@ pub fn compile_map(
                         compile_with(&map, &patterns, &stem, large)
                     }
                 };
-                let compiled = match work::within(work::bound(block.len(), effort(for_remark)), compile) {
+                let compiled = match work::within(work::bound(block.len(), effort(for_remark)).times(share), compile) {
                     Ok((compiled, _)) => compiled,
-                    Err(Stop::Exceeded) => Err(Stays::TooMuchWork),
-                    Err(Stop::Cancelled) => return Err(cancelled()),
+                    Err(Exceeded) => Err(Stays::TooMuchWork),
                 };
                 Ok(compiled.map(|compiled| {
                     let patterns = keeps_patterns.then(|| Box::new(patterns));

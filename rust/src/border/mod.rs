@@ -61,7 +61,7 @@ mod _native {
     #[pymodule_export]
     use super::site::request_settings;
     #[pymodule_export]
-    use super::work::TooMuchWork;
+    use super::work::{TooMuchWork, work_done};
     #[pymodule_export]
     use super::working::{panic_place, work_forever};
 }

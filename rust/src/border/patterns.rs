@@ -17,6 +17,7 @@ use crate::prove_map::union::{NoUnion, check_union};
 use crate::rewrite::suspicious::{self, Never};
 use crate::rewrite::{filter, uncaptured};
 use crate::syntax;
+use crate::work::{self, Effort};
 
 #[pyfunction]
 pub fn never(pattern: &[u8], merge_slashes: bool) -> Option<&'static str> {
@@ -74,7 +75,7 @@ pub fn gives_up(py: Python<'_>, pattern: &[u8], subject: Vec<u8>) -> PyResult<Op
 /// A pattern that matches what one of the patterns does and nothing else; `None` if none is known that nginx reads.
 #[pyfunction]
 pub fn exact_union(py: Python<'_>, patterns: Vec<Vec<u8>>) -> PyResult<Option<Vec<u8>>> {
-    working(py, move || filter::union_of(&slices(&patterns)))
+    working(py, move || within(&[&patterns], || filter::union_of(&slices(&patterns))).flatten())
 }
 
 /// Why a pattern does not match exactly what one of the patterns does, `None` if it does, and a subject that shows it.
@@ -84,7 +85,11 @@ pub fn not_the_union(
     union: Vec<u8>,
     patterns: Vec<Vec<u8>>,
 ) -> PyResult<(Option<&'static str>, Option<Vec<u8>>)> {
-    Ok(match working(py, move || check_union(&union, &slices(&patterns)))? {
+    let check = move || {
+        let check = || check_union(&union, &slices(&patterns));
+        within(&[std::slice::from_ref(&union), &patterns], check).unwrap_or(Err(NoUnion::NoFilter(NoFilter::Unknown)))
+    };
+    Ok(match working(py, check)? {
         Ok(()) => (None, None),
         Err(NoUnion::NoFilter(NoFilter::SetsAName)) => (Some("sets-a-name"), None),
         Err(NoUnion::NoFilter(NoFilter::Unknown)) => (Some("unknown"), None),
@@ -107,7 +112,10 @@ pub fn common_subject(
 ) -> PyResult<(bool, Option<Vec<u8>>)> {
     let subjects = if is_uri { Subjects::Uris } else { Subjects::All };
     let is_large = inside.len() + outside.len() >= MANY;
-    let common = working_if(py, is_large, move || language::common_subject(subjects, &inside, &outside, &LIMITS))?;
+    let common = working_if(py, is_large, move || {
+        let ask = || language::common_subject(subjects, &inside, &outside, &LIMITS);
+        within(&[&inside, &outside], ask).unwrap_or(Witness::Unknown)
+    })?;
     Ok(match common {
         Witness::Nothing => (true, None),
         Witness::Found(subject) => (false, Some(subject)),
@@ -138,6 +146,12 @@ impl Patterns {
             First::Unknown(..) => Err(PyValueError::new_err("not every PCRE gives the same answer")),
         }
     }
+}
+
+/// The answer to a question about patterns, unless it takes more work than they may take.
+fn within<R>(patterns: &[&[Vec<u8>]], ask: impl FnOnce() -> R) -> Option<R> {
+    let length = patterns.iter().copied().flatten().map(Vec::len).sum();
+    work::within(work::bound(length, Effort::Small), ask).ok().map(|(answer, _)| answer)
 }
 
 fn slices(patterns: &[Vec<u8>]) -> Vec<&[u8]> {

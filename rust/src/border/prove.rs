@@ -7,7 +7,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::PyReadings;
 use crate::border::run::CompiledRun;
-use crate::border::work::stopped;
+use crate::border::work::too_much;
 use crate::border::working::working;
 use crate::prove::{self, Facts, Other, Pair};
 use crate::work::{self, Effort};
@@ -45,7 +45,7 @@ impl PyPair {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, inherited, is_complete, include, may_set_sizes, compiled))]
+#[pyo3(signature = (pairs, others, maps, trees, *, readings, transparent, harmless, inherited, is_complete, include, may_set_sizes, compiled, share = 1.0))]
 pub fn prove_rewrites(
     py: Python<'_>,
     pairs: Vec<PyPair>,
@@ -60,6 +60,7 @@ pub fn prove_rewrites(
     include: Option<Vec<Vec<u8>>>,
     may_set_sizes: Option<HashSet<Vec<u8>>>,
     compiled: Vec<Py<CompiledRun>>,
+    share: f64,
 ) -> PyResult<(usize, usize, usize, usize)> {
     let set = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<HashSet<_>>();
     let facts = Facts {
@@ -77,9 +78,10 @@ pub fn prove_rewrites(
         let others = others.iter().map(|(text, holds_rows)| Other { text, holds_rows: *holds_rows });
         let others: Vec<Other> = others.collect();
         let length = pairs.iter().map(|pair| pair.before.len()).sum();
-        work::within(work::bound(length, Effort::Full), || prove::prove(&pairs, &others, &maps, &trees, &facts))
+        let most = work::bound(length, Effort::Full).times(share);
+        work::within(most, || prove::prove(&pairs, &others, &maps, &trees, &facts))
     })?;
-    match proof.map_or_else(stopped, |(proof, _)| Ok(proof))? {
+    match proof.map_err(|_| too_much())?.0 {
         Ok(checked) => Ok((checked.rules, checked.gone, checked.strings, checked.any_case)),
         Err(refutation) => Err(Refuted::new_err((refutation.what, refutation.counterexample))),
     }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use super::maps::CompiledMap;
-use super::work::stopped;
+use super::work::too_much;
 use super::working::working;
 use crate::prove_map::{MapRefutation, prove, prove_keeping_captures};
 use crate::work::{self, Effort};
@@ -22,21 +22,22 @@ pub struct MapProof {
 }
 
 #[pyfunction]
-#[pyo3(signature = (original, emitted, *, compiled = None, keeps_captures = false))]
+#[pyo3(signature = (original, emitted, *, compiled = None, keeps_captures = false, share = 1.0))]
 pub fn prove_map(
     py: Python<'_>,
     original: PyBackedBytes,
     emitted: PyBackedBytes,
     compiled: Option<Py<CompiledMap>>,
     keeps_captures: bool,
+    share: f64,
 ) -> PyResult<MapProof> {
     let prove = if keeps_captures { prove_keeping_captures } else { prove };
-    let most = work::bound(original.len(), Effort::Full);
+    let most = work::bound(original.len(), Effort::Full).times(share);
     let proof = working(py, move || {
         let patterns = compiled.as_ref().and_then(|compiled| compiled.get().patterns());
         work::within(most, || prove(&original, &emitted, patterns))
     })?;
-    Ok(match proof.map_or_else(stopped, |(proof, _)| Ok(proof))? {
+    Ok(match proof.map_err(|_| too_much())?.0 {
         Ok(proved) => MapProof {
             holds: true,
             refutation: None,

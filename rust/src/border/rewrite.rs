@@ -9,7 +9,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
-use crate::border::work::{cancelled, effort};
+use crate::border::work::effort;
 use crate::border::working::working;
 use crate::compile_error::compile_error;
 use crate::lexer;
@@ -18,10 +18,10 @@ use crate::rewrite::options::Options;
 use crate::rewrite::plan::{BadPattern, Fate, Plan};
 use crate::rewrite::planner::plan;
 use crate::rewrite::reason::Reason;
-use crate::rewrite::runs::{self, Run, Section, Unreadable};
+use crate::rewrite::runs::{self, Rule, Run, Section, Unreadable};
 use crate::rewrite::staying::StayingItem;
 use crate::syntax::Readings;
-use crate::work::{self, Effort, Stop};
+use crate::work::{self, Bound, Effort, Exceeded};
 
 pyo3::create_exception!(
     nginxopt._native,
@@ -67,7 +67,7 @@ pub struct Compilation {
 
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the caller names them")]
-#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, entering, for_remark = false))]
+#[pyo3(signature = (bytes, sections, *, phase, captures_matter, readings, bound, entering, for_remark = false, share = 1.0))]
 pub fn compile_rewrites(
     py: Python<'_>,
     bytes: PyBackedBytes,
@@ -78,6 +78,7 @@ pub fn compile_rewrites(
     bound: usize,
     entering: &str,
     for_remark: bool,
+    share: f64,
 ) -> PyResult<Compilation> {
     let (phase, entering) = (read_phase(phase)?, read_entering(entering)?);
     let options = Options { phase, captures_matter, readings: readings.into(), bound, entering };
@@ -86,7 +87,8 @@ pub fn compile_rewrites(
         is_behind_if,
     };
     let sections: Vec<Section> = sections.into_iter().map(section).collect();
-    let compiled = working(py, move || compile(&bytes, &sections, &options, effort(for_remark)))?;
+    let most = Most { effort: effort(for_remark), share };
+    let compiled = working(py, move || compile(&bytes, &sections, &options, most))?;
     let (runs, barriers) = compiled.map_err(|failed| failed.into_py(py))?;
     let runs = runs.into_iter().map(|run| Py::new(py, run)).collect::<PyResult<_>>()?;
     Ok(Compilation { runs, barriers })
@@ -113,7 +115,6 @@ pub(super) enum Failed {
     Lexer(lexer::LexError),
     Pattern(Range<usize>, String),
     Refused(Range<usize>, String),
-    Cancelled,
 }
 
 impl From<Unreadable> for Failed {
@@ -131,30 +132,46 @@ impl Failed {
             Failed::Lexer(error) => error_to_py(py, error),
             Failed::Pattern(span, message) => PatternError::new_err((span.start, span.end, message)),
             Failed::Refused(span, says) => RefusedError::new_err((span.start, span.end, says)),
-            Failed::Cancelled => cancelled(),
         }
     }
 }
 
 type Barriers = Vec<(usize, usize, &'static str)>;
 
+/// How much work the plan may take: the effort, and a share of the bound or a multiple of it.
+#[derive(Clone, Copy)]
+struct Most {
+    effort: Effort,
+    share: f64,
+}
+
+impl Most {
+    fn for_rules(self, rules: &[Rule]) -> Bound {
+        self.for_bytes(rules.iter().map(|rule| rule.span.len()).sum())
+    }
+
+    fn for_bytes(self, bytes: usize) -> Bound {
+        work::bound(bytes, self.effort).times(self.share)
+    }
+}
+
 fn compile(
     bytes: &[u8],
     sections: &[Section],
     options: &Options,
-    effort: Effort,
+    most: Most,
 ) -> Result<(Vec<CompiledRun>, Barriers), Failed> {
     let read = runs::read(bytes, sections)?;
     let mut portions: BTreeMap<usize, Vec<SectionItem>> = BTreeMap::new();
     for run in &read.runs {
-        let most = work::bound(run.rules.iter().map(|rule| rule.span.len()).sum(), effort);
-        let item = match work::within(most, || Ok(SectionItem::of_run(bytes, run, plan(run, options)?, options))) {
-            Ok((item, _)) => {
-                item.map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?
-            }
-            Err(Stop::Exceeded) => SectionItem::of_kept(run, Reason::TooMuchWork),
-            Err(Stop::Cancelled) => return Err(Failed::Cancelled),
+        let planned = || Ok(SectionItem::of_run(bytes, run, plan(run, options)?, options));
+        let item = match work::within(most.for_rules(&run.rules), planned) {
+            Ok((item, _)) => item,
+            Err(Exceeded) if most.effort == Effort::Small => SectionItem::of_beginning(bytes, run, options, most),
+            Err(Exceeded) => Ok(SectionItem::of_kept(run, Reason::TooMuchWork)),
         };
+        let item =
+            item.map_err(|BadPattern { rule, message }| Failed::Pattern(run.rules[rule].span.clone(), message))?;
         portions.entry(run.portion).or_default().push(item);
     }
     for barrier in &read.barriers {
@@ -168,12 +185,15 @@ fn compile(
     for mut items in portions.into_values() {
         items.sort_by_key(SectionItem::start);
         for items in items.chunk_by_mut(SectionItem::is_joined_with) {
-            let together = of_all(bytes, items, options, effort)?;
+            let together = of_all(bytes, items, options, most);
             join(items, together, &mut runs, &mut barriers);
         }
     }
     Ok((runs, barriers))
 }
+
+/// The fewest rules of which it is asked whether they move without those behind them.
+const FEWEST: usize = 16;
 
 /// A run, or a rule that does not end the script.
 struct SectionItem<'r> {
@@ -203,6 +223,22 @@ impl<'r> SectionItem<'r> {
         SectionItem { staying: all, compiled: Some(compiled), is_behind: run.is_behind }
     }
 
+    /// A run of which only the beginning is compiled, as all of it takes too much work: what moves of it is a bound.
+    fn of_beginning(bytes: &[u8], run: &'r Run, options: &Options, most: Most) -> Result<SectionItem<'r>, BadPattern> {
+        let mut item = SectionItem::of_kept(run, Reason::TooMuchWork);
+        let mut count = run.rules.len() / 2;
+        while count >= FEWEST {
+            let beginning = Run { rules: run.rules[..count].to_vec(), ..*run };
+            let planned = || plan(&beginning, options).map(|plan| CompiledRun::new(bytes, &beginning, plan, options));
+            if let Ok((compiled, _)) = work::within(most.for_rules(&beginning.rules), planned) {
+                item.compiled = Some(compiled?.followed_by(run, Reason::TooMuchWork));
+                break;
+            }
+            count /= 2;
+        }
+        Ok(item)
+    }
+
     /// A run whose rules all stay.
     fn of_kept(run: &'r Run, reason: Reason) -> SectionItem<'r> {
         let item = |(rule, each)| StayingItem::Rule(each, run.number(rule), reason);
@@ -228,22 +264,13 @@ impl<'r> SectionItem<'r> {
 }
 
 /// Consecutive items as one run, if some are not compiled and all get filters together.
-fn of_all(
-    bytes: &[u8],
-    items: &[SectionItem],
-    options: &Options,
-    effort: Effort,
-) -> Result<Option<CompiledRun>, Failed> {
+fn of_all(bytes: &[u8], items: &[SectionItem], options: &Options, most: Most) -> Option<CompiledRun> {
     if items.iter().all(|item| item.compiled.is_some()) {
-        return Ok(None);
+        return None;
     }
     let staying: Vec<StayingItem> = items.iter().flat_map(|item| item.staying.iter().copied()).collect();
-    let most = work::bound(staying.iter().map(|item| item.span().len()).sum(), effort);
-    match work::within(most, || CompiledRun::of_items(bytes, &staying, options)) {
-        Ok((together, _)) => Ok(together),
-        Err(Stop::Exceeded) => Ok(None),
-        Err(Stop::Cancelled) => Err(Failed::Cancelled),
-    }
+    let most = most.for_bytes(staying.iter().map(|item| item.span().len()).sum());
+    work::within(most, || CompiledRun::of_items(bytes, &staying, options)).ok().and_then(|(together, _)| together)
 }
 
 /// Adds consecutive items: as one run, or else as they are.

@@ -76,6 +76,9 @@ pub struct CompiledRun {
     /// The number of rules that each declared reading changes, in the order of `Readings`.
     #[pyo3(get)]
     changed: [usize; 4],
+    /// Whether only the first rules were examined, as all take too much work. Nothing can be written of such a run.
+    #[pyo3(get)]
+    is_partial: bool,
 }
 
 impl CompiledRun {
@@ -101,6 +104,7 @@ impl CompiledRun {
             changed: changed(run, &plan, &options.readings),
             declared: declared(run, &plan),
             fates: plan.fates,
+            is_partial: false,
             patterns: plan.patterns.filter(|read| has_groups && read.count() <= MOST_READ).map(Arc::new),
         }
     }
@@ -129,7 +133,18 @@ impl CompiledRun {
             moved: 0,
             listing: 0,
             changed: [0; 4],
+            is_partial: false,
         }
+    }
+
+    /// With the rules of `run` behind its own, which stay and were not examined.
+    pub(super) fn followed_by(mut self, run: &Run, reason: Reason) -> CompiledRun {
+        let rest = self.spans.len()..run.rules.len();
+        self.spans.extend(run.rules[rest.clone()].iter().map(|rule| rule.span.clone()));
+        self.kept.extend(rest.clone().map(|rule| (rule, run.rules[rule].pattern.to_vec())));
+        self.fates.extend(rest.map(|_| Fate::Kept(reason)));
+        self.is_partial = true;
+        self
     }
 
     /// The patterns of groups as they were read, if they were kept.

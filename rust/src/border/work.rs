@@ -1,15 +1,14 @@
 //! [`crate::work`] for Python.
 
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-use crate::work::{Effort, Stop};
+use crate::work::{self, Effort};
 
 pyo3::create_exception!(
     nginxopt._native,
     TooMuchWork,
     pyo3::exceptions::PyException,
-    "Work took more steps than an input of its size may take."
+    "Work took more steps or memory than an input of its size may take."
 );
 
 /// The effort for a remark or for a result.
@@ -17,15 +16,13 @@ pub fn effort(for_remark: bool) -> Effort {
     if for_remark { Effort::Small } else { Effort::Full }
 }
 
-/// The error for work that was cancelled: what the handler of a signal raises, or `KeyboardInterrupt`.
-pub fn cancelled() -> PyErr {
-    Python::attach(|py| py.check_signals().err().unwrap_or_else(|| PyKeyboardInterrupt::new_err(())))
+/// The steps of all planning and proving, and the most bytes that a piece of it held, since the last call.
+#[pyfunction]
+pub fn work_done() -> (u64, i64) {
+    work::done()
 }
 
-/// The error for work that was stopped.
-pub fn stopped<R>(stop: Stop) -> PyResult<R> {
-    Err(match stop {
-        Stop::Exceeded => TooMuchWork::new_err(()),
-        Stop::Cancelled => cancelled(),
-    })
+/// The error for work that took too much.
+pub fn too_much() -> PyErr {
+    TooMuchWork::new_err(())
 }

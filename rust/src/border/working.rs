@@ -12,6 +12,8 @@ use std::time::Duration;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 
+use crate::work::{self, Abandoned};
+
 /// How often the calling thread looks for signals.
 const INTERVAL: Duration = Duration::from_millis(20);
 
@@ -23,12 +25,18 @@ static PLACE: Mutex<Option<String>> = Mutex::new(None);
 
 /// Runs `work` and returns its result, or the exception that the handler of a signal raises in the meantime.
 ///
-/// After an exception, the work goes on in the background until it or the process ends, so it owns all that it uses.
+/// After an exception, the work ends at its next step, in the background, so it owns all that it uses. An exception is
+/// also one that another thread sets for this one (`PyThreadState_SetAsyncExc`).
 /// Starting the thread takes some 20 us, so calls of microseconds do without ([`working_if`]).
 pub fn working<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Send + 'static) -> PyResult<T> {
     let (done, mut result) = mpsc::sync_channel(1);
+    let waiting = Waiting::default();
+    let abandoned = waiting.0.clone();
     let run = move || {
-        _ = done.send(panic::catch_unwind(AssertUnwindSafe(work))); // nobody waits after an exception
+        let result = panic::catch_unwind(AssertUnwindSafe(|| work::until(abandoned, work)));
+        if let Some(result) = result.transpose() {
+            _ = done.send(result); // nobody waits after an exception
+        }
     };
     let thread = thread::Builder::new().name("nginxopt-work".to_owned()).stack_size(STACK);
     thread.spawn(run).map_err(|error| PyOSError::new_err(format!("cannot start a thread: {error}")))?;
@@ -40,11 +48,27 @@ pub fn working<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Sen
         match received {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(panic)) => panic::resume_unwind(panic),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => interrupted(py)?,
             Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends a result, even if the work panics"),
         }
         result = receiver;
     }
+}
+
+/// Abandons work when nobody waits for it any more.
+#[derive(Default)]
+struct Waiting(Abandoned);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
+/// Raises the exception of a signal's handler, or one that another thread has set for this one.
+fn interrupted(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()?;
+    py.run(c"pass", None, None) // Python raises the latter only where it runs code
 }
 
 /// As [`working`] if the input is large, otherwise on this thread.
@@ -71,14 +95,14 @@ pub fn panic_place() -> Option<String> {
     PLACE.lock().ok()?.take()
 }
 
-/// Works until the process ends, or panics with a message: for tests of what becomes of such work.
+/// Works until nobody waits for it, or panics with a message: for tests of what becomes of such work.
 #[pyfunction]
 #[pyo3(signature = (panics = None))]
 pub fn work_forever(py: Python<'_>, panics: Option<String>) -> PyResult<()> {
     working(py, move || match panics {
         Some(message) => panic::panic_any(message),
         None => loop {
-            std::hint::spin_loop();
+            work::spend(0);
         },
     })
 }

@@ -14,10 +14,12 @@ use crate::request::site::{Family, LevelId, Node, ServerId, Site, Socket, Stated
 use crate::request::state::State;
 use crate::request::wire::{self, Head, Settings, Stop};
 use crate::request::world::{Request, World};
+use crate::work::spend;
 
 impl Model {
     /// Returns the outcome of a request.
     pub fn answer<R: Recorder>(&self, request: &Request, world: &World, recorder: &mut R) -> Outcome {
+        spend(1); // work that nobody waits for ends here
         match self.start(request, world, recorder) {
             Ok(outcome) => outcome,
             Err(unknown) => nowhere(unknown),
