@@ -10,8 +10,8 @@
 //! # The constants
 //!
 //! `python -m benchmarks.work` prints what lists take. Of lists drawn like real ones, and of public lists of redirects,
-//! of 1,000 to 50,000 rows, a plan takes 60 to 800 steps a row, a proof 70 to 230: at most a fourteenth of the bound.
-//! There, a step takes 100 to 700 ns, as most of the time goes by between steps; in the loops in which lists exceed the
+//! of 1,000 to 50,000 rows, a plan takes 60 to 820 steps a row, a proof 70 to 340: at most a fourteenth of the bound.
+//! There, a step takes 100 to 1,150 ns, as most of the time goes by between steps; in the loops in which lists exceed the
 //! bound, it takes 40 to 150 ns. So a list is given up after a second, and some 15 s for each MB of it: three to ten
 //! times what an ordinary list of its size takes. A remark gets an eighth, which suffices for all these lists.
 //!
