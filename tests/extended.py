@@ -63,6 +63,7 @@ tests/cli/test_bench_target.py::test_no_byte_is_sent
 tests/nginx/test_bench_runs.py::test_instructions_of_a_map
 tests/project/test_benchmarks.py::test_regex_map
 tests/project/test_ci.py::test_redirects_are_a_gate
+tests/project/test_ci_settings.py::test_a_branch_has_any_name
 tests/project/test_installed_rules.py
 tests/project/test_make.py::test_make_check_asks_neither_nginx_nor_containers
 tests/project/test_make.py::test_what_both_run

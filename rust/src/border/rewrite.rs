@@ -9,6 +9,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
+use crate::border::spans::ranges;
 use crate::border::work::{cancelled, effort};
 use crate::border::working::working;
 use crate::compile_error::compile_error;
@@ -81,11 +82,10 @@ pub fn compile_rewrites(
 ) -> PyResult<Compilation> {
     let (phase, entering) = (read_phase(phase)?, read_entering(entering)?);
     let options = Options { phase, captures_matter, readings: readings.into(), bound, entering };
-    let section = |(spans, is_behind_if): (Vec<(usize, usize)>, bool)| Section {
-        ranges: spans.into_iter().map(|(start, end)| start..end).collect(),
-        is_behind_if,
+    let section = |(spans, is_behind_if): (Vec<(usize, usize)>, bool)| {
+        Ok(Section { ranges: ranges(bytes.len(), spans)?, is_behind_if })
     };
-    let sections: Vec<Section> = sections.into_iter().map(section).collect();
+    let sections: Vec<Section> = sections.into_iter().map(section).collect::<PyResult<_>>()?;
     let compiled = working(py, move || compile(&bytes, &sections, &options, effort(for_remark)))?;
     let (runs, barriers) = compiled.map_err(|failed| failed.into_py(py))?;
     let runs = runs.into_iter().map(|run| Py::new(py, run)).collect::<PyResult<_>>()?;
