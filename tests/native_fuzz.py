@@ -2,8 +2,8 @@
 
     python -m tests.native_fuzz --seconds 60 [--seed N] [--only NAME]
 
-prints each call that panics. `tests/project/test_native.py` makes some hundred calls of each, and checks that nothing in
-`nginxopt._native` is without a target.
+prints each call that panics. `tests/project/test_native.py` makes some hundred calls of each, and checks that nothing
+in `nginxopt._native` is without a target.
 """
 
 from __future__ import annotations

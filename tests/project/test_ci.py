@@ -169,6 +169,8 @@ def test_the_variables_of_the_gitlab_job_are_used(tmp_path: Path) -> None:
     ("schema", "name"),
     [
         ("vendor.github-actions", "action.yml"),
+        ("vendor.dependabot", ".github/dependabot.yml"),
+        ("vendor.github-workflows", ".github/workflows/audit.yml"),
         ("vendor.github-workflows", ".github/workflows/release.yml"),
         ("vendor.github-workflows", ".github/workflows/site.yml"),
         ("vendor.gitlab-ci", "docs/gitlab-ci.yml"),
@@ -187,7 +189,7 @@ def scripts() -> Iterator[tuple[str, str, str]]:
             yield name, part["shell"], part["run"]
     yield "GitLab", "sh", "\n".join(GITLAB["before_script"] + GITLAB["script"])
     yield "demo.sh", "sh", (ROOT / "docs" / "demo.sh").read_text()
-    for name in ("cargo-zig", "image/collect"):
+    for name in ("cargo-zig", "image/collect", "rustup"):
         yield name, "sh", (ROOT / "release" / name).read_text()
     for name in ("run", "install-packages"):
         text = (ROOT / ".ci" / name).read_text()
