@@ -69,6 +69,8 @@ tests/project/test_make.py::test_make_check_asks_neither_nginx_nor_containers
 tests/project/test_make.py::test_what_both_run
 tests/project/test_packaging.py::test_a_bare_python_needs_no_compiler
 tests/project/test_packaging.py::test_the_image
+tests/project/test_security.py::test_a_fleet
+tests/project/test_security.py::test_with_an_option
 tests/project/test_site.py
 tests/project/test_vscode.py
 """

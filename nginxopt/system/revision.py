@@ -70,7 +70,7 @@ def revision(name: str, inside: Path, option: str) -> Iterator[Revision]:
         folder = Path(temporary, "tree")
         folder.mkdir()
         repository = _ask(git, root, "rev-parse", "--absolute-git-dir").removesuffix("\n")
-        # With a work tree of its own, git takes .gitattributes of the revision, and not those that are in the other one.
+        # With a work tree of its own, git takes .gitattributes of the revision, and not those of the present one.
         places = {"GIT_DIR": repository, "GIT_WORK_TREE": folder, "GIT_INDEX_FILE": Path(temporary, "index")}
         _ask(git, folder, "read-tree", commit, environment=places)
         _ask(git, folder, "checkout-index", "--all", "--quiet", environment=places)

@@ -40,6 +40,9 @@ def observe(path: str) -> None:
                 note("write" if writes else "read", os.path.abspath(os.fsdecode(name)))  # noqa: PTH100 - no event of its own
         elif event in _CHANGES:
             name = arguments[_CHANGES[event]]
+            folder = arguments[-1]  # the descriptor of one to which a path is relative, or -1
+            if event in ("os.remove", "os.rmdir", "os.mkdir") and isinstance(folder, int) and folder >= 0:
+                name = os.path.join(os.readlink(f"/proc/self/fd/{folder}"), os.fsdecode(name))  # noqa: PTH115, PTH118
             note("write", os.path.abspath(os.fsdecode(name)) if not isinstance(name, int) else f"descriptor {name}")  # noqa: PTH100
         elif event in ("subprocess.Popen", "os.posix_spawn", "os.exec"):
             words = [os.fsdecode(word) for word in arguments[1]]

@@ -139,5 +139,5 @@ def test_every_python_is_tried() -> None:
 def test_a_free_threaded_python_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """No wheel fits one, so pip builds it there, and shows what setup.py says."""
     monkeypatch.setattr("sysconfig.get_config_var", lambda name: int(name == "Py_GIL_DISABLED"))
-    with pytest.raises(SystemExit, match="does not run in free-threaded builds of Python.*install it in python3.14"):
+    with pytest.raises(SystemExit, match=r"does not run in free-threaded builds of Python.*install it in python3\.14"):
         runpy.run_path(str(ROOT / "setup.py"))
