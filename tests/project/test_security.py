@@ -136,7 +136,6 @@ VALUES: Mapping[str, Sequence[str]] = {
     "--write-baseline": ["out.json"],
     "--report": ["out.json"],
     "--output-dir": ["out"],
-    "--verify": ["--output-dir", "out"],
     "--diff-base": ["HEAD"],
     "--settings-from": ["HEAD"],
     "--target-version": ["1.22.1"],
@@ -149,6 +148,7 @@ INSTEAD: Mapping[tuple[str, str], Sequence[str]] = {
 
 WRITTEN: Mapping[str, Sequence[str]] = {
     "the named files": ["plain.conf", "rules.conf"],
+    "the named files and others beside them": ["rules.conf", ".rules.conf.nginxopt-orig"],
     "FILE": ["out.txt", "out.json"],
     "FOLDER": ["out"],
     "the new files": ["new"],
