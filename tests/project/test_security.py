@@ -310,9 +310,9 @@ def test_probe_connects_to_what_is_named(stranger: Stranger) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     done = stranger.run("probe", f"http://127.0.0.1:{port}/", "--wait", "1")
-    assert (done.status, done.run, done.write, done.connect) == (5, frozenset(), frozenset(), {"127.0.0.1"}), (
-        done.output
-    )
+    assert done.status == 5, done.output
+    assert done.connect == {"127.0.0.1"}
+    assert not done.run | done.write
 
 
 def test_the_observer_sees(stranger: Stranger, tmp_path: Path) -> None:
