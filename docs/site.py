@@ -21,7 +21,12 @@ from nginxopt.cli import nginxopt
 ROOT = Path(__file__).parents[1]
 REPOSITORY = "https://github.com/nginxopt/nginxopt/blob/main"
 
-_MOVED = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+_MOVED = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+}
 """The files of the repository that are pages, by path."""
 
 _API = {

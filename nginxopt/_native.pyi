@@ -33,7 +33,10 @@ class Events:
     def __next__(self) -> list[Event]: ...
 
 def statement_spans(bytes: bytes, start: int, end: int) -> bytes:
-    """Return start and end of each statement of a folded run, for an `array("Q")`."""
+    """Return start and end of each statement of a folded run, for an `array("Q")`.
+
+    Raises `ValueError` for a span that is not within `bytes`, as everything does that takes spans.
+    """
 
 class _Readings(Protocol):
     @property

@@ -64,11 +64,14 @@ tests/cli/test_bench_target.py::test_no_byte_is_sent
 tests/nginx/test_bench_runs.py::test_instructions_of_a_map
 tests/project/test_benchmarks.py::test_regex_map
 tests/project/test_ci.py::test_redirects_are_a_gate
+tests/project/test_ci_settings.py::test_a_branch_has_any_name
 tests/project/test_installed_rules.py
 tests/project/test_make.py::test_make_check_asks_neither_nginx_nor_containers
 tests/project/test_make.py::test_what_both_run
 tests/project/test_packaging.py::test_a_bare_python_needs_no_compiler
 tests/project/test_packaging.py::test_the_image
+tests/project/test_security.py::test_a_fleet
+tests/project/test_security.py::test_with_an_option
 tests/project/test_site.py
 tests/project/test_vscode.py
 """

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from nginxopt.cli.lint_base import Base
+    from nginxopt.cli.lint_settings import Origin
     from nginxopt.config import Config
     from nginxopt.config.inputs import Inputs
     from nginxopt.lint import Premise
@@ -82,6 +83,11 @@ of your own failed, 70 nginx -t refuses the fixes (nothing is written).
 @options.STDIN_FILENAME
 @options.CONFIG
 @options.ISOLATED
+@click.option(
+    "--settings-from",
+    metavar="REV",
+    help="Use the settings, the baseline and the rules of a git revision: those of a pull request are not trusted.",
+)
 @options.RULES
 @options.QUIET
 def command(
@@ -95,6 +101,7 @@ def command(
     stdin_filename: str | None,
     config: str | None,
     isolated: bool,
+    settings_from: str | None,
     with_rules: bool,
     with_host: bool,
     format_: str,
@@ -105,13 +112,14 @@ def command(
     PATH is a main configuration (its includes are followed), a fragment, a directory, a glob pattern, or - for standard
     input, such as the output of nginx -T. Without PATH, check the paths in the settings, or the working directory.
     """
-    from nginxopt.lint import settings as settings_
+    from nginxopt.cli import lint_settings
     from nginxopt.lint.sources import Asked, load_from
     from nginxopt.lint.target import choose
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
-    source = settings_.find(config=config, isolated=isolated)
-    settings, catalogue = load_from(source, Asked(with_rules, config is not None))
+    origin = click.get_current_context().with_resource(lint_settings.origin(settings_from))
+    source = origin.find(config, isolated)
+    settings, catalogue = load_from(source, Asked(with_rules, config is not None, origin.where))
     call = Call(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)
@@ -128,7 +136,7 @@ def command(
         assumed=_assumed(assume, settings),
         is_complete=not inputs.errors,
         around=around,
-        known=_known(call, settings),
+        known=_known(call, settings, origin),
     )
     return _run(call, settings, target, judge, inputs, _base(call, read, paths, settings, judge))
 
@@ -166,14 +174,10 @@ def _around(names: Iterable[str], settings: Settings) -> Config | None:
     return around.main(mains[0]) if mains else None
 
 
-def _known(call: Call, settings: Settings) -> Baseline | None:
+def _known(call: Call, settings: Settings, origin: Origin) -> Baseline | None:
     """Return the baseline whose findings are hidden. Raise `InputError` for a missing or damaged one."""
     path = call.baseline or settings.baseline
-    if path is None or call.write_baseline:
-        return None
-    from nginxopt.lint.baseline import load
-
-    return load(path)
+    return None if path is None or call.write_baseline else origin.baseline(path)
 
 
 def _host(configs: Iterable[Config]) -> Host:

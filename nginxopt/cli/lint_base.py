@@ -43,7 +43,7 @@ def base(name: str, read: Callable[[Sequence[str]], Inputs], paths: Sequence[str
 
     `read` reads the configurations of these paths, which are those of the command line.
     """
-    with revision(name, _folder(paths[0])) as tree:
+    with revision(name, _folder(paths[0]), "--diff-base") as tree:
         then = [_then(path, tree) for path in paths]
         with chdir(tree.here()):
             named = [os.path.relpath(path) if path.is_relative_to(tree.folder) else str(path) for path in then]

@@ -131,7 +131,7 @@ def find(
         raise UsageError("--config and --isolated cannot be used together")
     if isolated:
         return None
-    return _nearest(folder or Path.cwd()) if config is None else _open(Path(config))
+    return nearest(folder or Path.cwd()) if config is None else _open(Path(config))
 
 
 def rule_folders(source: Source) -> tuple[str, ...]:
@@ -144,8 +144,8 @@ def rule_folders(source: Source) -> tuple[str, ...]:
     return () if value is None else _paths(value, None, Path(source.path).parent)
 
 
-def _nearest(start: Path) -> Source | None:
-    """Return the first settings file in `start` or its parents, up to the folder that contains `.git`.
+def nearest(start: Path, top: Path | None = None) -> Source | None:
+    """Return the first settings file in `start` or its parents, up to `top` or the folder that contains `.git`.
 
     Its path is relative to the working directory, like those on the command line.
     """
@@ -156,7 +156,7 @@ def _nearest(start: Path) -> Source | None:
             source = _own(Path(os.path.relpath(path))) if os.path.isfile(path) else None  # noqa: PTH113
             if source is not None:
                 return source
-        if os.path.exists(folder / ".git"):  # noqa: PTH110
+        if folder == top or os.path.exists(folder / ".git"):  # noqa: PTH110
             return None
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,10 +34,12 @@ class Asked:
         run: Whether to run the rules of folders that settings name. They run as well if the directory of the settings
             is trusted (`nginxopt rules trust`).
         named: Whether the user named the settings file, so that it may be another user's.
+        where: Where a folder of rules is that settings name: in the work tree, or in a revision of it.
     """
 
     run: bool
     named: bool
+    where: Callable[[str], str] = str
 
 
 def load(
@@ -63,7 +66,7 @@ def load_rules(*, config: str | None, isolated: bool, run: bool) -> Catalogue:
 
 
 def _catalogue(source: Source | None, asked: Asked, loaded: Loaded) -> Catalogue:
-    folders = () if source is None else settings_.rule_folders(source)
+    folders = () if source is None else tuple(map(asked.where, settings_.rule_folders(source)))
     if source is not None and folders and not asked.run and not trusted.is_trusted(Path(source.path).parent):
         from nginxopt.lint.own import files
 

@@ -1,7 +1,51 @@
-"""The fixtures of containers, for the test of the image."""
+"""The fixtures of containers, for the test of the image, and of the machine that runs the action."""
 
 from __future__ import annotations
 
+import os
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
 from tests.docker.conftest import base_image, engine
+from tests.project.action import step
 
 __all__ = ["base_image", "engine"]
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel in the place of the action's folder: its command is the nginxopt that is tested."""
+    path = tmp_path_factory.mktemp("package") / "nginxopt-1-py3-none-any.whl"
+    python = repr(sys.executable)
+    run = f"os.execv({python}, [{python}, '-P', '-m', 'nginxopt', *sys.argv[1:]])"
+    files = {
+        "stand_in.py": f"import os, sys\ndef main():\n    {run}\n",
+        "nginxopt-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: nginxopt\nVersion: 1\n",
+        "nginxopt-1.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "nginxopt-1.dist-info/entry_points.txt": "[console_scripts]\nnginxopt = stand_in:main\n",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+        archive.writestr("nginxopt-1.dist-info/RECORD", "".join(f"{name},,\n" for name in files))
+    return path
+
+
+@pytest.fixture(scope="module")
+def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The environment of GitHub's machine after the first step, which installs without a network."""
+    temp = tmp_path_factory.mktemp("runner")
+    environment = {
+        **os.environ,
+        "RUNNER_TEMP": str(temp),
+        "GITHUB_ACTION_PATH": str(package),
+        "GITHUB_OUTPUT": str(temp / "output"),
+        "PIP_NO_INDEX": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }
+    done = step("Install nginxopt", temp, environment)
+    assert done.returncode == 0, done.stdout
+    return environment

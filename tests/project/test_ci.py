@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,19 +20,15 @@ from click.testing import CliRunner
 
 from nginxopt.lint.report import FORMATS
 from tests.lint.report.test_report_sarif import OFFICIAL
+from tests.project.action import ACTION, STEPS, expanded, step
 from tests.support import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_cover]
 
 PROJECT = "nginxopt/nginxopt"
-ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
-STEPS: dict[str, dict[str, Any]] = {step["name"]: step for step in ACTION["runs"]["steps"]}
 GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "docs" / "gitlab-ci.yml").read_text())["nginxopt"]
 HOOKS: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 TEXT = (ROOT / "docs" / "ci.md").read_text()
-
-# How GitHub and GitLab start a shell: https://docs.github.com/en/actions/reference/workflow-syntax#jobsjob_idstepsshell
-BASH = ("bash", "--noprofile", "--norc", "-e", "-o", "pipefail")
 
 UPSTREAM = "    upstream app { server 127.0.0.1:1; }\n    server { location / { proxy_pass http://app; } }\n"
 SLOW = f"events {{}}\nhttp {{\n{UPSTREAM}}}\n"
@@ -45,13 +40,6 @@ OPTIONS = "--isolated --target-version 1.22.1 --select upstream-keepalive-missin
 def blocks(language: str) -> list[str]:
     """The examples of docs/ci.md in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
-
-
-def expanded(text: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> str:
-    """A text of the action with the values that stand for `${{ }}`."""
-    values = {f"inputs.{name}": value for name, value in inputs.items()}
-    values |= {f"steps.lint.outputs.{name}": value for name, value in outputs.items()}
-    return re.sub(r"\$\{\{ (.*?) \}\}", lambda match: values[match[1]], text)
 
 
 def holds(condition: str, inputs: Mapping[str, str], outputs: Mapping[str, str]) -> bool:
@@ -71,58 +59,6 @@ class Ran:
     sarif: Path
 
 
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A wheel in the place of the action's folder: its command is the nginxopt that is tested."""
-    path = tmp_path_factory.mktemp("package") / "nginxopt-1-py3-none-any.whl"
-    python = repr(sys.executable)
-    run = f"os.execv({python}, [{python}, '-m', 'nginxopt', *sys.argv[1:]])"
-    files = {
-        "stand_in.py": f"import os, sys\ndef main():\n    {run}\n",
-        "nginxopt-1.dist-info/METADATA": "Metadata-Version: 2.1\nName: nginxopt\nVersion: 1\n",
-        "nginxopt-1.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        "nginxopt-1.dist-info/entry_points.txt": "[console_scripts]\nnginxopt = stand_in:main\n",
-    }
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-        archive.writestr("nginxopt-1.dist-info/RECORD", "".join(f"{name},,\n" for name in files))
-    return path
-
-
-@pytest.fixture(scope="module")
-def machine(package: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of GitHub's machine after the first step, which installs without a network."""
-    temp = tmp_path_factory.mktemp("runner")
-    environment = {
-        **os.environ,
-        "RUNNER_TEMP": str(temp),
-        "GITHUB_ACTION_PATH": str(package),
-        "GITHUB_OUTPUT": str(temp / "output"),
-        "PIP_NO_INDEX": "1",
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    }
-    done = step("Install nginxopt", temp, environment)
-    assert done.returncode == 0, done.stdout
-    return environment
-
-
-def step(name: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """Run the script of a step as GitHub does."""
-    script = folder / "step.sh"
-    script.write_text(STEPS[name]["run"])
-    return subprocess.run(
-        [*BASH, str(script)],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-
-
 @pytest.fixture
 def act(machine: dict[str, str], tmp_path: Path) -> Any:
     """A function that runs the steps of the action behind the first in a folder with one nginx.conf."""
@@ -132,9 +68,9 @@ def act(machine: dict[str, str], tmp_path: Path) -> Any:
         inputs = (
             {name: str(input_["default"]) for name, input_ in ACTION["inputs"].items()} | {"options": OPTIONS} | given
         )
-        environment = {**machine, "GITHUB_OUTPUT": str(tmp_path / "output")}
+        environment = {**machine, "GITHUB_OUTPUT": str(tmp_path / "output"), "REVISION": ""}
         lint = STEPS["Lint"]
-        names = {name: expanded(value, inputs, {}) for name, value in lint["env"].items()}
+        names = {name: expanded(value, inputs, {}) for name, value in lint["env"].items() if name != "REVISION"}
         linted = step("Lint", tmp_path, {**environment, **names})
         assert linted.returncode == 0, linted.stdout
         outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
@@ -196,7 +132,7 @@ def gitlab(folder: Path, text: str, **variables: str) -> subprocess.CompletedPro
     """Run the script of the GitLab job as its runner does, in one shell, with nginxopt installed."""
     (folder / "nginx.conf").write_text(text)
     lines = [line for line in GITLAB["before_script"] if line.startswith("set")] + GITLAB["script"]
-    names = {**GITLAB["variables"], "NGINXOPT_OPTIONS": OPTIONS, **variables}
+    names = {**GITLAB["variables"], "NGINXOPT_OPTIONS": OPTIONS, "CI_COMMIT_REF_PROTECTED": "true", **variables}
     return subprocess.run(
         ["sh", "-e", "-c", "\n".join(lines)],
         cwd=folder,
@@ -233,6 +169,8 @@ def test_the_variables_of_the_gitlab_job_are_used(tmp_path: Path) -> None:
     ("schema", "name"),
     [
         ("vendor.github-actions", "action.yml"),
+        ("vendor.dependabot", ".github/dependabot.yml"),
+        ("vendor.github-workflows", ".github/workflows/audit.yml"),
         ("vendor.github-workflows", ".github/workflows/release.yml"),
         ("vendor.github-workflows", ".github/workflows/site.yml"),
         ("vendor.gitlab-ci", "docs/gitlab-ci.yml"),
@@ -246,12 +184,12 @@ def test_the_schema_holds(schema: str, name: str) -> None:
 
 def scripts() -> Iterator[tuple[str, str, str]]:
     """Each script: its name, its shell, its text."""
-    for name, step in STEPS.items():
-        if "run" in step:
-            yield name, step["shell"], step["run"]
+    for name, part in STEPS.items():
+        if "run" in part:
+            yield name, part["shell"], part["run"]
     yield "GitLab", "sh", "\n".join(GITLAB["before_script"] + GITLAB["script"])
     yield "demo.sh", "sh", (ROOT / "docs" / "demo.sh").read_text()
-    for name in ("cargo-zig", "image/collect"):
+    for name in ("cargo-zig", "image/collect", "rustup"):
         yield name, "sh", (ROOT / "release" / name).read_text()
     for name in ("run", "install-packages"):
         text = (ROOT / ".ci" / name).read_text()
@@ -313,7 +251,7 @@ def test_the_examples_are_of_what_there_is() -> None:
     assert github[0]["uses"].startswith(f"{PROJECT}@")
     assert set(github[0]["with"]) <= set(ACTION["inputs"])
     (remote,) = include["include"]
-    path = re.fullmatch(rf"https://github\.com/{PROJECT}/raw/main/(.*)", remote["remote"])
+    path = re.fullmatch(rf"https://github\.com/{PROJECT}/raw/HASH/(.*)", remote["remote"])
     assert path is not None
     assert (ROOT / path[1]).exists()
     assert set(include["variables"]) <= set(GITLAB["variables"])

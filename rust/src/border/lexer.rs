@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
 
+use crate::border::spans::range;
 use crate::lexer::bulk::{FoldedEvent, Folding};
 use crate::lexer::{self, Checkpoint, Event, Lexer, Word};
 
@@ -87,7 +88,8 @@ pub fn statement_spans<'py>(
     start: usize,
     end: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let spans = py.detach(|| spans(&bytes[..end], start));
+    let range = range(bytes.len(), start, end)?;
+    let spans = py.detach(|| spans(&bytes[..range.end], range.start));
     Ok(PyBytes::new(py, &spans.map_err(|error| error_to_py(py, error))?))
 }
 

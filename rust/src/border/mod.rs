@@ -15,6 +15,7 @@ mod rewrite;
 mod run;
 mod signals;
 mod site;
+mod spans;
 mod work;
 mod working;
 

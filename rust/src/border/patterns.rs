@@ -1,12 +1,11 @@
 //! Patterns and suspicious rewrites for Python.
 
-use std::ops::Range;
-
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::rewrite::Failed;
+use crate::border::spans::ranges;
 use crate::border::working::{working, working_if};
 use crate::compile_error;
 use crate::first_match::{Bounds, First, FirstMatch};
@@ -39,7 +38,8 @@ pub fn suspicious_rewrites(
     bytes: PyBackedBytes,
     spans: Vec<(usize, usize)>,
 ) -> PyResult<Vec<(usize, usize)>> {
-    let suspicious = working(py, move || suspicious::suspicious(&bytes, &ranges(&spans)))?;
+    let ranges = ranges(bytes.len(), spans)?;
+    let suspicious = working(py, move || suspicious::suspicious(&bytes, &ranges))?;
     let suspicious = suspicious.map_err(|unreadable| Failed::from(unreadable).into_py(py))?;
     Ok(suspicious.into_iter().map(|span| (span.start, span.end)).collect())
 }
@@ -156,8 +156,4 @@ fn within<R>(patterns: &[&[Vec<u8>]], ask: impl FnOnce() -> R) -> Option<R> {
 
 fn slices(patterns: &[Vec<u8>]) -> Vec<&[u8]> {
     patterns.iter().map(Vec::as_slice).collect()
-}
-
-fn ranges(spans: &[(usize, usize)]) -> Vec<Range<usize>> {
-    spans.iter().map(|(start, end)| *start..*end).collect()
 }

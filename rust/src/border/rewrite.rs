@@ -9,6 +9,7 @@ use pyo3::pybacked::PyBackedBytes;
 
 use crate::border::lexer::error_to_py;
 use crate::border::run::CompiledRun;
+use crate::border::spans::ranges;
 use crate::border::work::effort;
 use crate::border::working::working;
 use crate::compile_error::compile_error;
@@ -82,11 +83,10 @@ pub fn compile_rewrites(
 ) -> PyResult<Compilation> {
     let (phase, entering) = (read_phase(phase)?, read_entering(entering)?);
     let options = Options { phase, captures_matter, readings: readings.into(), bound, entering };
-    let section = |(spans, is_behind_if): (Vec<(usize, usize)>, bool)| Section {
-        ranges: spans.into_iter().map(|(start, end)| start..end).collect(),
-        is_behind_if,
+    let section = |(spans, is_behind_if): (Vec<(usize, usize)>, bool)| {
+        Ok(Section { ranges: ranges(bytes.len(), spans)?, is_behind_if })
     };
-    let sections: Vec<Section> = sections.into_iter().map(section).collect();
+    let sections: Vec<Section> = sections.into_iter().map(section).collect::<PyResult<_>>()?;
     let most = Most { effort: effort(for_remark), share };
     let compiled = working(py, move || compile(&bytes, &sections, &options, most))?;
     let (runs, barriers) = compiled.map_err(|failed| failed.into_py(py))?;

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use crate::border::spans::range;
 use crate::border::working::working;
 use crate::first_match::ReadPatterns;
 use crate::hash::Element;
@@ -320,19 +321,20 @@ impl CompiledRun {
     }
 
     /// The byte ranges to remove from `bytes`: rules that do not stay, with their lines if nothing else is on them.
-    fn removed(&self, bytes: &[u8]) -> Vec<(usize, usize)> {
+    fn removed(&self, bytes: &[u8]) -> PyResult<Vec<(usize, usize)>> {
         let mut removed: Vec<(usize, usize)> = Vec::new();
         for (rule, fate) in self.fates.iter().enumerate() {
             if matches!(fate, Fate::Kept(_)) && self.grouping.is_none() {
                 continue;
             }
-            let (start, end) = runs::whole_line(bytes, self.spans[rule].clone());
+            let span = &self.spans[rule];
+            let (start, end) = runs::whole_line(bytes, range(bytes.len(), span.start, span.end)?);
             match removed.last_mut() {
                 Some((_, last)) if *last == start => *last = end,
                 _ => removed.push((start, end)),
             }
         }
-        removed
+        Ok(removed)
     }
 
     /// All variables that the text may define, without those of the trees.
