@@ -37,11 +37,11 @@ use crate::first_match::{ReadPattern, ReadPatterns};
 use crate::map_block::MapBlock;
 use crate::phase::Entering;
 use crate::prove::align::Known;
-use crate::prove::gone::is_listed;
 use crate::prove::groups::{Replaced, Trees, number};
 use crate::prove::node::Node;
+use crate::prove::residual::Residual;
 use crate::prove::target::Target;
-use crate::prove::{Discharged, Facts, Refutation, surroundings};
+use crate::prove::{Discharged, Facts, Refutation, gone, surroundings};
 use crate::syntax::{Ast, Pattern};
 
 /// A lookup of the kind of a rule.
@@ -204,14 +204,17 @@ impl<'l, 't> Check<'_, 'l, 't> {
         // The number in a placeholder is as long as the others.
         let length = |told: &Told| told.text.iter().position(|byte| *byte == b' ').unwrap_or(0);
         let digits = self.told.first_key_value().map_or(0, |(_, told)| length(told));
+        let stays = |number: &usize, node: &Node| self.told.contains_key(number) || self.statements.contains(node);
+        let staying = (1..).zip(sequence).filter(|(number, node)| stays(number, node));
+        let staying = Residual::new(staying.map(|(number, node)| (number, node.word(1))));
         let rule = |(number, node): (usize, &&'t Node<'t>)| {
             if let Some(told) = self.told.get(&number) {
                 let text = Cow::Borrowed(told.text);
                 return Some(ToldRule { node, text, kind: Some(told.kind), target: told.target });
             }
             let kind = self.kinds.get(*node).copied();
-            let is_gone = !self.statements.contains(*node) && !is_listed(node.word(1), &self.facts.readings);
-            let is_one = kind.is_some() || is_gone;
+            let may_be_key = || gone::may_be_replaced(node.word(1), &self.facts.readings, number, &staying);
+            let is_one = kind.is_some() || !(self.statements.contains(*node) || may_be_key());
             let text = Cow::Owned([format!("{number:0digits$}").as_bytes(), b" "].concat());
             is_one.then_some(ToldRule { node, text, kind, target: b"" })
         };
