@@ -38,14 +38,14 @@ ROW = re.compile(rb'^    (~?)("(?:[^"\\]|\\.)*")( +)"((?:[^"\\]|\\.)+)";$', re.M
 
 def rows(text: bytes) -> list[re.Match[bytes]]:
     """Return the rows of the emitted maps with answers of their own: no key or number that leads to another map."""
-    return [row for row in ROW.finditer(text) if b"$" not in row[4] and b"/" in row[4]]
+    return [row for row in ROW.finditer(text) if b"$" not in row[4] and (b"/" in row[4] or row[4].isdigit())]
 
 
 def damaged(text: bytes, random: Random) -> Iterator[tuple[str, bytes]]:
     """Yield texts in which a row is dropped, has another value, or the value of another row."""
     found = rows(text)
     assert len(found) > 20
-    for row in random.sample(found, 8):
+    for row in random.sample(found, 4):
         yield f"dropped {row[0]!r}", text[: row.start()] + text[row.end() + 1 :]
         yield f"value of {row[0]!r}", text[: row.end(4)] + b"x" + text[row.end(4) :]
         other = random.choice([other for other in found if other[4] != row[4] and b"|" not in other[4]])
@@ -65,7 +65,7 @@ def with_parts(emission: Emission, rewrites: bytes, groups: bytes, trees: bytes)
 def test_rules(readings: Readings) -> None:
     """Rules whose keys or lookups lack a row, or have another value in one, are refuted."""
     config = load_text("\n".join(RULES).encode(), "rules.conf", context="server")
-    emission = emit(plan(config, Options(readings)))
+    emission = emit(plan(config, Options(readings, groups=True)))
     assert prove(emission).holds
     keys, groups, trees = emission.maps_of_rewrites, emission.groups, emission.trees
     random = Random(str(readings))
