@@ -364,7 +364,7 @@ pub const FAULTS: &[Fault] = &[
     (13, r#"baz" 2; "~^/b/" 3;"#, r#"baz" 2;"#, Obligation::Row),
     (13, "default d;\n}", "default e;\n}", Obligation::Row),
     (13, "(?<m_key>/[ab]/)", "(?<m_key>/a/)", Obligation::BucketKey),
-    (13, r#""/b/" 3; default d"#, r#""/b/" 0; default d"#, Obligation::Cover),
+    (13, r#""/b/" 3; default d"#, r#""/b/" 0; default d"#, Obligation::Bucket),
     // Captures, and where PCRE gives up.
     (3, r#""~^" $m_last; default d;"#, "default $m_last;", Obligation::Effort),
 ];
