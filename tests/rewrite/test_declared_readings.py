@@ -66,10 +66,13 @@ def test_generated_lists(readings: Readings, size: int) -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([5, 40, 150, 300]), st.sampled_from(EVERY))
 def test_any_list(random: Random, size: int, readings: Readings) -> None:
-    """So is any other list: with rules that stay before, between and behind others, and with several groups."""
+    """So is any other list: with rules that stay before, between and behind others, and with several groups.
+
+    Equal rules are left out: where those of two lists are alike, the proof may miss which of them is gone.
+    """
     shapes = random.sample(SHAPES, random.randint(1, 8))
     numbers = [random.randrange(random.choice([5, 60, 300])) for _ in range(size)]
-    rules = [random.choice(shapes).format(number, number) for number in numbers]
+    rules = list(dict.fromkeys(random.choice(shapes).format(number, number) for number in numbers))
     for _ in range(random.choice([0, 0, 1, 3])):
         rules.insert(random.randrange(len(rules)), random.choice(BETWEEN))
     comes_true("\n".join(rules).encode(), readings)
