@@ -294,6 +294,13 @@ class Plan:
             for start, end, reason in sorted(stays):
                 yield Kept(part.file, Span(start, end), reason)
 
+    def moved_rules(self) -> Iterator[tuple[File, Span]]:
+        """Yield the rules that a map answers or selects, run by run in text order: not those that stay or are dead."""
+        for part in self.parts:
+            for run in part.compiled:
+                others = {span[:2] for span in (*run.native.kept(), *run.native.dead(), *run.native.duplicates())}
+                yield from ((part.file, Span(*span)) for span in run.native.spans() if span not in others)
+
     def dead(self, *, among_kept: bool = True) -> Iterator[Dead]:
         """Yield the rules that never fire, run by run; kept rules only if `among_kept` (50 us per rule)."""
         for part in self.parts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from nginxopt import __version__
-from nginxopt.config import File
+from nginxopt.config import Directive, File
 from nginxopt.rewrite import premises
 from nginxopt.rewrite.maps.cost import Cost
 from nginxopt.rewrite.options import Readings
@@ -34,6 +34,7 @@ def report(plan: Plan, proof: Proof | None, differentials: list[Differential] | 
         "rules": plan.rules,
         "moved": plan.moved,
         "keys": plan.keys,
+        "moved_rules": [_place(file, span) for file, span in plan.moved_rules()],
         "kept": _kept(plan),
         "dead": [
             {
@@ -94,6 +95,7 @@ def _maps(plan: Plan) -> list[dict[str, Any]]:
             "source": each.source,
             "variable": each.variable,
             "rows": len(each.patterns),
+            "moved_rows": [_row(row) for row in each.patterns] if verdict["moved"] else [],
             **verdict,
             "cost": {"before": before._asdict(), "after": after._asdict()},
         }
@@ -175,6 +177,12 @@ def _nginx(differentials: list[Differential]) -> dict[str, Any]:
 def _place(file: File, span: Span) -> dict[str, Any]:
     text = file.source.data[span.start : span.end].decode("utf-8", "backslashreplace")
     return {"file": file.path, "line": _line(file, span), "text": text}
+
+
+def _row(row: Directive) -> dict[str, Any]:
+    """Return the place of a row; its number in an emitted value is its place among the rows, from 0."""
+    text = row.source.data[row.span.start : row.span.end].decode("utf-8", "backslashreplace")
+    return {"file": row.source.path, "line": row.line, "text": text}
 
 
 def _line(file: File, span: Span) -> int:

@@ -32,6 +32,26 @@ def test_a_map_and_its_tree(each_binary: nginx.Binary, source: str, flags: str) 
     assert comparison.requests > 400
 
 
+APART = (
+    '"~^/(?<u>.*)/trackback$" "$u"; "~^/(?<u>[^.]*)\\.$" "$u";'
+    + ROWS
+    + '"~^/docs/(.*)foo(.*)bar(.*)baz$" "/$1/$3"; "~/old-[0-9]+$" /old; "~^/xy{,3}z" /unread;'
+    + UNANCHORED
+    + '"~^/late/(.*)$" "/later/$1"; "~^/last" /latest;'
+)
+"""Rows that set variables, that PCRE releases read differently, or on which PCRE may give up, between others."""
+
+
+def test_rows_kept_apart(each_binary: nginx.Binary) -> None:
+    """So are the responses if some rows are kept apart, as they must not be evaluated for nothing."""
+    emission = emit(plan(load_text(f"map $uri $new {{ default none; {APART} }}".encode(), context="http")))
+    assert prove(emission).holds
+    assert b"_apart {" in emission.trees
+    (comparison,) = ask(emission, each_binary)
+    assert comparison.ok, [str(mismatch) for mismatch in comparison.mismatches]
+    assert comparison.requests > 400
+
+
 def test_a_difference_is_found(each_binary: nginx.Binary) -> None:
     """A request reveals a tree with one wrong value."""
     from dataclasses import replace

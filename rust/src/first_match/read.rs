@@ -6,10 +6,14 @@ use std::thread;
 
 use super::{Bounds, FirstMatch, PatternTexts, Required};
 use crate::parallel;
-use crate::syntax::{self, Pattern, Translation};
+use crate::pattern_text::most;
+use crate::syntax::{self, Ast, Pattern, Translation};
 
 /// From this many patterns on, another thread frees their memory.
 const MANY: usize = 4_096;
+
+/// The most items of a beginning.
+const MOST_ITEMS: usize = 1_024;
 
 /// A pattern that every PCRE reads alike.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub struct ReadPattern {
     pub translation: Translation,
     /// The subjects on which PCRE certainly finds an answer.
     pub bounds: Bounds,
+    /// See [`ReadPattern::events`].
+    head: OnceLock<Option<Box<ReadPattern>>>,
 }
 
 impl ReadPattern {
@@ -26,8 +32,33 @@ impl ReadPattern {
         let pattern = syntax::parse(text).ok()?;
         let translation = pattern.translate();
         let bounds = Bounds::of(&pattern, &translation.hir);
-        Some(ReadPattern { pattern, translation, bounds })
+        Some(ReadPattern { pattern, translation, bounds, head: OnceLock::new() })
     }
+
+    /// A pattern that matches every subject on which PCRE matches this one or gives up on it. PCRE never gives up on it.
+    /// It is this pattern or a beginning of it: where the beginning does not match, PCRE answers "no match" for the
+    /// whole, as it tries nothing behind the beginning.
+    pub fn events(&self) -> Option<&ReadPattern> {
+        if self.bounds.always_answers {
+            return Some(self);
+        }
+        self.head.get_or_init(|| certain_head(&self.pattern).map(Box::new)).as_deref()
+    }
+}
+
+/// The longest beginning of a pattern, in items, on which PCRE never gives up. `None` if there is none, or the pattern
+/// is no sequence of items.
+fn certain_head(pattern: &Pattern) -> Option<ReadPattern> {
+    let Ast::Concat(items) = &pattern.ast else { return None };
+    let regular = items.iter().take_while(|item| item.is_regular()).count().min(MOST_ITEMS);
+    let read = |count: usize| {
+        let ast = Ast::Concat(items[..count].to_vec());
+        let head = Pattern { ast, looks: Vec::new(), ..pattern.clone() };
+        let translation = head.translate();
+        let bounds = Bounds::of(&head, &translation.hir);
+        bounds.always_answers.then(|| ReadPattern { pattern: head, translation, bounds, head: OnceLock::new() })
+    };
+    if regular == 0 { None } else { read(most(regular, |count| read(count).is_some())) }
 }
 
 /// A list of patterns that have been read, and an index over all of them.

@@ -205,6 +205,9 @@ fn write(parts: &Parts, mut writer: Writer) -> Compiled {
         }
         FloatingOrder::After => {}
     }
+    if let Some(apart) = &parts.apart {
+        next = apart.write(&mut writer, &next);
+    }
     if let Some(exact) = &parts.exact {
         next = exact.write(&mut writer, &next);
     }

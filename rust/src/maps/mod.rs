@@ -8,6 +8,8 @@
 //! - [`front`]: rows of bytes and dots that match no subject that an earlier row may match;
 //! - [`rooted`]: rows that can be found by the beginnings which the patterns of the front capture;
 //! - [`tree`]: other rows with a known beginning;
+//! - [`apart`]: rows that must not be evaluated for nothing, if others come before and behind them; filters for them
+//!   come first, and lead to the original map;
 //! - [`chain`]: the rest. They are still tried in order, but in groups behind *guards*, patterns that tell when no row
 //!   of the group can match.
 //!
@@ -22,6 +24,7 @@
 //! [`writer`] collects the maps, and [`text`] writes them.
 
 pub mod alternatives;
+pub mod apart;
 pub mod bucket;
 pub mod captures;
 pub mod chain;

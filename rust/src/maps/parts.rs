@@ -1,5 +1,6 @@
 //! Divides the rows into parts: a table of exact strings, a tree or front, families, and floating rows.
 
+use crate::maps::apart::Apart;
 use crate::maps::captures;
 use crate::maps::exact::Exact;
 use crate::maps::families::Families;
@@ -38,6 +39,8 @@ pub struct Parts<'r> {
     /// Whether only subjects without an inner newline reach the tree.
     pub in_lines: bool,
     pub order: FloatingOrder,
+    /// The filters before everything but the table, for rows that are in no other part.
+    pub apart: Option<Apart>,
 }
 
 /// Where the floating rows are tried.
@@ -52,8 +55,10 @@ pub enum FloatingOrder {
 }
 
 impl<'r> Parts<'r> {
-    /// Divides the rows. Fails if there is no tree, or if the order of floating and other rows is mixed and numbers
-    /// cannot decide which row comes first, because some row must not be evaluated when another one answers.
+    /// Divides the rows. If the order of floating and other rows is mixed, rows that must not be evaluated when another
+    /// one answers are kept apart, as numbers cannot decide whether such a row comes first. Fails if there is no tree, or
+    /// no filter for such a row.
+    ///
     /// `has_no_newline`: subjects never have a newline.
     pub fn divide(
         rows: &'r [RowFacts<'r>],
@@ -63,16 +68,23 @@ impl<'r> Parts<'r> {
     ) -> Result<Parts<'r>, Stays> {
         let (exact, left) = Parts::left(rows, exact);
         let in_lines = has_no_newline || is_worth_lines(rows, &left);
-        let stays = |in_lines: bool| left.iter().find_map(|row| shows(*row, &rows[*row], in_lines));
-        let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).ok_or(Stays::NotWorse)?;
-        let Some(reason) = stays(in_lines).filter(|_| parts.order == FloatingOrder::Picked) else {
-            return Ok(Parts { exact, ..parts });
+        let apart = |in_lines: bool| -> Vec<(usize, Stays)> {
+            left.iter().filter_map(|row| Some((*row, shows(*row, &rows[*row], in_lines)?))).collect()
         };
-        if in_lines || stays(true).is_some() {
-            return Err(reason);
+        let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).ok_or(Stays::NotWorse)?;
+        let shown = if parts.order == FloatingOrder::Picked { apart(in_lines) } else { Vec::new() };
+        if shown.is_empty() {
+            return Ok(Parts { exact, ..parts });
         }
-        let parts = Parts::with_tree(rows, &left, true, (folded, large)).ok_or(Stays::NotWorse)?;
-        Ok(Parts { exact, ..parts })
+        if !in_lines && apart(true).is_empty() {
+            let parts = Parts::with_tree(rows, &left, true, (folded, large)).ok_or(Stays::NotWorse)?;
+            return Ok(Parts { exact, ..parts });
+        }
+        let apart = Apart::of(rows, &shown, folded)?;
+        let left: Vec<usize> =
+            left.into_iter().filter(|row| shown.binary_search_by_key(row, |(row, _)| *row).is_err()).collect();
+        let parts = Parts::with_tree(rows, &left, in_lines, (folded, large)).ok_or(Stays::NotWorse)?;
+        Ok(Parts { exact, apart: Some(apart), ..parts })
     }
 
     /// Puts all rows that are not in the table into a chain.
@@ -231,14 +243,16 @@ mod tests {
         assert_eq!(divide(&[&TREE[..2], &["~x 4;"], &TREE[2..]].concat()), Ok((FloatingOrder::Picked, vec![2], false)));
     }
 
-    /// Numbers cannot be used if evaluating a row has an effect; a map for subjects with a newline may help.
+    /// A row whose evaluation has an effect is kept apart, unless a map for subjects with a newline helps. Numbers cannot
+    /// be used if no pattern tells it from others.
     #[test]
     fn evaluated_for_nothing() {
         let with = |row: &str| divide(&[&TREE[..2], &["~x 4;", row], &TREE[2..]].concat());
         assert_eq!(with("~^/d/.*/e.*$ 5;"), Ok((FloatingOrder::Picked, vec![2], true)));
-        assert_eq!(with("~^/d/.*/e.*f 5;"), Err(Stays::UnboundedRow(3)));
-        assert_eq!(with("~^/d/ $other;"), Err(Stays::ShowingRow(3)));
-        assert_eq!(with("~^/d/(?<d>x) 5;"), Err(Stays::ShowingRow(3)));
+        for row in ["~^/d/.*/e.*f 5;", "~^/d/ $other;", "~^/d/(?<d>x) 5;"] {
+            assert_eq!(with(row), Ok((FloatingOrder::Picked, vec![2], false)), "{row}");
+        }
+        assert_eq!(with("~^/(?<d>.*)$ 5;"), Err(Stays::ShowingRow(3)));
         assert_eq!(with("'~^/d/(x)' $1$host;"), Ok((FloatingOrder::Picked, vec![2], false)));
     }
 }

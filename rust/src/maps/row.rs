@@ -98,7 +98,7 @@ impl<'m> RowFacts<'m> {
                 strings: None,
             };
         };
-        let ReadPattern { pattern, translation, bounds } = read;
+        let ReadPattern { pattern, translation, bounds, .. } = read;
         let beginnings = beginnings(pattern, folded);
         let is_certain = bounds.always_answers;
         let (singles, rest) = singles(&pattern.ast);

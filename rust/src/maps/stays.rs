@@ -62,9 +62,12 @@ impl Stays {
             Stays::NotWorse => "a tree would try no fewer patterns",
             Stays::OutsideCaptures => "its default or its source reads captures",
             Stays::SetsCaptures => "captures may be read after it is evaluated, and new maps would set others",
-            Stays::UnboundedRow(_) => "PCRE may give up on a row, after which nginx tries no other",
+            Stays::UnboundedRow(_) => {
+                "PCRE may give up on a row, after which nginx tries no other, and no pattern tells the row from others"
+            }
             Stays::ShowingRow(_) => {
-                "the tree would also evaluate a row that comes second, and this row sets or reads a variable"
+                "the tree would also evaluate a row that comes second, this row sets or reads a variable, and no pattern tells \
+                 it from others"
             }
             Stays::TooDeep => "the maps of the tree would be nested more deeply than nginx evaluates",
             Stays::LongToken => "a parameter would be longer than nginx accepts",

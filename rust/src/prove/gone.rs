@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use crate::pcre::{MatchOutcome, Regex};
+use crate::prove::effect::Matches;
 use crate::prove::enumerate::{self, Enumeration, Letters};
+use crate::prove::residual::Residual;
 use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::work;
 use crate::syntax::{self, Ast, Literal, Readings, Refusal};
@@ -24,9 +26,17 @@ pub fn declared<'p>(pattern: &'p [u8], readings: &Readings) -> Result<Cow<'p, [u
     Ok(syntax::read_as(pattern, readings)?.map_or(Cow::Borrowed(pattern), Cow::Owned))
 }
 
-/// Whether the strings of a rule can be listed as declared, so that something else may replace it.
-pub fn is_listed(pattern: &[u8], readings: &Readings) -> bool {
-    declared(pattern, readings).is_ok_and(|text| GoneStrings::default().add(&text, 0).is_ok())
+/// Whether something else than a lookup of rules may have replaced a rule: its strings can be listed as declared, and it
+/// is known for each whether one of the `staying` rules before `place` takes it. Otherwise, the rule stays, even if it
+/// is never the first to match, so that no lookup finds it.
+pub fn may_be_replaced(pattern: &[u8], readings: &Readings, place: usize, staying: &Residual) -> bool {
+    let mut strings = GoneStrings::default();
+    if !declared(pattern, readings).is_ok_and(|text| strings.add(&text, place).is_ok()) {
+        return false;
+    }
+    let mut some_case = strings.any_case.iter().filter(|(string, _)| !strings.lists_all_spellings(string));
+    !some_case.any(|(string, _)| staying.may_take_some_case(string, 0..place))
+        && !strings.exact.iter().any(|(string, _)| staying.takes(string, 0..place) == Matches::Unknown)
 }
 
 /// The strings of the removed rules, each with the first rule that has it, and the keys of the maps.
@@ -141,11 +151,27 @@ mod tests {
     /// A rule is listed as it is declared, and not as it is written.
     #[test]
     fn listed_as_declared() {
+        let is_listed =
+            |pattern: &[u8], readings: &Readings| may_be_replaced(pattern, readings, 1, &Residual::default());
         let ends = Readings { literal_ends: true, ..Readings::default() };
         assert!(!is_listed(b"^/old", &Readings::default()) && is_listed(b"^/old", &ends));
         assert!(!is_listed(b"^/old/(.*)$", &ends));
         let dots = Readings { literal_dots: true, ..Readings::default() };
         assert_eq!(declared(b"^/a.b$", &dots).unwrap(), &br"^/a\.b$"[..]);
         assert!(matches!(declared(b"^/a.b$", &Readings::default()), Ok(Cow::Borrowed(_))));
+    }
+
+    /// A rule stays behind one of which it is unknown whether it takes a string, or a spelling of one.
+    #[test]
+    fn behind_doubt() {
+        let case = Readings { ignore_case: true, ..Readings::default() };
+        let may = |staying: &'static str, pattern: &[u8], readings: &Readings| {
+            let staying = Residual::new(std::iter::once((1, staying.as_bytes())));
+            (may_be_replaced(pattern, readings, 2, &staying), may_be_replaced(pattern, readings, 1, &staying))
+        };
+        assert_eq!(may("^/Shop/(.*)$", b"^/shop/all$", &case), (false, true));
+        assert_eq!(may("^/shop/(.*)$", b"^/shop/all$", &Readings::default()), (true, true));
+        assert_eq!(may("^/shop/(.*)$", b"^/shopping/all$", &case), (true, true));
+        assert_eq!(may("^/x{,3}(.*)$", b"^/xylophone$", &Readings::default()), (false, true));
     }
 }

@@ -30,18 +30,18 @@
 //! which rules this does not matter.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use crate::first_match::{ReadPattern, ReadPatterns};
 use crate::map_block::MapBlock;
 use crate::phase::Entering;
 use crate::prove::align::Known;
-use crate::prove::gone::is_listed;
 use crate::prove::groups::{Replaced, Trees, number};
 use crate::prove::node::Node;
+use crate::prove::residual::Residual;
 use crate::prove::target::Target;
-use crate::prove::{Discharged, Facts, Refutation, surroundings};
+use crate::prove::{Discharged, Facts, Refutation, gone, surroundings};
 use crate::syntax::{Ast, Pattern};
 
 /// A lookup of the kind of a rule.
@@ -164,9 +164,13 @@ fn by_kind<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> Discharged<HashMap<&'t [u
     Ok(by_kind)
 }
 
-/// The kind of each statement.
-fn kinds_of<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> HashMap<&'t Node<'t>, &'t [u8]> {
-    blocks.iter().flat_map(|(kind, node)| node.block.iter().flatten().map(|statement| (statement, *kind))).collect()
+/// The kinds of each statement.
+fn kinds_of<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> HashMap<&'t Node<'t>, VecDeque<&'t [u8]>> {
+    let mut kinds: HashMap<_, VecDeque<_>> = HashMap::new();
+    for (kind, node) in blocks {
+        node.block.iter().flatten().for_each(|statement| kinds.entry(statement).or_default().push_back(*kind));
+    }
+    kinds
 }
 
 fn no_such_rule() -> Refutation {
@@ -191,8 +195,8 @@ struct Check<'c, 'l, 't> {
     blocks: HashMap<&'t [u8], &'t [Node<'t>]>,
     /// All statements of the script.
     statements: HashSet<&'t Node<'t>>,
-    /// The kinds of the statements that belong to one.
-    kinds: HashMap<&'t Node<'t>, &'t [u8]>,
+    /// The kinds of the statements that belong to one; of equal statements in order.
+    kinds: HashMap<&'t Node<'t>, VecDeque<&'t [u8]>>,
 }
 
 impl<'l, 't> Check<'_, 'l, 't> {
@@ -204,18 +208,36 @@ impl<'l, 't> Check<'_, 'l, 't> {
         // The number in a placeholder is as long as the others.
         let length = |told: &Told| told.text.iter().position(|byte| *byte == b' ').unwrap_or(0);
         let digits = self.told.first_key_value().map_or(0, |(_, told)| length(told));
+        let stays = |number: &usize, node: &Node| self.told.contains_key(number) || self.statements.contains(node);
+        let staying = (1..).zip(sequence).filter(|(number, node)| stays(number, node));
+        let staying = Residual::new(staying.map(|(number, node)| (number, node.word(1))));
+        let mut untold = self.kinds_of_untold(sequence);
         let rule = |(number, node): (usize, &&'t Node<'t>)| {
             if let Some(told) = self.told.get(&number) {
                 let text = Cow::Borrowed(told.text);
                 return Some(ToldRule { node, text, kind: Some(told.kind), target: told.target });
             }
-            let kind = self.kinds.get(*node).copied();
-            let is_gone = !self.statements.contains(*node) && !is_listed(node.word(1), &self.facts.readings);
-            let is_one = kind.is_some() || is_gone;
+            let kind = untold.get_mut(*node).and_then(VecDeque::pop_front);
+            let may_be_key = || gone::may_be_replaced(node.word(1), &self.facts.readings, number, &staying);
+            let is_one = kind.is_some() || !(self.statements.contains(*node) || may_be_key());
             let text = Cow::Owned([format!("{number:0digits$}").as_bytes(), b" "].concat());
             is_one.then_some(ToldRule { node, text, kind, target: b"" })
         };
         Ok((1..).zip(sequence).filter_map(rule).collect())
+    }
+
+    /// The kinds of the statements of the sequence's rules that the lookup never finds, in order. Equal rules may be of
+    /// several kinds.
+    fn kinds_of_untold(&self, sequence: &[&'t Node<'t>]) -> HashMap<&'t Node<'t>, VecDeque<&'t [u8]>> {
+        let mut kinds = self.kinds.clone();
+        for (number, told) in &self.told {
+            if let Some(of_equal) = number.checked_sub(1).and_then(|at| kinds.get_mut(sequence.get(at)?))
+                && let Some(own) = of_equal.iter().position(|kind| *kind == told.kind)
+            {
+                of_equal.remove(own);
+            }
+        }
+        kinds
     }
 
     /// The rules of a sequence that the statements stand for.
@@ -231,12 +253,11 @@ impl<'l, 't> Check<'_, 'l, 't> {
                 of_kind.entry(kind).or_default().push(place);
             }
         }
-        if of_kind.keys().collect::<HashSet<_>>() != self.blocks.keys().collect() {
-            return Err(Refutation::new("the kinds of rules are not those of the statements"));
-        }
+        // The statements of other kinds are never run, as the lookup finds none of their rules.
         for (kind, places) in &of_kind {
             let of_kind: Vec<_> = places.iter().map(|place| (&rules[*place], patterns.get(*place))).collect();
-            self.kind(self.blocks[kind], &of_kind)?;
+            let block = self.blocks.get(kind).ok_or_else(|| Refutation::new("a kind of rules has no statements"))?;
+            self.kind(block, &of_kind)?;
         }
         let rows: Vec<(&[u8], &[u8])> = texts.into_iter().zip(rules.iter().map(|rule| &*rule.text)).collect();
         self.look_up.trees.check_tree(&rows, patterns, self.look_up.root)?;

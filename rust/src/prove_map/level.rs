@@ -26,6 +26,10 @@ impl<'b> Prover<'b> {
     pub fn level(&self, mut value: &'b [u8], mut place: Place<'b>) -> Result<(), MapRefutation> {
         while let Some(block) = self.map_of(value) {
             self.meet(block);
+            if let Some(inside) = self.before_all(block, &place) {
+                value = self.behind_filters(block, inside, &mut place)?;
+                continue;
+            }
             if self.is_family_table(value) {
                 value = self.families(value, &mut place)?;
                 continue;

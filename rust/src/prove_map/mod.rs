@@ -41,9 +41,9 @@
 //!
 //! The levels before the tree are sets with chains as well: subjects with an inner newline; finitely many strings, for
 //! each of which PCRE2 finds the first of all rows; rows that are tried first. Later levels need not consider the rows
-//! that these decide: if all strings of a row are listed, or the row has been tried, nothing happens to it on any
-//! remaining subject. Two chains side by side (*pick*) each give the number of their row, and the smaller number
-//! answers.
+//! that these decide: if all strings of a row are listed, or the row has been tried, or a filter that lets pass all its
+//! subjects leads to a map of all rows, nothing happens to it on any remaining subject. Two chains side by side
+//! (*pick*) each give the number of their row, and the smaller number answers.
 //!
 //! # Obligations
 //!
@@ -85,6 +85,7 @@
 //! and that the hash tables of nginx have room.
 
 pub mod alternatives;
+pub mod apart;
 pub mod ask;
 pub mod comparable;
 pub mod ends;

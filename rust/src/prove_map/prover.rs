@@ -359,7 +359,7 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether PCRE neither matches a row nor gives up on it for subjects that do not begin with a match of the guard.
-    fn is_begun(&self, place: usize, guarding: &Guarding, caseless: bool) -> bool {
+    pub fn is_begun(&self, place: usize, guarding: &Guarding, caseless: bool) -> bool {
         let row = &self.rows.list[place];
         let by_beginning =
             || row.beginning().is_some_and(|begun| guarding.is_begun_by_pattern(&begun.pattern.ast, row.reach()));
@@ -371,7 +371,7 @@ impl<'b> Prover<'b> {
     }
 
     /// Whether PCRE neither matches a row nor gives up on it for subjects that the guard does not match.
-    fn is_held(&self, place: usize, guarding: &Guarding, guard: &ReadPattern) -> bool {
+    pub fn is_held(&self, place: usize, guarding: &Guarding, guard: &ReadPattern) -> bool {
         let Some(events) = self.rows.list[place].events() else { return false };
         guarding.is_held_by_pattern(&events.pattern.ast)
             || self.questions.is_included(&events.translation.hir, &[&guard.translation.hir])

@@ -92,7 +92,12 @@ impl<'b> OriginalRow<'b> {
 
     /// A language that contains all subjects on which PCRE matches or gives up; `None` stands for all subjects.
     pub fn events(&self) -> Option<&'b ReadPattern> {
-        self.language.filter(|_| !self.may_give_up)
+        self.language.and_then(ReadPattern::events)
+    }
+
+    /// The text that every match begins with, as far as it is known of a pattern that could not be parsed.
+    pub fn prefix(&self) -> Vec<u8> {
+        syntax::prefix(self.text)
     }
 }
 

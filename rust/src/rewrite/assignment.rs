@@ -202,6 +202,16 @@ impl Assignment {
         }
     }
 
+    /// The rules that turned out to stay, in order, and whose pattern a declared reading changes, with the reasons: as
+    /// written, such a rule may match other strings than those for which it was judged.
+    pub fn staying_as_written(&self, candidates: &[Candidate]) -> Vec<(usize, Reason)> {
+        let is_read_otherwise = |rule: usize| candidates[rule].as_ref().is_ok_and(Movable::is_read_otherwise);
+        let staying = self.staying.iter().filter(|(rule, _)| is_read_otherwise(**rule));
+        let mut staying: Vec<(usize, Reason)> = staying.map(|(rule, reason)| (*rule, *reason)).collect();
+        staying.sort_unstable();
+        staying
+    }
+
     /// Returns the rules with keys that overload nginx's hash tables, in order.
     pub fn crowded(&self) -> Vec<usize> {
         let mut tiers: HashMap<u8, Vec<(Element, u32)>> = HashMap::new();

@@ -51,6 +51,13 @@ pub struct Movable<'a> {
     pub extra: Option<Box<Extra>>,
 }
 
+impl Movable<'_> {
+    /// Whether a declared reading changes its pattern.
+    pub fn is_read_otherwise(&self) -> bool {
+        self.extra.as_ref().is_some_and(|extra| extra.read_as.is_some())
+    }
+}
+
 /// The result for one rule: what moving it requires, or why it stays.
 pub type Candidate<'a> = Result<Movable<'a>, Reason>;
 

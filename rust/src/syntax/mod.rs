@@ -100,6 +100,16 @@ impl Ast {
         }
     }
 
+    /// Whether its language is known exactly: nothing in it is a [`Ast::Superset`].
+    pub fn is_regular(&self) -> bool {
+        match self {
+            Ast::Superset { .. } => false,
+            Ast::Concat(items) | Ast::Alternation(items) => items.iter().all(Ast::is_regular),
+            Ast::Repeat { sub, .. } | Ast::Capture { sub, .. } => sub.is_regular(),
+            _ => true,
+        }
+    }
+
     /// The bytes of which it matches one, if it is a byte or a class.
     pub fn byte_set(&self) -> Option<ByteSet> {
         match self {

@@ -85,10 +85,8 @@ MUTATIONS = (
         ("rule of a key", "A rule that a key replaces is of a kind.", told(b'"000108 5 "', b'"000107 5 "')),
     ),
     *_mutations(
-        Refutation.KINDS_NOT_THOSE,
-        ("lookup of a part", "A lookup reads one leaf.", read(b"$m_pattern", b"$m_p_leaf0_1")),
+        Refutation.KIND_WITHOUT_STATEMENTS,
         ("kind without a statement", "Nothing is done for a kind.", text(KIND_2, b"")),
-        ("statement without a kind", "A statement is of no kind.", text(IF_2, b"if ($m_kind = 9) { }\n" + IF_2)),
     ),
     *_mutations(
         Refutation.KINDS_WITH_ONE_NUMBER,

@@ -100,7 +100,7 @@ class Refutation(Enum):
     KIND_OF_NO_RULE = "a lookup of a kind tells the number of no rule"
     KIND_TARGET_WITH_VARIABLE = "a target of a kind of rules has a variable"
     KINDS_WITH_ONE_NUMBER = "two statements are of the same kind of rules"
-    KINDS_NOT_THOSE = "the kinds of rules are not those of the statements"
+    KIND_WITHOUT_STATEMENTS = "a kind of rules has no statements"
     KIND_OF_OTHERS = "the statements of a kind are neither its rules nor one rewrite for all"
     KIND_MAY_GIVE_UP = "PCRE may give up on the pattern of a kind of rules"
     KIND_DOES_SOMETHING_ELSE = "the rewrite of a kind has another effect than one of its rules"

@@ -352,6 +352,19 @@ pub const FAULTS: &[Fault] = &[
     (12, r#""" $m_fvalue; default"#, r#""" $m_e1; default"#, Obligation::Pick),
     (12, r"\.php$", r"y\.php$", Obligation::Guard),
     (12, r#""01|b""#, r#""02|b""#, Obligation::Family),
+    // Rows kept apart.
+    (13, r#""~*foo" $m_original; "#, "", Obligation::Bucket),
+    (13, "~*foo", "~*foobar", Obligation::Bucket),
+    (13, "~*foo", "~FOO", Obligation::Bucket),
+    (13, r"/[^\x0a]*\.$", r"/[^\x0a]+x\.$", Obligation::Bucket),
+    (13, r"/[^\x0a]*\.$", r"/[^\x0a]*\.\z", Obligation::Bucket),
+    (13, r#""~^/a/" 0; "~^/(?<u>.*)\.$" "$u";"#, r#""~^/(?<u>.*)\.$" "$u"; "~^/a/" 0;"#, Obligation::Order),
+    (13, r#"baz" 2; "~^/b/" 3;"#, r#"baz" 2; "~^/b/" 2;"#, Obligation::Row),
+    (13, r#"baz" 2; "~^/b/" 3;"#, r#"baz" 2; "~^/B/" 3;"#, Obligation::Row),
+    (13, r#"baz" 2; "~^/b/" 3;"#, r#"baz" 2;"#, Obligation::Row),
+    (13, "default d;\n}", "default e;\n}", Obligation::Row),
+    (13, "(?<m_key>/[ab]/)", "(?<m_key>/a/)", Obligation::BucketKey),
+    (13, r#""/b/" 3; default d"#, r#""/b/" 0; default d"#, Obligation::Bucket),
     // Captures, and where PCRE gives up.
     (3, r#""~^" $m_last; default d;"#, "default $m_last;", Obligation::Effort),
 ];

@@ -319,7 +319,26 @@ map $m_prefix $m_tree { "/a" "00|a"; "/b/" $m_leaf1; }
 map $uri $m_leaf1 { "~^/b/(.*)$" "02|c"; }
 "#;
 
-pub const PROGRAMS: [(&str, &str); 13] = [
+/// A row that sets a variable, and one on which PCRE may give up, are kept apart from the others.
+pub const ORIGINAL_APART: &str = r#"map $uri $to {
+    default d;
+    "~^/a/" 0;
+    "~^/(?<u>.*)\.$" "$u";
+    "~^/c/(.*)foo(.*)bar(.*)baz" 2;
+    "~^/b/" 3;
+}"#;
+
+pub const APART: &str = r#"map $uri $to { default $m_apart; }
+map $uri $m_apart { "~*foo" $m_original; "~^/[^\x0a]*\.$" $m_original; default $m_tree; }
+map $uri $m_original {
+    "~^/a/" 0; "~^/(?<u>.*)\.$" "$u"; "~^/c/(.*)foo(.*)bar(.*)baz" 2; "~^/b/" 3;
+    default d;
+}
+map $uri $m_prefix { "~^(?<m_key>/[ab]/)" $m_key; }
+map $m_prefix $m_tree { "/a/" 0; "/b/" 3; default d; }
+"#;
+
+pub const PROGRAMS: [(&str, &str); 14] = [
     (ORIGINAL, TREE),
     (ORIGINAL_CHUNKS, CHUNKS),
     (ORIGINAL_PICK, PICK),
@@ -333,4 +352,5 @@ pub const PROGRAMS: [(&str, &str); 13] = [
     (ORIGINAL_ENDS, ENDS),
     (ORIGINAL_OWN, OWN),
     (ORIGINAL_GUARDED, GUARDED),
+    (ORIGINAL_APART, APART),
 ];
