@@ -180,6 +180,7 @@ def test_every_package_is_named() -> None:
     assert {path.stem for path in PACKAGE.glob("*.py")} == {
         "__init__",
         "__main__",
+        "budget",
         "errors",
         "faults",
         "lazy",

@@ -1,0 +1,162 @@
+"""Budgets: how much of anything one configuration may cost, whoever wrote it.
+
+A small text can ask for unbounded work: includes that double at every level, a compressed archive, a wildcard over the
+whole disk. Every reader therefore counts what it does against a `Budget` of the table `LIMITS`, far above the largest
+real configuration. Beyond it an `ExceededError` says where, which budget, and how to raise it; the command goes on with
+the other files and hosts, and its exit status is 3.
+
+`limits` returns the numbers in force. They are those of the table `[budget]` of the settings, with those of the
+environment variable `NGINXOPT_BUDGET` (`files=200000,seconds=60`) in their place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, NamedTuple
+
+from nginxopt.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from nginxopt.text import Source, Span
+
+VARIABLE = "NGINXOPT_BUDGET"
+"""The environment variable with limits for all commands."""
+
+LARGEST_LIMIT = 10**15
+"""The largest limit that can be set."""
+
+
+class Budget(NamedTuple):
+    """One kind of cost: its default, what it counts in one configuration (plural), and the largest real number."""
+
+    default: int
+    counts: str
+    seen: int
+
+
+_MIB = 1024**2
+
+LIMITS: Mapping[str, Budget] = {
+    "bytes": Budget(256 * _MIB, "bytes in the files of one configuration", 4_100_000),
+    "host-bytes": Budget(64 * _MIB, "bytes in the files of one host of a fleet", 4_100_000),
+    "files": Budget(100_000, "files in one configuration", 290),
+    "directives": Budget(2_000_000, "directives in one configuration, those of a file once for each include", 60_000),
+    "depth": Budget(200, "blocks in each other", 9),
+    "inclusions": Budget(250_000, "readings of included files in one configuration", 1_200),
+    "matches": Budget(1_000_000, "directory entries that the wildcards of one configuration look at", 300),
+    "template-tags": Budget(20_000, "tags in one template", 868),
+    "template-depth": Budget(100, "tags of a template in each other", 9),
+    "template-work": Budget(50_000_000, "bytes that the readings of the templates of one configuration write", 900_000),
+    "archive-members": Budget(1_000_000, "files and links in one archive", 3_000),
+    "archive-bytes": Budget(64 * 1024 * _MIB, "bytes that one archive unpacks to", 100_000_000),
+    "archive-waiting": Budget(128 * _MIB, "bytes of hosts whose files are apart in an archive", 4_100_000),
+    "growth": Budget(8, "times the size of a file, above 1 MiB, that formatting may write", 2),
+    "result-bytes": Budget(256 * _MIB, "bytes of one result", 4_000_000),
+    "steps": Budget(10_000_000, "steps in judging one comparison or request", 200_000),
+    "seconds": Budget(600, "seconds for one file or host", 20),
+}
+"""All budgets by name, as in the settings."""
+
+
+class ExceededError(InputError):
+    """A configuration costs more than a budget allows; `budget` is its name."""
+
+    def __init__(
+        self,
+        budget: str,
+        limit: int,
+        *,
+        path: str | None = None,
+        source: Source | None = None,
+        span: Span | None = None,
+        where: str = "",
+    ) -> None:
+        super().__init__(
+            f"too large: more than {limit:,} {LIMITS[budget].counts}{where} (budget {budget})",
+            path=path,
+            source=source,
+            span=span,
+            hint=f"raise it with {budget} = NUMBER in [budget] of nginxopt.toml, or {VARIABLE}={budget}=NUMBER",
+        )
+        self.budget = budget
+        self.limit = limit
+
+
+class Meter:
+    """What is left of one budget, for one configuration (or whatever it counts in)."""
+
+    __slots__ = ("budget", "left", "limit")
+
+    def __init__(self, budget: str) -> None:
+        self.budget = budget
+        self.limit = self.left = limit(budget)
+
+    def spend(
+        self, amount: int = 1, *, path: str | None = None, source: Source | None = None, span: Span | None = None
+    ) -> None:
+        """Count `amount` more. Raises `ExceededError`, with the place if it is given, if that is too much."""
+        self.left -= amount
+        if self.left < 0:
+            raise ExceededError(self.budget, self.limit, path=path, source=source, span=span)
+
+
+def check(
+    budget: str, amount: int, *, path: str | None = None, source: Source | None = None, span: Span | None = None
+) -> None:
+    """Raise `ExceededError` if an amount is more than a budget allows."""
+    if amount > limit(budget):
+        raise ExceededError(budget, limit(budget), path=path, source=source, span=span)
+
+
+_DEFAULTS: Mapping[str, int] = {name: budget.default for name, budget in LIMITS.items()}
+
+_settings: ContextVar[Mapping[str, int] | None] = ContextVar("limits", default=None)
+
+
+def limits() -> Mapping[str, int]:
+    """Return the limits in force, by name. Raises `UsageError` for an invalid `NGINXOPT_BUDGET`."""
+    settings = _settings.get()
+    return {**_DEFAULTS, **environment()} if settings is None else settings
+
+
+def limit(budget: str) -> int:
+    """Return the limit in force for a budget."""
+    return limits()[budget]
+
+
+def environment() -> dict[str, int]:
+    """Return the limits that the environment states. Raises `UsageError` for invalid ones."""
+    text = os.environ.get(VARIABLE, "")
+    return dict(_stated(part) for part in text.replace(",", " ").split())
+
+
+def _stated(part: str) -> tuple[str, int]:
+    name, _, number = part.partition("=")
+    if name not in LIMITS:
+        raise UsageError(f'{VARIABLE} names an unknown budget "{name}"', hint=f"use one of {', '.join(LIMITS)}")
+    if not (number.isascii() and number.isdigit() and len(number) <= len(str(LARGEST_LIMIT)) and is_limit(int(number))):
+        raise UsageError(f'{VARIABLE} has an invalid limit "{part}"', hint=f"such as {name}={LIMITS[name].default}")
+    return name, int(number)
+
+
+def is_limit(number: int) -> bool:
+    """Return whether a number can be a limit."""
+    return 0 < number <= LARGEST_LIMIT
+
+
+def state(settings: Mapping[str, int]) -> None:
+    """Put limits of the settings in force for the rest of this context; those of the environment win."""
+    _settings.set({**_DEFAULTS, **settings, **environment()})
+
+
+@contextmanager
+def using(stated: Mapping[str, int]) -> Iterator[None]:
+    """Put limits in force within the block, over those of the environment."""
+    token = _settings.set({**limits(), **stated})
+    try:
+        yield
+    finally:
+        _settings.reset(token)

@@ -1,0 +1,40 @@
+"""Budgets: limits in force, where they come from, and what is said beyond them."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt import budget
+from nginxopt.errors import UsageError
+from nginxopt.text import Source, Span
+
+
+def test_a_meter_stops_beyond_its_limit_and_says_where() -> None:
+    """A meter allows what the limit allows; then the error has the place, the budget, and how to raise it."""
+    source = Source("nginx.conf", b"a;\nb;\n")
+    with budget.using({"files": 2}):
+        meter = budget.Meter("files")
+        meter.spend(2)
+        with pytest.raises(budget.ExceededError) as caught:
+            meter.spend(source=source, span=Span(3, 4))
+    assert caught.value.exit_code == 3
+    text = caught.value.render()
+    assert text.startswith("nginx.conf:2:1: too large: more than 2 files in one configuration (budget files)")
+    assert "files = NUMBER in [budget] of nginxopt.toml" in text
+
+
+def test_the_environment_wins_over_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`NGINXOPT_BUDGET` states limits for all commands, in place of those of settings and of the defaults."""
+    monkeypatch.setenv(budget.VARIABLE, "files=7,seconds=5 depth=3")
+    assert (budget.limit("files"), budget.limit("seconds"), budget.limit("depth")) == (7, 5, 3)
+    assert budget.limit("bytes") == budget.LIMITS["bytes"].default
+
+
+@pytest.mark.parametrize(
+    "stated", ["file=7", "files", "files=", "files=-1", "files=0", "files=1e9", "files=" + "9" * 30]
+)
+def test_an_invalid_environment_is_refused(monkeypatch: pytest.MonkeyPatch, stated: str) -> None:
+    """An unknown budget and a limit that is no positive number are usage errors."""
+    monkeypatch.setenv(budget.VARIABLE, stated)
+    with pytest.raises(UsageError, match=budget.VARIABLE):
+        budget.limits()
