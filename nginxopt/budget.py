@@ -43,12 +43,10 @@ LIMITS: Mapping[str, Budget] = {
     "bytes": Budget(256 * _MIB, "bytes in the files of one configuration", 4_100_000),
     "host-bytes": Budget(64 * _MIB, "bytes in the files of one host of a fleet", 4_100_000),
     "files": Budget(100_000, "files in one configuration", 290),
-    "directives": Budget(2_000_000, "directives in one configuration, those of a file once for each include", 60_000),
-    "depth": Budget(200, "blocks in each other", 9),
+    "directives": Budget(2_000_000, "directives and comments in one configuration", 60_000),
     "inclusions": Budget(250_000, "readings of included files in one configuration", 1_200),
     "matches": Budget(1_000_000, "directory entries that the wildcards of one configuration look at", 300),
     "template-tags": Budget(20_000, "tags in one template", 868),
-    "template-depth": Budget(100, "tags of a template in each other", 9),
     "template-work": Budget(50_000_000, "bytes that the readings of the templates of one configuration write", 900_000),
     "archive-members": Budget(1_000_000, "files and links in one archive", 3_000),
     "archive-bytes": Budget(64 * 1024 * _MIB, "bytes that one archive unpacks to", 100_000_000),
@@ -100,7 +98,13 @@ class Meter:
         """Count `amount` more. Raises `ExceededError`, with the place if it is given, if that is too much."""
         self.left -= amount
         if self.left < 0:
-            raise ExceededError(self.budget, self.limit, path=path, source=source, span=span)
+            raise self.exceeded(path=path, source=source, span=span)
+
+    def exceeded(
+        self, *, path: str | None = None, source: Source | None = None, span: Span | None = None
+    ) -> ExceededError:
+        """Return the error for a meter with less than nothing left."""
+        return ExceededError(self.budget, self.limit, path=path, source=source, span=span)
 
 
 def check(

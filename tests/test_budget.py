@@ -25,8 +25,8 @@ def test_a_meter_stops_beyond_its_limit_and_says_where() -> None:
 
 def test_the_environment_wins_over_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     """`NGINXOPT_BUDGET` states limits for all commands, in place of those of settings and of the defaults."""
-    monkeypatch.setenv(budget.VARIABLE, "files=7,seconds=5 depth=3")
-    assert (budget.limit("files"), budget.limit("seconds"), budget.limit("depth")) == (7, 5, 3)
+    monkeypatch.setenv(budget.VARIABLE, "files=7,seconds=5 matches=3")
+    assert (budget.limit("files"), budget.limit("seconds"), budget.limit("matches")) == (7, 5, 3)
     assert budget.limit("bytes") == budget.LIMITS["bytes"].default
 
 
