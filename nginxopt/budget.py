@@ -107,6 +107,25 @@ class Meter:
         return ExceededError(self.budget, self.limit, path=path, source=source, span=span)
 
 
+_counting: ContextVar[Mapping[str, Meter] | None] = ContextVar("meters", default=None)
+
+
+@contextmanager
+def counting(*budgets: str) -> Iterator[None]:
+    """Have `meter` count all of the block together: that of one configuration."""
+    token = _counting.set({**(_counting.get() or {}), **{name: Meter(name) for name in budgets}})
+    try:
+        yield
+    finally:
+        _counting.reset(token)
+
+
+def meter(budget: str) -> Meter:
+    """Return the meter of the block of `counting` around, or one that nothing was counted on."""
+    meters = _counting.get()
+    return Meter(budget) if meters is None or budget not in meters else meters[budget]
+
+
 def check(
     budget: str, amount: int, *, path: str | None = None, source: Source | None = None, span: Span | None = None
 ) -> None:
