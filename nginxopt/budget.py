@@ -112,8 +112,8 @@ _counting: ContextVar[Mapping[str, Meter] | None] = ContextVar("meters", default
 
 @contextmanager
 def counting(*budgets: str) -> Iterator[None]:
-    """Have `meter` count all of the block together: that of one configuration."""
-    token = _counting.set({**(_counting.get() or {}), **{name: Meter(name) for name in budgets}})
+    """Have `meter` count all of the block together, as that of one configuration; a block around it counts on."""
+    token = _counting.set({**{name: Meter(name) for name in budgets}, **(_counting.get() or {})})
     try:
         yield
     finally:
@@ -170,15 +170,17 @@ def is_limit(number: int) -> bool:
     return 0 < number <= LARGEST_LIMIT
 
 
-def state(settings: Mapping[str, int]) -> None:
-    """Put limits of the settings in force for the rest of this context; those of the environment win."""
-    _settings.set({**_DEFAULTS, **settings, **environment()})
+@contextmanager
+def stated(settings: Mapping[str, int]) -> Iterator[None]:
+    """Put limits of the settings in force within the block; those of the environment win."""
+    with using({**_DEFAULTS, **settings, **environment()}):
+        yield
 
 
 @contextmanager
-def using(stated: Mapping[str, int]) -> Iterator[None]:
-    """Put limits in force within the block, over those of the environment."""
-    token = _settings.set({**limits(), **stated})
+def using(limits_: Mapping[str, int]) -> Iterator[None]:
+    """Put limits in force within the block, over those around it and of the environment."""
+    token = _settings.set({**limits(), **limits_})
     try:
         yield
     finally:

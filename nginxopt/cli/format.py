@@ -76,6 +76,7 @@ def command(
         raise UsageError("standard input cannot be combined with other paths")
     options.refuse_stdin_filename(stdin_filename, paths)
     settings = settings_.load(None, config=config, isolated=isolated)
+    options.put_in_force(settings.budget)
     style = _style(settings.format, indent_width, indent_style)
     files = _format_all(paths, settings, style, stdin_filename)
     writes = not (check or diff)

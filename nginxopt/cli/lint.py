@@ -111,6 +111,7 @@ def command(
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     source = settings_.find(config=config, isolated=isolated)
     settings, catalogue = load_from(source, Asked(with_rules, config is not None))
+    options.put_in_force(settings.budget)
     call = Call(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)

@@ -63,5 +63,5 @@ mod _native {
     #[pymodule_export]
     use super::work::TooMuchWork;
     #[pymodule_export]
-    use super::working::{panic_place, work_forever};
+    use super::working::{interrupt, panic_place, work_forever};
 }
