@@ -1,4 +1,4 @@
-"""The budget `seconds`: ends work on one file or host that takes too long, in any thread; other work goes on.
+"""Ends work on one file or host that takes too long or too much memory, in any thread; other work goes on.
 
 A signal would reach the main thread only, and workers of a fleet and checks of an editor run in others. A process for
 each host would take longer to start than most hosts take, and would have its tree of the configuration twice. So a
@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from nginxopt import budget
 from nginxopt._native import interrupt
+from nginxopt.errors import InputError
 
 _AGAIN = 1.0  # seconds, as Python drops what is raised while it frees an object
 
@@ -28,7 +29,8 @@ class _TimeUpError(BaseException):
 
 
 def limited(work: Callable[[], _Result], *, path: str | None = None) -> _Result:
-    """Return what `work` returns. Raises `budget.ExceededError` once it takes longer than the budget `seconds`.
+    """Return what `work` returns. Raises `budget.ExceededError` once it takes longer than the budget `seconds`, and
+    `InputError` if it takes more memory than there is.
 
     Inside of limited work, this limits nothing further.
     """
@@ -46,8 +48,15 @@ def limited(work: Callable[[], _Result], *, path: str | None = None) -> _Result:
     except _TimeUpError:
         _stop(watch)
         raise budget.ExceededError("seconds", seconds, path=path) from None
+    except MemoryError:
+        raise out_of_memory(path) from None
     finally:
         _is_limited.reset(token)
+
+
+def out_of_memory(path: str | None = None) -> InputError:
+    """Return the error for what takes more memory than there is."""
+    return InputError("too large: it takes more memory than there is", path=path)
 
 
 def _stop(watch: _Watch) -> None:

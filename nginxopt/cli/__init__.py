@@ -132,6 +132,10 @@ def _ended_by(error: BaseException) -> int:
         if isinstance(error, DefectError):
             _say(_REPORT_BUG)
         return error.exit_code
+    if isinstance(error, MemoryError):
+        from nginxopt.timelimit import out_of_memory
+
+        return _ended_by(out_of_memory())
     import traceback
 
     _say("".join(traceback.format_exception(error)))

@@ -105,6 +105,7 @@ def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_na
     from nginxopt.config.paths import named
     from nginxopt.faults import FAULTS, internal, is_bug
     from nginxopt.format import edits
+    from nginxopt.timelimit import out_of_memory
 
     names, errors = named(paths or settings.paths or (".",), settings.excludes)
     files = _Formatted(errors=errors)
@@ -117,6 +118,9 @@ def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_na
             changes = edits(source, style)
         except InputError as error:
             files.errors.append(error)
+            continue
+        except MemoryError:
+            files.errors.append(out_of_memory(name))
             continue
         except FAULTS as error:
             if not is_bug(error):
@@ -138,12 +142,12 @@ def _is_foreign(data: bytes) -> bool:
 
 
 def _source(name: str, stdin_name: str | None) -> Source:
-    from nginxopt.config.filesystem import DISK, STDIN
+    from nginxopt.config.filesystem import DISK, STDIN, bounded
     from nginxopt.config.reader import contents
     from nginxopt.text import Source
 
     if name == STDIN:
-        return Source(stdin_name or STDIN, sys.stdin.buffer.read())
+        return Source(stdin_name or STDIN, bounded(sys.stdin.buffer, stdin_name or STDIN))
     return Source(name, contents(name, DISK))
 
 
