@@ -30,33 +30,32 @@ LARGEST_LIMIT = 10**15
 
 
 class Budget(NamedTuple):
-    """One kind of cost: its default, what it counts in one configuration (plural), and the largest real number."""
+    """One kind of cost: its default limit, and what it counts, as a plural."""
 
     default: int
     counts: str
-    seen: int
 
 
 _MIB = 1024**2
 
 LIMITS: Mapping[str, Budget] = {
-    "bytes": Budget(256 * _MIB, "bytes in the files of one configuration", 4_100_000),
-    "host-bytes": Budget(64 * _MIB, "bytes in the files of one host of a fleet", 4_100_000),
-    "files": Budget(100_000, "files in one configuration", 290),
-    "directives": Budget(2_000_000, "directives and comments in one configuration", 60_000),
-    "inclusions": Budget(250_000, "readings of included files in one configuration", 1_200),
-    "matches": Budget(1_000_000, "directory entries that the wildcards of one configuration look at", 300),
-    "template-tags": Budget(20_000, "tags in one template", 868),
-    "template-work": Budget(50_000_000, "bytes that the readings of the templates of one configuration write", 900_000),
-    "archive-members": Budget(1_000_000, "files and links in one archive", 3_000),
-    "archive-bytes": Budget(64 * 1024 * _MIB, "bytes that one archive unpacks to", 100_000_000),
-    "archive-waiting": Budget(128 * _MIB, "bytes of hosts whose files are apart in an archive", 4_100_000),
-    "growth": Budget(8, "times the size of a file, above 1 MiB, that formatting may write", 2),
-    "result-bytes": Budget(256 * _MIB, "bytes of one result", 4_000_000),
-    "steps": Budget(10_000_000, "steps in judging one comparison or request", 200_000),
-    "seconds": Budget(600, "seconds for one file or host", 20),
+    "bytes": Budget(256 * _MIB, "bytes in the files of one configuration"),
+    "files": Budget(100_000, "files in one configuration"),
+    "directives": Budget(2_000_000, "directives and comments in one configuration"),
+    "inclusions": Budget(250_000, "readings of included files in one configuration"),
+    "matches": Budget(1_000_000, "directory entries that the wildcards of one configuration look at"),
+    "template-tags": Budget(20_000, "tags in one template"),
+    "template-work": Budget(20_000_000, "bytes that the readings of one configuration with templates write"),
+    "growth": Budget(8, "times the size of a file that formatting it would write"),
+    "host-bytes": Budget(64 * _MIB, "bytes in the files of one host of a fleet"),
+    "archive-members": Budget(1_000_000, "files and links in one archive"),
+    "archive-bytes": Budget(64 * 1024 * _MIB, "bytes that one archive unpacks to"),
+    "archive-waiting": Budget(128 * _MIB, "bytes of hosts whose files are apart in an archive"),
+    "steps": Budget(10_000_000, "steps in judging one comparison or request"),
+    "result-bytes": Budget(256 * _MIB, "bytes of one result"),
+    "seconds": Budget(600, "seconds for one file or host"),
 }
-"""All budgets by name, as in the settings."""
+"""All budgets by name, as in the settings; `docs/limits.md` says what each is for."""
 
 
 class ExceededError(InputError):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from nginxopt import budget
-from nginxopt.errors import UsageError
+from nginxopt.errors import InputError, UsageError
+from nginxopt.lint import settings
 from nginxopt.text import Source, Span
+from tests.support import ROOT
 
 
 def test_a_meter_stops_beyond_its_limit_and_says_where() -> None:
@@ -21,6 +25,31 @@ def test_a_meter_stops_beyond_its_limit_and_says_where() -> None:
     text = caught.value.render()
     assert text.startswith("nginx.conf:2:1: too large: more than 2 files in one configuration (budget files)")
     assert "files = NUMBER in [budget] of nginxopt.toml" in text
+
+
+def test_the_document_has_every_budget() -> None:
+    """`docs/limits.md` lists the budgets with their defaults, and says what each counts in the words of its message."""
+    text = (ROOT / "docs" / "limits.md").read_text()
+    rows = re.findall(r"^\| `([\w-]+)` \| ([\d,]+) \| ([^|]+) \|", text, re.MULTILINE)
+    assert {name: int(number.replace(",", "")) for name, number, _ in rows} == {
+        name: known.default for name, known in budget.LIMITS.items()
+    }
+    for name, _, limits in rows:
+        assert limits.startswith(budget.LIMITS[name].counts.split(" that ")[0]), name
+
+
+@pytest.mark.parametrize(("name", "limit"), [("file", "3"), ("files", "0"), ("files", "1.5"), ("files", '"3"')])
+def test_settings_state_budgets(name: str, limit: str) -> None:
+    """The table `[budget]` states limits; the environment wins; an unknown budget or limit is an error with its line."""
+    good = settings.read(Source("nginxopt.toml", b"[budget]\nfiles = 7\nseconds = 5\n"), None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(budget.VARIABLE, "seconds=9")
+        with budget.stated(good.budget):
+            assert (budget.limit("files"), budget.limit("seconds")) == (7, 9)
+    assert budget.limit("files") == budget.LIMITS["files"].default
+    with pytest.raises(InputError) as caught:
+        settings.read(Source("nginxopt.toml", f"[budget]\n{name} = {limit}\n".encode()), None)
+    assert caught.value.render().startswith("nginxopt.toml:2:")
 
 
 def test_the_environment_wins_over_settings(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,8 @@ def main() -> int:
         finally:
             shutil.rmtree(top, ignore_errors=True)
         statuses[command, outcome.status if outcome.status.isdigit() else "ended"] += 1
+        if run % 500 == 499:
+            print(f"{run + 1} runs", flush=True)
         if outcome.fault:
             faults[f"{kind} {command}: {outcome.fault}"] += 1
             print(f"seed {seed} {kind} {command}: {outcome.fault}", flush=True)

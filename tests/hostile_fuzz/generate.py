@@ -56,6 +56,11 @@ _TAGS = (
 )
 
 
+def _size(rng: random.Random, small: int, large: int, huge: int) -> int:
+    """Return a size, which is seldom huge, as that takes most of the time."""
+    return rng.choices((small, large, huge), (70, 24, 6))[0]
+
+
 def _site(rng: random.Random) -> Texts:
     body = b"\n".join(rng.choices(_STATEMENTS, k=rng.randint(0, 30)))
     return {"nginx.conf": _SITE % body}
@@ -71,7 +76,7 @@ def _noise(rng: random.Random) -> Texts:
 
 
 def _nested(rng: random.Random) -> Texts:
-    depth = rng.choice((20, 150, 199, 200, 201, 5_000, 100_000))
+    depth = _size(rng, rng.choice((5, 20)), rng.choice((150, 199, 200, 201)), 100_000)
     name = rng.choice((b"a", b"location /a", b"if ($a)", b"server", b"http", b"map $a $b", b"types"))
     close = b"}" * (depth - rng.choice((0, 0, 0, 1, -1)))
     inside = rng.choice((b"", *_STATEMENTS))
@@ -81,7 +86,7 @@ def _nested(rng: random.Random) -> Texts:
 
 
 def _many(rng: random.Random) -> Texts:
-    count = rng.choice((200, 3_000, 30_000))
+    count = _size(rng, 50, 1_000, 20_000)
     kind = rng.randrange(6)
     if kind == 0:
         return {"nginx.conf": _SITE % b"\n".join(b"if ($a = %d) { return 301 /%d; }" % (n, n) for n in range(count))}
@@ -99,7 +104,7 @@ def _many(rng: random.Random) -> Texts:
 
 
 def _including(rng: random.Random) -> Texts:
-    levels = rng.choice((2, 8, 22, 60, 300))
+    levels = _size(rng, rng.choice((1, 2, 6)), 22, 300)
     line = rng.choice((b"include %d.conf;", b"location /%d { include %d.conf; }", b"if ($a) { include %d.conf; }"))
     times = rng.choice((1, 2, 2, 3))
     texts = {}
@@ -134,7 +139,7 @@ def _reading(rng: random.Random) -> Texts:
 
 def _template(rng: random.Random) -> Texts:
     opening, closing = rng.choice(_TAGS)
-    depth = rng.choice((1, 5, 99, 101, 1_200))
+    depth = _size(rng, rng.choice((1, 5)), rng.choice((99, 101)), 1_200)
     inside = rng.choice((b"listen {{ port }};", b"{{ extra }}\n", b"root <%= root %>;", b"", b"${NAME}\n", b"@A@ b;"))
     kind = rng.randrange(4)
     if kind == 0:
@@ -151,7 +156,7 @@ def _template(rng: random.Random) -> Texts:
 
 
 def _long(rng: random.Random) -> Texts:
-    size = rng.choice((4_095, 4_096, 4_097, 300_000, 3_000_000))
+    size = _size(rng, rng.choice((50, 4_095, 4_096, 4_097)), 100_000, 3_000_000)
     word = rng.choice((b"a", b"$a", b"(a", b"[a", b"a|", b"\\", b"a*", b"(?:", b"\xff", b"{1,9}"))
     value = (word * size)[:size]
     quote = rng.choice((b"", b'"', b"'"))

@@ -11,6 +11,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -32,10 +33,11 @@ _TRACES = re.compile(rb"Traceback|panicked|internal-error|RecursionError|This is
 COMMANDS: dict[str, list[str]] = {
     "lint": ["lint", "--isolated", "nginx.conf"],
     "fix": ["lint", "--isolated", "--fix", "--unsafe-fixes", "nginx.conf"],
-    "diff": ["lint", "--isolated", "--diff", "--format", "sarif", "."],
+    "diff": ["lint", "--isolated", "--diff", "."],
+    "sarif": ["lint", "--isolated", "--format", "sarif", "."],
     "format": ["format", "--isolated", "nginx.conf"],
     "trace": ["trace", "nginx.conf", "http://a.test/a/b?c=d"],
-    "test": ["test", "nginx.conf", "table.tsv"],
+    "test": ["test", "nginx.conf", "table.csv"],
     "verify": ["verify", "nginx.conf", "other.conf"],
     "rewrite-to-map": ["rewrite-to-map", "--check", "nginx.conf"],
     "written": ["rewrite-to-map", "--write", "nginx.conf"],
@@ -61,7 +63,7 @@ def play(seed: int, kind: str, command: str, top: Path) -> Outcome:
     folder = top / "work"
     folder.mkdir(parents=True)
     write(rng, kind, folder)
-    (folder / "table.tsv").write_text("http://a.test/a\t200\n")
+    (folder / "table.csv").write_text("from,to,status\nhttp://a.test/a,,200\n")
     if command in ("tar", "zip"):
         archive(rng, folder, top / COMMANDS[command][0])
         shutil.move(top / COMMANDS[command][0], folder / COMMANDS[command][0])
@@ -103,6 +105,9 @@ def _forked(folder: Path, command: str) -> tuple[str, bytes]:
             os.dup2(null, 0)
             _limit()
             status = _run(command)
+        except BaseException:
+            os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
+            raise
         finally:
             os._exit(status)
     os.close(writable)
@@ -194,7 +199,7 @@ def _editor() -> int:
     from nginxopt.lsp.workspace import Workspace
     from nginxopt.version import Version
 
-    workspace = Workspace(Preferences(isolated=True, target=Version(1, 28, 0)), [str(Path.cwd())])
+    workspace = Workspace(Preferences(isolated=True, target_version=Version(1, 28, 0)), [str(Path.cwd())])
     uri = Path("nginx.conf").absolute().as_uri()
     text = Path("nginx.conf").read_bytes().decode("utf-8", "replace")
     document = workspace.open(uri, text, 1)
