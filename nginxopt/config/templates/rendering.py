@@ -12,6 +12,9 @@ from nginxopt.config.templates.structure import Block, Pieces, Template, Text, V
 from nginxopt.text import Span
 
 
+_EACH = 4  # bytes that a piece counts for besides its text: loops in loops may write nothing forever
+
+
 class Run(NamedTuple):
     """`length` bytes that were copied from offset `source` of the template to offset `start` of the result."""
 
@@ -168,14 +171,14 @@ class _Rendering:
         """Write pieces. Raises `budget.ExceededError` where loops in loops, which are repeated, would never end."""
         for piece in pieces:
             if isinstance(piece, Text):
-                self._work.spend(piece.end - piece.start, path=self._template.source.path)
+                self._work.spend(piece.end - piece.start + _EACH, path=self._template.source.path)
                 self._text(piece)
             elif isinstance(piece, Value):
                 self.writer.add(self._write(piece, self.writer), piece)
             else:
                 for part in piece.options[self._choose(piece)]:
                     self.pieces(part)
-                    self._work.spend(source=self._template.source, span=piece.span)
+                    self._work.spend(_EACH, source=self._template.source, span=piece.span)
 
     def _text(self, text: Text) -> None:
         """Write a text, with line ends added after its first one, so that what follows keeps its line number.
