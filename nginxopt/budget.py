@@ -42,7 +42,7 @@ LIMITS: Mapping[str, Budget] = {
     "bytes": Budget(256 * _MIB, "bytes in the files of one configuration"),
     "files": Budget(100_000, "files in one configuration"),
     "directives": Budget(2_000_000, "directives and comments in one configuration"),
-    "inclusions": Budget(250_000, "readings of included files in one configuration"),
+    "inclusions": Budget(100_000, "readings of included files in one configuration"),
     "matches": Budget(1_000_000, "directory entries that the wildcards of one configuration look at"),
     "template-tags": Budget(20_000, "tags in one template"),
     "template-work": Budget(10_000_000, "bytes that the readings of one configuration with templates write"),

@@ -11,7 +11,6 @@ from nginxopt import budget
 from nginxopt.config.templates.structure import Block, Pieces, Template, Text, Value
 from nginxopt.text import Span
 
-
 _EACH = 4  # bytes that a piece counts for besides its text: loops in loops may write nothing forever
 
 
