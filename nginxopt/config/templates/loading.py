@@ -157,11 +157,7 @@ class Templates:
             config = self._load(files, files.written(self._name, self._data))
         except InputError as error:
             template = self._templates.get(error.source.path) if error.source else None
-            raise (
-                error
-                if template is None or isinstance(error, TemplateError | budget.ExceededError)
-                else _broken(template, error)
-            ) from None
+            raise error if template is None else _broken(template, error) from None
         self.paths += [file.path for file in config.files if file.path not in self.paths]
         return Reread(reading, replace(config, origin=self._files), files.rendered)
 
@@ -267,7 +263,12 @@ def _is_setting(header: Header) -> bool:
 
 
 def _broken(template: Template, error: InputError) -> InputError:
-    """Return the error for a reading that does not parse, at the last tag of the template before the fault."""
+    """Return the error for a reading that does not parse, at the last tag of the template before the fault.
+
+    An error that says all, such as that of a budget, stays.
+    """
+    if isinstance(error, TemplateError | budget.ExceededError):
+        return error
     line = error.source.position(error.span.start).line if error.source and error.span else 1
     spans = [value.span for value in template.values] + [block.span for block in template.blocks]
     starts = sorted(span.start for span in spans)
