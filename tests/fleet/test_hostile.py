@@ -72,7 +72,8 @@ def found(url: str) -> dict[str, str]:
 
 def test_a_host_that_is_too_large_is_a_row(tmp_path: Path) -> None:
     """One host beyond its limit is refused, before its file is unpacked, and the others are read."""
-    members = [("a/nginx.conf", SITE), ("b/nginx.conf", SITE), ("b/huge", 5 * MIB), ("c/nginx.conf", SITE)]
+    members: list[tuple[str, bytes | int]] = [("a/nginx.conf", SITE), ("b/nginx.conf", SITE)]
+    members += [("b/huge", 5 * MIB), ("c/nginx.conf", SITE)]
     with budget.using({"host-bytes": MIB}):
         results = found(tar(tmp_path / "hosts.tar.gz", members))
     assert results["a"] == results["c"] == "read"
