@@ -86,11 +86,13 @@ def judge(recipe: Recipe, plan: Plan) -> Judged:
 
 
 def _limited_content(recipe: Recipe) -> Content | str:
+    """As `_content`, within the limits of a host: what it may read is less than what one configuration may."""
     try:
         with budget.using({"bytes": budget.limit("host-bytes")}):
             return limited(lambda: _content(recipe))
     except budget.ExceededError as error:
-        return error.message
+        kind = "host-bytes" if error.budget == "bytes" else error.budget
+        return budget.ExceededError(kind, error.limit).message
 
 
 def _content(recipe: Recipe) -> Content | str:
