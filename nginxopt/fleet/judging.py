@@ -90,15 +90,17 @@ def _limited_content(recipe: Recipe) -> Content | str:
     try:
         with budget.using({"bytes": budget.limit("host-bytes")}):
             return limited(lambda: _content(recipe))
-    except budget.ExceededError as error:
-        kind = "host-bytes" if error.budget == "bytes" else error.budget
-        return budget.ExceededError(kind, error.limit).message
+    except InputError as error:
+        return error.message
 
 
 def _content(recipe: Recipe) -> Content | str:
     """Return the configuration of a host, or why it cannot be read: storage has errors of any kind."""
     try:
         return recipe.read()
+    except budget.ExceededError as error:
+        kind = "host-bytes" if error.budget == "bytes" else error.budget
+        return budget.ExceededError(kind, error.limit).message
     except (InputError, MissingError) as error:
         return error.message
     except OSError as error:
