@@ -397,6 +397,12 @@ def watch_signals() -> int:
 def count_orderly(blocks: int) -> None:
     """Count a block that must end in order: 1 where it begins, -1 where it ends."""
 
+def interrupt(thread: int, exception: type[BaseException] | None, is_wanted: list[bool]) -> bool:
+    """Raise an exception in a thread of Python soon, if the list has an item; with None, take that back.
+
+    Native work that looks for signals is left, too. Return whether there is such a thread.
+    """
+
 def work_forever(panics: str | None = None) -> None:
     """Work until an exception or the end of the process, or panic with a message: for tests."""
 

@@ -30,36 +30,33 @@ LARGEST_LIMIT = 10**15
 
 
 class Budget(NamedTuple):
-    """One kind of cost: its default, what it counts in one configuration (plural), and the largest real number."""
+    """One kind of cost: its default limit, and what it counts, as a plural."""
 
     default: int
     counts: str
-    seen: int
 
 
 _MIB = 1024**2
 
 LIMITS: Mapping[str, Budget] = {
-    "bytes": Budget(256 * _MIB, "bytes in the files of one configuration", 4_100_000),
-    "host-bytes": Budget(64 * _MIB, "bytes in the files of one host of a fleet", 4_100_000),
-    "files": Budget(100_000, "files in one configuration", 290),
-    "directives": Budget(2_000_000, "directives in one configuration, those of a file once for each include", 60_000),
-    "depth": Budget(200, "blocks in each other", 9),
-    "inclusions": Budget(250_000, "readings of included files in one configuration", 1_200),
-    "matches": Budget(1_000_000, "directory entries that the wildcards of one configuration look at", 300),
-    "template-tags": Budget(20_000, "tags in one template", 868),
-    "template-depth": Budget(100, "tags of a template in each other", 9),
-    "template-work": Budget(50_000_000, "bytes that the readings of the templates of one configuration write", 900_000),
-    "archive-members": Budget(1_000_000, "files and links in one archive", 3_000),
-    "archive-bytes": Budget(64 * 1024 * _MIB, "bytes that one archive unpacks to", 100_000_000),
-    "archive-waiting": Budget(128 * _MIB, "bytes of hosts whose files are apart in an archive", 4_100_000),
-    "growth": Budget(8, "times the size of a file, above 1 MiB, that formatting may write", 2),
-    "result-bytes": Budget(256 * _MIB, "bytes of one result", 4_000_000),
-    "steps": Budget(10_000_000, "steps in judging one comparison or request", 200_000),
-    "value-bytes": Budget(4 * _MIB, "bytes of the values of one request", 20_000),
-    "seconds": Budget(600, "seconds for one file or host", 20),
+    "bytes": Budget(256 * _MIB, "bytes in the files of one configuration"),
+    "files": Budget(100_000, "files in one configuration"),
+    "directives": Budget(2_000_000, "directives and comments in one configuration"),
+    "inclusions": Budget(100_000, "readings of included files in one configuration"),
+    "matches": Budget(1_000_000, "directory entries that the wildcards of one configuration look at"),
+    "template-tags": Budget(20_000, "tags in one template"),
+    "template-work": Budget(10_000_000, "bytes that the readings of one configuration with templates write"),
+    "growth": Budget(8, "times the size of a file that formatting it would write"),
+    "host-bytes": Budget(64 * _MIB, "bytes in the files of one host of a fleet"),
+    "archive-members": Budget(1_000_000, "files and links in one archive"),
+    "archive-bytes": Budget(64 * 1024 * _MIB, "bytes that one archive unpacks to"),
+    "archive-waiting": Budget(128 * _MIB, "bytes of hosts whose files are apart in an archive"),
+    "steps": Budget(10_000_000, "steps in judging one comparison or request"),
+    "value-bytes": Budget(4 * _MIB, "bytes of the values of one request"),
+    "result-bytes": Budget(256 * _MIB, "bytes of one result"),
+    "seconds": Budget(600, "seconds for one file or host"),
 }
-"""All budgets by name, as in the settings."""
+"""All budgets by name, as in the settings; `docs/limits.md` says what each is for."""
 
 
 class ExceededError(InputError):
@@ -101,7 +98,32 @@ class Meter:
         """Count `amount` more. Raises `ExceededError`, with the place if it is given, if that is too much."""
         self.left -= amount
         if self.left < 0:
-            raise ExceededError(self.budget, self.limit, path=path, source=source, span=span)
+            raise self.exceeded(path=path, source=source, span=span)
+
+    def exceeded(
+        self, *, path: str | None = None, source: Source | None = None, span: Span | None = None
+    ) -> ExceededError:
+        """Return the error for a meter with less than nothing left."""
+        return ExceededError(self.budget, self.limit, path=path, source=source, span=span)
+
+
+_counting: ContextVar[Mapping[str, Meter] | None] = ContextVar("meters", default=None)
+
+
+@contextmanager
+def counting(*budgets: str) -> Iterator[None]:
+    """Have `meter` count all of the block together, as that of one configuration; a block around it counts on."""
+    token = _counting.set({**{name: Meter(name) for name in budgets}, **(_counting.get() or {})})
+    try:
+        yield
+    finally:
+        _counting.reset(token)
+
+
+def meter(budget: str) -> Meter:
+    """Return the meter of the block of `counting` around, or one that nothing was counted on."""
+    meters = _counting.get()
+    return Meter(budget) if meters is None or budget not in meters else meters[budget]
 
 
 def check(
@@ -148,15 +170,17 @@ def is_limit(number: int) -> bool:
     return 0 < number <= LARGEST_LIMIT
 
 
-def state(settings: Mapping[str, int]) -> None:
-    """Put limits of the settings in force for the rest of this context; those of the environment win."""
-    _settings.set({**_DEFAULTS, **settings, **environment()})
+@contextmanager
+def stated(settings: Mapping[str, int]) -> Iterator[None]:
+    """Put limits of the settings in force within the block; those of the environment win."""
+    with using({**_DEFAULTS, **settings, **environment()}):
+        yield
 
 
 @contextmanager
-def using(stated: Mapping[str, int]) -> Iterator[None]:
-    """Put limits in force within the block, over those of the environment."""
-    token = _settings.set({**limits(), **stated})
+def using(limits_: Mapping[str, int]) -> Iterator[None]:
+    """Put limits in force within the block, over those around it and of the environment."""
+    token = _settings.set({**limits(), **limits_})
     try:
         yield
     finally:

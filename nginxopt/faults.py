@@ -78,7 +78,9 @@ def apart(
 
 
 def is_bug(error: BaseException) -> bool:
-    """Return whether an exception shows a bug of nginxopt, and no error of a user."""
+    """Return whether an exception shows a bug of nginxopt, and neither an error of a user nor a lack of memory."""
+    if isinstance(error, MemoryError):
+        return False
     return isinstance(error, FAULTS) and (isinstance(error, DefectError) or not isinstance(error, NginxoptError))
 
 

@@ -21,6 +21,7 @@ tests/request/verify/test_mutants.py
 tests/request/verify/test_verify_fuzz.py
 tests/rewrite/tables/test_table_proof.py::test_random_apache
 tests/rewrite/tables/test_table_proof.py::test_random_csv
+tests/test_hostile.py
 """
 
 _EVERY_CASE = """\

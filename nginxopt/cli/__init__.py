@@ -136,6 +136,10 @@ def _ended_by(error: BaseException) -> int:
         if isinstance(error, DefectError):
             _say(_report_bug())
         return error.exit_code
+    if isinstance(error, MemoryError):
+        from nginxopt.timelimit import out_of_memory
+
+        return _ended_by(out_of_memory())
     import traceback
 
     _say("".join(traceback.format_exception(error)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nginxopt import budget
 from nginxopt.cli import options, overwriting, stdout
 from nginxopt.errors import DefectError, InputError, UsageError
 from nginxopt.system.interrupts import interruptible, orderly
@@ -159,6 +160,7 @@ def command(
         raise UsageError("--write-baseline cannot be used with --baseline")
     sources, nginx = options.without_its_path(sources, nginx)
     settings, text, left = _settings(config, isolated, with_rules)
+    options.put_in_force(settings.budget)
     if left is not None and not quiet:
         stdout.say(left)
     named = (table, None if text is None else text.path, baseline or settings.baseline, write_baseline)
@@ -189,6 +191,7 @@ def command(
         nginx=nginx,
         diff=diff,
         unsafe=unsafe,
+        limits=tuple(sorted(budget.limits().items())),
     )
     fleet = find(sources, host_from, own)
     part = _part(plan, Path(output), resume, {"sources": json.dumps(sources), "host_from": json.dumps(host_from)})

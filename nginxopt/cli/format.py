@@ -81,6 +81,7 @@ def command(
         raise UsageError("standard input cannot be combined with other paths")
     options.refuse_stdin_filename(stdin_filename, paths)
     settings = settings_.load(None, config=config, isolated=isolated)
+    options.put_in_force(settings.budget)
     style = _style(settings.format, indent_width, indent_style)
     files = _format_all(paths, settings, style, stdin_filename)
     writes = not (check or diff)
@@ -109,6 +110,7 @@ def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_na
     from nginxopt.config.paths import named
     from nginxopt.faults import FAULTS, internal, is_bug
     from nginxopt.format import edits
+    from nginxopt.timelimit import out_of_memory
 
     names, errors = named(paths or settings.paths or (".",), settings.excludes)
     files = _Formatted(errors=errors)
@@ -121,6 +123,9 @@ def _format_all(paths: Sequence[str], settings: Settings, style: Style, stdin_na
             changes = edits(source, style)
         except InputError as error:
             files.errors.append(error)
+            continue
+        except MemoryError:
+            files.errors.append(out_of_memory(name))
             continue
         except FAULTS as error:
             if not is_bug(error):
@@ -144,12 +149,12 @@ def _is_foreign(data: bytes) -> bool:
 
 
 def _source(name: str, stdin_name: str | None) -> Source:
-    from nginxopt.config.filesystem import STDIN
+    from nginxopt.config.filesystem import STDIN, bounded
     from nginxopt.config.reader import source
     from nginxopt.text import Source
 
     if name == STDIN:
-        return Source(stdin_name or STDIN, sys.stdin.buffer.read())
+        return Source(stdin_name or STDIN, bounded(sys.stdin.buffer, stdin_name or STDIN))
     return source(name)
 
 

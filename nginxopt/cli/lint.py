@@ -120,6 +120,7 @@ def command(
     origin = click.get_current_context().with_resource(lint_settings.origin(settings_from))
     source = origin.find(config, isolated)
     settings, catalogue = load_from(source, Asked(with_rules, config is not None, origin.where))
+    options.put_in_force(settings.budget)
     call = Call(piped="-" in paths, stdin_filename=stdin_filename, format=format_, **values)
     refuse_contradictions(call, paths)
     target = choose(target_version, next(iter(settings.target_version), None), call.nginx)

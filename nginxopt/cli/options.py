@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from nginxopt import budget
 from nginxopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -158,6 +159,11 @@ def format_of(names: Sequence[str], default: str) -> Option[Any]:
 def check_with_nginx(check: str) -> Option[Any]:
     """Return the option `--nginx [PATH]`, by default the nginx on PATH; `check` is its help."""
     return click.option("--nginx", type=FILE, is_flag=False, flag_value=_Unnamed(), metavar="[PATH]", help=check)
+
+
+def put_in_force(limits: Mapping[str, int]) -> None:
+    """Put the limits of settings in force for the rest of a command."""
+    click.get_current_context().with_resource(budget.stated(limits))
 
 
 def refuse_stdin_filename(name: str | None, paths: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from nginxopt import budget
 from nginxopt.config import roots as roots_
 from nginxopt.config.context import Context, parse_context, possible
 from nginxopt.config.elsewhere import may_read_more
@@ -163,7 +164,7 @@ def load(
         roots: What is inside of the paths that the user named; by default see `nginxopt.config.roots.around`.
 
     Raises:
-        InputError: If a file cannot be read or parsed.
+        InputError: If a file cannot be read or parsed, or there is more of them than a budget allows.
         UsageError: If the context is unknown.
     """
     name = os.fspath(path)
@@ -199,7 +200,8 @@ def load_text(
     base = os.fspath(prefix) if prefix is not None else str(Path(name).parent)
     reader = Reader(main, base, files, missing_ok=missing_ok, parse=parse, roots=inside)
     if includes:
-        reader.follow(main)
+        with budget.counting("matches"):
+            reader.follow(main)
     candidates = possible(main.block) if stated is None else (stated,)
     files_of = {include.origin: children for include, children in reader.included.items()}
     missing = frozenset(unread.include.origin for unread in reader.unread)

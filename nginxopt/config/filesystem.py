@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
+from nginxopt import budget
 from nginxopt.config import includes
 
 STDIN = "-"
@@ -38,21 +40,24 @@ class Disk:
     """The files of this machine."""
 
     def read(self, path: str) -> bytes:
-        """Return the bytes of a file. A device is empty, as nginx reads as many bytes as its size, which is 0.
+        """Return the bytes of a file: as many as its size says, as nginx does. So a device and a file of /proc are
+        empty; a device is not even opened, as that may do something.
 
-        Raises `NotRegular` for a pipe: nginx would wait for a writer and then read nothing.
+        Raises `NotRegular` for a pipe, as nginx would wait for a writer and then read nothing, and
+        `budget.ExceededError` for a large file.
         """
-        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # without waiting for a writer
-        try:
-            mode = os.fstat(opened).st_mode
-            if stat.S_ISFIFO(mode):
-                raise NotRegular("not a regular file")
-            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
-                return b""
-            with os.fdopen(opened, "rb", closefd=False) as file:
-                return file.read()
-        finally:
-            os.close(opened)
+        mode = os.stat(path).st_mode  # noqa: PTH116 - as the text it is
+        if stat.S_ISFIFO(mode):
+            raise NotRegular("not a regular file")
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            if not os.access(path, os.R_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+            return b""
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        with os.fdopen(opened, "rb") as file:
+            size = os.fstat(opened).st_size
+            budget.check("bytes", size, path=path)
+            return file.read(size)
 
     def matches(self, prefix: str, name: str) -> list[str]:
         """Return the paths of `include name`."""
@@ -68,6 +73,13 @@ class Disk:
 
 
 DISK = Disk()
+
+
+def bounded(file: IO[bytes], path: str) -> bytes:
+    """Return all bytes of an open file, whose size is not known. Raises `budget.ExceededError` for too many."""
+    data = file.read(budget.limit("bytes") + 1)
+    budget.check("bytes", len(data), path=path)
+    return data
 
 
 def is_descriptor(path: str) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fnmatch
-import glob
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+
+from nginxopt import budget
 
 _MAGIC = re.compile(r"[*?[]")
 
@@ -23,8 +25,46 @@ def matches(prefix: str, name: str) -> list[str]:
     if not is_pattern(name):
         return [_join(prefix, name)]
     # The prefix itself is not a part of the pattern.
-    paths = glob.glob(_pattern(name), root_dir=os.fsencode(prefix) or None)  # noqa: PTH207 - Path.glob finds dotfiles
+    paths = _matching(os.fsencode(prefix) or b".", _pattern(name))
     return [_join(prefix, os.fsdecode(path)) for path in sorted(paths)]
+
+
+def _matching(root: bytes, pattern: bytes) -> list[bytes]:
+    """Return the paths below `root` that a pattern matches, or those that an absolute pattern matches.
+
+    As Python's `glob.glob`, which cannot be bounded: raises `budget.ExceededError` after too many directory entries.
+    """
+    visits = budget.meter("matches")
+    *folders, last = pattern.split(b"/")
+    found = [b"/" if pattern.startswith(b"/") else b""]
+    for part in filter(None, folders):
+        found = [path + b"/" for before in found for path in _inside(root, before, part, visits, of_folders=True)]
+    if not last:  # `conf.d/*/`
+        return found
+    return [path for before in found for path in _inside(root, before, last, visits, of_folders=False)]
+
+
+def _inside(root: bytes, before: bytes, part: bytes, visits: budget.Meter, *, of_folders: bool) -> Iterator[bytes]:
+    """Yield the paths in the folder `before` that a part of a pattern matches; none if it cannot be read."""
+    folder = os.path.join(root, before)  # noqa: PTH118 - bytes
+    if not is_pattern(os.fsdecode(part)):
+        visits.spend()
+        path = os.path.join(folder, part)  # noqa: PTH118
+        if os.path.isdir(path) if of_folders else os.path.lexists(path):  # noqa: PTH112
+            yield before + part
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            visits.spend()
+            if _name_fits(entry.name, part) and (not of_folders or _is_folder(entry)):
+                yield before + entry.name
+
+
+def _is_folder(entry: os.DirEntry[bytes]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def has_folder(prefix: str, name: str) -> bool:
@@ -39,6 +79,8 @@ def among(paths: Iterable[str], prefix: str, name: str) -> list[str]:
         return [_join(prefix, name)]
     root = Path(prefix)
     pattern = Path(name).parts
+    paths = list(paths)
+    budget.meter("matches").spend(len(paths))
     fitting = [path for path in paths if _fits(Path(path) if Path(name).is_absolute() else _below(root, path), pattern)]
     return sorted(fitting, key=os.fsencode)
 
@@ -73,8 +115,12 @@ def _fits(path: Path, pattern: tuple[str, ...]) -> bool:
 
 
 def _part_fits(part: str, pattern: str) -> bool:
-    is_hidden = part.startswith(".") and not pattern.startswith(".")
-    return not is_hidden and fnmatch.fnmatchcase(os.fsencode(part), _pattern(pattern))
+    return _name_fits(os.fsencode(part), _pattern(pattern))
+
+
+def _name_fits(name: bytes, pattern: bytes) -> bool:
+    is_hidden = name.startswith(b".") and not pattern.startswith(b".")
+    return not is_hidden and fnmatch.fnmatchcase(name, pattern)
 
 
 def _pattern(name: str) -> bytes:

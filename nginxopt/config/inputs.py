@@ -21,6 +21,7 @@ from nginxopt.errors import InputError
 from nginxopt.faults import FAULTS, internal, is_bug
 from nginxopt.records import record
 from nginxopt.text import Span
+from nginxopt.timelimit import limited
 
 _MAIN = "nginx.conf"
 
@@ -97,7 +98,7 @@ class _Reading:
         if DISK.identity(path) in self._included:
             return
         try:
-            config = self._config(path)
+            config = limited(lambda: self._config(path), path=path)
         except InputError as error:
             self.errors.setdefault(path, []).append(refused(error))
             return

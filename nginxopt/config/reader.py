@@ -6,17 +6,22 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
+from nginxopt import budget
 from nginxopt.config import roots as roots_
 from nginxopt.config.dump import is_dump
-from nginxopt.config.filesystem import DISK, STDIN, Files, NotRegular, is_descriptor
+from nginxopt.config.filesystem import DISK, STDIN, Files, NotRegular, bounded, is_descriptor
 from nginxopt.config.includes import is_pattern
 from nginxopt.config.roots import Roots
-from nginxopt.config.tree import Block, Directive, parse
+from nginxopt.config.tree import DEPTH, Block, Directive, parse
 from nginxopt.errors import InputError
 from nginxopt.text import Source
+
+MOST_CHAINED = 100
+"""How many files may include each other one in another. nginx keeps all of them open, which systems limit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,10 +56,27 @@ Parse = Callable[[str, bytes], File]
 """A function that parses the text of the file at a path. Raises `InputError` if it cannot be parsed."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What a file adds each time it is read.
+
+    Attributes:
+        includes: Its includes with the blocks around them.
+        nodes: The number of its directives and comments, each folded run being one.
+        depth: The number of its blocks in each other.
+    """
+
+    includes: tuple[tuple[Directive, tuple[Directive, ...]], ...]
+    nodes: int
+    depth: int
+
+
 class Reader:
     """Follows the includes of the file `main`, in the storage `files`, relative to `prefix`.
 
-    A file that cannot be read raises `InputError`; with `missing_ok`, it is added to `unread` instead.
+    A file that cannot be read raises `InputError`; with `missing_ok`, it is added to `unread` instead. A file is parsed
+    once, but what it includes is in each place that includes it: files that include each other twice would never end,
+    in nginx, too. So the readings of files have budgets.
     """
 
     def __init__(self, main: File, prefix: str, files: Files, *, missing_ok: bool, parse: Parse, roots: Roots) -> None:
@@ -67,17 +89,39 @@ class Reader:
         self.unread: list[UnreadFile] = []
         self.included: dict[Directive, tuple[File, ...]] = {}
         self.parents: dict[File, list[tuple[Directive, ...]]] = {main: [()]}
+        self._contents: dict[File, _Content] = {}
+        self._bytes = budget.Meter("bytes")
+        self._files = budget.Meter("files")
+        self._readings = budget.Meter("inclusions")
+        self._nodes = budget.Meter("directives")
+        self._bytes.spend(len(main.source.data), path=main.path)
 
     def follow(self, file: File, parents: tuple[Directive, ...] = (), chain: tuple[File, ...] = ()) -> None:
-        """Read the includes of `file`, which is included in the blocks `parents` by the last of the files `chain`."""
+        """Read the includes of `file`, which is included in the blocks `parents` by the last of the files `chain`.
+
+        Raises `budget.ExceededError` at the include that is too much.
+        """
         chain = (*chain, file)
-        for include, inner in _includes(file.block, parents):
+        for include, within in self._content(file).includes:
+            inner = (*parents, *within) if within else parents
             if include not in self.included:
                 self.included[include] = tuple(self._open(include))
             for child in self.included[include]:
                 _refuse_circle(include, child, chain)
+                content = self._content(child)
+                _refuse_deep(include, len(inner) + content.depth, chain)
+                self._readings.spend(source=include.source, span=include.span)
+                self._nodes.spend(content.nodes, source=include.source, span=include.span)
                 self.parents.setdefault(child, []).append(inner)
                 self.follow(child, inner, chain)
+
+    def _content(self, file: File) -> _Content:
+        content = self._contents.get(file)
+        if content is None:
+            includes: list[tuple[Directive, tuple[Directive, ...]]] = []
+            nodes, depth = _collect(file.block, (), includes)
+            content = self._contents[file] = _Content(tuple(includes), nodes, depth)
+        return content
 
     def _open(self, include: Directive) -> Iterator[File]:
         """Yield the files of an include."""
@@ -87,6 +131,8 @@ class Reader:
                 data = self._read(include, path)
                 if data is None:
                     continue
+                self._files.spend(source=include.source, span=include.span)
+                self._bytes.spend(len(data), source=include.source, span=include.span)
                 self.files[identity] = guarded(self._parse, path, data, self._disk, self._roots)
             yield self.files[identity]
 
@@ -138,20 +184,29 @@ def contents(path: str, files: Files) -> bytes:
 
 def _piped(path: str) -> bytes:
     """Return the bytes that a command writes to a pipe. Raises `InputError` if there are none: the command failed."""
-    data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb") as file:
+        data = bounded(file, path)
     if not data.strip():
         hint = "the command that writes to it may have failed: nginx -T prints nothing if the configuration is invalid"
         raise InputError("standard input is empty" if path == STDIN else "is empty", path=path, hint=hint)
     return data
 
 
-def _includes(block: Block, parents: tuple[Directive, ...]) -> Iterator[tuple[Directive, tuple[Directive, ...]]]:
-    """Yield the includes of a file with the blocks around them; there are none in folded rewrites."""
+def _collect(
+    block: Block, parents: tuple[Directive, ...], includes: list[tuple[Directive, tuple[Directive, ...]]]
+) -> tuple[int, int]:
+    """Add the includes of a block with the blocks around them; return how many nodes it has, and its depth.
+
+    There are no includes in folded rewrites.
+    """
+    count, depth = len(block.nodes), 0
     for node in block.unfolded():
         if node.block:
-            yield from _includes(node.block, (*parents, node))
+            inner, deepest = _collect(node.block, (*parents, node), includes)
+            count, depth = count + inner, max(depth, deepest + 1)
         elif node.name == "include":
-            yield node, parents
+            includes.append((node, parents))
+    return count, depth
 
 
 def _name(include: Directive) -> str:
@@ -187,6 +242,14 @@ def _refuse_circle(include: Directive, child: File, chain: tuple[File, ...]) -> 
     circle = " -> ".join(file.path for file in (*chain[chain.index(child) :], child))
     nginx = _message(child.path, OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
     raise include.error(f"circular include: {circle}", at=include.args[0], nginx=include.located(nginx))
+
+
+def _refuse_deep(include: Directive, depth: int, chain: tuple[File, ...]) -> None:
+    """Raise `InputError` if files or blocks are too deep in each other for what reads them, which is recursive."""
+    if len(chain) > MOST_CHAINED:
+        raise include.error(f"files include each other more than {MOST_CHAINED} deep", at=include.args[0])
+    if depth > DEPTH:
+        raise include.error(f"blocks are nested more than {DEPTH} deep", at=include.args[0])
 
 
 def _message(path: str, error: OSError) -> str:

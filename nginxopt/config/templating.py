@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from nginxopt.budget import ExceededError
 from nginxopt.config import placeholders
 from nginxopt.config.tokens import Token
 from nginxopt.config.tree import Block, Directive, parse
@@ -74,7 +75,7 @@ def refused(error: InputError) -> InputError:
     A file that does not parse is a template if it has a tag outside comments and quotes; tags in them do not prevent
     parsing.
     """
-    if isinstance(error, TemplateError) or error.source is None or error.span is None:
+    if isinstance(error, TemplateError | ExceededError) or error.source is None or error.span is None:
         return error
     tag = _bare_tag(error.source)
     return error if tag is None else refusal(error.source, tag)

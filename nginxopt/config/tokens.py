@@ -21,18 +21,26 @@ class Token(str):
     `start` and `end` are the byte offsets of the word as written, with its quotes; `quoted`: whether it has quotes.
     """
 
-    __slots__ = ("end", "quoted", "start")
+    __slots__ = ("_form", "start")
 
     start: int
-    end: int
-    quoted: bool
+    _form: int  # twice the length, and 1 if it has quotes: a small number, of which Python has one object
 
     def __new__(cls, value: str, start: int, end: int, quoted: bool = False) -> Self:  # noqa: D102 - as the class
         token = super().__new__(cls, value)
         token.start = start
-        token.end = end
-        token.quoted = quoted
+        token._form = (end - start) * 2 + quoted
         return token
+
+    @property
+    def end(self) -> int:
+        """The offset after the token as written."""
+        return self.start + (self._form >> 1)
+
+    @property
+    def quoted(self) -> bool:
+        """Whether it has quotes."""
+        return bool(self._form & 1)
 
     @property
     def span(self) -> Span:

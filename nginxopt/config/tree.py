@@ -1,13 +1,12 @@
-"""Parses a file into a tree of directives: crossplane's parser on top of the native lexer.
-
-`crossplane.parse` calls the global `crossplane.parser.lex` for tuples `(token, line, quoted)`. `parse` replaces that
-function by the native lexer during the call. crossplane passes tokens and lines through unchanged, so the lexer puts a
-`Statement` in place of the line: it gives every directive of the tree its words as written and its span.
+"""Parses a file into a tree of directives, from the statements of the native lexer.
 
 A run of at least `FOLD` consecutive `rewrite` statements becomes one `Bulk` node, and no objects are created for its
 rules until they are needed: a file of a million rules is read in about a second. `Block.directives`, `Block.walk` and
 iteration over a `Bulk` create its directives one by one, by reading its span again; `Block.nodes` contains the `Bulk`
 itself.
+
+A tree takes some 700 bytes for a directive with one word. So a file is refused once it has more directives than the
+budget `directives` allows, before they take memory.
 
 Deliberate differences from nginx: a NUL byte is refused even in a comment, blocks nest at most `DEPTH` deep, and
 `*_by_lua_block` is read as OpenResty reads it.
@@ -16,15 +15,13 @@ Deliberate differences from nginx: a NUL byte is refused even in a comment, bloc
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from threading import Lock
-from typing import Any
 
-import crossplane.parser
 from crossplane.analyzer import DIRECTIVES
 
+from nginxopt import budget
 from nginxopt.config.tokens import Comment, Statement, Token, statements
 from nginxopt.errors import InputError
 from nginxopt.records import record
@@ -34,31 +31,36 @@ FOLD = 64
 """The number of consecutive rewrites from which a run is folded into a `Bulk`."""
 
 DEPTH = 200
-"""The maximum depth of blocks: the parser is recursive, like that of nginx."""
+"""The maximum depth of blocks: what reads them is recursive, like the parser of nginx."""
 
 _MARK = "\ufeff"
-_SWAP = Lock()
 
 
 @record()
 class Directive:
-    """One directive. `span` ends with its `;` or, if it has a block, with the block's `}`.
+    """One directive. It ends with its `;` or, if it has a block, with the block's `}`.
 
     `args` of an `if` exclude the parentheses of the condition. `comments` are the comments between its words.
     """
 
     name: Token
     args: tuple[Token, ...]
-    span: Span
+    start: int
+    end: int
     line: int
     source: Source
     block: Block | None = None
     comments: tuple[Comment, ...] = ()
 
     @property
+    def span(self) -> Span:
+        """The bytes of the directive, with its block."""
+        return Span(self.start, self.end)
+
+    @property
     def origin(self) -> tuple[Source, int]:
         """The file and the offset in it. Equal for all copies of a directive whose file is included several times."""
-        return self.source.original or self.source, self.span.start
+        return self.source.original or self.source, self.start
 
     def error(self, message: str, *, at: Token | None = None, nginx: str | None = None) -> InputError:
         """Return an error at this directive, or at one of its words (`at`); `nginx` is nginx's own message."""
@@ -67,7 +69,7 @@ class Directive:
 
     def located(self, message: str) -> str:
         """Return a message of nginx about this directive with the place that nginx adds: the last line it has read."""
-        end = self.block.span.start if self.block else self.span.end - 1
+        end = self.block.span.start if self.block else self.end - 1
         return f"{message} in {self.source.path}:{self.source.position(end).line}"
 
 
@@ -147,7 +149,7 @@ def reading(block: Block, source: Source) -> Block:
 def _reading(node: Node, source: Source) -> Node:
     if isinstance(node, Directive):
         inner = reading(node.block, source) if node.block else None
-        return Directive(node.name, node.args, node.span, node.line, source, inner, node.comments)
+        return Directive(node.name, node.args, node.start, node.end, node.line, source, inner, node.comments)
     return replace(node, source=source)
 
 
@@ -159,26 +161,8 @@ def parse(source: Source) -> Block:
     """
     _refuse_binary(source)
     _refuse_byte_order_mark(source)
-    ends: dict[int, int] = {}
-    with _SWAP, _lexer(lambda _: _tokens(source, ends)), collector_paused():
-        payload = crossplane.parser.parse(
-            source.path, onerror=_raise, single=True, comments=True, check_ctx=False, check_args=False
-        )
-        parsed = payload["config"][0]["parsed"]
-        nodes = _nodes(source, parsed, ends)
-        parsed.clear()  # crossplane's function refers to itself and to this, so that only a search for garbage finds it
-    return Block(nodes, Span(0, len(source.data)), source)
-
-
-@contextmanager
-def _lexer(lexer: Callable[[str], Iterator[tuple[str, Statement, bool]]]) -> Iterator[None]:
-    """Replace crossplane's lexer by `lexer` within the block."""
-    theirs = crossplane.parser.lex
-    crossplane.parser.lex = lexer
-    try:
-        yield
-    finally:
-        crossplane.parser.lex = theirs
+    with collector_paused():
+        return Block(_nodes(source), Span(0, len(source.data)), source)
 
 
 @contextmanager
@@ -195,58 +179,48 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _raise(error: Exception) -> None:
-    raise error
-
-
-def _tokens(source: Source, ends: dict[int, int]) -> Iterator[tuple[str, Statement, bool]]:
-    """Yield tokens as crossplane expects them from its lexer, with the statement in place of the line.
-
-    `ends` receives the end of every block, by the start of its statement.
-    """
-    opened: list[Statement] = []
+def _nodes(source: Source) -> tuple[Node, ...]:
+    """Return the nodes of a file, those of blocks in their directives."""
+    nodes: list[Node] = []
+    opened: list[tuple[Statement, list[Node]]] = []
+    count = budget.Meter("directives")
     for statement in statements(source, fold=FOLD):
-        if statement.kind == "#":
-            yield "#", statement, False
-            continue
-        if statement.kind == "*":
-            yield "rewrite", statement, False
-            yield ";", statement, False
-            continue
-        for word in statement.words:
-            yield word, statement, word.quoted
-        if statement.kind == "{":
-            opened.append(statement)
-            _refuse_depth(source, opened)
-        elif statement.kind == "}":
-            ends[opened.pop().start] = statement.end
-        yield statement.kind, statement, False
+        count.left -= 1
+        if count.left < 0:
+            raise count.exceeded(source=source, span=_first(statement))
+        if statement.kind == ";":
+            nodes.append(_directive(source, statement))
+        elif statement.kind == "#":
+            nodes.append(statement.comments[0])
+        elif statement.kind == "*":
+            span = Span(statement.start, statement.end)
+            nodes.append(Bulk("rewrite", span, statement.line, statement.rewrites, source))
+        elif statement.kind == "{":
+            opened.append((statement, nodes))
+            nodes = []
+            if len(opened) > DEPTH:
+                message = f"blocks are nested more than {DEPTH} deep"
+                raise InputError(message, source=source, span=_first(statement))
+        else:
+            head, outer = opened.pop()
+            block = Block(tuple(nodes), Span(head.end - 1, statement.end), source)
+            outer.append(_directive(source, head, block))
+            nodes = outer
+    return tuple(nodes)
 
 
-def _nodes(source: Source, parsed: list[dict[str, Any]], ends: dict[int, int]) -> tuple[Node, ...]:
-    return tuple([_node(source, item, ends) for item in parsed])
-
-
-def _node(source: Source, item: dict[str, Any], ends: dict[int, int]) -> Node:
-    statement: Statement = item["line"]
-    if statement.kind == "#":
-        return statement.comments[0]
-    if statement.kind == "*":
-        span = Span(statement.start, statement.end)
-        return Bulk("rewrite", span, statement.line, statement.rewrites, source)
-    if statement.kind == ";":
-        return _directive(source, statement)
-    end = ends[statement.start]
-    block = Block(_nodes(source, item["block"], ends), Span(statement.end - 1, end), source)
-    return _directive(source, statement, block)
+def _first(statement: Statement) -> Span:
+    """Return the first byte of a statement."""
+    return Span(statement.start, statement.start + 1)
 
 
 def _directive(source: Source, statement: Statement, block: Block | None = None) -> Directive:
     name, *args = statement.words
     if name == "if":
         args = _without_parentheses(args)
-    span = Span(statement.start, block.span.end if block else statement.end)
-    return Directive(name, tuple(args), span, statement.line, source, block, statement.comments)
+    start = name.start  # the same object as that of the word, where a file has a million of them
+    end = block.span.end if block else statement.end
+    return Directive(name, tuple(args), start, end, statement.line, source, block, statement.comments)
 
 
 def _without_parentheses(args: list[Token]) -> list[Token]:
@@ -270,12 +244,6 @@ def _part(token: Token, first: int, last: int) -> Token:
     if token.quoted:
         return Token(token[first:last], token.start, token.end, True)
     return Token(token[first:last], token.start + first, token.end - (len(token) - last))
-
-
-def _refuse_depth(source: Source, opened: list[Statement]) -> None:
-    if len(opened) > DEPTH:
-        start = opened[-1].start
-        raise InputError(f"blocks are nested more than {DEPTH} deep", source=source, span=Span(start, start + 1))
 
 
 def _refuse_binary(source: Source) -> None:

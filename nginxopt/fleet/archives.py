@@ -1,25 +1,34 @@
 """Tar and zip files: the configurations of hosts in them, each in memory only while it is read.
 
-An archive is read from its beginning to its end by the command, twice: for the names in it, and for the contents. The
-files of a host are usually next to each other; it is complete with its last one.
+A tar is read from its beginning to its end by the command, twice: for the names in it, and for the contents. The files
+of a host are usually next to each other; it is complete with its last one. In a tar that has them apart, hosts wait for
+their files in memory, and those that wait with most are given up beyond the budget `archive-waiting`. The members of a
+zip are read host by host.
+
+An archive may be made to unpack to anything. So what is read at once, what is unpacked, and the number of members have
+budgets (`nginxopt.fleet.unpacking`); a host beyond one has a row that says so, and the others are read.
 """
 
 from __future__ import annotations
 
+import lzma
 import posixpath
 import stat
+import struct
 import tarfile
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
+from nginxopt import budget
 from nginxopt.errors import InputError
 from nginxopt.fleet.content import MAIN, Content, Link
 from nginxopt.fleet.hosts import NOT_HOSTS, Host, default_name
-from nginxopt.fleet.storage import LARGEST
+from nginxopt.fleet.unpacking import refuse_large_directory, unpacked
 from nginxopt.text.escape import unicode
 
 SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".zip")
@@ -39,6 +48,21 @@ class Carried:
     def read(self) -> Content:
         """Return the configuration."""
         return self.content
+
+    def __str__(self) -> str:
+        return self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A configuration of an archive that is larger than a budget allows."""
+
+    place: str
+    error: budget.ExceededError
+
+    def read(self) -> Content:
+        """Raise the error."""
+        raise self.error
 
     def __str__(self) -> str:
         return self.place
@@ -73,8 +97,8 @@ class Archive:
             with _members(self.url) as members:
                 places = (self._place(member.name) for member in members)
                 left = Counter(place[0] for place in places if place and not skip(unicode(place[0])))
-            with _members(self.url) as members:
-                yield from _gathered(self.url, members, self._place, left)
+            with _members(self.url, self._place) as members:
+                yield from _Gathering(self.url, left).hosts(members, self._place)
 
 
 def read(url: str, host_of: Callable[[str], str | None] | None) -> Archive:
@@ -89,29 +113,62 @@ def read(url: str, host_of: Callable[[str], str | None] | None) -> Archive:
     return Archive(url, tuple(sorted({found[0] for name in names if (found := place(name))})), place)
 
 
+_DAMAGED = (
+    *(OSError, EOFError, ImportError, RuntimeError, ValueError, KeyError, NotImplementedError),
+    *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+)
+"""What the standard library raises for archives that are damaged, or of a kind that it does not read."""
+
+
 @contextmanager
 def _blaming(url: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, EOFError, ImportError, tarfile.TarError, zipfile.BadZipFile, RuntimeError, ValueError) as error:
+    except MemoryError:
+        raise InputError("cannot be read: unpacking it takes more memory than there is", path=url) from None
+    except _DAMAGED as error:
         raise InputError(f"cannot be read: {error}", path=url) from None
 
 
-def _gathered(url: str, members: Iterator[_Member], host: _Place, left: Counter[str]) -> Iterator[Host]:
-    parts: dict[str, dict[str, bytes | Link]] = {}
-    sizes: Counter[str] = Counter()
-    for member in members:
-        place = host(member.name)
-        if place is None or place[0] not in left:
-            continue
-        name, inside = place
-        sizes[name] += member.size
-        if sizes[name] > LARGEST:
-            raise InputError(f"{name} has more than {LARGEST // 1024**2} MiB", path=url)
-        parts.setdefault(name, {})[inside] = member.part()
-        left[name] -= 1
-        if not left[name]:
-            yield Host(name, Carried(f"{url}:{name}", Content(parts.pop(name))))
+class _Gathering:
+    """Puts the files of hosts together; `left` is how many files of each host are still to come."""
+
+    def __init__(self, url: str, left: Counter[str]) -> None:
+        self._url = url
+        self._left = left
+        self._parts: dict[str, dict[str, bytes | Link]] = {}
+        self._sizes: Counter[str] = Counter()
+        self._waiting = 0
+
+    def hosts(self, members: Iterator[_Member], host: _Place) -> Iterator[Host]:
+        """Yield each host with its last file, or once it is more than a budget allows."""
+        largest, most = budget.limit("host-bytes"), budget.limit("archive-waiting")
+        for member in members:
+            place = host(member.name)
+            if place is None or place[0] not in self._left:
+                continue
+            name, inside = place
+            if self._sizes[name] + member.size > largest:
+                yield self._refused(name, "host-bytes")
+                continue
+            part = member.part()
+            self._parts.setdefault(name, {})[inside] = part
+            self._sizes[name] += len(part) if isinstance(part, bytes) else 0
+            self._waiting += len(part) if isinstance(part, bytes) else 0
+            self._left[name] -= 1
+            if not self._left[name]:
+                self._waiting -= self._sizes.pop(name)
+                yield Host(name, Carried(f"{self._url}:{name}", Content(self._parts.pop(name))))
+            elif self._waiting > most:
+                yield self._refused(max(self._sizes, key=lambda name: self._sizes[name]), "archive-waiting")
+
+    def _refused(self, name: str, kind: str) -> Host:
+        """Return a host without its files, of which no more are kept."""
+        del self._left[name]
+        self._parts.pop(name, None)
+        self._waiting -= self._sizes.pop(name, 0)
+        error = budget.ExceededError(kind, budget.limit(kind), path=f"{self._url}:{name}")
+        return Host(name, Refused(f"{self._url}:{name}", error))
 
 
 def _children(names: list[str], url: str) -> _Place:
@@ -164,15 +221,16 @@ def _matches(names: list[str], host_of: Callable[[str], str | None]) -> _Place:
 
 
 @contextmanager
-def _members(url: str) -> Iterator[Iterator[_Member]]:
-    """Open an archive of this machine, or one that fsspec opens."""
+def _members(url: str, host: _Place = lambda _: None) -> Iterator[Iterator[_Member]]:
+    """Open an archive of this machine, or one that fsspec opens. The members of a zip come host by host."""
     with _opened(url) as file:
         if url.lower().endswith(".zip"):
+            refuse_large_directory(file, url)
             with zipfile.ZipFile(file) as archive:
-                yield _of_zip(archive)
+                yield _of_zip(archive, host, url)
         else:
-            with tarfile.open(fileobj=file, mode="r:*") as archive:
-                yield _of_tar(archive)
+            with unpacked(file, url) as inside, tarfile.open(fileobj=inside, mode="r:") as archive:
+                yield _of_tar(archive, url)
 
 
 def _opened(url: str) -> Any:
@@ -183,8 +241,10 @@ def _opened(url: str) -> Any:
     return fsspec.open(url, "rb")
 
 
-def _of_tar(archive: tarfile.TarFile) -> Iterator[_Member]:
+def _of_tar(archive: tarfile.TarFile, url: str) -> Iterator[_Member]:
+    count = budget.Meter("archive-members")
     for info in archive:
+        count.spend(path=url)
         archive.members = []  # type: ignore[attr-defined]  # else it keeps all of them
         if info.isreg():
             yield _Member(_clean(info.name), info.size, lambda info=info: _read(archive.extractfile(info)))  # type: ignore[misc]
@@ -195,13 +255,21 @@ def _of_tar(archive: tarfile.TarFile) -> Iterator[_Member]:
             yield _Member(_clean(info.name), 0, lambda inside=inside: Link(inside))  # type: ignore[misc]
 
 
-def _of_zip(archive: zipfile.ZipFile) -> Iterator[_Member]:
-    for info in archive.infolist():
+def _of_zip(archive: zipfile.ZipFile, host: _Place, url: str) -> Iterator[_Member]:
+    count, unpacked_bytes = budget.Meter("archive-members"), budget.Meter("archive-bytes")
+
+    def order(info: zipfile.ZipInfo) -> str:
+        place = host(_clean(info.filename))
+        return "" if place is None else place[0]
+
+    for info in sorted(archive.infolist(), key=order):
+        count.spend(path=url)
         if info.is_dir():
             continue
         is_link = stat.S_ISLNK(info.external_attr >> 16)
 
         def part(info: zipfile.ZipInfo = info, is_link: bool = is_link) -> bytes | Link:
+            unpacked_bytes.spend(info.file_size, path=url)
             data = archive.read(info)
             return Link(data.decode(errors="surrogateescape")) if is_link else data
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
+from nginxopt import budget
 from nginxopt.config.dump import Dump
 from nginxopt.errors import InputError
 from nginxopt.text import Source, Span, encode
@@ -97,32 +100,47 @@ def _resolved(parts: Mapping[str, bytes | Link]) -> dict[str, bytes]:
     """Return the files by every name that they have, links to files and to folders included."""
     files = {name: part for name, part in parts.items() if isinstance(part, bytes)}
     links = {name: part for name, part in parts.items() if isinstance(part, Link)}
+    names = budget.Meter("files")
+    names.spend(len(files))
     for _ in range(_DEEPEST):
-        new = {name: data for link, part in links.items() for name, data in _behind(link, part, files)}
-        if new.keys() <= files.keys():
+        new: dict[str, bytes] = {}
+        known = sorted(files)
+        for link, part in links.items():
+            for name, data in _behind(link, part, files, known):
+                if name not in files and name not in new:
+                    names.spend()  # links to folders with links to folders have names without end
+                    new[name] = data
+        if not new:
             break
         files |= new
     return dict(sorted(files.items(), key=lambda item: encode(item[0])))
 
 
-def _behind(link: str, part: Link, files: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
-    """Yield the files that a link leads to, by the names that they have through it."""
+def _behind(link: str, part: Link, files: Mapping[str, bytes], known: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files that a link leads to, by the names that they have through it; `known` are all names, sorted."""
     target = posixpath.normpath(posixpath.join(posixpath.dirname(link), part.target))
     if target in files:
         yield link, files[target]
         return
     if link.startswith(f"{target}/"):  # a link to a folder above, in which everything would be once more
         return
-    for name, data in files.items():
-        if name.startswith(f"{target}/"):
-            yield link + name.removeprefix(target), data
+    inside = f"{target}/"
+    for name in islice(known, bisect_left(known, inside), None):
+        if not name.startswith(inside):
+            return
+        yield link + name.removeprefix(target), files[name]
 
 
 def _joined(files: Mapping[str, bytes]) -> Dump:
-    """Return files as a dump that was printed without headers: their places are known."""
+    """Return files as a dump that was printed without headers: their places are known, a place for each text."""
     spans: dict[str, Span] = {}
+    places: dict[int, Span] = {}
+    texts: list[bytes] = []
     start = 0
     for name, data in files.items():
-        spans[name] = Span(start, start + len(data))
-        start += len(data)
-    return Dump(Source("tree", b"".join(files.values())), spans, is_whole=False)
+        if id(data) not in places:
+            places[id(data)] = Span(start, start + len(data))
+            texts.append(data)
+            start += len(data)
+        spans[name] = places[id(data)]
+    return Dump(Source("tree", b"".join(texts)), spans, is_whole=False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from nginxopt import budget
 from nginxopt.config import Config, File, load_text
 from nginxopt.config.dump import Dump
 from nginxopt.config.filesystem import Files
@@ -22,6 +23,7 @@ from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.linting import lint
 from nginxopt.fleet.plan import Plan
 from nginxopt.fleet.tables import columns, row
+from nginxopt.timelimit import limited
 
 if TYPE_CHECKING:
     from nginxopt.lint import Diagnostic
@@ -67,7 +69,7 @@ class Judged:
 
 def read(recipe: Recipe) -> Read:
     """Return the digest of the configuration of a host."""
-    content = _content(recipe)
+    content = _limited_content(recipe)
     if isinstance(content, str):
         return Read(error=content)
     return Read(content.digest, sum(len(part) for part in content.files.values() if isinstance(part, bytes)))
@@ -75,7 +77,7 @@ def read(recipe: Recipe) -> Read:
 
 def judge(recipe: Recipe, plan: Plan) -> Judged:
     """Return what is found in the configuration of a host."""
-    content = _content(recipe)
+    content = _limited_content(recipe)
     if isinstance(content, str):
         return Judged("", error=content)
     found = _Findings(content, plan)
@@ -83,10 +85,22 @@ def judge(recipe: Recipe, plan: Plan) -> Judged:
     return Judged(content.digest, found.rows, found.columns, found.texts)
 
 
+def _limited_content(recipe: Recipe) -> Content | str:
+    """As `_content`, within the limits of a host: what it may read is less than what one configuration may."""
+    try:
+        with budget.using({"bytes": budget.limit("host-bytes")}):
+            return limited(lambda: _content(recipe))
+    except InputError as error:
+        return error.message
+
+
 def _content(recipe: Recipe) -> Content | str:
     """Return the configuration of a host, or why it cannot be read: storage has errors of any kind."""
     try:
         return recipe.read()
+    except budget.ExceededError as error:
+        kind = "host-bytes" if error.budget == "bytes" else error.budget
+        return budget.ExceededError(kind, error.limit).message
     except (InputError, MissingError) as error:
         return error.message
     except OSError as error:
@@ -109,25 +123,28 @@ class _Findings:
 
     def collect(self) -> None:
         """Read the configuration and ask everything; what fails is a row."""
-        files: tuple[File, ...] = ()
-        templates: Collection[str] = ()
+        read: list[Config] = []
         try:
-            dump = self._content.dump(self._plan.installed)
-            config = self._config(dump)
-            files = config.files
-            templates = config.templates.files if config.templates else ()
-            self._lint(config)
-            if self._plan.table is not None:
-                self._test(config)
+            limited(lambda: self._judge(read))
         except InputError as error:
             self._error(error)
         except FAULTS as error:  # a bug, which is to be known, and is no reason to know nothing of other hosts
             self._error(internal(error, "the configuration"))
+        files = read[0].files if read else ()
+        templates = read[0].templates.files if read and read[0].templates else ()
         digests = [self._text(file, is_template=file.path in templates) for file in files]
         for number, (file, digest) in enumerate(zip(files, digests, strict=True)):
             self._add("files", self._digest, number, file.path, digest)
         sizes = sum(len(file.source.data) for file in files), sum(file.source.data.count(b"\n") for file in files)
         self._add("configurations", self._digest, self._content.is_dump, len(files), *sizes, self._hidden)
+
+    def _judge(self, read: list[Config]) -> None:
+        """Add the configuration to `read`, then what is found in it."""
+        config = self._config(self._content.dump(self._plan.installed))
+        read.append(config)
+        self._lint(config)
+        if self._plan.table is not None:
+            self._test(config)
 
     def _config(self, dump: Dump) -> Config:
         def load(files: Files, main: bytes) -> Config:

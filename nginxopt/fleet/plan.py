@@ -58,6 +58,7 @@ class Plan:
         nginx: The path of the nginx that workers ask about witnesses, empty for the usual places; None to ask none.
         diff: Whether the changes of fixes are kept.
         unsafe: Whether these are those of unsafe fixes, too.
+        limits: The limits of budgets, by name.
     """
 
     settings: Text | None = None
@@ -76,6 +77,7 @@ class Plan:
     nginx: str | None = None
     diff: bool = False
     unsafe: bool = False
+    limits: tuple[tuple[str, int], ...] = ()
 
     @cached_property
     def judge(self) -> Judge:

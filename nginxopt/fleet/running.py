@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from uuid import uuid4
 
 from nginxopt.errors import NginxoptError, RunError
-from nginxopt.fleet.archives import Carried
+from nginxopt.fleet.archives import Carried, Refused
 from nginxopt.fleet.hosts import Host
 from nginxopt.fleet.judging import Judged, Read, read
 from nginxopt.fleet.plan import Plan
@@ -34,6 +34,7 @@ _TASKS = 2  # a worker: one that runs, and one that waits for it
 _HOSTS = 32  # hosts whose digests are one task
 _CONFIGURATIONS = 8  # configurations that are one task, unless they are large
 _BYTES = 1_000_000  # of configurations in one task
+_CARRIED_BYTES = 64_000_000  # of configurations from archives in memory, unless one alone has more
 _BATCH = 256  # hosts that are written at once
 _BATCH_BYTES = 2_000_000  # of rows that are written at once, about
 _SECONDS = 1.0  # between looks at the cluster while nothing is done
@@ -136,18 +137,31 @@ class Run:
 
     def _has_room(self) -> bool:
         reading = sum(task.kind == "read" for task in self._tasks.values())
-        return reading < self._limit() and len(self._unjudged) < _CONFIGURATIONS * self._limit()
+        are_few = reading < self._limit() and len(self._unjudged) < _CONFIGURATIONS * self._limit()
+        return are_few and self._carried() < _CARRIED_BYTES
+
+    def _carried(self) -> int:
+        """Return the bytes of configurations from archives that are under way, which are in memory."""
+        tasks = (item for task in self._tasks.values() if task.kind == "judge" for item in task.items)
+        return sum(item.size for item in (*self._unjudged, *tasks) if isinstance(item.host.recipe, Carried))
 
     def _take(self, hosts: Iterator[Host]) -> bool:
         """Ask for the digests of the next hosts; return whether there were any."""
-        items = [_Item(host) for host in islice(hosts, _HOSTS)]
-        for item in items:
-            if isinstance(item.host.recipe, Carried):
-                self._has_read(item.host, read(item.host.recipe))
-        elsewhere = [item for item in items if not isinstance(item.host.recipe, Carried)]
+        elsewhere: list[_Item] = []
+        number = carried = 0
+        for host in islice(hosts, _HOSTS):
+            number += 1
+            if not isinstance(host.recipe, Carried | Refused):
+                elsewhere.append(_Item(host))
+                continue
+            found = read(host.recipe)
+            self._has_read(host, found)
+            carried += found.size
+            if carried + self._carried() >= _CARRIED_BYTES:
+                break
         if elsewhere:
             self._submit(_Task("read", elsewhere))
-        return bool(items)
+        return number > 0
 
     def _judge_some(self, *, last: bool) -> None:
         """Let workers check configurations: as many as they have room for."""
@@ -165,7 +179,7 @@ class Run:
 
         recipes = [item.host.recipe for item in task.items]
         future: Future[Any] = (
-            self.client.submit(worker.read_all, recipes, pure=False)
+            self.client.submit(worker.read_all, recipes, self._name, pure=False)
             if task.kind == "read"
             else self.client.submit(worker.judge_all, recipes, self._name, pure=False)
         )
@@ -215,7 +229,7 @@ class Run:
         elif bytes.fromhex(found.digest) in self._judged:
             self._found([host], found.digest)
         elif found.digest in self._waiting:
-            self._waiting[found.digest].append(host)
+            self._waiting[found.digest].append(_lighter(host, self._waiting[found.digest][0]))
         else:
             self._waiting[found.digest] = [host]
             self._unjudged.append(_Item(host, found.digest, found.size))
@@ -256,3 +270,10 @@ class Run:
 
     def _lost(self) -> RunError:
         return RunError("the connection to the scheduler was lost")
+
+
+def _lighter(host: Host, other: Host) -> Host:
+    """Return a host that has the content of another one, which is then in memory once."""
+    if not (isinstance(host.recipe, Carried) and isinstance(other.recipe, Carried)):
+        return host
+    return Host(host.name, Carried(host.recipe.place, other.recipe.content))

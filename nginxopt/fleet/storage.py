@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from nginxopt import budget
 from nginxopt.config.filesystem import DISK
 from nginxopt.errors import InputError, MissingError
 from nginxopt.fleet.content import Content, Link
-
-LARGEST = 64 * 1024 * 1024
-"""The most bytes that the configuration of one host may have, so that a worker's memory is bounded."""
 
 
 class Entry(NamedTuple):
@@ -56,19 +54,19 @@ class Stored:
         if not self.is_tree:
             data = storage.read(path)
             data = DISK.read(path) if isinstance(data, Link) else data
-            _refuse_large(len(data))
+            budget.check("host-bytes", len(data))
             return Content({"": data})
         files: dict[str, bytes | Link] = {}
         unread: dict[str, str] = {}
-        size = 0
+        size, count = budget.Meter("host-bytes"), budget.Meter("files")
         for name in storage.below(path):
+            count.spend()
             try:
                 files[name] = data = storage.read(posixpath.join(path, name))
             except OSError as error:
                 unread[name] = error.strerror or str(error)
                 continue
-            size += len(data) if isinstance(data, bytes) else 0
-            _refuse_large(size)
+            size.spend(len(data) if isinstance(data, bytes) else 0)
         return Content(files, unread)
 
     def __str__(self) -> str:
@@ -145,11 +143,6 @@ def opened(url: str) -> tuple[Storage, str]:
     except ValueError as error:
         raise InputError(str(error), path=url) from None
     return _Remote(files), str(path)
-
-
-def _refuse_large(size: int) -> None:
-    if size > LARGEST:
-        raise InputError(f"more than {LARGEST // 1024**2} MiB")
 
 
 def _raise(error: OSError) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from distributed import Worker, WorkerPlugin, get_worker
 
+from nginxopt import budget
 from nginxopt.config.tree import collector_paused
 from nginxopt.fleet.hosts import Recipe
 from nginxopt.fleet.judging import Judged, Read, judge, read
@@ -25,14 +26,20 @@ class Planned(WorkerPlugin):
         self.plan.prepare()
 
 
-def read_all(recipes: Sequence[Recipe]) -> list[Read]:
-    """Return the digests of the configurations of hosts."""
-    return list(map(read, recipes))
+def read_all(recipes: Sequence[Recipe], name: str) -> list[Read]:
+    """Return the digests of the configurations of hosts, by the options of a run."""
+    with budget.using(dict(_plan(name).limits)):
+        return list(map(read, recipes))
 
 
 def judge_all(recipes: Sequence[Recipe], name: str) -> list[Judged]:
     """Return what is found in the configurations of hosts, by the options of a run."""
+    plan = _plan(name)
+    with collector_paused(), budget.using(dict(plan.limits)):
+        return [judge(recipe, plan) for recipe in recipes]
+
+
+def _plan(name: str) -> Plan:
     planned = get_worker().plugins[name]
     assert isinstance(planned, Planned)
-    with collector_paused():
-        return [judge(recipe, planned.plan) for recipe in recipes]
+    return planned.plan

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
+from nginxopt import budget
 from nginxopt.config.templating import refuse_template, refused
 from nginxopt.errors import InputError
 from nginxopt.format.kept import kept
@@ -15,6 +17,7 @@ from nginxopt.text import Edit, Source, Span, apply
 
 _BOM = b"\xef\xbb\xbf"
 _DEFAULT = Style()
+_SMALL = 1 << 20  # bytes, of which a result may always have as many
 
 
 def formatted(data: bytes, style: Style = _DEFAULT, *, path: str = "-") -> bytes:
@@ -29,9 +32,24 @@ def formatted(data: bytes, style: Style = _DEFAULT, *, path: str = "-") -> bytes
 def edits(source: Source, style: Style = _DEFAULT) -> tuple[Edit, ...]:
     """Return the edits of white space that format a text, in order, as `formatted` does; none if nothing changes."""
     read = _read(source)
-    changes = tuple(_changes(source.data, read, style))
+    changes = tuple(_bounded(source, _changes(source.data, read, style)))
     prove(source, read, apply(source.data, changes))
     return changes
+
+
+def _bounded(source: Source, changes: Iterator[Edit]) -> Iterator[Edit]:
+    """Yield edits. Raises `budget.ExceededError` once the result has many times the size of the text.
+
+    A block in a block needs two bytes, and its lines any indentation.
+    """
+    growth = budget.limit("growth")
+    most = max(growth * len(source.data), _SMALL)
+    size = len(source.data)
+    for edit in changes:
+        size += len(edit.text) - len(edit.span)
+        if size > most:
+            raise budget.ExceededError("growth", growth, source=source, span=edit.span)
+        yield edit
 
 
 def _read(source: Source) -> list[Piece]:
@@ -74,7 +92,7 @@ def _changes(data: bytes, read: Sequence[Piece], style: Style) -> Iterator[Edit]
 def _newline(data: bytes, read: Sequence[Piece]) -> bytes:
     """Return the line end of a text: that of its first line, not counting those in words."""
     at = 0
-    for start, end in (*((piece.start, piece.end) for piece in read), (len(data), len(data))):
+    for start, end in chain(((piece.start, piece.end) for piece in read), [(len(data), len(data))]):
         line_end = data.find(b"\n", at, start)
         if line_end >= 0:
             return b"\r\n" if data[at:line_end].endswith(b"\r") else b"\n"

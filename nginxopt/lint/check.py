@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from nginxopt.budget import ExceededError
 from nginxopt.config import Config, reread
 from nginxopt.config.dump import is_dump
 from nginxopt.config.roots import words_outside
@@ -28,6 +29,7 @@ from nginxopt.lint.settings import Settings
 from nginxopt.lint.suppress import FAULTY, UNUSED, Further, suppress
 from nginxopt.lint.target import turning_points
 from nginxopt.text import Draft
+from nginxopt.timelimit import limited
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
@@ -211,10 +213,13 @@ def check(configs: Sequence[Config], judge: Judge) -> Checked:
 
 
 def _isolated(judge: Judge, config: Config) -> Linted:
-    """Return the findings in a configuration; after a bug, its error alone."""
+    """Return the findings in a configuration; after a bug, or beyond the limit of time, its error alone."""
     linted = Linted(())
     with collecting() as faults, isolated("the configuration", path=config.main.path):
-        linted = judge(config)
+        try:
+            linted = limited(lambda: judge(config), path=config.main.path)
+        except ExceededError as error:
+            linted = Linted((), (error,))
     return replace(linted, errors=(*linted.errors, *faults)) if faults else linted
 
 
@@ -233,7 +238,10 @@ def check_and_fix(configs: Sequence[Config], judge: Judge, *, unsafe: bool) -> C
             if is_dump(config.origin):
                 raise UsageError("the output of nginx -T cannot be fixed: pass the files")
             with isolated("the fixes", path=config.main.path):
-                fixed = fixes(config, judge, unsafe=unsafe)
+                try:
+                    fixed = limited(partial(fixes, config, judge, unsafe=unsafe), path=config.main.path)
+                except ExceededError:
+                    continue  # the check says so, too
                 drafts |= fixed.drafts  # no fix changes a shared file, so no draft replaces another
                 fix_counts += fixed.made
     texts = {path: draft.text for path, draft in drafts.items()}

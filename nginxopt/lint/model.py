@@ -24,6 +24,7 @@ from nginxopt.semantics import (
     read_listens,
     read_pass,
 )
+from nginxopt.semantics.directives import ROWS
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
@@ -256,7 +257,10 @@ class Model:
     def _index(self) -> dict[str, list[tuple[Directive, Level]]]:
         index: dict[str, list[tuple[Directive, Level]]] = {}
         for level in self._levels:
+            rows = level.kind in ROWS
             for directive in level.directives:
+                if rows and directive.name != "include":
+                    continue
                 index.setdefault(str(directive.name), []).append((directive, level))
         return index
 

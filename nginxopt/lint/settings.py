@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from nginxopt import budget
 from nginxopt.config import Context, roots
 from nginxopt.config import context as contexts
 from nginxopt.errors import InputError, UsageError
@@ -62,6 +63,7 @@ class Settings:
         context: The context of fragments, by path pattern; the first match counts.
         baseline: The path of the baseline; None if there is none.
         format: How `nginxopt format` indents.
+        budget: Limits that replace those of `nginxopt.budget.LIMITS`, by name.
         origin: The settings file; None if there is none.
     """
 
@@ -81,6 +83,7 @@ class Settings:
     context: Mapping[str, Context] = field(default_factory=lambda: MappingProxyType({}))
     baseline: str | None = None
     format: Style = Style()  # noqa: RUF009 - it cannot be changed
+    budget: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     origin: Path | None = None
 
     @property
@@ -337,6 +340,17 @@ _STYLE: Mapping[str, tuple[str, Callable[[Value], object]]] = {
 }
 """The keys of the table `format`: the fields of `Style`, and the functions that read their values."""
 
+
+def _budget(value: Value, _rules: Collection[str] | None, _folder: Path) -> Mapping[str, int]:
+    table = value.table()
+    for name, limit in table.items():
+        if name not in budget.LIMITS:
+            raise limit.error(f'unknown budget "{name}"', hint=suggestion(name, budget.LIMITS))
+        if type(limit.data) is not int or not budget.is_limit(limit.data):
+            raise limit.error("invalid limit", expected=f"a number from 1 to {budget.LARGEST_LIMIT}")
+    return MappingProxyType({name: limit.data for name, limit in table.items()})
+
+
 KEYS: Mapping[str, _Reader] = {
     "rules": _paths,
     "select": _names,
@@ -354,5 +368,6 @@ KEYS: Mapping[str, _Reader] = {
     "context": _context_by_pattern,
     "baseline": _path,
     "format": _format,
+    "budget": _budget,
 }
 """The keys of a settings file, with the functions that read their values."""

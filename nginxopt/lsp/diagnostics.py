@@ -18,6 +18,7 @@ from lsprotocol.types import (
     Location,
 )
 
+from nginxopt import budget
 from nginxopt.config import Config, Source
 from nginxopt.errors import InputError, InternalError, RuleError
 from nginxopt.lint import Severity, baseline
@@ -88,6 +89,11 @@ class Judges:
 
         Raises `SupersededError` once `is_current` returns False, and `NginxoptError` for unusable settings.
         """
+        path = document.path
+        with budget.stated(self._workspace.preferences.settings(path).budget):
+            return self._diagnostics(document, is_current)
+
+    def _diagnostics(self, document: Document, is_current: Callable[[], bool]) -> list[Diagnostic]:
         path = document.path
         preferences = self._workspace.preferences
         if preferences.settings(path).excludes(path) or not self._workspace.is_of_nginx(document):
@@ -168,7 +174,11 @@ def _failed_rules(document: Document, judgement: Judgement) -> Iterator[Diagnost
     """Yield a diagnostic for each third-party rule that cannot be loaded or that raised, for each bug, and for rules
     that are not run.
     """
-    raised = (error for error in judgement.checked.errors if isinstance(error, RuleError | InternalError))
+    raised = (
+        error
+        for error in judgement.checked.errors
+        if isinstance(error, RuleError | InternalError | budget.ExceededError)
+    )
     range_ = document.lines.range(Span(document.hidden, document.hidden))
     for error in (*judgement.catalogue.errors.values(), *raised):
         yield Diagnostic(range_, error.render().splitlines()[0], DiagnosticSeverity.Error, "rules", source=SOURCE)

@@ -11,15 +11,12 @@ from functools import cache
 
 from nginxopt.config import Block, Comment, Config, Directive, File, Scope
 from nginxopt.rewrite.unread import is_known
-from nginxopt.semantics.directives import NGINX
+from nginxopt.semantics.directives import NGINX, ROWS
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 
 _READERS = re.compile(r"load_module|ssi|perl.*|js_.*|.*_by_lua.*|lua_.*")
 """Directives of nginx that run code, or that load modules that may run code."""
-
-ROWS = frozenset(["map", "geo", "split_clients", "types", "charset_map", "match"])
-"""Blocks whose statements are not directives."""
 
 _FOLLOWS_AT_ONCE = frozenset(["set", "return", "break"])
 """The directives that nginx runs in an `if` right after its condition."""

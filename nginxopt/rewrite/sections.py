@@ -18,7 +18,7 @@ from nginxopt.config import Block, Bulk, Comment, Config, Context, Directive, Fi
 from nginxopt.records import record
 from nginxopt.rewrite import captures, surroundings
 from nginxopt.rewrite.surroundings import Entering
-from nginxopt.semantics.directives import NGINX
+from nginxopt.semantics.directives import NGINX, ROWS
 from nginxopt.text import Span
 
 Phase = Literal["server", "location"]
@@ -148,7 +148,7 @@ def _gather(
         if node.name not in transparent():
             section = gathered.closed(place, section, is_behind_if=is_behind_if)
             is_behind_if = _may_be_ours(node)
-        if isinstance(node, Directive) and node.block and node.name not in captures.ROWS:
+        if isinstance(node, Directive) and node.block and node.name not in ROWS:
             _gather(node.block, {str(node.name)}, gathered, is_location=node.name == "location")
     gathered.closed(place, section, is_behind_if=is_behind_if)
 

@@ -13,6 +13,9 @@ from crossplane.analyzer import DIRECTIVES
 
 from nginxopt.config.declarations import names
 
+ROWS = frozenset(["map", "geo", "split_clients", "types", "charset_map", "match"])
+"""Blocks whose statements are not directives, but rows of data."""
+
 _PLUS = """
     auth_jwt_key_cache auth_jwt_require auth_jwt_type auth_oidc auth_require client_id client_secret config_url
     connect_timeout cookie_name enforce_initial_report error_log_tag extra_auth_args fastcgi_allow_upstream

@@ -24,6 +24,7 @@ from nginxopt.config import Block, Bulk, Config, Directive, Scope, may_read_more
 from nginxopt.config.unread import unread_names
 from nginxopt.records import record
 from nginxopt.semantics.defaults import default
+from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.headers import INHERITANCE
 from nginxopt.text import Source, Span
 from nginxopt.version import Version
@@ -153,7 +154,7 @@ class Level:
     unknown: set[str] = field(default_factory=set, repr=False)
     opener: Directive | None = field(init=False, repr=False)
     args: tuple[str, ...] = field(init=False, repr=False)
-    _own: dict[str, list[Directive]] = field(default_factory=dict, repr=False)
+    _by_name: dict[str, list[Directive]] | None = field(default=None, repr=False)
     _settings: dict[str, Setting] = field(default_factory=dict, repr=False)
     _stated: _Stated = field(init=False, repr=False)
 
@@ -263,14 +264,18 @@ class Level:
         return self.parent
 
     def _add(self, directive: Directive) -> None:
-        name = str(directive.name)
         self.directives.append(directive)
-        own = self._own.get(name)
-        if own is None:
-            self._own[name] = [directive]
-            self._stated.names.add(name)
-        else:
-            own.append(directive)
+        if self.kind not in ROWS:
+            self._stated.names.add(str(directive.name))
+
+    @property
+    def _own(self) -> dict[str, list[Directive]]:
+        """The directives by name, which are found when they are asked for: rows, which are many, seldom are."""
+        if self._by_name is None:
+            self._by_name = {}
+            for directive in self.directives:
+                self._by_name.setdefault(str(directive.name), []).append(directive)
+        return self._by_name
 
 
 @record(eq=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -208,10 +209,10 @@ def test_any_text_is_read_or_refused(parts: list[bytes]) -> None:
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """`-` reads standard input, whose includes are relative to the current directory or the prefix."""
     write(tmp_path, a="b;")
-    data = SimpleNamespace(buffer=SimpleNamespace(read=lambda: b"include a.conf;"))
-    monkeypatch.setattr("sys.stdin", data)
     monkeypatch.chdir(tmp_path)
-    for config in (load("-"), load("-", prefix=tmp_path)):
+    for prefix in (None, tmp_path):
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(b"include a.conf;")))
+        config = load("-", prefix=prefix)
         assert config.main.path == "-"
         assert [str(directive.name) for directive, _ in config.walk()] == ["include", "b"]
 

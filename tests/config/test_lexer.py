@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from pathlib import Path
 
 import crossplane.lexer
-import crossplane.parser
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -178,18 +176,6 @@ def test_the_contract_with_crossplane(tmp_path_factory: pytest.TempPathFactory, 
         if statement.kind != "#":
             ours.append((statement.kind, path.read_bytes().count(b"\n", 0, statement.end) + 1, False))
     assert ours == theirs
-
-
-def test_crossplanes_lexer_is_put_back(tmp_path: Path) -> None:
-    """After a parse, failed or not, crossplane reads with its own lexer again."""
-    parse(Source("f", b"a;"))
-    with pytest.raises(InputError):
-        parse(Source("f", b"a"))
-    assert crossplane.parser.lex is crossplane.lexer.lex
-    path = tmp_path / "a.conf"
-    path.write_text("a b;")
-    parsed = crossplane.parser.parse(str(path))["config"][0]["parsed"]
-    assert parsed == [{"directive": "a", "line": 1, "args": ["b"]}]
 
 
 @pytest.mark.parametrize("enabled", [True, False])

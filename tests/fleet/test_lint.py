@@ -443,13 +443,13 @@ def test_names_of_any_bytes_are_known_again(tmp_path: Path) -> None:
 
 def test_a_host_of_any_size_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than the largest size, in one file or in several, is an error of the host."""
-    monkeypatch.setattr("nginxopt.fleet.storage.LARGEST", 1024**2)
+    monkeypatch.setenv("NGINXOPT_BUDGET", f"host-bytes={1024**2}")
     tree(tmp_path / "hosts" / "tree", a=b"#" * 600_000, b=b"#" * 600_000)
     (tmp_path / "hosts" / "file.txt").write_bytes(b"#" * 1_200_000)
     lint("hosts", status=3)
     assert rows("SELECT host, message FROM host_errors ORDER BY host") == [
-        ("file", "more than 1 MiB"),
-        ("tree", "more than 1 MiB"),
+        ("file", "too large: more than 1,048,576 bytes in the files of one host of a fleet (budget host-bytes)"),
+        ("tree", "too large: more than 1,048,576 bytes in the files of one host of a fleet (budget host-bytes)"),
     ]
 
 

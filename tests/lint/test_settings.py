@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nginxopt import budget
 from nginxopt.errors import InputError, UsageError
 from nginxopt.format import Style
 from nginxopt.lint import IDLE_CONNECTIONS, Severity, settings
@@ -219,6 +220,7 @@ def documents(draw: st.DrawFn) -> dict[str, object]:
         "format": st.fixed_dictionaries(
             {"indent-width": st.integers(1, 16), "indent-style": st.sampled_from(["space", "tab"])}
         ),
+        "budget": st.dictionaries(st.sampled_from(list(budget.LIMITS)), st.integers(1, budget.LARGEST_LIMIT)),
     }
     assert values.keys() == settings.KEYS.keys()
     return draw(st.fixed_dictionaries({}, optional=values))
@@ -255,7 +257,7 @@ def _plain(key: str, value: object) -> object:
         return {"indent-width": value.width, "indent-style": "tab" if value.tabs else "space"}
     if hasattr(value, "items"):
         return {name: _plain(key, inner) for name, inner in value.items()}
-    return str(value)
+    return value if isinstance(value, int) and not isinstance(value, Severity) else str(value)
 
 
 @given(documents())

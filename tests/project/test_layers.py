@@ -26,6 +26,7 @@ NATIVE = {
     "bench.cases": {"Patterns"},
     "config.tokens": {"Events", "LexError"},
     "faults": {"PanicException", "panic_place"},
+    "timelimit": {"interrupt"},
     "system.interrupts": {"count_orderly", "watch_signals"},
     "semantics.locations": {"Patterns"},
     "semantics.maphash": {"map_verdict"},
@@ -185,6 +186,7 @@ def test_every_package_is_named() -> None:
         "faults",
         "lazy",
         "records",
+        "timelimit",
         "version",
     }
 

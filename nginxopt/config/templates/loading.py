@@ -7,7 +7,9 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
+from nginxopt import budget
 from nginxopt.config.configuration import Config
 from nginxopt.config.declarations import declarations
 from nginxopt.config.filesystem import Files
@@ -90,11 +92,15 @@ class Templates:
     @cached_property
     def readings(self) -> tuple[Reread, ...]:
         """The configuration in each reading. Raises `InputError` if one of them is no configuration."""
+        with budget.counting("matches", "template-work"):
+            return self._readings()
+
+    def _readings(self) -> tuple[Reread, ...]:
         rereads = [self.first]
         known: set[str] = set()
         while len(known) < len(self.files):  # an include in a branch may lead to further templates
             known = {*self.files}
-            rereads += filter(None, map(self._further, list(structures(self.files.values()))[1:]))
+            rereads += filter(None, map(self._further, islice(structures(list(self.files.values())), 1, None)))
         rereads += [self.read(reading) for reading in self._with_values(rereads)]
         return tuple(rereads)
 
@@ -113,6 +119,8 @@ class Templates:
         """Return a reading; None if it drops line ends and does not parse: its engine then keeps line ends."""
         try:
             return self.read(reading)
+        except budget.ExceededError:
+            raise
         except InputError:
             if reading.drops_newlines:
                 return None
@@ -150,7 +158,7 @@ class Templates:
             config = self._load(files, files.written(self._name, self._data))
         except InputError as error:
             template = self._templates.get(error.source.path) if error.source else None
-            raise error if template is None or isinstance(error, TemplateError) else _broken(template, error) from None
+            raise error if template is None else _broken(template, error) from None
         self.paths += [file.path for file in config.files if file.path not in self.paths]
         return Reread(reading, replace(config, origin=self._files), files.rendered)
 
@@ -258,7 +266,12 @@ def _is_setting(header: Header) -> bool:
 
 
 def _broken(template: Template, error: InputError) -> InputError:
-    """Return the error for a reading that does not parse, at the last tag of the template before the fault."""
+    """Return the error for a reading that does not parse, at the last tag of the template before the fault.
+
+    An error that says all, such as that of a budget, stays.
+    """
+    if isinstance(error, TemplateError | budget.ExceededError):
+        return error
     line = error.source.position(error.span.start).line if error.source and error.span else 1
     spans = [value.span for value in template.values] + [block.span for block in template.blocks]
     starts = sorted(span.start for span in spans)

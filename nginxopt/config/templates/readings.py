@@ -68,12 +68,11 @@ def structures(templates: Iterable[Template]) -> Iterator[Reading]:
     yield Reading(drops_newlines=True)
     for usual in range(1, most):
         yield Reading(usual=usual)
-    alone = list(_alone(templates))
-    for options in alone:
+    for options in _alone(templates):
         if any(options.values()):
             yield Reading(options=options)
-    if len(alone) <= _MOST_ALONE:
-        for options in alone:
+    if sum(len(template.blocks[number].options) for template in templates for number in template.chains) <= _MOST_ALONE:
+        for options in _alone(templates):
             yield Reading(LAST, options)
     yield from _at_random(templates)
 

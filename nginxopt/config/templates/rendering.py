@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from nginxopt import budget
 from nginxopt.config.templates.structure import Block, Pieces, Template, Text, Value
 from nginxopt.text import Span
+
+_EACH = 4  # bytes that a piece counts for besides its text: loops in loops may write nothing forever
 
 
 class Run(NamedTuple):
@@ -160,17 +163,21 @@ class _Rendering:
         self._write = write
         self._drops_newlines = drops_newlines
         self._lines = 0
+        self._work = budget.meter("template-work")
         self.writer = Writer()
 
     def pieces(self, pieces: Pieces) -> None:
+        """Write pieces. Raises `budget.ExceededError` where loops in loops, which are repeated, would never end."""
         for piece in pieces:
             if isinstance(piece, Text):
+                self._work.spend(piece.end - piece.start + _EACH, path=self._template.source.path)
                 self._text(piece)
             elif isinstance(piece, Value):
                 self.writer.add(self._write(piece, self.writer), piece)
             else:
                 for part in piece.options[self._choose(piece)]:
                     self.pieces(part)
+                    self._work.spend(_EACH, source=self._template.source, span=piece.span)
 
     def _text(self, text: Text) -> None:
         """Write a text, with line ends added after its first one, so that what follows keeps its line number.

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from nginxopt import budget
 from nginxopt.config.templates.tags import Action, Tag, Trim, tags
 from nginxopt.records import record
 from nginxopt.text import Source, Span
@@ -18,6 +19,15 @@ _DEFINITIONS = frozenset(["end", "endmacro"])
 """The words that close a definition (a macro or named template), which is written only where it is called."""
 
 _NO_DIRECTIVE = re.compile(rb"\s*(?:#[^\n]*(?:\n\s*|$))*")
+
+
+_NOTHING_MORE = re.compile(
+    rb"(?>[^\S\n]|\{%.*?%\}|\{#.*?#\}|<%(?!=).*?%>|\{\{-?[^\S\n]*(?:end|else)\b.*?\}\})*+(?:#.*)?$", re.MULTILINE
+)
+"""Matches the rest of a line without text. A tag is matched in one way only, as trying others would never end."""
+
+DEPTH = 100
+"""How many blocks may be in each other, with those that a jump skips: what reads them is recursive."""
 
 
 class Unreadable(Exception):  # noqa: N818 - as InputError, it says what the file is
@@ -142,7 +152,9 @@ class _Reader:
         top = _Open(Tag(0, 0, Action.SCOPE), [[]])
         opened = [top]
         before: Tag | None = None
+        count = budget.Meter("template-tags")
         for tag in tags(self._data):
+            count.spend(source=self._source, span=_span(tag))
             opened[-1].parts[-1].extend(self._text(before, tag))
             self._take(tag, opened)
             before = tag
@@ -177,12 +189,15 @@ class _Reader:
                 opened[-1].parts[-1].append(self._block(block, tag))
                 if block.jumps:
                     opened[-1].jump()
+                    _refuse_deep(tag, opened)
             case Action.JUMP:
                 if all(outer.tag.action is not Action.LOOP for outer in opened):
                     raise Unreadable(_span(tag), "it belongs to no loop")
                 block.jump()
+                _refuse_deep(tag, opened)
             case _:
                 opened.append(_Open(tag, [[]]))
+                _refuse_deep(tag, opened)
 
     def _join(self, block: _Open) -> None:
         """Turn the parts of a branch that may be skipped into optional blocks."""
@@ -208,12 +223,7 @@ class _Reader:
 
     def _is_alone(self, tag: Tag) -> bool:
         """Return whether only blanks, a comment or tags that write nothing follow a tag on its line."""
-        line = self._data.find(b"\n", tag.end)
-        rest = self._data[tag.end : line if line >= 0 else len(self._data)]
-        return (
-            re.fullmatch(rb"(?:\s|\{%.*?%\}|\{#.*?#\}|<%(?!=).*?%>|\{\{-?\s*(?:end|else)\b.*?\}\})*(?:#.*)?", rest)
-            is not None
-        )
+        return _NOTHING_MORE.match(self._data, tag.end) is not None
 
     def _block(self, block: _Open, closing: Tag) -> Block:
         parts = [tuple(part) for part in block.parts]
@@ -252,6 +262,12 @@ class _Reader:
 
     def _defined(self, block: Block) -> Block:
         return replace(block, options=((self._definitions[block.number],), ()))
+
+
+def _refuse_deep(tag: Tag, opened: Sequence[_Open]) -> None:
+    """Raise `Unreadable` if blocks are too deep in each other."""
+    if len(opened) - 1 + sum(len(block.before) for block in opened) > DEPTH:
+        raise Unreadable(_span(tag), f"its blocks are nested more than {DEPTH} deep")
 
 
 def _options(block: _Open, parts: list[Pieces]) -> Iterator[tuple[Pieces, ...]]:

@@ -67,7 +67,7 @@ class Tag:
 
 _NAMES = b"|".join([*placeholders.CERTAIN, *placeholders.LIKELY])
 _OPENING = re.compile(
-    rb"""\{\{\{ | \{\{ | \{% | \{\#(?=(?s:.{0,8192}?)\#\}) | \{!! | <%
+    rb"""\{\{\{ | \{\{ | \{% | \{\# | \{!! | <%
     | (?P<php><\?(?:php\b|=))
     | ^[ \t]*(?P<line>\$(?:\{[A-Z][A-Z0-9_]*\}|[A-Z][A-Z0-9_]*))[ \t]*;?[ \t]*\r?$
     | (?P<name>"""
@@ -90,6 +90,9 @@ def tags(data: bytes) -> Iterator[Tag]:
             start = opening.start("name" if opening["name"] else "line")
             yield Tag(start, start + len(name), Action.VALUE)
             at = start + len(name)
+            continue
+        if opening[0] == b"{#" and data.find(b"#}", opening.end(), opening.end() + LONGEST) < 0:
+            at = opening.start() + 1  # a brace and a comment of nginx
             continue
         *_, tag = found = _tags(data, opening.start(), opening[0])
         yield from found

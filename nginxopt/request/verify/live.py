@@ -11,6 +11,7 @@ from nginxopt.request.verify.named import statement_words
 from nginxopt.request.verify.side import Side
 from nginxopt.request.verify.symbols import variables
 from nginxopt.semantics.site.form import StatementForm
+from nginxopt.text import encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,8 @@ class Live:
         """Return what is read in these sides."""
         words = {word for side in sides for word in _words(side)}
         rewrites = {word for side in sides for word in _replacements(side)}
-        names = set().union(*(variables(word.encode("latin-1")) for word in words | rewrites if "$" in word))
-        digits = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
+        names = set().union(*(variables(encode(word)) for word in words | rewrites if "$" in word))
+        digits = set().union(*(variables(encode(word)) for word in words if "$" in word))
         everything = any(level["opaque"] or level["filters"] for side in sides for level in side.form["levels"])
         everything = everything or any(side.has_opaque or side.has_code for side in sides)
         everything = everything or any(form["kind"] == "opaque" for side in sides for form in side.definitions.values())
@@ -83,7 +84,7 @@ class _Reading:
 
     def variables(self, word: str) -> set[str]:
         """Return the variables that a word reads, directly or not."""
-        names = variables(word.encode("latin-1")) if "$" in word else set()
+        names = variables(encode(word)) if "$" in word else set()
         defined = filter(self._definitions.defines, names)
         return names.union(*((*self._definitions.bases(name), *self._definitions.inner(name)) for name in defined))
 
@@ -147,7 +148,7 @@ def _without_own_groups(args: Sequence[str]) -> Iterator[str]:
     groups = set(groups_of(args[0])) if args else set()
     for word in args:
         if groups and "$" in word:
-            read = variables(word.encode("latin-1")) - groups
+            read = variables(encode(word)) - groups
             yield "".join(f"${{{name}}}" for name in sorted(read))
         else:
             yield word

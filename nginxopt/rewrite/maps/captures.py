@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 
 from nginxopt.config import Block, Comment, Config, Directive, Scope
 from nginxopt.records import record
-from nginxopt.rewrite.captures import ROWS, harmless
+from nginxopt.rewrite.captures import harmless
 from nginxopt.rewrite.maps.reading import RegexMap, groups, variables
+from nginxopt.semantics.directives import ROWS
 
 _CAPTURE = re.compile(r"\$\{?[1-9]")
 _VALUES = frozenset(["map", "split_clients"])

@@ -64,5 +64,5 @@ mod _native {
     #[pymodule_export]
     use super::work::{TooMuchWork, work_done};
     #[pymodule_export]
-    use super::working::{panic_place, work_forever};
+    use super::working::{interrupt, panic_place, work_forever};
 }

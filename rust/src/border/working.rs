@@ -10,7 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use pyo3::exceptions::PyOSError;
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyType};
 
 use crate::work::{self, Abandoned};
 
@@ -48,7 +50,7 @@ pub fn working<T: Send + 'static>(py: Python<'_>, work: impl FnOnce() -> T + Sen
         match received {
             Ok(Ok(value)) => return Ok(value),
             Ok(Err(panic)) => panic::resume_unwind(panic),
-            Err(RecvTimeoutError::Timeout) => interrupted(py)?,
+            Err(RecvTimeoutError::Timeout) => look_around(py)?,
             Err(RecvTimeoutError::Disconnected) => unreachable!("the thread sends a result, even if the work panics"),
         }
         result = receiver;
@@ -65,10 +67,28 @@ impl Drop for Waiting {
     }
 }
 
-/// Raises the exception of a signal's handler, or one that another thread has set for this one.
-fn interrupted(py: Python<'_>) -> PyResult<()> {
+/// Raises what a handler of a signal raises, or what [`interrupt`] has for this thread.
+fn look_around(py: Python<'_>) -> PyResult<()> {
     py.check_signals()?;
-    py.run(c"pass", None, None) // Python raises the latter only where it runs code
+    py.eval(c"None", None, None).map(drop) // Python looks for exceptions from elsewhere before it runs anything
+}
+
+/// Has `exception`, a class, be raised in the thread `thread` soon, if `is_wanted` has an item; with None, no longer.
+///
+/// No Python code runs between the look at the list and the order.
+#[pyfunction]
+#[pyo3(signature = (thread, exception, is_wanted))]
+pub fn interrupt(
+    thread: std::ffi::c_ulong,
+    exception: Option<Bound<'_, PyType>>,
+    is_wanted: &Bound<'_, PyList>,
+) -> bool {
+    if exception.is_some() && is_wanted.is_empty() {
+        return false;
+    }
+    let class = exception.as_ref().map_or(std::ptr::null_mut(), |class| class.as_ptr());
+    // SAFETY: this thread is attached to Python, which takes a reference of its own to the class.
+    unsafe { ffi::PyThreadState_SetAsyncExc(thread.cast_signed(), class) > 0 }
 }
 
 /// As [`working`] if the input is large, otherwise on this thread.

@@ -1,0 +1,74 @@
+"""Templates whose readings never end: deep blocks, loops in loops, lines of tags."""
+
+from __future__ import annotations
+
+import pytest
+
+from nginxopt import budget
+from nginxopt.config import load_text
+from nginxopt.config.filesystem import DISK
+from nginxopt.config.templates import Templates
+from nginxopt.config.templates.structure import DEPTH, Unreadable, read_template
+from nginxopt.errors import InputError
+from nginxopt.text import Source
+
+TAGS = [
+    (b"{% if a %}", b"{% endif %}"),
+    (b"{% for a in b %}", b"{% endfor %}"),
+    (b"<% if a %>", b"<% end %>"),
+    (b"{{ if .A }}", b"{{ end }}"),
+    (b"{{#each a}}", b"{{/each}}"),
+]
+
+
+def read(text: bytes) -> None:
+    """Read a template in all its readings."""
+    Templates(lambda files, data: load_text(data, "f", files=files), DISK, "f", text).config()
+
+
+@pytest.mark.parametrize(("opening", "closing"), TAGS)
+def test_blocks_have_a_depth(opening: bytes, closing: bytes) -> None:
+    """Blocks of tags are read to the limit; 1,200 of them are refused at the tag that is too deep."""
+    at_limit = read_template(Source("f", opening * DEPTH + b"a;" + closing * DEPTH))
+    assert len(at_limit.blocks) == DEPTH
+    with pytest.raises(Unreadable, match="nested"):
+        read_template(Source("f", opening * 1_200 + b"a;" + closing * 1_200))
+    for text in (opening * 50, closing * 50, opening * 50 + b"a;" + closing * 49):
+        with pytest.raises(Unreadable):
+            read_template(Source("f", text))
+
+
+def test_jumps_count_as_depth() -> None:
+    """What follows a jump is a block that may be skipped, one in the other: 1,200 are too many."""
+    with pytest.raises(Unreadable, match="nested"):
+        read_template(Source("f", b"{% for a in b %}" + b"{% continue %} a;" * 1_200 + b"{% endfor %}"))
+
+
+def test_loops_in_loops_end() -> None:
+    """A loop is read with its body twice; forty in each other would be written 2**40 times."""
+    with budget.using({"template-work": 20_000}), pytest.raises(budget.ExceededError) as caught:
+        read(b"{% for a in b %}\n" * 40 + b"a;\n" + b"{% endfor %}\n" * 40)
+    assert caught.value.budget == "template-work"
+    assert caught.value.path == "f"
+
+
+def test_tags_have_a_number() -> None:
+    """More tags than the budget allows are refused at the first one beyond it."""
+    with budget.using({"template-tags": 3}), pytest.raises(budget.ExceededError) as caught:
+        read(b"a {{ b }};\n" * 5)
+    assert caught.value.render().startswith("f:4:3: ")
+
+
+def test_a_line_of_tags_is_read_in_one_way() -> None:
+    """A value before many tags and a text is not alone on its line, which is seen without trying all ways."""
+    (value,) = read_template(Source("f", b"{{ a }}" + b"{% if b %}{% endif %}" * 300 + b" c;\n")).values
+    assert not value.is_alone
+    (value,) = read_template(Source("f", b"{{ a }}" + b"{% if b %}{% endif %}" * 300 + b" # c\nd;\n")).values
+    assert value.is_alone
+
+
+@pytest.mark.parametrize("text", [b"{#" * 50_000, b"{{" * 50_000, b"{%" * 50_000, b"<%" * 50_000, b"@A" * 50_000])
+def test_openings_without_an_end_end(text: bytes) -> None:
+    """A text of tags that are not closed is an error, in time that is linear."""
+    with pytest.raises(InputError):
+        read(text)

@@ -1,0 +1,188 @@
+"""Archives that unpack to far more than they hold, and trees whose links never end: each is a row, or an error."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from nginxopt import budget
+from nginxopt.errors import InputError
+from nginxopt.fleet import archives
+from nginxopt.fleet.content import Content, Link
+from nginxopt.fleet.judging import judge
+from nginxopt.fleet.plan import Plan
+from nginxopt.fleet.storage import Stored
+
+SITE = b"events {}\nhttp { server { listen 80; } }\n"
+MIB = 1024**2
+
+
+def tar(path: Path, members: Iterable[tuple[str, bytes | int]], mode: str = "w:gz") -> str:
+    """Write a tar of files, by content or by the number of their zeros; return its path."""
+    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = content if isinstance(content, int) else len(content)
+            data = io.BytesIO(content) if isinstance(content, bytes) else _Zeros(content)
+            archive.addfile(info, data)
+    return str(path)
+
+
+class _Zeros(io.RawIOBase):
+    """A file of zeros."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._left = size
+
+    def read(self, size: int = -1) -> bytes:
+        """Return zeros."""
+        size = self._left if size < 0 else min(size, self._left)
+        self._left -= size
+        return bytes(size)
+
+
+def packed_zip(path: Path, members: Iterable[tuple[str, bytes]]) -> str:
+    """Write a zip of files; return its path."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    return str(path)
+
+
+def found(url: str) -> dict[str, str]:
+    """What is read of each host of an archive: `read`, or the reason."""
+    results: dict[str, str] = {}
+    for host in archives.read(url, None).hosts(lambda _: False):
+        try:
+            host.recipe.read()
+        except InputError as error:
+            results[host.name] = error.message
+        else:
+            results[host.name] = "read"
+    return results
+
+
+def test_a_host_that_is_too_large_is_a_row(tmp_path: Path) -> None:
+    """One host beyond its limit is refused, before its file is unpacked, and the others are read."""
+    members: list[tuple[str, bytes | int]] = [("a/nginx.conf", SITE), ("b/nginx.conf", SITE)]
+    members += [("b/huge", 5 * MIB), ("c/nginx.conf", SITE)]
+    with budget.using({"host-bytes": MIB}):
+        results = found(tar(tmp_path / "hosts.tar.gz", members))
+    assert results["a"] == results["c"] == "read"
+    assert "budget host-bytes" in results["b"]
+
+
+def test_hosts_whose_files_are_apart_wait_within_a_limit(tmp_path: Path) -> None:
+    """In a tar that takes turns between hosts, those with most bytes are given up; in a zip all are read."""
+    names = [f"host{number}" for number in range(8)]
+    members = [(f"{name}/{part}.conf", b"#" * 1000) for part in range(10) for name in names]
+    members += [(f"{name}/nginx.conf", SITE) for name in names]
+    with budget.using({"archive-waiting": 40_000}):
+        waiting = found(tar(tmp_path / "hosts.tar.gz", members))
+        assert set(found(packed_zip(tmp_path / "hosts.zip", members)).values()) == {"read"}
+    assert 0 < sum(result == "read" for result in waiting.values()) < len(names)
+    assert all(result == "read" or "archive-waiting" in result for result in waiting.values())
+    assert set(waiting) == set(names)
+
+
+@pytest.mark.parametrize(("name", "limit"), [("archive-members", 50), ("archive-bytes", 100_000)])
+@pytest.mark.parametrize("write", [tar, packed_zip])
+def test_an_archive_as_a_whole_has_limits(
+    tmp_path: Path, write: Callable[[Path, Iterable[tuple[str, bytes]]], str], name: str, limit: int
+) -> None:
+    """Beyond the number of members, or of bytes that it unpacks to, an archive is refused with its path."""
+    path = tmp_path / ("hosts.tar.gz" if write is tar else "hosts.zip")
+    url = write(path, [(f"host/{number}.conf", b"#" * 2_000) for number in range(60)])
+    with budget.using({name: limit}), pytest.raises(budget.ExceededError) as caught:
+        found(url)
+    assert (caught.value.budget, caught.value.path) == (name, url)
+
+
+def test_a_header_of_any_size_is_not_read(tmp_path: Path) -> None:
+    """A name of 100 MiB, which `tarfile` would read at once, ends the archive."""
+    header = tarfile.TarInfo("././@LongLink")
+    header.type, header.size = tarfile.GNUTYPE_LONGNAME, 100 * MIB
+    path = tmp_path / "hosts.tar.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(header.tobuf(tarfile.GNU_FORMAT))
+        for _ in range(100):
+            file.write(b"a" * MIB)
+    with pytest.raises(budget.ExceededError, match="host-bytes"):
+        archives.read(str(path), None)
+
+
+def test_a_sparse_file_in_a_tar_is_not_unpacked(tmp_path: Path) -> None:
+    """A file of 10 GiB without a byte in it is too large for its host."""
+    real = 10 * 1024 * MIB
+    sparse = tarfile.TarInfo("host/huge.conf")
+    sparse.size = 0
+    sparse.pax_headers = {
+        "GNU.sparse.major": "0",
+        "GNU.sparse.minor": "1",
+        "GNU.sparse.name": "host/huge.conf",
+        "GNU.sparse.realsize": str(real),
+        "GNU.sparse.size": str(real),
+        "GNU.sparse.map": f"{real},0",
+    }
+    path = tmp_path / "hosts.tar"
+    with tarfile.open(path, "w", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(sparse)
+        main = tarfile.TarInfo("host/nginx.conf")
+        main.size = len(SITE)
+        archive.addfile(main, io.BytesIO(SITE))
+    results = found(str(path))
+    assert all("too large" in result for result in results.values())
+    assert results
+
+
+def test_links_that_double_end(tmp_path: Path) -> None:
+    """Folders with two links to the next folder have a name for each way through them, which are too many."""
+    files: dict[str, bytes | Link] = {"nginx.conf": SITE, "d40/a.conf": b"a;"}
+    for number in range(40):
+        for name in "xy":
+            files[f"d{number}/{name}"] = Link(f"../d{number + 1}")
+    with pytest.raises(budget.ExceededError, match="files in one configuration"):
+        Content(files).dump()
+    del tmp_path
+
+
+def test_a_text_with_many_names_is_there_once() -> None:
+    """A file that links give a thousand names takes the memory of one."""
+    files: dict[str, bytes | Link] = {"nginx.conf": SITE, "large": b"#" * MIB}
+    files |= {f"sites/{number}.conf": Link("../large") for number in range(1_000)}
+    dump = Content(files).dump()
+    assert dump.read("/etc/nginx/sites/999.conf") == b"#" * MIB
+    assert len(dump._source.data) < 2 * MIB
+
+
+@pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\0", b"PK\5\6" + b"\xff" * 18, b"PK\6\6" * 20]
+)
+def test_what_is_no_archive_is_an_error(tmp_path: Path, suffix: str, content: bytes) -> None:
+    """Damaged archives of all kinds end with an error."""
+    path = tmp_path / f"hosts{suffix}"
+    path.write_bytes(content + os.urandom(500) if content else content)
+    with pytest.raises(InputError):
+        found(str(path))
+
+
+def test_a_host_that_takes_long_or_much_is_a_row(tmp_path: Path) -> None:
+    """Includes that double, and a limit of time, are errors of their host; what can be said of it is kept."""
+    (tmp_path / "nginx.conf").write_text("events {}\nhttp { include a; include a; }\n")
+    for name, after in zip("abcdefghijklmnopqrstu", "bcdefghijklmnopqrstuv", strict=True):
+        (tmp_path / name).write_text(f"include {after};\ninclude {after};\n")
+    (tmp_path / "v").write_text("")
+    judged = judge(Stored(str(tmp_path), is_tree=True), Plan())
+    assert any("budget inclusions" in row for row in judged.rows["errors"])
+    with budget.using({"inclusions": 10**9, "directives": 10**9, "seconds": 1}):
+        judged = judge(Stored(str(tmp_path), is_tree=True), Plan())
+    assert any("budget seconds" in row for row in judged.rows["errors"])
