@@ -21,6 +21,17 @@ from tests.extended import is_extended
 from tests.measuring import UNMEASURED, Measure
 from tests.support import IN_CI, NO_NGINX, ROOT
 
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Path:
+    """A folder of the test, which an nginx that root runs as nobody can enter."""
+    if os.geteuid() == 0:
+        for folder in (tmp_path, *list(tmp_path.parents)[:3]):
+            if folder.name.startswith(("pytest-", "popen-")) or folder == tmp_path:
+                folder.chmod(0o755)
+    return tmp_path
+
+
 # A busy machine makes an example slow; that is no failure. In CI, each run has the same examples.
 settings.register_profile(
     "nginxopt",

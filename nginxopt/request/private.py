@@ -30,10 +30,10 @@ from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.system.echo import Asked, Echo
 from nginxopt.system.exchange import Response, certificate, exchange
-from nginxopt.system.nginx import Binary, private_prefix, reserved_ports, running, user
+from nginxopt.system.nginx import Binary, private_prefix, reserved_ports, running
 from nginxopt.version import Version
 
-_MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\n%s\nevents { }\n"
+_MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\nevents { }\n"
 _MODIFIED = 1_000_000_000
 """When each file was modified, in seconds since 1970: the same wherever it is."""
 
@@ -99,7 +99,7 @@ class PrivateNginx:
             tls = certificate(self._prefix) if self._tls else None
             folder = f"{Path(self._config.prefix).absolute()}/"
             stage = Stage(self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out)
-            self._text = _MAIN % user() + transplanted(http, stage)
+            self._text = _MAIN + transplanted(http, stage)
             (self._prefix / "nginx.conf").write_bytes(self._text)
             stack.enter_context(running(self._binary.command(self._prefix), self._prefix))
             self._cleanup = stack.pop_all()

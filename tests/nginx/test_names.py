@@ -13,7 +13,7 @@ import pytest
 from nginxopt.system import nginx
 from tests.lintcheck import diagnose
 from tests.nginx.test_sessions import reload
-from tests.support import PATIENCE
+from tests.support import PATIENCE, USER
 
 NAME = "shop-1.eu-west-1.elb.amazonaws.com"
 UNSHARE = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"')
@@ -38,7 +38,7 @@ def text(port: int, server: str, upstream: str) -> bytes:
     answers = "".join(
         f"server {{ listen 127.0.0.{number}:{port} reuseport; return 200 at-127.0.0.{number}; }}\n" for number in (1, 2)
     )
-    main = f"daemon off; worker_processes 1; pid nginx.pid; error_log error.log; {nginx.user().decode()}\nevents {{}}\n"
+    main = f"daemon off; worker_processes 1; pid nginx.pid; error_log error.log; {USER}\nevents {{}}\n"
     http = f"access_log off;\nproxy_temp_path temp/proxy;\nclient_body_temp_path temp/body;\n{upstream}{answers}"
     return f"{main}http {{\n{http}server {{ listen unix:temp/asked; {server} }}\n}}\n".encode()
 

@@ -158,10 +158,9 @@ class LocalSite:
 
 def directives(*, single: bool = False) -> str:
     """Return the directives for nginx's command line; `single`: for a single process without a timer."""
-    user = nginx.user().decode()
     # Without the timer resolution, each new second costs thousands of instructions for date strings (ngx_time_update).
     process_model = "master_process off; timer_resolution 1d;" if single else ""
-    return f"daemon off; pid nginx.pid; {process_model} {user}".strip()
+    return f"daemon off; pid nginx.pid; {process_model}".strip()
 
 
 def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:

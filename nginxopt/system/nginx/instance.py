@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from nginxopt.errors import InputError
+from nginxopt.system.confinement import Confinement
 from nginxopt.system.nginx.binary import Binary
 from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports
 from nginxopt.system.process import end, start
@@ -136,7 +137,7 @@ class Instance:
 def running(
     command: Sequence[str], prefix: Path, *, start_seconds: float = _START_SECONDS, open_files: int | None = None
 ) -> Iterator[Running]:
-    """Run nginx with `command`, and yield it once it is ready; it ends with the block.
+    """Run nginx with `command`, confined to `prefix`, and yield it once it is ready; it ends with the block.
 
     Its configuration must set the pid file `PID_FILE` in `prefix`. `open_files` is its soft limit of open files. Raises
     `InputError` with its messages if it does not start within `start_seconds`.
@@ -144,7 +145,7 @@ def running(
     pid_file, terminal = prefix / PID_FILE, prefix / "terminal"
     pid_file.unlink(missing_ok=True)
     with terminal.open("wb") as output:
-        process = start(command, cwd=prefix, output=output, open_files=open_files)
+        process = start(command, cwd=prefix, output=output, open_files=open_files, confinement=Confinement(prefix))
     try:
         if not wait_until_started(process, pid_file, start_seconds):
             why = f"was not ready within {start_seconds:.0f} seconds" if process.poll() is None else "ended"
