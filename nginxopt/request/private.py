@@ -37,6 +37,9 @@ _MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\ne
 _MODIFIED = 1_000_000_000
 """When each file was modified, in seconds since 1970: the same wherever it is."""
 
+_OF_FILES = frozenset(["dav_methods", "create_full_put_path"])
+"""Directives by which nginx changes the files that it serves."""
+
 LOCAL = "127.0.0.1"
 """The address of this nginx, and of the client that asks it."""
 
@@ -83,7 +86,8 @@ class PrivateNginx:
         _refuse_assumptions(world)
         self._config = placed(config)
         self._old_prefix, self._world, self._binary, self._tls = prefix, world, binary, tls
-        self._left_out, self._avoid = left_out, avoid
+        # nginx changes no files that are not its own.
+        self._left_out, self._avoid = left_out | (_OF_FILES if world.root is not None else frozenset()), avoid
         self._echo = Echo(mirrors=mirrors)
         self._cleanup = contextlib.ExitStack()
 
@@ -98,7 +102,9 @@ class PrivateNginx:
             files = _disk(self._world, self._prefix)
             tls = certificate(self._prefix) if self._tls else None
             folder = f"{Path(self._config.prefix).absolute()}/"
-            stage = Stage(self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out)
+            stage = Stage(
+                self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out, self._binary
+            )
             self._text = _MAIN + transplanted(http, stage)
             (self._prefix / "nginx.conf").write_bytes(self._text)
             stack.enter_context(running(self._binary.command(self._prefix), self._prefix))

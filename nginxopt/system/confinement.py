@@ -90,7 +90,7 @@ class Confinement:
             _give(self.folder, *user)
         hosts = self._hosts_file() if self.alone else None
         rights = _writes()
-        limits = self._limits(is_other_user=user is not None)
+        limits = self._limits()
 
         def confine() -> None:
             if hosts is not None:
@@ -117,7 +117,7 @@ class Confinement:
         path.chmod(0o644)
         return os.fsencode(path)
 
-    def _limits(self, *, is_other_user: bool) -> list[tuple[int, int]]:
+    def _limits(self) -> list[tuple[int, int]]:
         limits = [
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_DATA, _MEMORY),
@@ -156,6 +156,14 @@ def _writes() -> int:
     """Return the rights of Landlock that are writes, as far as the kernel knows them; 0 without Landlock."""
     version = _LIBC.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_CREATE_RULESET_VERSION)
     return sum(rights for since, rights in _WRITES.items() if since <= version)
+
+
+def open_to_trials(folder: Path) -> None:
+    """Let the other user that a confined process has enter a folder, in which it may have one of its own."""
+    user = trial_user()
+    if user is not None:
+        os.chown(folder, -1, user[1])
+        folder.chmod(stat.S_IMODE(folder.stat().st_mode) | stat.S_IXGRP)
 
 
 def _refuse_unreachable(folder: Path, user: int, group: int) -> None:

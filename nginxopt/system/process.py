@@ -32,8 +32,8 @@ def start(
 
     The command gets SIGTERM when the thread that started it ends, even by `kill -9` (PR_SET_PDEATHSIG in prctl(2)).
     `source` is its standard input. `open_files` is its soft limit of open files, lowered to the hard limit;
-    RLIM_INFINITY stands for the hard limit. With a `confinement`, it is confined. Raises `OSError` if the command cannot
-    be run.
+    RLIM_INFINITY stands for the hard limit. With a `confinement`, it is confined. Raises `OSError` if the command
+    cannot be run.
     """
     return subprocess.Popen(
         command,

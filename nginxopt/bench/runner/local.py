@@ -20,11 +20,14 @@ from nginxopt.bench.scenario import Experiment, Node, Target, Variant
 from nginxopt.bench.site import Memory, Status
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx, process
+from nginxopt.system.confinement import open_to_trials
 from nginxopt.system.http import Client, Request
+from nginxopt.system.nginx import permission
 
 LOOPBACK = "127.0.0.1"
 PROBE_SECONDS = 10.0
 
+_MAIN = "nginx.conf"
 _START_SECONDS = 60.0
 _NO_STATUS = 'unknown directive "stub_status"'
 _NO_STATUS_HINT = "this nginx is built without ngx_http_stub_status_module: choose one that has it with --nginx"
@@ -52,6 +55,7 @@ class Local:
         """Start every variant; see `nginxopt.bench.site.Runner.deploy`."""
         with contextlib.ExitStack() as running:
             addresses = running.enter_context(_free(list(run_folder.places(experiment)), self._listen))
+            open_to_trials(folder)
             yield _start(self._binary, addresses, experiment, folder, running)
 
     def provenance(self) -> Mapping[str, str]:
@@ -141,6 +145,7 @@ class LocalSite:
         command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
         with _free(places) as free:
             _prepare(prefix, run_folder.node_files(variant, node, {**self.addresses, **free}))
+            permission.hold(prefix / _MAIN, self.binary)
             with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
                 yield free[variant.name, node.role]
 
@@ -189,6 +194,7 @@ def _start(
         for node in variant.nodes:
             prefix = folder / run_folder.prefix(variant, node.role)
             _prepare(prefix, run_folder.node_files(variant, node, addresses))
+            permission.hold(prefix / _MAIN, binary)
             site.nodes[variant.name, node.role] = _start_node(binary, prefix, variant, node, running)
     return site
 

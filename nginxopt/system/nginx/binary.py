@@ -69,7 +69,7 @@ class Binary:
     def modules(self) -> tuple[Path, ...]:
         """The folders of modules that a configuration may load, without links."""
         own = self.prefix / _built_with(self.path).get("modules-path", "modules")
-        return tuple(Path(folder).resolve() for folder in (own, *self.allowed.modules))
+        return tuple(folder.resolve() for folder in (own, *map(Path, self.allowed.modules)))
 
     def knows(self, name: str, modules: Sequence[Path] = ()) -> bool:
         """Return whether nginx, or one of some modules, may have a directive of that name.

@@ -19,10 +19,12 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from nginxopt.config import Config, Directive, Token
+from nginxopt.config import Config, Directive, Token, load
 from nginxopt.config.declarations import names
+from nginxopt.config.layout import quoted
 from nginxopt.errors import InputError
 from nginxopt.system.nginx.binary import Binary
+from nginxopt.text import Edit, apply, encode
 
 _PROGRAMS = {
     "perl": "runs Perl",
@@ -40,7 +42,7 @@ _HARMLESS = re.compile(
     r"more_(set|clear)_(input_)?headers|brotli(_\w+)?|zstd(_\w+)?|geoip2(_proxy(_recursive)?)?|fancyindex(_\w+)?"
     r"|substitutions_\w+|subs_filter(_\w+)?"
 )
-_OF_ROWS = frozenset(["map", "geo", "types", "split_clients", "charset_map", "geoip2", "num_map"])
+OF_ROWS = frozenset(["map", "geo", "types", "split_clients", "charset_map", "geoip2", "num_map"])
 """Blocks whose content is no directives."""
 _SHOWN = 10
 
@@ -56,6 +58,16 @@ def refuse(config: Config, binary: Binary) -> dict[Directive, Path]:
     refused = [*_strange(modules, binary), *_programs(directives, [*modules.values()], binary)]
     raise_first(refused)
     return modules
+
+
+def hold(path: Path, binary: Binary) -> None:
+    """Have the configuration at `path`, which is ours, load the modules that were looked at. Raises as `refuse`."""
+    edits: dict[str, list[Edit]] = {}
+    for directive, module in refuse(load(path), binary).items():
+        edit = Edit(directive.args[0].span, encode(quoted(str(module))))
+        edits.setdefault(directive.source.path, []).append(edit)
+    for name, changes in edits.items():
+        Path(name).write_bytes(apply(Path(name).read_bytes(), changes))
 
 
 def raise_first(refused: list[InputError]) -> None:
@@ -75,7 +87,7 @@ def programs(directives: Iterable[Directive], binary: Binary) -> list[InputError
 
 def statements(config: Config) -> Iterator[Directive]:
     """Yield the directives of a configuration, each once, without the rows of maps and the like."""
-    found = (item for item, scope in config.walk() if not scope.context or scope.context[-1] not in _OF_ROWS)
+    found = (item for item, scope in config.walk() if not scope.context or scope.context[-1] not in OF_ROWS)
     return iter(dict.fromkeys(found))
 
 
