@@ -61,6 +61,7 @@ OPTIONS = (
     options.BINARY,
     options.MODULES,
     options.ALLOW_CODE,
+    options.ALLOW_NETWORK,
     click.option("--nginx-image", metavar="IMAGE", help="Image with nginx, instead of building one."),
     click.option("--vegeta-image", metavar="IMAGE", help="Image with vegeta, instead of building one."),
     click.option(

@@ -170,6 +170,13 @@ ALLOW_CODE = click.option(
     expose_value=False,
     help="Let nginx run the programs of the configuration: Perl, Lua, JavaScript, XSLT.",
 )
+ALLOW_NETWORK = click.option(
+    "--allow-network",
+    is_flag=True,
+    callback=_allow,
+    expose_value=False,
+    help="Let nginx pass requests to upstreams of other machines, and to sockets.",
+)
 
 
 def allowed() -> Allowed:
@@ -178,7 +185,8 @@ def allowed() -> Allowed:
 
     context = click.get_current_context(silent=True)
     values = {} if context is None else context.meta.get(_ALLOWED, {})
-    return Allowed(tuple(values.get("modules", ())), bool(values.get("allow_code")))
+    modules = tuple(values.get("modules", ()))
+    return Allowed(modules, bool(values.get("allow_code")), bool(values.get("allow_network")))
 
 
 def refuse_stdin_filename(name: str | None, paths: Sequence[str]) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,10 +13,9 @@ import pytest
 from nginxopt import cli
 from nginxopt.config import load
 from nginxopt.errors import InputError
-from nginxopt.system import confinement, nginx, process
+from nginxopt.system import confinement, exchange, nginx, process
 from nginxopt.system.confinement import Confinement
-from nginxopt.system.nginx import Allowed, trial
-from tests.nginx.starting import program
+from nginxopt.system.nginx import Allowed, permission, trial
 from tests.support import PATIENCE, ROOT, the_nginx
 
 IS_ROOT = os.geteuid() == 0
@@ -228,7 +225,7 @@ def test_a_module_of_a_named_folder_is_confined(site: Path, out: Path, library: 
 
 def test_modules_of_nginx_are_loaded(site: Path) -> None:
     """A module in the folder of nginx is loaded, by a relative path as well as by an absolute one."""
-    found = [path for path in the_nginx().modules[0].glob("ndk_http_module.so")]
+    found = list(the_nginx().modules[0].glob("ndk_http_module.so"))
     if not found:
         pytest.skip("no modules")
     assert trial.test(load(written(site, f"load_module {found[0]};\n{SITE}")), the_nginx()).ok
@@ -276,9 +273,9 @@ def test_all_places_are_told(site: Path) -> None:
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="needs root")
-def test_root_is_nobody_and_reads_keys(site: Path, _certificate: Callable[[Path], tuple[str, str]]) -> None:
+def test_root_is_nobody_and_reads_keys(site: Path) -> None:
     """As root, nginx is another user, and still reads a key that only root can read."""
-    _, key = _certificate(site)
+    _, key = exchange.certificate(site)
     os.chmod(key, 0o600)  # noqa: PTH101
     text = "events { } http { server { listen 443 ssl; ssl_certificate cert.pem; ssl_certificate_key cert.key; } }"
     verdict = trial.test(load(written(site, text)), the_nginx())
@@ -421,3 +418,41 @@ def test_another_user_is_confined_too(site: Path, out: Path) -> None:
     assert "b'12345" in ran.stdout, ran.stderr
     assert not list(out.iterdir())
     assert (site / "y").exists()
+
+
+PASSES = {
+    "proxy_pass http://192.0.2.1;": True,
+    "proxy_pass http://127.0.0.1:1;": False,
+    "proxy_pass http://localhost/a;": False,
+    "proxy_pass http://[::1]:1;": False,
+    "proxy_pass http://127.0.0.1.example.com;": True,
+    "proxy_pass http://app;": False,
+    "proxy_pass http://app/b/;": False,
+    "proxy_pass http://app$request_uri;": False,
+    "proxy_pass http://1$arg_rest;": True,
+    "proxy_pass http://1;": False,
+    "proxy_pass http://$host;": True,
+    "proxy_pass $arg_url;": True,
+    "proxy_pass http://unix:/var/run/docker.sock:/containers/json;": True,
+    "fastcgi_pass unix:/run/php.sock;": True,
+    "fastcgi_pass localhost:9000;": False,
+    "grpc_pass grpcs://other.example:443;": True,
+    "memcached_pass 10.0.0.1:1;": True,
+    "resolver 192.0.2.1;": True,
+}
+
+
+@pytest.mark.parametrize("directive", PASSES)
+def test_bench_passes_to_no_other_machine(site: Path, directive: str) -> None:
+    """A benchmark connects to this machine alone, unless other machines are allowed."""
+    text = (
+        "events { } http { upstream app { server 127.0.0.1; } upstream 1 { server 127.0.0.1; } server { location / { %s } } }"
+        % directive
+    )
+    main = written(site, text)
+    if not PASSES[directive]:
+        permission.hold(main, the_nginx())
+        return
+    with pytest.raises(InputError, match="not connected"):
+        permission.hold(main, the_nginx())
+    permission.hold(main, nginx.find(the_nginx().path, Allowed(network=True)))

@@ -145,7 +145,7 @@ class LocalSite:
         command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
         with _free(places) as free:
             _prepare(prefix, run_folder.node_files(variant, node, {**self.addresses, **free}))
-            permission.hold(prefix / _MAIN, self.binary)
+            permission.hold(prefix / _MAIN, self.binary, _hosts(self.addresses))
             with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
                 yield free[variant.name, node.role]
 
@@ -194,7 +194,7 @@ def _start(
         for node in variant.nodes:
             prefix = folder / run_folder.prefix(variant, node.role)
             _prepare(prefix, run_folder.node_files(variant, node, addresses))
-            permission.hold(prefix / _MAIN, binary)
+            permission.hold(prefix / _MAIN, binary, _hosts(addresses))
             site.nodes[variant.name, node.role] = _start_node(binary, prefix, variant, node, running)
     return site
 
@@ -204,6 +204,11 @@ def _free(places: Sequence[tuple[str, str]], host: str = LOOPBACK) -> Iterator[d
     """Yield an address of a host for each place, with a free port that is reserved meanwhile."""
     with nginx.reserved_ports(len(places), host=host) as ports:
         yield {place: f"{host}:{port}" for place, port in zip(places, ports, strict=True)}
+
+
+def _hosts(addresses: Mapping[tuple[str, str], str]) -> set[str]:
+    """Return the hosts of some addresses."""
+    return {address.rpartition(":")[0] for address in addresses.values()}
 
 
 def _is_of(place: str, role: str) -> bool:

@@ -29,10 +29,12 @@ class Allowed:
     Attributes:
         modules: Folders of modules that it may load, besides that of nginx.
         code: Whether it may run programs: see `nginxopt.system.nginx.permission`.
+        network: Whether it may connect to other machines, where it has a network at all.
     """
 
     modules: tuple[str, ...] = ()
     code: bool = False
+    network: bool = False
 
 
 NOTHING = Allowed()

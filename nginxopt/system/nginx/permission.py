@@ -10,13 +10,15 @@ the place, unless an option allows it:
   sheet can write files: `exsl:document`), engines and stores of OpenSSL, which are libraries, and variables that `env`
   sets, of which the loader and OpenSSL read some;
 - directives of other modules, of which nothing is known (`--allow-code`), if nginx or a module that it loads has them;
-  what no module has, nginx refuses itself.
+  what no module has, nginx refuses itself;
+- where nginx passes requests on (`--allow-network`), servers that are on another machine or not known, and sockets, such
+  as that of a container engine. A trial without that has no network, or echoes in place of all servers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from nginxopt.config import Config, Directive, Token, load
@@ -60,10 +62,16 @@ def refuse(config: Config, binary: Binary) -> dict[Directive, Path]:
     return modules
 
 
-def hold(path: Path, binary: Binary) -> None:
-    """Have the configuration at `path`, which is ours, load the modules that were looked at. Raises as `refuse`."""
+def hold(path: Path, binary: Binary, hosts: Collection[str] = ()) -> None:
+    """Have the configuration at `path`, which is ours, load the modules that were looked at.
+
+    Raises as `refuse`, and `InputError` for requests to others than this machine and `hosts`.
+    """
+    config = load(path)
+    if not binary.allowed.network:
+        raise_first(list(_connections(config, hosts)))
     edits: dict[str, list[Edit]] = {}
-    for directive, module in refuse(load(path), binary).items():
+    for directive, module in refuse(config, binary).items():
         edit = Edit(directive.args[0].span, encode(quoted(str(module))))
         edits.setdefault(directive.source.path, []).append(edit)
     for name, changes in edits.items():
@@ -123,6 +131,48 @@ def _program(directive: Directive, modules: list[Path], binary: Binary) -> str |
     if name in names() or _HARMLESS.fullmatch(name) or not binary.knows(name, modules):
         return None
     return "is of a module that is not nginx's own"
+
+
+def _connections(config: Config, hosts: Collection[str]) -> Iterator[InputError]:
+    """Yield an error for each directive that leads to others than this machine, `hosts` and the upstreams."""
+    found = list(config.walk())
+    upstreams = {str(item.args[0]).lower() for item, _ in found if item.name == "upstream" and item.args}
+    known = frozenset(hosts) | upstreams
+    seen: set[Directive] = set()
+    for directive, scope in found:
+        is_row = bool(scope.context) and scope.context[-1] in OF_ROWS
+        if not is_row and directive not in seen and _leads_away(directive, scope.context, known):
+            seen.add(directive)
+            yield _error(
+                directive, f"not connected: {directive.name} may lead to another machine", "--allow-network allows it"
+            )
+
+
+def _leads_away(directive: Directive, context: tuple[str, ...], known: Collection[str]) -> bool:
+    name = str(directive.name)
+    if not directive.args or directive.block is not None:
+        return False
+    word = str(directive.args[0]).lower()
+    if name in _ASKING:
+        return word != "off"
+    if name == "set_real_ip_from":
+        return not (_IS_RANGE.fullmatch(word) or word == "unix:")
+    is_passed_on = _PASSES.fullmatch(name) is not None or (name == "server" and context[-1:] == ("upstream",))
+    if not is_passed_on:
+        return False
+    host = _HOST.match(word)
+    if host is None or _LOOPBACK.fullmatch(host[1]):
+        return host is None
+    # Without a resolver, what a variable adds to a name makes no address, but it may lengthen a number to one.
+    is_lengthened = word[host.end() :].startswith("$") and host[1][0].isdigit()
+    return is_lengthened or host[1] not in known
+
+
+_ASKING = frozenset(["resolver", "ssl_stapling", "ssl_ocsp", "ssl_ocsp_responder", "tunnel_pass"])
+_PASSES = re.compile(r"(?!tunnel_)\w+_pass|pass|auth_http")
+_HOST = re.compile(r"(?:[a-z]+://)?(\[[0-9a-f:.]+\]|[\w.-]+)(?![\w.-])(?!:/)")
+_LOOPBACK = re.compile(r"127(\.\d{1,3}){3}|localhost|\[::1\]")
+_IS_RANGE = re.compile(r"[0-9a-f.:]+(/\d+)?")
 
 
 def _error(directive: Directive, message: str, hint: str) -> InputError:
