@@ -18,8 +18,10 @@ FEW, MANY = 4, 36
 START_SECONDS = 120.0
 ANSWER_SECONDS = 120.0
 
-Ask = Callable[[Sequence[str], int], None]
-"""A function that runs a single-process nginx under a wrapper command, and sends a number of requests to it."""
+Ask = Callable[[Sequence[str], int, Path], None]
+"""A function that runs a single-process nginx under a wrapper command, which writes to a folder, and sends a number of
+requests to it.
+"""
 
 
 def per_request(ask: Ask, *, turn: int = 1) -> float:
@@ -39,7 +41,7 @@ def _total(ask: Ask, requests: int) -> int:
         raise MissingError("--metric instructions needs valgrind", hint="install the package valgrind")
     with temporary_folder() as directory:
         counts = Path(directory, "callgrind")
-        ask((valgrind, "--quiet", "--tool=callgrind", f"--callgrind-out-file={counts}"), requests)
+        ask((valgrind, "--quiet", "--vgdb=no", "--tool=callgrind", f"--callgrind-out-file={counts}"), requests, Path(directory))
         text = counts.read_bytes() if counts.exists() else b""
     summary = re.search(rb"^(?:summary|totals): (\d+)", text, re.MULTILINE)
     if summary is None:

@@ -22,7 +22,7 @@ from nginxopt.request.build import probe
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.transplant import Stage, transplanted
+from nginxopt.request.transplant import ECHO, Stage, transplanted
 from nginxopt.request.world import World
 from nginxopt.semantics import Address, Level, endpoints, read_listens
 from nginxopt.semantics.addresses import PORT
@@ -30,7 +30,7 @@ from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.system.echo import Asked, Echo
 from nginxopt.system.exchange import Response, certificate, exchange
-from nginxopt.system.nginx import Binary, private_prefix, reserved_ports, running
+from nginxopt.system.nginx import Binary, permission, private_prefix, reserved_ports, running
 from nginxopt.version import Version
 
 _MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\nevents { }\n"
@@ -106,6 +106,7 @@ class PrivateNginx:
                 self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out, self._binary
             )
             self._text = _MAIN + transplanted(http, stage)
+            permission.raise_first(list(permission.connections(load_text(self._text), {f"${ECHO}"})))
             (self._prefix / "nginx.conf").write_bytes(self._text)
             stack.enter_context(running(self._binary.command(self._prefix), self._prefix))
             self._cleanup = stack.pop_all()

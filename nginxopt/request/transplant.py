@@ -149,7 +149,8 @@ class _Writer:
         name = str(directive.name)
         is_of_upstream = level.kind == "upstream" and name in _LEFT_OUT_OF_UPSTREAMS
         is_of_tls = name.startswith(_OF_TLS) and not (name == "ssl" and self._stage.certificate)
-        if name in _LEFT_OUT or name in self._stage.left_out or is_of_upstream or is_of_tls:
+        is_looked_up = name == "set_real_ip_from" and not all(map(permission.is_range, directive.args))
+        if is_looked_up or name in _LEFT_OUT or name in self._stage.left_out or is_of_upstream or is_of_tls:
             return b""
         if level.kind not in permission.OF_ROWS:
             self._note(directive)

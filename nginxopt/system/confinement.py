@@ -5,7 +5,7 @@ A confined process
 - is `nobody` where this one is root, and can gain no privileges (PR_SET_NO_NEW_PRIVS);
 - writes only in its folder and to devices (Landlock, Linux 5.13), whatever its user could write;
 - has bounded memory, files and time, leaves no core, and ends with this process;
-- gets none of this process's variables but a few of the system (`environment`);
+- gets none of this process's variables but a few of the system (`Confinement.environment`);
 - if it is `alone`, has a network of its own without a way out (network_namespaces(7)). Names of hosts that it is told
   stand for 127.0.0.1 there, as nothing can be asked.
 
@@ -24,7 +24,7 @@ import signal
 import socket
 import stat
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -60,7 +60,7 @@ _ADDRESSES = 16 * _GIB
 _FILE = _GIB
 _PROCESSES = 1024
 _NOBODY = "nobody"
-_KEPT = ("PATH", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TMPDIR")
+_KEPT = ("PATH", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,15 @@ class Confinement:
     """How a process is confined.
 
     Attributes:
-        folder: Where it may write: everything below it is made its user's own.
+        folder: Where it may write: everything below it is made its user's own. It is the folder of temporary files, too.
+        also: Further folders where it may write.
         alone: Whether it has a network of its own.
         hosts: Names of hosts that are 127.0.0.1 in its own network.
         processor_seconds: The processor time after which it is ended; None for any.
     """
 
     folder: Path
+    also: tuple[Path, ...] = ()
     alone: bool = False
     hosts: tuple[str, ...] = ()
     processor_seconds: int | None = None
@@ -86,11 +88,13 @@ class Confinement:
         """
         user = trial_user()
         if user is not None:
-            _refuse_unreachable(self.folder, *user)
-            _give(self.folder, *user)
+            for folder in (self.folder, *self.also):
+                _refuse_unreachable(folder, *user)
+                _give(folder, *user)
         hosts = self._hosts_file() if self.alone else None
         rights = _writes()
         limits = self._limits()
+        folders = [*map(os.fsencode, (self.folder, *self.also))]
 
         def confine() -> None:
             if hosts is not None:
@@ -105,9 +109,14 @@ class Confinement:
                 _lower(resource.RLIMIT_NPROC, _PROCESSES)
             _LIBC.prctl(_PR_SET_DUMPABLE, 0)
             if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 and rights:
-                _write_only(os.fsencode(self.folder), rights)
+                _write_only(folders, rights)
 
         return confine
+
+    def environment(self, variables: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """Return the variables that the process gets: no secrets of a pipeline, and no sockets in `NGINX`."""
+        kept = {name: variables[name] for name in _KEPT if name in variables}
+        return {**kept, "TMPDIR": str(self.folder)}
 
     def _hosts_file(self) -> bytes:
         """Write the names of hosts to a file, and return its path."""
@@ -127,11 +136,6 @@ class Confinement:
         if self.processor_seconds is not None:
             limits.append((resource.RLIMIT_CPU, self.processor_seconds))
         return limits
-
-
-def environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the variables that a confined process gets: no secrets of a pipeline, and no sockets in `NGINX`."""
-    return {name: variables[name] for name in _KEPT if name in variables}
 
 
 @cache
@@ -193,14 +197,14 @@ def _lower(limit: int, most: int) -> None:
     resource.setrlimit(limit, (most, most))
 
 
-def _write_only(folder: bytes, rights: int) -> None:
-    """Forbid this process to write elsewhere than in a folder, or to a device."""
+def _write_only(folders: Sequence[bytes], rights: int) -> None:
+    """Forbid this process to write elsewhere than in some folders, or to a device."""
     ruleset = _LIBC.syscall(
         _LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(struct.pack("=Q", rights), 8), ctypes.c_size_t(8), 0
     )
     if ruleset < 0:
         return
-    for path, allowed in ((folder, rights), (b"/dev", _WRITE_FILE)):
+    for path, allowed in (*((folder, rights) for folder in folders), (b"/dev", _WRITE_FILE)):
         try:
             beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:

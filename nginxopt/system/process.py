@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from nginxopt.errors import RunError
-from nginxopt.system.confinement import Confinement, end_with, environment
+from nginxopt.system.confinement import Confinement, end_with
 
 _END_SECONDS = 10.0
 _END_TRIES = 20
@@ -42,7 +42,7 @@ def start(
         stdout=output,
         stderr=output if errors is None else errors,
         start_new_session=True,
-        env=None if confinement is None else environment(),
+        env=None if confinement is None else confinement.environment(),
         preexec_fn=_bound_to(os.getpid(), open_files, None if confinement is None else confinement.prepare()),
     )
 

@@ -125,8 +125,8 @@ class LocalSite:
         """Return the instructions per request, counted on a copy of the entry node. The nodes behind it are the
         running ones."""
 
-        def ask(wrapper: Sequence[str], requests: int) -> None:
-            with contextlib.ExitStack() as last, self._copy(variant, wrapper) as address:
+        def ask(wrapper: Sequence[str], requests: int, written: Path) -> None:
+            with contextlib.ExitStack() as last, self._copy(variant, wrapper, written) as address:
                 # Closed after nginx has ended, so that nginx never handles the end of the connection.
                 client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS))
                 for number in range(requests):  # one after the other, so that nginx reads each separately
@@ -137,8 +137,8 @@ class LocalSite:
         return callgrind.per_request(ask, turn=len(targets))
 
     @contextlib.contextmanager
-    def _copy(self, variant: Variant, wrapper: Sequence[str]) -> Iterator[str]:
-        """Run a single-process copy of the entry node, and yield its address."""
+    def _copy(self, variant: Variant, wrapper: Sequence[str], written: Path) -> Iterator[str]:
+        """Run a single-process copy of the entry node, and yield its address; its wrapper writes to `written`."""
         node = variant.node(variant.entry)
         places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
         prefix = self.folder / "callgrind" / run_folder.slug(variant.name)
@@ -146,7 +146,8 @@ class LocalSite:
         with _free(places) as free:
             _prepare(prefix, run_folder.node_files(variant, node, {**self.addresses, **free}))
             permission.hold(prefix / _MAIN, self.binary, _hosts(self.addresses))
-            with nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile):
+            seconds = callgrind.START_SECONDS
+            with nginx.running(command, prefix, start_seconds=seconds, open_files=node.nofile, also=(written,)):
                 yield free[variant.name, node.role]
 
     def master(self, variant: Variant, role: str) -> int:

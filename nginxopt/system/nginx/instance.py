@@ -135,9 +135,14 @@ class Instance:
 
 @contextlib.contextmanager
 def running(
-    command: Sequence[str], prefix: Path, *, start_seconds: float = _START_SECONDS, open_files: int | None = None
+    command: Sequence[str],
+    prefix: Path,
+    *,
+    start_seconds: float = _START_SECONDS,
+    open_files: int | None = None,
+    also: tuple[Path, ...] = (),
 ) -> Iterator[Running]:
-    """Run nginx with `command`, confined to `prefix`, and yield it once it is ready; it ends with the block.
+    """Run nginx with `command`, confined to `prefix` and the folders of `also`, and yield it once it is ready; it ends with the block.
 
     Its configuration must set the pid file `PID_FILE` in `prefix`. `open_files` is its soft limit of open files. Raises
     `InputError` with its messages if it does not start within `start_seconds`.
@@ -145,7 +150,9 @@ def running(
     pid_file, terminal = prefix / PID_FILE, prefix / "terminal"
     pid_file.unlink(missing_ok=True)
     with terminal.open("wb") as output:
-        process = start(command, cwd=prefix, output=output, open_files=open_files, confinement=Confinement(prefix))
+        process = start(
+            command, cwd=prefix, output=output, open_files=open_files, confinement=Confinement(prefix, also)
+        )
     try:
         if not wait_until_started(process, pid_file, start_seconds):
             why = f"was not ready within {start_seconds:.0f} seconds" if process.poll() is None else "ended"

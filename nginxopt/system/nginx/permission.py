@@ -11,7 +11,7 @@ the place, unless an option allows it:
   sets, of which the loader and OpenSSL read some;
 - directives of other modules, of which nothing is known (`--allow-code`), if nginx or a module that it loads has them;
   what no module has, nginx refuses itself;
-- where nginx passes requests on (`--allow-network`), servers that are on another machine or not known, and sockets, such
+- where nginx passes requests on (`--allow-network`), servers of another machine or unknown ones, and sockets, such
   as that of a container engine. A trial without that has no network, or echoes in place of all servers.
 """
 
@@ -69,7 +69,7 @@ def hold(path: Path, binary: Binary, hosts: Collection[str] = ()) -> None:
     """
     config = load(path)
     if not binary.allowed.network:
-        raise_first(list(_connections(config, hosts)))
+        raise_first(list(connections(config, hosts)))
     edits: dict[str, list[Edit]] = {}
     for directive, module in refuse(config, binary).items():
         edit = Edit(directive.args[0].span, encode(quoted(str(module))))
@@ -133,8 +133,11 @@ def _program(directive: Directive, modules: list[Path], binary: Binary) -> str |
     return "is of a module that is not nginx's own"
 
 
-def _connections(config: Config, hosts: Collection[str]) -> Iterator[InputError]:
-    """Yield an error for each directive that leads to others than this machine, `hosts` and the upstreams."""
+def connections(config: Config, hosts: Collection[str]) -> Iterator[InputError]:
+    """Yield an error for each directive that leads to others than this machine, `hosts` and the upstreams.
+
+    A host is a name, an address, or a variable with its `$`, which is then followed by a path.
+    """
     found = list(config.walk())
     upstreams = {str(item.args[0]).lower() for item, _ in found if item.name == "upstream" and item.args}
     known = frozenset(hosts) | upstreams
@@ -156,7 +159,7 @@ def _leads_away(directive: Directive, context: tuple[str, ...], known: Collectio
     if name in _ASKING:
         return word != "off"
     if name == "set_real_ip_from":
-        return not (_IS_RANGE.fullmatch(word) or word == "unix:")
+        return not is_range(word)
     is_passed_on = _PASSES.fullmatch(name) is not None or (name == "server" and context[-1:] == ("upstream",))
     if not is_passed_on:
         return False
@@ -168,9 +171,14 @@ def _leads_away(directive: Directive, context: tuple[str, ...], known: Collectio
     return is_lengthened or host[1] not in known
 
 
+def is_range(word: str) -> bool:
+    """Return whether a word is a range of addresses, and no name of a host that nginx looks up."""
+    return word == "unix:" or _IS_RANGE.fullmatch(word) is not None
+
+
 _ASKING = frozenset(["resolver", "ssl_stapling", "ssl_ocsp", "ssl_ocsp_responder", "tunnel_pass"])
 _PASSES = re.compile(r"(?!tunnel_)\w+_pass|pass|auth_http")
-_HOST = re.compile(r"(?:[a-z]+://)?(\[[0-9a-f:.]+\]|[\w.-]+)(?![\w.-])(?!:/)")
+_HOST = re.compile(r"(?:[a-z]+://)?(\[[0-9a-f:.]+\]|\$?[\w.-]+)(?![\w.-])(?!:/)")
 _LOOPBACK = re.compile(r"127(\.\d{1,3}){3}|localhost|\[::1\]")
 _IS_RANGE = re.compile(r"[0-9a-f.:]+(/\d+)?")
 
