@@ -41,7 +41,8 @@ def _total(ask: Ask, requests: int) -> int:
         raise MissingError("--metric instructions needs valgrind", hint="install the package valgrind")
     with temporary_folder() as directory:
         counts = Path(directory, "callgrind")
-        ask((valgrind, "--quiet", "--vgdb=no", "--tool=callgrind", f"--callgrind-out-file={counts}"), requests, Path(directory))
+        options = ("--quiet", "--vgdb=no", "--tool=callgrind", f"--callgrind-out-file={counts}")
+        ask((valgrind, *options), requests, Path(directory))
         text = counts.read_bytes() if counts.exists() else b""
     summary = re.search(rb"^(?:summary|totals): (\d+)", text, re.MULTILINE)
     if summary is None:

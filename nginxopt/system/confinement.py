@@ -68,7 +68,7 @@ class Confinement:
     """How a process is confined.
 
     Attributes:
-        folder: Where it may write: everything below it is made its user's own. It is the folder of temporary files, too.
+        folder: Where it may write, also temporary files: everything below it is made its user's own.
         also: Further folders where it may write.
         alone: Whether it has a network of its own.
         hosts: Names of hosts that are 127.0.0.1 in its own network.

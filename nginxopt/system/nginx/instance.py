@@ -142,7 +142,8 @@ def running(
     open_files: int | None = None,
     also: tuple[Path, ...] = (),
 ) -> Iterator[Running]:
-    """Run nginx with `command`, confined to `prefix` and the folders of `also`, and yield it once it is ready; it ends with the block.
+    """Run nginx with `command`, confined to `prefix` and the folders of `also`, and yield it once it is ready;
+    it ends with the block.
 
     Its configuration must set the pid file `PID_FILE` in `prefix`. `open_files` is its soft limit of open files. Raises
     `InputError` with its messages if it does not start within `start_seconds`.
