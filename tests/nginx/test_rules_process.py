@@ -14,7 +14,7 @@ import pytest
 from nginxopt.system import nginx
 from tests.lintcheck import fixed
 from tests.nginx.running import Running, running
-from tests.support import PATIENCE
+from tests.support import PATIENCE, run_nginx
 
 HTTP = "http { access_log off; server { listen unix:socket; location / { return 200 ok; } } }\n"
 PROXY = (
@@ -207,7 +207,7 @@ def test_what_the_command_line_states_must_not_stand_in_the_file(
     for config, ok in ((text, True), (after, False)):
         plain = f"pid nginx.pid; error_log error.log;\n{config}".encode()
         with nginx.private_prefix({"nginx.conf": plain}) as prefix:
-            run = each_binary.run(prefix, "-t", "-g", stated)
+            run = run_nginx(each_binary, prefix, "-t", "-g", stated)
         assert (run.returncode == 0) is ok
         assert ok or b"directive is duplicate" in run.stderr
 
