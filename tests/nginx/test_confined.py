@@ -1,4 +1,4 @@
-"""What strangers write into a configuration neither runs, nor writes, nor leaves the machine when nginx is tried on it."""
+"""What strangers write into a configuration neither runs, nor writes, nor leaves the machine when it is tried."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ PROGRAMS = {
     "http { perl_set $x 'sub { system(q(id)) }'; }": "perl_set runs Perl",
     "http { server { location / { perl x::handler; } } }": "perl runs Perl",
     "http { server { xslt_stylesheet x.xslt; } }": "xslt_stylesheet runs XSLT",
-    "http { server { ssl_certificate a; ssl_certificate_key engine:../x:key; } }": "ssl_certificate_key loads a library",
+    "http { server { ssl_certificate a; ssl_certificate_key engine:../x:k; } }": "ssl_certificate_key loads a library",
     "http { upstream a { server 127.0.0.1; } server { proxy_ssl_certificate_key store:x; } }": "loads a library",
 }
 """Configurations that run programs, and what is said of each."""
@@ -177,7 +177,7 @@ def test_names_of_hosts_are_not_asked(site: Path) -> None:
 def has_own_network(folder: Path) -> bool:
     """Whether a confined process has a network of its own."""
     own = process.run(["readlink", "/proc/self/ns/net"], cwd=folder, seconds=PATIENCE, confinement=at(folder))
-    return own.status == 0 and own.output.decode().strip() != os.readlink("/proc/self/ns/net")
+    return own.status == 0 and own.output.decode().strip() != str(Path("/proc/self/ns/net").readlink())
 
 
 def at(folder: Path) -> Confinement:
@@ -445,10 +445,8 @@ PASSES = {
 @pytest.mark.parametrize("directive", PASSES)
 def test_bench_passes_to_no_other_machine(site: Path, directive: str) -> None:
     """A benchmark connects to this machine alone, unless other machines are allowed."""
-    text = (
-        "events { } http { upstream app { server 127.0.0.1; } upstream 1 { server 127.0.0.1; } server { location / { %s } } }"
-        % directive
-    )
+    upstreams = "upstream app { server 127.0.0.1; } upstream 1 { server 127.0.0.1; }"
+    text = f"events {{ }} http {{ {upstreams} server {{ location / {{ {directive} }} }} }}"
     main = written(site, text)
     if not PASSES[directive]:
         permission.hold(main, the_nginx())
