@@ -23,7 +23,6 @@ from tests.extended import is_extended
 from tests.measuring import UNMEASURED, Measure
 from tests.support import IN_CI, NO_NGINX, ROOT
 
-
 if os.geteuid() == 0:
     # Each session of pytest closes the common folder of its user to others, and so to the nginx of another session,
     # which root runs as nobody: each checkout has one of its own.
