@@ -70,6 +70,7 @@ class Instance:
         http: The content of the http block before them, as in `configuration`.
         files: Files for the prefix; nginx serves those in `html/`.
         wrapper: A command before that of nginx, for example a profiler.
+        also: Further folders where it may write.
         avoid: Bytes that must not contain the digits of a port.
 
     Raises `InputError` with the error log if nginx does not start within `start_seconds`.
@@ -85,6 +86,7 @@ class Instance:
         files: Mapping[str, bytes] = NO_FILES,
         log_level: str = "crit",
         wrapper: Sequence[str] = (),
+        also: tuple[Path, ...] = (),
         start_seconds: float = 20.0,
         avoid: bytes = b"",
     ) -> None:
@@ -93,7 +95,7 @@ class Instance:
         self.prefix = Path()
         self._servers, self._http, self._main = servers, http, main
         self._files, self._log_level, self._avoid = files, log_level, avoid
-        self._wrapper, self._start_seconds = wrapper, start_seconds
+        self._wrapper, self._also, self._start_seconds = wrapper, also, start_seconds
         self._cleanup = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -130,7 +132,8 @@ class Instance:
             )
             (self.prefix / "nginx.conf").write_bytes(config)
             command = [*self._wrapper, *self.binary.command(self.prefix)]
-            return cleanup.enter_context(running(command, self.prefix, start_seconds=self._start_seconds))
+            started = running(command, self.prefix, start_seconds=self._start_seconds, also=self._also)
+            return cleanup.enter_context(started)
 
 
 @contextlib.contextmanager
