@@ -17,6 +17,7 @@ import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.mixes import example, wild
 from nginxopt.bench import callgrind
@@ -49,8 +50,11 @@ class Case:
 def per_request(binary: nginx.Binary, case: Case) -> int:
     """Return the instructions one request of `case` costs: the mean over many on one connection."""
 
-    def ask(wrapper: Sequence[str], requests: int) -> None:
-        with _instance(binary, case, wrapper) as instance, instance.client(timeout=ANSWER_SECONDS) as client:
+    def ask(wrapper: Sequence[str], requests: int, written: Path) -> None:
+        with (
+            _instance(binary, case, wrapper, (written,)) as instance,
+            instance.client(timeout=ANSWER_SECONDS) as client,
+        ):
             request = Request(b"GET %s HTTP/1.1\r\nHost: bench.test\r\n\r\n" % case.target)
             for _ in range(requests):  # one after the other: each is read from the socket by itself
                 (answer,) = client.ask([request])
@@ -60,7 +64,7 @@ def per_request(binary: nginx.Binary, case: Case) -> int:
     return round(callgrind.per_request(ask))
 
 
-def _instance(binary: nginx.Binary, case: Case, wrapper: Sequence[str]) -> nginx.Instance:
+def _instance(binary: nginx.Binary, case: Case, wrapper: Sequence[str], also: tuple[Path, ...] = ()) -> nginx.Instance:
     return nginx.Instance(
         binary,
         servers=[case.rules + _LOCATION],
@@ -68,6 +72,7 @@ def _instance(binary: nginx.Binary, case: Case, wrapper: Sequence[str]) -> nginx
         # Else each new second costs 6,700 instructions for the strings of the date (ngx_time_update).
         main=b"timer_resolution 1d;",
         wrapper=wrapper,
+        also=also,
         start_seconds=START_SECONDS,
     )
 

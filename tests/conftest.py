@@ -7,6 +7,8 @@ import importlib
 import os
 import signal
 import sys
+import tempfile
+import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +23,25 @@ from tests.dealing import Dealing, is_of_group, tell_less
 from tests.extended import is_extended
 from tests.measuring import UNMEASURED, Measure
 from tests.support import IN_CI, NO_NGINX, ROOT
+
+if os.geteuid() == 0:
+    # Each session of pytest closes the common folder of its user to others, and so to the nginx of another session,
+    # which root runs as nobody: each checkout has one of its own.
+    _OWN = Path(tempfile.gettempdir(), f"nxo-{zlib.crc32(bytes(ROOT)):x}")
+    _OWN.mkdir(exist_ok=True)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_OWN))
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test, which an nginx that root runs as nobody can enter."""
+    if os.geteuid() == 0:
+        base = tmp_path_factory.getbasetemp()
+        for folder in (tmp_path, base, base.parent, base.parent.parent):
+            if folder.stat().st_uid == 0 and not folder.stat().st_mode & 0o001:
+                folder.chmod(0o755)
+    return tmp_path
+
 
 # A busy machine makes an example slow; that is no failure. In CI, each run has the same examples.
 settings.register_profile(

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,12 @@ try:
     NGINX: nginx.Binary | None = nginx.find(os.environ.get("NGINXOPT_NGINX", "").partition(":")[0] or None)
 except MissingError:
     NGINX = None
+
+
+_SECONDS = 120.0
+
+USER = "user root root;" if os.geteuid() == 0 else ""
+"""The user of an nginx that tests start themselves, so that its workers enter folders of this one."""
 
 
 def _nginxes() -> tuple[nginx.Binary, ...]:
@@ -103,6 +109,22 @@ class Complaint:
     line: int = 0
 
 
+def run_nginx(
+    binary: nginx.Binary, prefix: Path, *options: str, wrapper: Sequence[str] = ()
+) -> subprocess.CompletedProcess[bytes]:
+    """Run nginx on `prefix/nginx.conf` until it exits, unconfined, with options such as `-T` and a command before."""
+    command = [*wrapper, *binary.command(prefix), *options]
+    return subprocess.run(
+        command, cwd=prefix, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
+    )
+
+
+def nginx_verdict(binary: nginx.Binary, prefix: Path, *options: str) -> nginx.Verdict:
+    """Return the verdict of `nginx -t` on `prefix/nginx.conf`; messages have paths relative to the prefix."""
+    run = run_nginx(binary, prefix, "-t", *options)
+    return nginx.Verdict.of(run.stderr + run.stdout, run.returncode, {f"{prefix}/": ""})
+
+
 def nginx_test(directory: Path, text: bytes) -> Complaint:
     """Return nginx's verdict on `text` as its main file, which is written into `directory`."""
     (directory / "nginx.conf").write_bytes(text)
@@ -111,7 +133,7 @@ def nginx_test(directory: Path, text: bytes) -> Complaint:
 
 def nginx_test_in(directory: Path) -> Complaint:
     """Return nginx's verdict on the `nginx.conf` in `directory`."""
-    run = the_nginx().run(directory, "-t", *_GLOBALS, wrapper=_FEW_FILES)
+    run = run_nginx(the_nginx(), directory, "-t", *_GLOBALS, wrapper=_FEW_FILES)
     if run.returncode == 0:
         return Complaint(b"")
     messages = nginx.Verdict.of(run.stderr, run.returncode).messages
@@ -121,6 +143,6 @@ def nginx_test_in(directory: Path) -> Complaint:
 
 def nginx_files(directory: Path) -> list[str]:
     """Return the files of the `nginx.conf` in `directory`, which nginx accepts, in the order in which it reads them."""
-    run = the_nginx().run(directory, "-T", *_GLOBALS)
+    run = run_nginx(the_nginx(), directory, "-T", *_GLOBALS)
     assert run.returncode == 0, run.stderr
     return [decode(name) for name in re.findall(rb"^# configuration file (.*):$", run.stdout, re.MULTILINE)]

@@ -22,11 +22,12 @@ ANSWER_SECONDS = 120.0
 _VGDB_SECONDS = 60.0
 _IDLE_SECONDS, _PAUSE_SECONDS = 60.0, 0.05
 
-Ask = Callable[[Sequence[str], int], None]
-"""A function that runs a single-process nginx under a wrapper command, and sends a number of requests to it."""
+Ask = Callable[[Sequence[str], int, Path], None]
+"""A function that runs a single-process nginx under a wrapper command, which writes to a folder, and sends a number of
+requests to it.
+"""
 
-
-AskInTurns = Callable[[Sequence[str], Sequence[int], Callable[[int], None]], None]
+AskInTurns = Callable[[Sequence[str], Sequence[int], Callable[[int], None], Path], None]
 """The same with several numbers of requests on one connection; calls a function with the pid before and after each."""
 
 
@@ -52,7 +53,9 @@ def per_kept_request(ask: AskInTurns, *, turn: int = 1) -> float:
     more = math.ceil((MANY - FEW) / turn) * turn
     with temporary_folder() as directory:
         counts = Path(directory, "callgrind")
-        ask(_valgrind(counts), (few, few + more), lambda pid: _dump(pid, Path(directory)))
+        folder = Path(directory)
+        wrapper = (*_valgrind(counts), _pipes(folder))
+        ask(wrapper, (few, few + more), lambda pid: _dump(pid, folder), folder)
         _, less, most = (_read(Path(f"{counts}.{number}")) for number in (1, 2, 3))
         return (most - less) / more
 
@@ -63,12 +66,17 @@ def _dump(pid: int, folder: Path) -> None:
     if vgdb is None:
         raise MissingError("--metric instructions over TLS needs vgdb", hint="install all of the package valgrind")
     _wait_until_idle(pid)  # vgdb interrupts its waiting for events, which takes instructions: as many each time
-    dumped = process.run([vgdb, f"--pid={pid}", "dump"], cwd=folder, seconds=_VGDB_SECONDS)
+    dumped = process.run([vgdb, _pipes(folder), f"--pid={pid}", "dump"], cwd=folder, seconds=_VGDB_SECONDS)
     if dumped.status:
         raise RunError(
             f"vgdb {process.how_it_ended(dumped.status)}: {dumped.last()}",
             hint="it needs the right to trace processes; use --metric cpu, or http:// targets",
         )
+
+
+def _pipes(folder: Path) -> str:
+    """Return the option by which valgrind and vgdb find each other: nginx may write nowhere else."""
+    return f"--vgdb-prefix={folder}/vgdb"
 
 
 def _wait_until_idle(pid: int) -> None:
@@ -90,7 +98,7 @@ def _wait_until_idle(pid: int) -> None:
 def _total(ask: Ask, requests: int) -> int:
     with temporary_folder() as directory:
         counts = Path(directory, "callgrind")
-        ask(_valgrind(counts), requests)
+        ask((*_valgrind(counts), "--vgdb=no"), requests, Path(directory))
         return _read(counts)
 
 

@@ -18,6 +18,7 @@ from nginxopt.config import Block, Config, Directive, File, Scope, Token
 from nginxopt.config.layout import quoted
 from nginxopt.semantics import Address, read_addresses
 from nginxopt.semantics.addresses import PORT
+from nginxopt.system.nginx.writes import SERVED
 from nginxopt.text import Edit, Span, apply, encode
 
 _GONE = frozenset({"daemon", "master_process", "pid", "user", "lock_file"})
@@ -185,6 +186,9 @@ class _Isolation:
             return self._add_listen(directive.block)
         if name == "http" and directive.block and not scope.context:
             return self._defaults(directive.block)
+        if name in SERVED and args:
+            text = "" if name.startswith(("dav", "create")) else f"{name} off;"
+            return self._changed(f"{name} is off, as it changes the files that are served", directive.span, text)
         if name == "error_log" and args:
             return self._word("error_log goes to error.log", args[0], "error.log")
         if name == "access_log" and args and args[0] != "off":
@@ -193,6 +197,8 @@ class _Isolation:
             return self._word(f"{name} lies in the folder of the run", args[0], f"temp/cache-{directive.span.start}")
         if name in _TEMPORARY and args:
             return self._word(f"{name} lies in the folder of the run", args[0], f"temp/{name}")
+        if name in ("google_perftools_profiles", "state", "working_directory") or name.endswith("ssl_key_log"):
+            return self._changed(f"{name} is left out, as nginx writes there", directive.span, "")
         if self.certificate is not None and args and not directive.block:
             edit = self._tls(directive, scope)
             if edit is not None:

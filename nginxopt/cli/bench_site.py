@@ -63,6 +63,9 @@ OPTIONS = (
         "--load", "generator", type=click.Choice(["vegeta", "wrk"]), help="Load generator.  [default: the one on PATH]"
     ),
     options.BINARY,
+    options.MODULES,
+    options.ALLOW_CODE,
+    options.ALLOW_NETWORK,
     click.option("--nginx-image", metavar="IMAGE", help="Image with nginx, instead of building one."),
     click.option("--vegeta-image", metavar="IMAGE", help="Image with vegeta, instead of building one."),
     click.option(
@@ -95,7 +98,7 @@ def choose(site: SiteOptions, *, counts_instructions: bool, is_spread: bool = Fa
     may_be_contained = site.nginx is None and site.listen is None and not counts_instructions and not is_spread
     if site.runner == "compose" or (site.runner == "auto" and may_be_contained and engine.answers()):
         return Compose(engine.find(), sources), generator(sources.generator)
-    return Local(nginx.find(site.nginx), site.listen or LOOPBACK), generator(
+    return Local(nginx.find(site.nginx, options.allowed()), site.listen or LOOPBACK), generator(
         "vegeta" if is_spread else _installed(site.generator)
     )
 

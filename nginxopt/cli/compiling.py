@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from nginxopt.cli import faulty, overwriting, results, stdout
+from nginxopt.cli import faulty, options, overwriting, results, stdout
 from nginxopt.errors import DefectError
 from nginxopt.faults import collecting
 from nginxopt.records import record
@@ -109,7 +109,10 @@ def _reread(call: Call, emission: Emission, around: Surroundings | Alone | None)
     if emission.plan.config.missing:
         return [*notes, "  not tried with nginx -t, which refuses a configuration with missing files"]
     if not notes:
-        notes += [f"  {note}" for note in rereading.tried(emission, changed, nginx.find(call.nginx or None))]
+        notes += [
+            f"  {note}"
+            for note in rereading.tried(emission, changed, nginx.find(call.nginx or None, options.allowed()))
+        ]
     return notes
 
 
@@ -156,7 +159,7 @@ def _ask_nginx(call: Call, emission: Emission) -> list[Differential]:
     from nginxopt.rewrite.questions import ask, ask_whole
     from nginxopt.system import nginx
 
-    binary = nginx.find(call.nginx or None)
+    binary = nginx.find(call.nginx or None, options.allowed())
     if call.quiet or not sys.stderr.isatty():
         return ask(emission, binary) + ask_whole(emission, binary)
     with stdout.progress(1, f"asking {binary}") as bar:

@@ -63,7 +63,11 @@ of your own failed, 70 nginx -t refuses the fixes (nothing is written).
 )
 @click.option("--unsafe-fixes", "unsafe", is_flag=True, help="Include unsafe fixes.")
 @click.option("--diff", is_flag=True, help="Show the changes of --fix; write nothing.")
-@options.check_with_nginx("Run nginx: send it the witness requests of findings, and check fixes with nginx -t.")
+@options.check_with_nginx(
+    "Run nginx: send it the witness requests of findings, and check fixes with nginx -t.",
+    options.MODULES,
+    options.ALLOW_CODE,
+)
 @click.option("--host", "with_host", is_flag=True, help="Also check the limits of this machine (Linux only).")
 @options.SELECT
 @options.IGNORE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import DefectError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def check(call: Call, configs: Sequence[Config], checked: Checked) -> list[Note]
     from nginxopt.system import nginx
     from nginxopt.system.nginx import trial
 
-    binary = nginx.find(call.nginx or None)
+    binary = nginx.find(call.nginx or None, options.allowed())
     notes = []
     for config, again in zip(configs, checked.configs, strict=True):
         changed = [file.path for file in again.files if file.path in checked.drafts]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nginxopt.cli import stdout
+from nginxopt.cli import options, stdout
 from nginxopt.errors import InputError, status_of
 from nginxopt.text.plural import be, count
 
@@ -87,7 +87,7 @@ def confirmed(
     from nginxopt.lint.confirm import confirm
     from nginxopt.system import nginx as installed
 
-    asked = confirm(configs, diagnostics, installed.find(nginx or None))
+    asked = confirm(configs, diagnostics, installed.find(nginx or None, options.allowed()))
     notes += asked.notes
     return asked.diagnostics
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,6 +15,7 @@ from nginxopt.errors import UsageError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from nginxopt.system.nginx import Allowed
     from nginxopt.version import Version
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -156,9 +158,55 @@ def format_of(names: Sequence[str], default: str) -> Option[Any]:
     )
 
 
-def check_with_nginx(check: str) -> Option[Any]:
-    """Return the option `--nginx [PATH]`, by default the nginx on PATH; `check` is its help."""
-    return click.option("--nginx", type=FILE, is_flag=False, flag_value=_Unnamed(), metavar="[PATH]", help=check)
+def check_with_nginx(check: str, *allowing: Option[Any]) -> Option[Any]:
+    """Return the option `--nginx [PATH]`, by default the nginx on PATH, with those of `allowed` that follow it.
+
+    `check` is its help.
+    """
+    nginx = click.option("--nginx", type=FILE, is_flag=False, flag_value=_Unnamed(), metavar="[PATH]", help=check)
+    return lambda function: nginx(reduce(lambda inner, option: option(inner), reversed(allowing), function))
+
+
+_ALLOWED = "nginxopt.allowed"
+
+
+def _allow(context: click.Context, parameter: click.Parameter, value: object) -> None:
+    context.meta.setdefault(_ALLOWED, {})[parameter.name] = value
+
+
+MODULES = click.option(
+    "--modules",
+    type=DIRECTORY,
+    multiple=True,
+    metavar="DIR",
+    callback=_allow,
+    expose_value=False,
+    help="Let nginx also load modules in DIR, besides those in its own folder.",
+)
+ALLOW_CODE = click.option(
+    "--allow-code",
+    is_flag=True,
+    callback=_allow,
+    expose_value=False,
+    help="Let nginx run the programs of the configuration: Perl, Lua, JavaScript, XSLT.",
+)
+ALLOW_NETWORK = click.option(
+    "--allow-network",
+    is_flag=True,
+    callback=_allow,
+    expose_value=False,
+    help="Let nginx pass requests to upstreams of other machines, and to sockets.",
+)
+
+
+def allowed() -> Allowed:
+    """Return what the options of the command let nginx run; nothing without them."""
+    from nginxopt.system.nginx import Allowed
+
+    context = click.get_current_context(silent=True)
+    values = {} if context is None else context.meta.get(_ALLOWED, {})
+    modules = tuple(values.get("modules", ()))
+    return Allowed(modules, bool(values.get("allow_code")), bool(values.get("allow_network")))
 
 
 def put_in_force(limits: Mapping[str, int]) -> None:

@@ -47,7 +47,9 @@ Exit status: 0 success, 1 changes (--check, --diff), 2 usage error, 3 unreadable
 @click.option(
     "--report", type=options.FILE, metavar="FILE", help="Write a JSON report to FILE (- for standard output)."
 )
-@options.check_with_nginx("Also run both configurations on 127.0.0.1 and compare their responses.")
+@options.check_with_nginx(
+    "Also run both configurations on 127.0.0.1 and compare their responses.", options.MODULES, options.ALLOW_CODE
+)
 @click.option("--verify", is_flag=True, help="Also compare the result with nginxopt verify: a second proof.")
 @click.option("--bench", is_flag=True, help="Benchmark the rules and the maps, like nginxopt bench rewrites FILE.")
 @options.CONTEXT

@@ -114,7 +114,7 @@ def binary(path: str) -> Binary:
     """Return the nginx of `--nginx`; the one on PATH if the path is empty."""
     from nginxopt.system import nginx
 
-    return nginx.find(path or None)
+    return nginx.find(path or None, options.allowed())
 
 
 def refused_url(text: str, message: str, column: int) -> UsageError:

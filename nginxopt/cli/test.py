@@ -64,7 +64,9 @@ class Call:
 @click.argument("table", metavar="TABLE", required=False)
 @click.option("--follow", "follows", is_flag=True, help="Follow redirects; compare where they end.")
 @click.option("--record", "records", is_flag=True, help="Write a table of today's answers to the requests in TABLE.")
-@options.check_with_nginx("Ask nginx, on 127.0.0.1 with echo servers as upstreams, instead of the model.")
+@options.check_with_nginx(
+    "Ask nginx, on 127.0.0.1 with echo servers as upstreams, instead of the model.", options.ALLOW_CODE
+)
 @site.of_site
 @options.format_of(list(FORMATS), "text")
 @options.OUTPUT

@@ -40,7 +40,9 @@ Exit status: 0 equivalent, 1 different, 2 usage error, 3 unreadable input, 4 ngi
 @click.option("--only", metavar="URL", help="Compare only requests to this host and port whose path starts alike.")
 @options.CONTEXT
 @options.ALSO
-@options.check_with_nginx("Also send the request to nginx, on 127.0.0.1 with echo servers as upstreams.")
+@options.check_with_nginx(
+    "Also send the request to nginx, on 127.0.0.1 with echo servers as upstreams.", options.ALLOW_CODE
+)
 @options.format_of(["text", "json"], "text")
 def command(
     old: str,

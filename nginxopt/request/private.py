@@ -22,7 +22,7 @@ from nginxopt.request.build import probe
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.transplant import Stage, transplanted
+from nginxopt.request.transplant import ECHO, Stage, transplanted
 from nginxopt.request.world import World
 from nginxopt.semantics import Address, Level, endpoints, read_listens
 from nginxopt.semantics.addresses import PORT
@@ -30,12 +30,15 @@ from nginxopt.semantics.site import Build
 from nginxopt.semantics.site.blocks import http_level, placed
 from nginxopt.system.echo import Asked, Echo
 from nginxopt.system.exchange import Response, certificate, exchange
-from nginxopt.system.nginx import Binary, private_prefix, reserved_ports, running, user
+from nginxopt.system.nginx import Binary, permission, private_prefix, reserved_ports, running
 from nginxopt.version import Version
 
-_MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\n%s\nevents { }\n"
+_MAIN = b"daemon off; master_process off; pid nginx.pid; error_log error.log;\nevents { }\n"
 _MODIFIED = 1_000_000_000
 """When each file was modified, in seconds since 1970: the same wherever it is."""
+
+_OF_FILES = frozenset(["dav_methods", "create_full_put_path"])
+"""Directives by which nginx changes the files that it serves."""
 
 LOCAL = "127.0.0.1"
 """The address of this nginx, and of the client that asks it."""
@@ -83,7 +86,8 @@ class PrivateNginx:
         _refuse_assumptions(world)
         self._config = placed(config)
         self._old_prefix, self._world, self._binary, self._tls = prefix, world, binary, tls
-        self._left_out, self._avoid = left_out, avoid
+        # nginx changes no files that are not its own.
+        self._left_out, self._avoid = left_out | (_OF_FILES if world.root is not None else frozenset()), avoid
         self._echo = Echo(mirrors=mirrors)
         self._cleanup = contextlib.ExitStack()
 
@@ -98,8 +102,11 @@ class PrivateNginx:
             files = _disk(self._world, self._prefix)
             tls = certificate(self._prefix) if self._tls else None
             folder = f"{Path(self._config.prefix).absolute()}/"
-            stage = Stage(self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out)
-            self._text = _MAIN % user() + transplanted(http, stage)
+            stage = Stage(
+                self._ports, self._echo.port, files, self._old_prefix, folder, tls, self._left_out, self._binary
+            )
+            self._text = _MAIN + transplanted(http, stage)
+            permission.raise_first(list(permission.connections(load_text(self._text), {f"${ECHO}"})))
             (self._prefix / "nginx.conf").write_bytes(self._text)
             stack.enter_context(running(self._binary.command(self._prefix), self._prefix))
             self._cleanup = stack.pop_all()

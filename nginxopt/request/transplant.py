@@ -1,7 +1,8 @@
 """A configuration for a private nginx: the same http block on ports of 127.0.0.1, with an echo for each upstream.
 
 What leads out of the machine or writes outside the folder of that nginx is replaced or left out: the addresses of
-upstreams, resolvers, logs, caches. What nginx makes of the rest is the same.
+upstreams, resolvers, logs, caches, files that are stored. What would run programs is refused, as in every trial
+(`nginxopt.system.nginx.permission`). What nginx makes of the rest is the same.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from nginxopt.config import Bulk, Directive
 from nginxopt.config.layout import quoted
 from nginxopt.semantics import PROTOCOLS, Address, Level, Upstream, read_addresses, read_pass
 from nginxopt.semantics.addresses import PORT, RANGES
+from nginxopt.system.nginx import Binary, permission
 from nginxopt.text import encode
 
 ECHO = "nginxopt_echo"
@@ -25,7 +27,8 @@ _LEFT_OUT = frozenset(
     [
         *("access_log", "error_log", "log_by_lua", "log_by_lua_block", "log_by_lua_file"),
         *("aio", "directio", "sendfile", "thread_pool", "http2", "http3", "quic_retry"),
-        *("resolver", "resolver_timeout", "health_check", "include"),
+        *("resolver", "resolver_timeout", "health_check", "include", "tunnel_pass"),
+        *(f"{protocol}_store" for protocol in PROTOCOLS),
         *(f"{name}_temp_path" for name in ("client_body", *PROTOCOLS)),
         *(f"{protocol}_bind" for protocol in PROTOCOLS),
     ]
@@ -50,6 +53,7 @@ class Stage:
         conf: The folder of the main configuration, with a slash at its end.
         certificate: The files of a certificate and its key; None to leave out TLS.
         left_out: Names of further directives to leave out.
+        binary: The nginx that gets the text, which runs no programs that it was not allowed; None for none.
     """
 
     ports: Mapping[Address, int]
@@ -59,6 +63,7 @@ class Stage:
     conf: str
     certificate: tuple[str, str] | None = None
     left_out: frozenset[str] = frozenset()
+    binary: Binary | None = None
 
     def path(self, path: str) -> str:
         """Return the path of a file on the stage; a variable is taken to be an absolute path."""
@@ -66,12 +71,21 @@ class Stage:
 
 
 def transplanted(http: Level, stage: Stage) -> bytes:
-    """Return the http block for a stage. Raises `InputError` for a pass whose whole URL is a variable."""
-    return b"http {\n%s}\n" % b"".join(_Writer(stage).http(http))
+    """Return the http block for a stage.
+
+    Raises `InputError` for a pass whose whole URL is a variable, for a text that has the variable `ECHO`, and for
+    programs.
+    """
+    writer = _Writer(stage)
+    text = b"http {\n%s}\n" % b"".join(writer.http(http))
+    if stage.binary is not None:
+        permission.raise_first(permission.programs(writer.written, stage.binary))
+    return text
 
 
 class _Writer:
     def __init__(self, stage: Stage) -> None:
+        self.written: list[Directive] = []
         self._stage = stage
         self._opened: set[Address] = set()
         self._upstreams: dict[str, Upstream] = {}
@@ -124,6 +138,7 @@ class _Writer:
 
     def _head(self, opener: Directive) -> bytes:
         """Return a block without its content; the path that an `if` tests is one of the stage."""
+        self._note(opener)
         words = {}
         if opener.name == "if" and len(opener.args) == 2 and _FILE_TEST.fullmatch(opener.args[0]):
             words = {1: self._stage.path(opener.args[1])} if opener.args[1].startswith("/") else {}
@@ -134,10 +149,20 @@ class _Writer:
         name = str(directive.name)
         is_of_upstream = level.kind == "upstream" and name in _LEFT_OUT_OF_UPSTREAMS
         is_of_tls = name.startswith(_OF_TLS) and not (name == "ssl" and self._stage.certificate)
-        if name in _LEFT_OUT or name in self._stage.left_out or is_of_upstream or is_of_tls:
+        is_looked_up = name == "set_real_ip_from" and not all(map(permission.is_range, directive.args))
+        if is_looked_up or name in _LEFT_OUT or name in self._stage.left_out or is_of_upstream or is_of_tls:
             return b""
+        if level.kind not in permission.OF_ROWS:
+            self._note(directive)
         edit = self._edits.get(name) if directive.args and level.kind in _WITH_EDITS else None
         return (_text(directive) if edit is None else edit(directive, level)) + b"\n"
+
+    def _note(self, directive: Directive) -> None:
+        """Note a directive that is written. Raises `InputError` if it could change what leads to the echo."""
+        self.written.append(directive)
+        for word in directive.args:
+            if ECHO in word.lower():
+                raise directive.error(f"the variable ${ECHO} is that of --nginx", at=word)
 
     def _listen(self, directive: Directive, level: Level) -> bytes:
         """Return the same on ports of the stage; TLS over a TCP port of its own stands for QUIC."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import resource
 import signal
@@ -13,11 +12,10 @@ from pathlib import Path
 from typing import IO
 
 from nginxopt.errors import RunError
+from nginxopt.system.confinement import Confinement, end_with
 
 _END_SECONDS = 10.0
 _END_TRIES = 20
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def start(
@@ -28,12 +26,14 @@ def start(
     errors: IO[bytes] | int | None = None,
     source: IO[bytes] | int = subprocess.DEVNULL,
     open_files: int | None = None,
+    confinement: Confinement | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a command in a separate session, so that Ctrl-C at the terminal reaches only this process.
 
     The command gets SIGTERM when the thread that started it ends, even by `kill -9` (PR_SET_PDEATHSIG in prctl(2)).
     `source` is its standard input. `open_files` is its soft limit of open files, lowered to the hard limit;
-    RLIM_INFINITY stands for the hard limit. Raises `OSError` if the command cannot be run.
+    RLIM_INFINITY stands for the hard limit. With a `confinement`, it is confined. Raises `OSError` if the command
+    cannot be run.
     """
     return subprocess.Popen(
         command,
@@ -42,7 +42,8 @@ def start(
         stdout=output,
         stderr=output if errors is None else errors,
         start_new_session=True,
-        preexec_fn=_bound_to(os.getpid(), open_files),
+        env=None if confinement is None else confinement.environment(),
+        preexec_fn=_bound_to(os.getpid(), open_files, None if confinement is None else confinement.prepare()),
     )
 
 
@@ -60,9 +61,23 @@ class Completed:
         return "\n".join([line.rstrip() for line in text.splitlines() if line.strip()][-lines:])
 
 
-def run(command: Sequence[str], *, cwd: Path, seconds: float, open_files: int | None = None) -> Completed:
+def run(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    seconds: float,
+    open_files: int | None = None,
+    confinement: Confinement | None = None,
+) -> Completed:
     """Run a command to its end, started as `start` does. Raises `RunError` if it does not end in time."""
-    running = start(command, cwd=cwd, output=subprocess.PIPE, errors=subprocess.PIPE, open_files=open_files)
+    running = start(
+        command,
+        cwd=cwd,
+        output=subprocess.PIPE,
+        errors=subprocess.PIPE,
+        open_files=open_files,
+        confinement=confinement,
+    )
     with running:
         try:
             output, errors = running.communicate(timeout=seconds)
@@ -96,20 +111,20 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _bound_to(parent: int, open_files: int | None) -> Callable[[], None]:
+def _bound_to(parent: int, open_files: int | None, confine: Callable[[], None] | None) -> Callable[[], None]:
     """Return the function that runs in the child process before the command.
 
     The child is a copy of this process with a single thread, so the function must take no locks and import nothing.
     """
 
     def prepare() -> None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-        if os.getppid() != parent:  # the parent died before the call above
-            os._exit(1)
         if open_files is not None:
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
             # RLIM_INFINITY is -1 here.
             soft = hard if open_files < 0 or 0 <= hard < open_files else open_files
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        if confine is not None:
+            confine()
+        end_with(parent)  # last, as a change of the user undoes it
 
     return prepare

@@ -15,6 +15,8 @@ import pytest
 
 from nginxopt import cli
 from nginxopt.cli import bench_folder
+from nginxopt.config import Config
+from nginxopt.system.nginx import Binary, Verdict, trial
 from tests.support import ended, the_nginx
 from tests.system.test_files_system import hidden, mounted, needs_root
 
@@ -115,11 +117,6 @@ def test_fix_keeps_hard_links_and_attributes(run: Any, tmp_path: Path) -> None:
     assert os.getxattr(tmp_path / "sites" / "b.conf", "user.note") == b"mine"
 
 
-WATCHED = """#!/bin/sh
-case "$*" in *-t*) {edit} ;; esac
-exec {nginx} "$@"
-"""
-
 EDITS = {
     "a file that is fixed": "echo '# mine' >> sites/a.conf",
     "a file that is not": "echo '# mine' >> nginx.conf",
@@ -129,12 +126,18 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edit_while_fix_runs_is_not_lost(run: Any, tmp_path: Path, edit: str) -> None:
+def test_an_edit_while_fix_runs_is_not_lost(
+    run: Any, tmp_path: Path, edit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is saved while nginx is asked stays, and no fix of the old texts is written."""
-    binary = tmp_path / "nginx"
-    binary.write_text(WATCHED.format(edit=EDITS[edit], nginx=the_nginx().path))
-    binary.chmod(0o755)
-    ran = run(*LINT, "nginx.conf", "--fix", "--nginx", str(binary))
+    original = trial.test
+
+    def watched(config: Config, binary: Binary) -> Verdict:
+        subprocess.run(["sh", "-c", EDITS[edit]], cwd=tmp_path, check=True)
+        return original(config, binary)
+
+    monkeypatch.setattr(trial, "test", watched)
+    ran = run(*LINT, "nginx.conf", "--fix", "--nginx", the_nginx().path)
     assert ran.status == 3, ran.err
     assert "during this command; nothing was written" in ran.err
     assert set(levels(tmp_path)) <= {"9", ""}

@@ -12,7 +12,7 @@ from nginxopt.config import includes, load, load_text
 from nginxopt.config.dump import Dump
 from nginxopt.config.filesystem import DISK
 from nginxopt.errors import InputError
-from tests.support import needs_nginx, the_nginx
+from tests.support import needs_nginx, run_nginx, the_nginx
 
 GLOBALS = ("-g", "pid nginx.pid;")
 
@@ -47,7 +47,7 @@ def configuration(directory: Path) -> dict[str, bytes]:
 def test_the_dump_of_nginx_itself(tmp_path: Path, messages: bool) -> None:
     """Each file comes back byte for byte, and the includes of the dump lead where those of the disk do."""
     files = configuration(tmp_path)
-    run = the_nginx().run(tmp_path, "-T", *GLOBALS)
+    run = run_nginx(the_nginx(), tmp_path, "-T", *GLOBALS)
     assert run.returncode == 0, run.stderr
     assert run.stderr.startswith(b"nginx: ")
     dump = dump_of(run.stderr + run.stdout if messages else run.stdout)

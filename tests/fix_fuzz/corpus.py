@@ -23,6 +23,7 @@ from tests.fix_fuzz.play import PORTS, Stage
 from tests.fix_fuzz.requests import steps
 from tests.fix_fuzz.text import b
 from tests.fix_fuzz.world import World
+from tests.support import nginx_verdict
 
 _TRIES = 40
 _ANYWHERE = Address("inet", "0.0.0.0", PORT)
@@ -97,7 +98,7 @@ def runnable(
     files = {MAIN: text, **{param: Path("/etc/nginx", param).read_bytes() for param in _PARAMS}}
     for _ in range(_TRIES):
         stage.lay(files)
-        verdict = stage.binary.test_in(stage.prefix, "-g", "pid nginx.pid;")
+        verdict = nginx_verdict(stage.binary, stage.prefix, "-g", "pid nginx.pid;")
         if verdict.ok:
             world = World(rng, stage.binary.version, lua=False)
             return Case(files, steps(world, servers), Start(), name) if servers else None

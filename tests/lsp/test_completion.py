@@ -17,7 +17,7 @@ from nginxopt.semantics.variables import HTTP, STREAM
 from tests.lsp.editing import Editor, edited
 from tests.lsp.foreign import FOREIGN
 from tests.lsp.test_navigation import MAIN, SITE
-from tests.support import NGINXES, needs_nginx
+from tests.support import NGINXES, needs_nginx, run_nginx
 
 _BEFORE = f"{MAIN}"
 
@@ -159,7 +159,7 @@ def test_nginx_knows_the_variables(tmp_path: Path) -> None:
         for name in variables:
             full = f"{name}x" if name.endswith("_") else name
             (tmp_path / "nginx.conf").write_text(f"events {{}}\n{protocol} {{ log_format a '${full}'; }}\n")
-            if all(binary.run(tmp_path, "-t", "-g", "pid nginx.pid;").returncode for binary in NGINXES):
+            if all(run_nginx(binary, tmp_path, "-t", "-g", "pid nginx.pid;").returncode for binary in NGINXES):
                 unknown.add(f"{protocol} {name}")
     assert unknown <= {"http http3"}
 

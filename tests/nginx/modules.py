@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from nginxopt.system import nginx
+from tests.support import run_nginx
 
 FOLDER = os.environ.get("NGINXOPT_MODULES", "/usr/lib/nginx/modules")
 """Where modules are: by default where Debian's packages (libnginx-mod-http-lua ...) install them."""
@@ -53,7 +54,7 @@ def require_directive(binary: nginx.Binary, name: str) -> None:
 def is_built_with(binary: nginx.Binary, option: str) -> bool:
     """Whether an option of nginx's `configure` stands in `nginx -V`."""
     with nginx.private_prefix() as prefix:
-        return option.encode() in binary.run(prefix, "-V").stderr.split()
+        return option.encode() in run_nginx(binary, prefix, "-V").stderr.split()
 
 
 @cache

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from nginxopt.system import process
+from nginxopt.system.confinement import Confinement
 from tests.support import ROOT
 
 _start = process.start
@@ -54,10 +55,11 @@ def start(
     output: IO[bytes] | int,
     errors: IO[bytes] | int | None = None,
     open_files: int | None = None,
+    confinement: Confinement | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a command as `process.start`."""
-    if shutil.which(command[0]) is None:
-        return _start(command, cwd=cwd, output=output, errors=errors, open_files=open_files)  # raises its `OSError`
+    """Start a command as `process.start`, which does it itself if it is to be confined."""
+    if confinement is not None or shutil.which(command[0]) is None:  # raises its `OSError`
+        return _start(command, cwd=cwd, output=output, errors=errors, open_files=open_files, confinement=confinement)
     limit = "same" if open_files is None else str(open_files)
     return subprocess.Popen(
         [str(program()), str(os.getpid()), limit, *command],

@@ -11,6 +11,7 @@ from nginxopt.semantics import default
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from nginxopt.version import Version
+from tests.support import run_nginx
 
 OLD = Version(1, 22, 1)
 
@@ -96,6 +97,6 @@ def test_the_connections_of_a_worker(binary: nginx.Binary) -> None:
     config = nginx.configuration(log_level="warn").replace(b"worker_connections 512;", b"")
     assert b"worker_connections" not in config
     with nginx.private_prefix({"nginx.conf": config}) as prefix:
-        run = binary.run(prefix, "-t", wrapper=("prlimit", "--nofile=100"))
+        run = run_nginx(binary, prefix, "-t", wrapper=("prlimit", "--nofile=100"))
         messages = run.stderr.decode() + (prefix / "error.log").read_text()
     assert f"{default('worker_connections', OLD)} worker_connections exceed" in messages

@@ -14,6 +14,7 @@ from nginxopt.system.nginx import Binary
 from tests.config.test_corpus import CORPUS, rows
 from tests.format.test_format import CASES
 from tests.format.test_laws import contents
+from tests.support import run_nginx
 
 _DUMP = re.compile(rb"^# configuration file [^\n]*/nginx\.conf:\n(.*?)\n(?=# configuration file /|\Z)", re.DOTALL)
 """Matches the main file in the output of `nginx -T`, which its includes follow."""
@@ -22,7 +23,7 @@ _DUMP = re.compile(rb"^# configuration file [^\n]*/nginx\.conf:\n(.*?)\n(?=# con
 def verdict(binary: Binary, folder: Path, text: bytes) -> tuple[int, list[str], bytes]:
     """The status and messages of `nginx -T`, without numbers of lines, and the text that it read."""
     (folder / "nginx.conf").write_bytes(text)
-    ran = binary.run(folder, "-T", "-g", "pid nginx.pid;")
+    ran = run_nginx(binary, folder, "-T", "-g", "pid nginx.pid;")
     messages = [re.sub(r":\d+$", "", line) for line in ran.stderr.decode("utf-8", "replace").splitlines()]
     dump = _DUMP.search(ran.stdout)
     return ran.returncode, [re.sub(r"^\S+ \S+ ", "", line) for line in messages], dump[1] if dump else b""

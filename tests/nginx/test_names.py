@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from nginxopt.system import nginx
+from nginxopt.system import nginx, process
 from tests.lintcheck import diagnose
 from tests.nginx.test_sessions import reload
-from tests.support import PATIENCE
+from tests.support import PATIENCE, USER
 
 NAME = "shop-1.eu-west-1.elb.amazonaws.com"
 UNSHARE = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"')
@@ -38,7 +38,7 @@ def text(port: int, server: str, upstream: str) -> bytes:
     answers = "".join(
         f"server {{ listen 127.0.0.{number}:{port} reuseport; return 200 at-127.0.0.{number}; }}\n" for number in (1, 2)
     )
-    main = f"daemon off; worker_processes 1; pid nginx.pid; error_log error.log; {nginx.user().decode()}\nevents {{}}\n"
+    main = f"daemon off; worker_processes 1; pid nginx.pid; error_log error.log; {USER}\nevents {{}}\n"
     http = f"access_log off;\nproxy_temp_path temp/proxy;\nclient_body_temp_path temp/body;\n{upstream}{answers}"
     return f"{main}http {{\n{http}server {{ listen unix:temp/asked; {server} }}\n}}\n".encode()
 
@@ -66,9 +66,15 @@ def test_a_name_keeps_its_address_until_a_reload(
         server = f"location / {{ proxy_pass http://{'app' if is_upstream else f'{NAME}:{port}'}; }}"
         assert len(diagnose("name-resolved-once", f"{upstream}server {{ {server} }}", context="http")) == 1
         (prefix / "nginx.conf").write_bytes(text(port, server, upstream))
-        with nginx.running([*UNSHARE, str(hosts), *each_binary.command(prefix)], prefix) as running:
+        command = [*UNSHARE, str(hosts), *each_binary.command(prefix)]
+        started = process.start(command, cwd=prefix, output=subprocess.DEVNULL)
+        try:
+            assert nginx.wait_until_started(started, prefix / nginx.PID_FILE, PATIENCE)
+            running = nginx.Running(prefix, started)
             assert ask(prefix) == b"at-127.0.0.1"
             hosts.write_text(f"127.0.0.2 {NAME}\n")
             assert ask(prefix) == b"at-127.0.0.1"
             reload(running)
             assert ask(prefix) == b"at-127.0.0.2"
+        finally:
+            process.end(started)

@@ -7,6 +7,7 @@ import socket
 import pytest
 
 from nginxopt.system import nginx
+from tests.support import USER
 
 _SERVER = "daemon off; pid nginx.pid; error_log error.log; events { } http { access_log off; %s }"
 
@@ -16,7 +17,7 @@ def test_only_nginx_binds_a_held_port(each_binary: nginx.Binary, listen: str) ->
     """nginx listens on a held port, again after it has ended; who asks for any free port or for that one has none."""
     with nginx.reserved_ports(1) as (port,), nginx.private_prefix() as prefix:
         server = "server { listen %s; return 200 ok; }" % (listen % port)
-        (prefix / "nginx.conf").write_text(nginx.user().decode() + _SERVER % server)
+        (prefix / "nginx.conf").write_text(USER + _SERVER % server)
         for _ in range(2):
             assert not _is_free(port)
             with nginx.running(each_binary.command(prefix), prefix):

@@ -20,7 +20,7 @@ from nginxopt.system import nginx
 from nginxopt.system.exchange import certificate, exchange
 from nginxopt.version import Version
 from tests.nginx.running import running
-from tests.support import NGINXES
+from tests.support import NGINXES, nginx_verdict
 
 _TCP = ("listen {on} ssl;", "listen {on} ssl default_server;")
 _QUIC = ("listen {on} quic;", "listen {on} quic reuseport;", "listen {on} quic default_server;")
@@ -99,7 +99,7 @@ def test_what_nginx_refuses_beside_quic(text: str, with_quic: nginx.Binary, tmp_
     with nginx.reserved_ports(1) as (port,):
         data = whole(f"server {{ {text.format(on=f'127.0.0.1:{port}', port=port)} }}").encode()
         (tmp_path / "nginx.conf").write_bytes(data)
-        verdict = with_quic.test_in(tmp_path, "-g", "pid nginx.pid;")
+        verdict = nginx_verdict(with_quic, tmp_path, "-g", "pid nginx.pid;")
     refused = refusal(data, with_quic)
     assert refused in [None, *(f"{message.text} in {message.place}" for message in verdict.messages)]
     assert verdict.ok == (refused is None), verdict.messages

@@ -69,7 +69,8 @@ _RELEASES = (
 
 def _refusal(binary: nginx.Binary, http: str) -> str | None:
     """Return what nginx says when it refuses the content of an `http` block; None if it starts."""
-    verdict = binary.test(wrapped(http, "http"))
+    private = "pid nginx.pid; error_log stderr; "
+    verdict = binary.test(private.encode() + wrapped("access_log off; " + http, "http"))
     return None if verdict.ok else str(verdict)
 
 

@@ -15,10 +15,11 @@ from tests.site_fuzz import tree
 from tests.site_fuzz.client import converse
 from tests.site_fuzz.echo import Echoes
 from tests.site_fuzz.messages import Request
+from tests.support import USER, nginx_verdict
 
 _NAME = re.compile(r"\{(P\d*|T|dead|[a-z]+\d)\}")
 # The master replaces a worker that a request ends.
-_GLOBALS = ("-g", f"pid nginx.pid; daemon off; {nginx.user().decode()}")
+_GLOBALS = ("-g", f"pid nginx.pid; daemon off; {USER}")
 
 
 class Stage:
@@ -88,7 +89,7 @@ class Stage:
 
     def verdict(self) -> Verdict:
         """Return what `nginx -t` says of what was written."""
-        return self.binary.test_in(self.root, *_GLOBALS)
+        return nginx_verdict(self.binary, self.root, *_GLOBALS)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

@@ -21,11 +21,14 @@ from nginxopt.bench.scenario import Experiment, Node, Target, Tls, Variant
 from nginxopt.bench.site import Memory, Status
 from nginxopt.errors import InputError, MissingError, RunError
 from nginxopt.system import nginx, process
+from nginxopt.system.confinement import open_to_trials
 from nginxopt.system.http import Client, Request
+from nginxopt.system.nginx import permission
 
 LOOPBACK = "127.0.0.1"
 PROBE_SECONDS = 10.0
 
+_MAIN = "nginx.conf"
 _START_SECONDS = 60.0
 _NO_STATUS = 'unknown directive "stub_status"'
 _NO_STATUS_HINT = "this nginx is built without ngx_http_stub_status_module: choose one that has it with --nginx"
@@ -53,6 +56,7 @@ class Local:
         """Start every variant; see `nginxopt.bench.site.Runner.deploy`."""
         with contextlib.ExitStack() as running:
             addresses = running.enter_context(_free(list(run_folder.places(experiment)), self._listen))
+            open_to_trials(folder)
             yield _start(self._binary, addresses, experiment, folder, running)
 
     def provenance(self) -> Mapping[str, str]:
@@ -124,8 +128,9 @@ class LocalSite:
 
         tls = targets[0].tls
 
-        def ask(wrapper: Sequence[str], turns: Sequence[int], dump: Callable[[int], None]) -> None:
-            with contextlib.ExitStack() as last, self._copy(variant, wrapper, place) as (address, pid):
+        def ask(wrapper: Sequence[str], turns: Sequence[int], dump: Callable[[int], None], written: Path) -> None:
+            copy = self._copy(variant, wrapper, place, written)
+            with contextlib.ExitStack() as last, copy as (address, pid):
                 # Closed after nginx has ended, so that nginx never handles the end of the connection.
                 client = last.enter_context(_client(address, callgrind.ANSWER_SECONDS, tls))
                 if tls is not None:
@@ -138,18 +143,27 @@ class LocalSite:
 
         if tls is not None:
             return callgrind.per_kept_request(ask, turn=len(targets))
-        return callgrind.per_request(lambda wrapper, many: ask(wrapper, [many], lambda _: None), turn=len(targets))
+        return callgrind.per_request(
+            lambda wrapper, many, written: ask(wrapper, [many], lambda _: None, written), turn=len(targets)
+        )
 
     @contextlib.contextmanager
-    def _copy(self, variant: Variant, wrapper: Sequence[str], place: str) -> Iterator[tuple[str, int]]:
-        """Run a single-process copy of the entry node, and yield its address at a place, and its pid."""
+    def _copy(
+        self, variant: Variant, wrapper: Sequence[str], place: str, written: Path
+    ) -> Iterator[tuple[str, int]]:
+        """Run a single-process copy of the entry node, and yield its address at a place, and its pid.
+
+        Its wrapper writes to `written`.
+        """
         node = variant.node(variant.entry)
         places = [place for place in self.addresses if place[0] == variant.name and _is_of(place[1], node.role)]
         prefix = self.folder / "callgrind" / run_folder.slug(variant.name)
         command = [*wrapper, *self.binary.command(prefix), "-g", directives(single=True)]
         with _free(places) as free:
             _prepare(prefix, run_folder.node_files(variant, node, {**self.addresses, **free}))
-            copy = nginx.running(command, prefix, start_seconds=callgrind.START_SECONDS, open_files=node.nofile)
+            permission.hold(prefix / _MAIN, self.binary, _hosts(self.addresses))
+            seconds = callgrind.START_SECONDS
+            copy = nginx.running(command, prefix, start_seconds=seconds, open_files=node.nofile, also=(written,))
             with copy as running:
                 yield free[variant.name, place], running.pid
 
@@ -167,10 +181,9 @@ class LocalSite:
 
 def directives(*, single: bool = False) -> str:
     """Return the directives for nginx's command line; `single`: for a single process without a timer."""
-    user = nginx.user().decode()
     # Without the timer resolution, each new second costs thousands of instructions for date strings (ngx_time_update).
     process_model = "master_process off; timer_resolution 1d;" if single else ""
-    return f"daemon off; pid nginx.pid; {process_model} {user}".strip()
+    return f"daemon off; pid nginx.pid; {process_model}".strip()
 
 
 def execute(command: Sequence[str], folder: Path, seconds: float) -> bytes:
@@ -199,6 +212,7 @@ def _start(
         for node in variant.nodes:
             prefix = folder / run_folder.prefix(variant, node.role)
             _prepare(prefix, run_folder.node_files(variant, node, addresses))
+            permission.hold(prefix / _MAIN, binary, _hosts(addresses))
             site.nodes[variant.name, node.role] = _start_node(binary, prefix, variant, node, running)
     return site
 
@@ -208,6 +222,11 @@ def _free(places: Sequence[tuple[str, str]], host: str = LOOPBACK) -> Iterator[d
     """Yield an address of a host for each place, with a free port that is reserved meanwhile."""
     with nginx.reserved_ports(len(places), host=host) as ports:
         yield {place: f"{host}:{port}" for place, port in zip(places, ports, strict=True)}
+
+
+def _hosts(addresses: Mapping[tuple[str, str], str]) -> set[str]:
+    """Return the hosts of some addresses."""
+    return {address.rpartition(":")[0] for address in addresses.values()}
 
 
 def _is_of(place: str, role: str) -> bool:

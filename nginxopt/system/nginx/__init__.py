@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.system.nginx.binary import Binary, find
+    from nginxopt.system.nginx.binary import Allowed, Binary, find
     from nginxopt.system.nginx.instance import PID_FILE, Instance, Running, running, wait_until_started
-    from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports, user
+    from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports
     from nginxopt.system.nginx.verdict import Message, Verdict
 
 __all__ = [
     "NO_FILES",
     "PID_FILE",
+    "Allowed",
     "Binary",
     "Instance",
     "Message",
@@ -27,16 +28,15 @@ __all__ = [
     "private_prefix",
     "reserved_ports",
     "running",
-    "user",
     "wait_until_started",
 ]
 
 __getattr__ = attributes(
     __name__,
     {
-        "binary": ("Binary", "find"),
+        "binary": ("Allowed", "Binary", "find"),
         "instance": ("PID_FILE", "Instance", "Running", "running", "wait_until_started"),
-        "prefix": ("NO_FILES", "configuration", "private_prefix", "reserved_ports", "user"),
+        "prefix": ("NO_FILES", "configuration", "private_prefix", "reserved_ports"),
         "verdict": ("Message", "Verdict"),
     },
 )

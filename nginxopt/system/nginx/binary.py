@@ -1,4 +1,4 @@
-"""An nginx binary: find it, and test configurations with `nginx -t`."""
+"""An nginx binary: find it, and test configurations with `nginx -t`, confined (`nginxopt.system.confinement`)."""
 
 from __future__ import annotations
 
@@ -7,23 +7,50 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from nginxopt.errors import MissingError
+from nginxopt.errors import MissingError, RunError
+from nginxopt.system import process
+from nginxopt.system.confinement import Confinement
 from nginxopt.system.nginx.prefix import NO_FILES, private_prefix
 from nginxopt.system.nginx.verdict import Message, Verdict
 from nginxopt.version import dotted
 
 _SECONDS = 120.0
+_PREFIX = "/usr/local/nginx"  # without --prefix (auto/options)
+_ELF = b"\x7fELF"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a configuration may make nginx run besides nginx itself.
+
+    Attributes:
+        modules: Folders of modules that it may load, besides that of nginx.
+        code: Whether it may run programs: see `nginxopt.system.nginx.permission`.
+        network: Whether it may connect to other machines, where it has a network at all.
+    """
+
+    modules: tuple[str, ...] = ()
+    code: bool = False
+    network: bool = False
+
+
+NOTHING = Allowed()
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """An nginx executable: its path, its version such as `(1, 22, 1)`, and its name: `nginx`, `openresty` ..."""
+    """An nginx executable: its path, its version such as `(1, 22, 1)`, and its name: `nginx`, `openresty` ...
+
+    `allowed` is what the configurations that it is given may make it run.
+    """
 
     path: str
     version: tuple[int, ...]
     name: str = "nginx"
+    allowed: Allowed = NOTHING
 
     def __str__(self) -> str:
         return f"{self.name} {dotted(self.version)}"
@@ -35,12 +62,23 @@ class Binary:
             command += ["-e", f"{prefix}/error.log"]
         return command
 
-    def run(self, prefix: Path, *options: str, wrapper: Sequence[str] = ()) -> subprocess.CompletedProcess[bytes]:
-        """Run nginx on `prefix/nginx.conf` until it exits, with options such as `-T`.
+    @property
+    def prefix(self) -> Path:
+        """The folder that nginx was built with, from which relative paths of modules start."""
+        return Path(_built_with(self.path).get("prefix", _PREFIX))
 
-        `wrapper` is put before the command. Raises `TimeoutExpired` after two minutes.
+    @property
+    def modules(self) -> tuple[Path, ...]:
+        """The folders of modules that a configuration may load, without links."""
+        own = self.prefix / _built_with(self.path).get("modules-path", "modules")
+        return tuple(folder.resolve() for folder in (own, *map(Path, self.allowed.modules)))
+
+    def knows(self, name: str, modules: Sequence[Path] = ()) -> bool:
+        """Return whether nginx, or one of some modules, may have a directive of that name.
+
+        The names of directives are strings in C, so each is somewhere in the file with a NUL after it.
         """
-        return _run([*wrapper, *self.command(prefix), *options], prefix)
+        return any(_has(str(path), name) for path in (Path(self.path).resolve(), *modules))
 
     def test(self, config: bytes, files: Mapping[str, bytes] = NO_FILES) -> Verdict:
         """Return the verdict of `nginx -t` on a complete configuration. Relative paths in it lead to `files`.
@@ -52,32 +90,60 @@ class Binary:
 
     def test_in(self, prefix: Path, *options: str, wrapper: Sequence[str] = ()) -> Verdict:
         """Return the verdict of `nginx -t` on `prefix/nginx.conf`; messages have paths relative to the prefix."""
-        return _verdict([*wrapper, *self.command(prefix), "-t", *options], {f"{prefix}/": ""}, prefix)
+        return _verdict([*wrapper, *self.command(prefix), "-t", *options], {f"{prefix}/": ""}, Confinement(prefix))
 
-    def test_file(self, path: str, names: Mapping[str, str]) -> Verdict:
-        """Return the verdict of `nginx -t` on the main file at `path`, with the prefix that nginx was built with.
+    def test_copy(self, prefix: Path, main: Path, names: Mapping[str, str], hosts: tuple[str, ...]) -> Verdict:
+        """Return the verdict of `nginx -t` on a copy of a configuration, whose main file is `main` in `prefix`.
 
-        `names` are replacements for paths in its messages, as in `Verdict.of`.
+        It has a network of its own, in which `hosts` are names of 127.0.0.1. `names` are replacements for paths in
+        nginx's messages, as in `Verdict.of`.
         """
-        return _verdict([self.path, "-t", "-q", "-c", path], names)
+        command = [*self.command(prefix), "-t", "-q"]
+        command[command.index("-c") + 1] = str(main)
+        confinement = Confinement(prefix, alone=True, hosts=hosts, processor_seconds=round(_SECONDS))
+        return _verdict(command, names, confinement)
 
 
-def _verdict(command: Sequence[str], names: Mapping[str, str], folder: Path | None = None) -> Verdict:
+def _verdict(command: Sequence[str], names: Mapping[str, str], confinement: Confinement) -> Verdict:
     try:
-        run = _run(command, folder)
-    except subprocess.TimeoutExpired:
+        run = process.run(command, cwd=confinement.folder, seconds=_SECONDS, confinement=confinement)
+    except RunError:
         return Verdict(False, (Message("emerg", f"nginx -t did not end within {_SECONDS:.0f} seconds"),))
-    return Verdict.of(run.stderr + run.stdout, run.returncode, names)
+    return Verdict.of(run.errors + run.output, run.status, names)
 
 
-def _run(command: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False
-    )
+@cache
+def _built_with(path: str) -> dict[str, str]:
+    """Return the options of `configure` that a binary was built with; none if it does not say."""
+    try:
+        run = _run([path, "-V"])
+    except (OSError, subprocess.TimeoutExpired):
+        return {}
+    arguments = (run.stderr + run.stdout).decode(errors="surrogateescape").partition("configure arguments:")[2]
+    return dict(re.findall(r"--([a-z-]+)=(\S+)", arguments))
 
 
-def find(path: str | None = None) -> Binary:
+@cache
+def _text(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+def _has(path: str, name: str) -> bool:
+    text = _text(path)
+    return name.encode() + b"\0" in text or not text.startswith(_ELF)
+
+
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=False)
+
+
+def find(path: str | None = None, allowed: Allowed = NOTHING) -> Binary:
     """Return the nginx at `path`; without a path, the one on PATH, otherwise /usr/sbin/nginx.
+
+    `allowed` is what the configurations that it is given may make it run.
 
     Raises `MissingError` if there is none, or if it does not run.
     """
@@ -92,4 +158,5 @@ def find(path: str | None = None) -> Binary:
     version = re.search(rb"nginx version: ([^/\s]+)/(\d+(?:\.\d+)+)", run.stderr + run.stdout)
     if version is None:
         raise MissingError(f"{binary} is not an nginx binary: -v prints no version")
-    return Binary(binary, tuple(int(number) for number in version[2].split(b".")), version[1].decode(errors="replace"))
+    number = tuple(int(part) for part in version[2].split(b"."))
+    return Binary(binary, number, version[1].decode(errors="replace"), allowed)

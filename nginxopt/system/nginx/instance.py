@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from nginxopt.errors import InputError
+from nginxopt.system.confinement import Confinement
 from nginxopt.system.nginx.binary import Binary
 from nginxopt.system.nginx.prefix import NO_FILES, configuration, private_prefix, reserved_ports
 from nginxopt.system.process import end, start
@@ -69,6 +70,7 @@ class Instance:
         http: The content of the http block before them, as in `configuration`.
         files: Files for the prefix; nginx serves those in `html/`.
         wrapper: A command before that of nginx, for example a profiler.
+        also: Further folders where it may write.
         avoid: Bytes that must not contain the digits of a port.
 
     Raises `InputError` with the error log if nginx does not start within `start_seconds`.
@@ -84,6 +86,7 @@ class Instance:
         files: Mapping[str, bytes] = NO_FILES,
         log_level: str = "crit",
         wrapper: Sequence[str] = (),
+        also: tuple[Path, ...] = (),
         start_seconds: float = 20.0,
         avoid: bytes = b"",
     ) -> None:
@@ -92,7 +95,7 @@ class Instance:
         self.prefix = Path()
         self._servers, self._http, self._main = servers, http, main
         self._files, self._log_level, self._avoid = files, log_level, avoid
-        self._wrapper, self._start_seconds = wrapper, start_seconds
+        self._wrapper, self._also, self._start_seconds = wrapper, also, start_seconds
         self._cleanup = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
@@ -129,14 +132,21 @@ class Instance:
             )
             (self.prefix / "nginx.conf").write_bytes(config)
             command = [*self._wrapper, *self.binary.command(self.prefix)]
-            return cleanup.enter_context(running(command, self.prefix, start_seconds=self._start_seconds))
+            started = running(command, self.prefix, start_seconds=self._start_seconds, also=self._also)
+            return cleanup.enter_context(started)
 
 
 @contextlib.contextmanager
 def running(
-    command: Sequence[str], prefix: Path, *, start_seconds: float = _START_SECONDS, open_files: int | None = None
+    command: Sequence[str],
+    prefix: Path,
+    *,
+    start_seconds: float = _START_SECONDS,
+    open_files: int | None = None,
+    also: tuple[Path, ...] = (),
 ) -> Iterator[Running]:
-    """Run nginx with `command`, and yield it once it is ready; it ends with the block.
+    """Run nginx with `command`, confined to `prefix` and the folders of `also`, and yield it once it is ready;
+    it ends with the block.
 
     Its configuration must set the pid file `PID_FILE` in `prefix`. `open_files` is its soft limit of open files. Raises
     `InputError` with its messages if it does not start within `start_seconds`.
@@ -144,7 +154,9 @@ def running(
     pid_file, terminal = prefix / PID_FILE, prefix / "terminal"
     pid_file.unlink(missing_ok=True)
     with terminal.open("wb") as output:
-        process = start(command, cwd=prefix, output=output, open_files=open_files)
+        process = start(
+            command, cwd=prefix, output=output, open_files=open_files, confinement=Confinement(prefix, also)
+        )
     try:
         if not wait_until_started(process, pid_file, start_seconds):
             why = f"was not ready within {start_seconds:.0f} seconds" if process.poll() is None else "ended"

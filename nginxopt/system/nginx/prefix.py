@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import grp
 import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +34,6 @@ def configuration(
     lines = [
         b"daemon off; master_process off; pid nginx.pid;",
         f"error_log error.log {log_level};".encode(),
-        user(),
         main,
         b"events { worker_connections 512; }",
         b"http {",
@@ -87,11 +85,3 @@ def reserved_ports(count: int, *, avoid: bytes = b"", host: str = _LOOPBACK) -> 
             if str(port).encode() not in avoid:
                 ports.append(port)
         yield tuple(ports)
-
-
-def user() -> bytes:
-    """Return `user root;` for nginx started by root, which owns the prefix (mode 0700).
-
-    Empty for other users, as nginx started by them cannot change its user.
-    """
-    return f"user root {grp.getgrgid(0).gr_name};".encode() if os.geteuid() == 0 else b""

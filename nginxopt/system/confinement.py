@@ -1,0 +1,260 @@
+"""Confines a process that reads what strangers wrote: what the kernel forbids, no directive can do.
+
+A confined process
+
+- is `nobody` where this one is root, and can gain no privileges (PR_SET_NO_NEW_PRIVS);
+- writes only in its folder and to devices (Landlock, Linux 5.13), whatever its user could write;
+- has bounded memory, files and time, leaves no core, and ends with this process;
+- gets none of this process's variables but a few of the system (`Confinement.environment`);
+- if it is `alone`, has a network of its own without a way out (network_namespaces(7)). Names of hosts that it is told
+  stand for 127.0.0.1 there, as nothing can be asked.
+
+What the kernel does not offer, such as namespaces in some containers, is left out: what reads a configuration refuses
+or replaces what would need it (`nginxopt.system.nginx.trial`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import pwd
+import resource
+import signal
+import socket
+import stat
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from nginxopt.errors import InputError
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x20000, 0x10000000, 0x40000000
+_MS_BIND, _MS_REC, _MS_PRIVATE = 0x1000, 0x4000, 0x40000
+
+_LANDLOCK_CREATE_RULESET, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT_SELF = 444, 445, 446  # the same on every machine
+_LANDLOCK_CREATE_RULESET_VERSION, _LANDLOCK_RULE_PATH_BENEATH = 1, 1
+_WRITE_FILE = 1 << 1
+_WRITES = {1: _WRITE_FILE | 0b1_1111_1111 << 4, 2: 1 << 13, 3: 1 << 14}
+"""The rights of Landlock that are writes, by the version that brought them: write and remove files, make files of each
+kind; link and rename to other folders; truncate."""
+
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
+_ANY_ADDRESS = (
+    ("net/ipv4/ip_unprivileged_port_start", b"0"),
+    ("net/ipv4/ip_nonlocal_bind", b"1"),
+    ("net/ipv6/ip_nonlocal_bind", b"1"),
+)
+"""What lets a process bind any address in its own network, as the machine that a configuration is for has others."""
+
+_GIB = 1 << 30
+_MEMORY = 2 * _GIB
+_ADDRESSES = 16 * _GIB
+"""Bytes of addresses: zones of shared memory have many, and use few."""
+_FILE = _GIB
+_PROCESSES = 1024
+_NOBODY = "nobody"
+_KEPT = ("PATH", "TZ", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH")
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """How a process is confined.
+
+    Attributes:
+        folder: Where it may write, also temporary files: everything below it is made its user's own.
+        also: Further folders where it may write.
+        alone: Whether it has a network of its own.
+        hosts: Names of hosts that are 127.0.0.1 in its own network.
+        processor_seconds: The processor time after which it is ended; None for any.
+    """
+
+    folder: Path
+    also: tuple[Path, ...] = ()
+    alone: bool = False
+    hosts: tuple[str, ...] = ()
+    processor_seconds: int | None = None
+
+    def prepare(self) -> Callable[[], None]:
+        """Prepare the folder, and return what the process does before its program; see `nginxopt.system.process`.
+
+        Raises `InputError` if the other user that it has cannot enter the folder.
+        """
+        user = trial_user()
+        if user is not None:
+            for folder in (self.folder, *self.also):
+                _refuse_unreachable(folder, *user)
+                _give(folder, *user)
+        hosts = self._hosts_file() if self.alone else None
+        rights = _writes()
+        limits = self._limits()
+        folders = [*map(os.fsencode, (self.folder, *self.also))]
+
+        def confine() -> None:
+            if hosts is not None:
+                _leave_network(hosts, user)
+            for limit, most in limits:
+                _lower(limit, most)
+            if user is not None:
+                os.setgroups([])
+                os.setgid(user[1])
+                os.setuid(user[0])
+            if user is not None:  # those of any other are counted over all that the user runs
+                _lower(resource.RLIMIT_NPROC, _PROCESSES)
+            _LIBC.prctl(_PR_SET_DUMPABLE, 0)
+            if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 and rights:
+                _write_only(folders, rights)
+
+        return confine
+
+    def environment(self, variables: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """Return the variables that the process gets: no secrets of a pipeline, and no sockets in `NGINX`."""
+        kept = {name: variables[name] for name in _KEPT if name in variables}
+        return {**kept, "TMPDIR": str(self.folder)}
+
+    def _hosts_file(self) -> bytes:
+        """Write the names of hosts to a file, and return its path."""
+        path = self.folder / "hosts"
+        names = ("localhost", *dict.fromkeys(self.hosts))
+        path.write_bytes(b"".join(b"127.0.0.1 %s\n" % name.encode(errors="surrogateescape") for name in names))
+        path.chmod(0o644)
+        return os.fsencode(path)
+
+    def _limits(self) -> list[tuple[int, int]]:
+        limits = [
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_DATA, _MEMORY),
+            (resource.RLIMIT_AS, _ADDRESSES),
+            (resource.RLIMIT_FSIZE, _FILE),
+        ]
+        if self.processor_seconds is not None:
+            limits.append((resource.RLIMIT_CPU, self.processor_seconds))
+        return limits
+
+
+@cache
+def trial_user() -> tuple[int, int] | None:
+    """Return the user and the group that a confined process has; None for those of this process, which is not root."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam(_NOBODY)
+    except KeyError:
+        return 65_534, 65_534
+    return entry.pw_uid, entry.pw_gid
+
+
+def user_name() -> str | None:
+    """Return the name of `trial_user`."""
+    return None if trial_user() is None else _NOBODY
+
+
+@cache
+def _writes() -> int:
+    """Return the rights of Landlock that are writes, as far as the kernel knows them; 0 without Landlock."""
+    version = _LIBC.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_CREATE_RULESET_VERSION)
+    return sum(rights for since, rights in _WRITES.items() if since <= version)
+
+
+def open_to_trials(folder: Path) -> None:
+    """Let the other user that a confined process has enter a folder, in which it may have one of its own."""
+    user = trial_user()
+    if user is not None:
+        os.chown(folder, -1, user[1])
+        folder.chmod(stat.S_IMODE(folder.stat().st_mode) | stat.S_IXGRP)
+
+
+def _refuse_unreachable(folder: Path, user: int, group: int) -> None:
+    """Raise `InputError` if a user may not pass a folder above another one."""
+    for parent in folder.resolve().parents:
+        status = parent.stat()
+        shift = 6 if status.st_uid == user else 3 if status.st_gid == group else 0
+        if not status.st_mode >> shift & stat.S_IXOTH:
+            raise InputError(
+                f"{_NOBODY} cannot enter it, as whom root runs nginx, and so not {folder}",
+                path=str(parent),
+                hint="choose a folder that others can enter",
+            )
+
+
+def _give(folder: Path, user: int, group: int) -> None:
+    """Make a folder and all in it the property of a user. Links stay what they are, and what they lead to."""
+    for root, folders, files in os.walk(folder):
+        for name in (".", *folders, *files):
+            os.chown(os.path.join(root, name), user, group, follow_symlinks=False)  # noqa: PTH118 - a path is text here
+
+
+def _lower(limit: int, most: int) -> None:
+    """Lower a limit for good."""
+    hard = resource.getrlimit(limit)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(limit, (most, most))
+
+
+def _write_only(folders: Sequence[bytes], rights: int) -> None:
+    """Forbid this process to write elsewhere than in some folders, or to a device."""
+    ruleset = _LIBC.syscall(
+        _LANDLOCK_CREATE_RULESET, ctypes.create_string_buffer(struct.pack("=Q", rights), 8), ctypes.c_size_t(8), 0
+    )
+    if ruleset < 0:
+        return
+    for path, allowed in (*((folder, rights) for folder in folders), (b"/dev", _WRITE_FILE)):
+        try:
+            beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except OSError:
+            continue
+        rule = ctypes.create_string_buffer(struct.pack("=Qi", allowed, beneath), 12)
+        _LIBC.syscall(_LANDLOCK_ADD_RULE, ruleset, _LANDLOCK_RULE_PATH_BENEATH, rule, 0)
+        os.close(beneath)
+    _LIBC.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0)
+    os.close(ruleset)
+
+
+def _leave_network(hosts: bytes, user: tuple[int, int] | None) -> None:
+    """Enter a network of its own, with a file in place of the names of hosts; do nothing where that is refused."""
+    uid, gid = os.geteuid(), os.getegid()
+    spaces = _CLONE_NEWNS | _CLONE_NEWNET
+    if _LIBC.unshare(spaces if user is not None else spaces | _CLONE_NEWUSER):
+        return
+    if user is None:
+        _write(b"/proc/self/setgroups", b"deny")
+        _write(b"/proc/self/uid_map", b"%d %d 1" % (uid, uid))
+        _write(b"/proc/self/gid_map", b"%d %d 1" % (gid, gid))
+    _LIBC.mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None)
+    _LIBC.mount(hosts, b"/etc/hosts", None, _MS_BIND, None)
+    for path, value in _ANY_ADDRESS:
+        _write(b"/proc/sys/" + path.encode(), value)
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        name = struct.pack("16sH14x", b"lo", 0)
+        flags = struct.unpack_from("H", fcntl.ioctl(any_socket, _SIOCGIFFLAGS, name), 16)[0]
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | _IFF_UP))
+
+
+def _write(path: bytes, data: bytes) -> None:
+    with suppress(OSError):
+        handle = os.open(path, os.O_WRONLY)
+        try:
+            os.write(handle, data)
+        finally:
+            os.close(handle)
+
+
+def end_with(parent: int) -> None:
+    """Have the kernel send this process SIGTERM when its parent ends; end it if that has ended already."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def hosts_of(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the words that can be names of hosts in a file such as hosts(5), each once."""
+    return tuple(dict.fromkeys(word for word in words if word and not set(word) - _OF_NAMES))
+
+
+_OF_NAMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_")
