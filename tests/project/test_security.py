@@ -114,6 +114,7 @@ http {{
 URL = "http://localhost:8080/"
 CALLS: Mapping[str, Sequence[str]] = {
     "lint": ["nginx.conf"],
+    "check": ["nginx.conf"],
     "explain": ["gzip-level"],
     "rules": [],
     "rules new": ["acme-rule", "--folder", "new", "--isolated"],
@@ -142,7 +143,6 @@ VALUES: Mapping[str, Sequence[str]] = {
 }
 INSTEAD: Mapping[tuple[str, str], Sequence[str]] = {
     ("lint", "--fix"): ["plain.conf"],
-    ("lint", "--nginx"): ["plain.conf"],
 }
 """Calls for options that need another file: the trap is refused."""
 
