@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -151,6 +152,7 @@ def find(path: str | None = None, allowed: Allowed = NOTHING) -> Binary:
     if binary is None:
         where = f"at {path}" if path else "on PATH or at /usr/sbin/nginx"
         raise MissingError(f"no nginx binary found {where}", hint="install nginx, or pass the path of its binary")
+    binary = os.path.abspath(binary)  # noqa: PTH100 - it runs in folders of its own; links stay, as they may name a version
     try:
         run = _run([binary, "-v"])
     except (OSError, subprocess.TimeoutExpired) as error:
