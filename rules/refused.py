@@ -65,7 +65,7 @@ from collections.abc import Iterator
 from nginxopt.lint import Finding, Model, Severity, rule
 from nginxopt.semantics.refusals import Stage, refusals
 
-_STAGES = (Stage.SETTER, Stage.MERGE)
+_STAGES = (Stage.SETTER, Stage.MERGE, Stage.VARIABLE)
 
 
 @rule(severity=Severity.ERROR, category="refused", by_release=True)

@@ -33,7 +33,6 @@ _VALUES: Mapping[str, _Value] = {
     "sndbuf": size,
 }
 _OF_MAIL = ("backlog", "rcvbuf", "sndbuf")
-_SPDY_GONE = Version(1, 9, 5)
 
 
 @register(SETTERS, "ngx_http_core_listen", "ngx_stream_core_listen", "ngx_mail_core_listen")

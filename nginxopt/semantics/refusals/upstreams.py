@@ -11,15 +11,11 @@ from nginxopt.version import Version
 
 SETTERS: dict[str, Setter] = {}
 
-_RESOLVE = Version(1, 27, 3)
-"""Since when `resolve` and `service=` are free (CHANGES 1.27.3)."""
-_DRAIN = Version(1, 29, 6)
 _MOST_ROUTE = 32
 _NUMBERS = ("weight", "max_conns", "max_fails")
 _WITHOUT_BACKUP = ("hash", "ip_hash", "random")
 """The methods before whose servers no `backup` may stand (`NGX_HTTP_UPSTREAM_BACKUP`)."""
 _SAMESITE = ("strict", "lax", "none")
-_PLUS = ("slow_start=", "drain", "route=")
 
 
 @register(SETTERS, "ngx_http_upstream_server", "ngx_stream_upstream_server")

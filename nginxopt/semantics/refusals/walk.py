@@ -43,6 +43,7 @@ class Stage(Enum):
     TWICE = "as the second of its block"
     SETTER = "when it is read"
     MERGE = "when the block around it, or the file, has ended"
+    VARIABLE = "when it looks for the definitions of variables"
     EVENTS = "after the file: a main configuration needs an events block, which a part of one does not have"
     LOCATION = "when the locations of a server are sorted"
     PATTERN = "when PCRE compiles it"
@@ -67,7 +68,7 @@ class Refusal:
     @property
     def error(self) -> InputError:
         """The refusal as an error, with what nginx says and the place that it adds."""
-        is_located = self.stage not in (Stage.MERGE, Stage.EVENTS)
+        is_located = self.stage not in (Stage.MERGE, Stage.VARIABLE, Stage.EVENTS)
         nginx = self.directive.located(self.message) if is_located else self.message
         return self.directive.error(self.message, at=self.word, nginx=nginx)
 
@@ -110,7 +111,7 @@ def _of_protocol(level: Level, reading: Reading) -> Iterator[Refusal]:
     if level.kind == "http":
         yield from _at(Stage.LOCATION, merged.of_locations(level))
     if level.kind != "mail":
-        yield from _at(Stage.MERGE, of_variables(level, reading))
+        yield from _at(Stage.VARIABLE, of_variables(level, reading))
         yield from _at(Stage.PATTERN, of_patterns(level))
 
 

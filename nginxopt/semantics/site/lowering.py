@@ -29,6 +29,11 @@ headers at most (1.29.8).
 PREFIX = "/etc/nginx/"
 """The prefix of the packages and images of nginx.org: what `nginx -V` says behind `--prefix`."""
 
+_OF_PARTS = (Stage.EVENTS, Stage.UNKNOWN)
+"""What nginx refuses and is no reason not to follow requests: a part of a configuration, the name of a module."""
+_LENIENT = (*_OF_PARTS, Stage.MERGE)
+"""With `ignores_missing`, also what does not change what becomes of a request, such as a missing certificate."""
+
 
 @dataclass(frozen=True, slots=True)
 class Build:
@@ -78,7 +83,8 @@ def lower(config: Config, build: Build, *, ignores_missing: bool = False, root: 
 
     A fragment is assumed to have nothing around it: a file of rules is read as a server of its own. Raises `InputError`
     for a configuration without http, and for a directive that nginx refuses. With `ignores_missing`, includes of http
-    and its servers that were not read are assumed to change only the script in which they stand. `root` is the
+    and its servers that were not read are assumed to change only the script in which they stand, and what nginx refuses
+    when it merges blocks is no error. `root` is the
     outermost level of the configuration, if the caller has it.
     """
     with collector_paused():
@@ -90,7 +96,7 @@ def _lowered(config: Config, build: Build, ignores_missing: bool, root: Level | 
     main = http.around("main")
     outer = main if main is not None and http in main.levels else http
     for refusal in refusals(outer, build.version, build.fixes, is_whole=_is_read(outer, config)):
-        if refusal.stage not in (Stage.EVENTS, Stage.UNKNOWN):
+        if refusal.stage not in (_LENIENT if ignores_missing else _OF_PARTS):
             raise refusal.error
     nodes = Nodes(config)
     levels = Levels(config, nodes, ignores_missing)
