@@ -63,14 +63,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.lint import Finding, Model, Severity, rule
-from nginxopt.semantics.refusals import Stage, refusals
+from nginxopt.semantics import refusals
 
-_STAGES = (Stage.SETTER, Stage.MERGE, Stage.VARIABLE)
+_STAGES = (refusals.Stage.SETTER, refusals.Stage.MERGE, refusals.Stage.VARIABLE)
 
 
 @rule(severity=Severity.ERROR, category="refused", by_release=True)
 def check(model: Model) -> Iterator[Finding]:
     """Find what nginx refuses when it reads a directive, and after blocks have ended."""
-    for refusal in refusals(model.root, model.target):
+    for refusal in refusals.refusals(model.root, model.target):
         if refusal.stage in _STAGES:
             yield Finding(refusal.directive.source, refusal.word.span, f"nginx refuses it: {refusal.message}")

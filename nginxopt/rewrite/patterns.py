@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from nginxopt import _native
 from nginxopt.config import Directive
 from nginxopt.config.tokens import Token
 from nginxopt.errors import InputError
+from nginxopt.semantics.refusals.patterns import pattern_error
+
+__all__ = ["check_compiles", "pattern_error"]
 
 
 def check_compiles(pattern: bytes, directive: Directive, word: Token) -> None:
@@ -13,8 +15,3 @@ def check_compiles(pattern: bytes, directive: Directive, word: Token) -> None:
     message = pattern_error(pattern)
     if message is not None:
         raise InputError(f"PCRE2 does not compile the pattern: {message}", source=directive.source, span=word.span)
-
-
-def pattern_error(pattern: bytes) -> str | None:
-    """Return the error for a pattern that no version of PCRE compiles, with a byte offset; None if one may."""
-    return _native.pattern_error(pattern)

@@ -14,7 +14,7 @@ import pytest
 from nginxopt.cli import nginxopt, options
 from nginxopt.errors import UsageError
 
-_PURPOSES = {"--nginx", "--diff", "--assume", "--output", "--verbose"}
+_PURPOSES = {"--nginx", "--diff", "--assume", "--output", "--targets", "--verbose"}
 """What each command does with it is another thing, which its help says."""
 
 
@@ -48,8 +48,9 @@ def test_every_option_for_a_path_refuses_an_empty_one() -> None:
     for name, command in commands(nginxopt):
         for option in command.params:
             if isinstance(option, click.Option) and re.search(r"FILE|DIR|PATH|TABLE|RESULT", option.metavar or ""):
+                empty = [""] if option.multiple else ""
                 with pytest.raises(UsageError, match=f"{option.opts[0]} needs the name of a (file|directory)"):
-                    option.type_cast_value(click.Context(command), "")
+                    option.type_cast_value(click.Context(command), empty)
                 number += 1
             if "--nginx" in option.opts and option.metavar == "[PATH]":
                 assert option.type_cast_value(click.Context(command), option.flag_value) == "", name  # type: ignore[attr-defined]

@@ -164,7 +164,8 @@ def test_ways_out(way: str, tmp_path: Path) -> None:
     for form in ("text", "json"):
         ran = ran_in("lint", named, "--format", form, folder=where, VARIABLE=MARK)
         refuse_mark(ran, folder)
-        assert ran.returncode in (1, 3)
+        # nginx reads as many bytes as a file has by its size, which is none here
+        assert ran.returncode in ((0,) if way == "wildcard" else (1, 3))
 
 
 def test_what_is_named_is_shown(tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ def test_standard_input(tmp_path: Path) -> None:
     ("include", "rows", "refusal"),
     [
         ("{outside}", "default_type text/plain;", None),
-        ("{outside}", "map $uri $b {{ {rows} }}", "changes and is outside"),
+        ("{outside}", "map $uri $b {{ {rows} }}", "outside of the named paths"),
         ("../outside.conf", "default_type text/plain;", "../outside.conf would not lead there with -o"),
     ],
     ids=["unchanged", "changed", "relative"],
@@ -271,7 +271,7 @@ def test_files_outside_of_the_folder(tmp_path: Path, run: Any, include: str, row
     text = f"events {{}}\nhttp {{\n  include {path};\n  map $uri $a {{\n    include rows.conf;\n  }}\n}}\n"
     (tmp_path / "in/nginx.conf").write_text(text)
     done = run("rewrite-to-map", "-o", "out", "in/nginx.conf")
-    assert done.status == (2 if refusal else 0), done.err
+    assert (done.status in (2, 3)) == bool(refusal), done.err
     if refusal:
         assert refusal in done.err
         assert not Path("out").exists()

@@ -73,5 +73,9 @@ def test_make_check_asks_neither_nginx_nor_containers() -> None:
     command += ["-m", selection, "tests/nginx", "tests/docker", "tests/project"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False).stdout
     assert set(re.findall(r"^tests/(\S+?)::", listed, re.MULTILINE)) == {
-        f"project/test_{name}.py" for name in ("dealing", "docs", "extended", "fixtures", "layers", "make", "measuring")
+        f"project/test_{name}.py"
+        for name in (
+            *("dealing", "docs", "extended", "fixtures", "layers", "make", "measuring", "native", "security"),
+            *("starting_nginx", "supply"),
+        )
     }

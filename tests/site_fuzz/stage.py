@@ -37,7 +37,9 @@ class Stage:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             # Deeper by one, as a site may list the folder above, where others come and go.
-            self.root = stack.enter_context(private_prefix()) / "site"
+            prefix = stack.enter_context(private_prefix())
+            prefix.chmod(0o711)  # nginx runs as another user where this process is root
+            self.root = prefix / "site"
             for name in ("", "html", "temp"):
                 (self.root / name).mkdir()
             tree.lay(self.root)

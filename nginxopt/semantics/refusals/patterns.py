@@ -21,9 +21,14 @@ def of_patterns(outer: Level) -> Found:
     """Yield the directives of a block of http or stream whose pattern every PCRE refuses."""
     for level in outer.walk():
         for directive, pattern in _patterns(level):
-            error = _native.pattern_error(encode(pattern))
+            error = pattern_error(encode(pattern))
             if error is not None:
                 yield directive, _said(error, pattern)
+
+
+def pattern_error(pattern: bytes) -> str | None:
+    """Return the error for a pattern that no version of PCRE compiles, with a byte offset; None if one may."""
+    return _native.pattern_error(pattern)
 
 
 def _said(error: str, pattern: str) -> str:
