@@ -15,7 +15,9 @@ _SECONDS = 60
 
 def _chain(links: int, comment: str) -> str:
     maps = "".join(f"map $a{n} $a{n + 1} {{ default $a{n}; ~*^/x{n} z; }}\n" for n in range(links))
-    return f"events {{}}\nhttp {{ # {comment}\nmap $uri $a0 {{ /q y; }}\n{maps}server {{ location / {{ return 200 $a{links}; }} }}\n}}\n"
+    first = "map $uri $a0 { /q y; }"
+    server = f"server {{ location / {{ return 200 $a{links}; }} }}"
+    return f"events {{}}\nhttp {{ # {comment}\n{first}\n{maps}{server}\n}}\n"
 
 
 def _limit() -> None:
