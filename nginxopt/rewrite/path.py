@@ -59,13 +59,12 @@ def along(config: Config, files: Collection[File], changes: Collection[Change], 
     ways = set(walk.ways(config.main.block, _Way(_NONE, frozenset())))
     reads = dict(_reads_of_maps(config))
     named = frozenset().union(*(way.names for way in ways), *reads.values())
+    # A map that nothing names, as its readers were not read, may be evaluated by any request.
+    unnamed = reads.keys() - named
     costs: dict[frozenset[bytes], Pair] = {}
     for names in {way.names for way in ways}:
-        evaluated = reached(names, reads)
-        # A map that nothing names, as its readers were not read, may be evaluated by any request.
-        costs[names] = _sum(
-            (each.before, each.after) for each in maps if _name(each.variable) in evaluated | (reads.keys() - named)
-        )
+        evaluated = reached(names, reads) | unnamed
+        costs[names] = _sum((each.before, each.after) for each in maps if _name(each.variable) in evaluated)
     return _most(_sum([way.tried, costs[way.names]]) for way in ways)
 
 

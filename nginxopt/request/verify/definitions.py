@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from nginxopt.budget import meter
 from nginxopt.request.verify.code import Reads, reads_as_definition
 from nginxopt.request.verify.keys import Keys
 from nginxopt.request.verify.patterns import group_names
@@ -42,6 +43,9 @@ class Definitions:
         self._side = side
         self._keys = keys
         self._numbers: dict[str, Hashable] = {}
+        self._used: dict[str, frozenset[str]] = {}
+        self._own_groups: dict[str, tuple[str, ...] | None] = {}
+        self._steps = meter("steps")
         self._readings: dict[str, _Reading] = {}
         self._entangled: dict[str, bool] = {}
 
@@ -56,12 +60,28 @@ class Definitions:
     def number(self, name: str) -> Hashable:
         """Return a number that is equal for variables that are defined alike."""
         if name not in self._numbers:
-            self._numbers[name] = ("itself", name)  # a map that is looked up through itself
-            named = self._named(name)
-            inner = tuple((used, self.number(used)) for used in sorted(filter(self.defines, named)))
-            everything = self.everything if self._is_code(name) else None
-            self._numbers[name] = self._keys.number((*_content(self.form(name)), inner, everything))
+            waiting = [(name, self._begin(name))]
+            while waiting:  # no recursion, as chains of maps may be long
+                top, inner = waiting[-1]
+                used = next((each for each in inner if each not in self._numbers), None)
+                if used is not None:
+                    waiting.append((used, self._begin(used)))
+                else:
+                    self._numbers[top] = self._numbered(top)
+                    waiting.pop()
         return self._numbers[name]
+
+    def _begin(self, name: str) -> Iterator[str]:
+        self._numbers[name] = ("itself", name)  # a map that is looked up through itself
+        return iter(self._defined_in(name))
+
+    def _defined_in(self, name: str) -> list[str]:
+        return sorted(filter(self.defines, self._named(name)))
+
+    def _numbered(self, name: str) -> Hashable:
+        inner = tuple((used, self._numbers[used]) for used in self._defined_in(name))
+        everything = self.everything if self._is_code(name) else None
+        return self._keys.number((*_content(self.form(name)), inner, everything))
 
     @cached_property
     def everything(self) -> Hashable:
@@ -85,17 +105,19 @@ class Definitions:
         form = self.form(name)
         return form["kind"] == "opaque" and form["content"][0] in self.code
 
-    def _named(self, name: str) -> set[str]:
+    def _named(self, name: str) -> frozenset[str]:
         """Return the variables that a definition names."""
         form = self.form(name)
         if form["kind"] != "opaque":
             return self.used(name)
-        words = set().union(*(variables(word.encode("latin-1")) for word in form["content"]))
-        return words - {name}
+        words: set[str] = set().union(*(variables(word.encode("latin-1")) for word in form["content"]))
+        return frozenset(words - {name})
 
-    def used(self, name: str) -> set[str]:
+    def used(self, name: str) -> frozenset[str]:
         """Return the variables that a definition reads, without those that a pattern of it has just set."""
-        return self.sources(name) | self._in_values(name)
+        if name not in self._used:
+            self._used[name] = frozenset(self.sources(name) | self._in_values(name))
+        return self._used[name]
 
     def sources(self, name: str) -> set[str]:
         """Return the variables that are read in every lookup."""
@@ -179,8 +201,9 @@ class Definitions:
     def _reading(self, name: str) -> _Reading:
         if name not in self._readings:
             inner = self._inner(name)
-            used = set().union(*(self.used(each) for each in (name, *inner)))
-            patterns = [key for each in (name, *inner) for key in self._patterns(each)]
+            self._steps.spend(1 + len(inner))  # all that a chain of maps reads, for each of its links
+            used: set[str] = set().union(*(self.used(each) for each in (name, *inner)))
+            matched = [own for each in (name, *inner) if (own := self.own_groups(each)) is not None]
             form = self.form(name)
             bases = tuple(sorted(each for each in used if not self.defines(each) or self._may_be_set(each, name)))
             is_volatile = form["kind"] != "opaque" and any(row["args"][:1] == ["volatile"] for row in form["rows"])
@@ -188,11 +211,11 @@ class Definitions:
             self._readings[name] = _Reading(
                 inner,
                 bases,
-                tuple(dict.fromkeys(group for key in patterns for group in groups_of(key))),
+                tuple(dict.fromkeys(group for own in matched for group in own)),
                 not is_volatile and (is_opaque or not all(map(self._lasts, bases))),
                 is_volatile,
                 is_opaque,
-                bool(patterns) or is_opaque,
+                bool(matched) or is_opaque,
             )
         return self._readings[name]
 
@@ -227,9 +250,14 @@ class Definitions:
             waiting += new
         return tuple(sorted(known - {name}))
 
-    def _patterns(self, name: str) -> Iterator[str]:
-        if self.form(name)["kind"] == "map":
-            yield from (key for key, _ in self._rows(name) if key.startswith("~"))
+    def own_groups(self, name: str) -> tuple[str, ...] | None:
+        """Return the variables that the patterns of a map itself may set; None if it has no patterns."""
+        if name not in self._own_groups:
+            keys = (
+                [key for key, _ in self._rows(name) if key.startswith("~")] if self.form(name)["kind"] == "map" else []
+            )
+            self._own_groups[name] = tuple(group for key in keys for group in groups_of(key)) if keys else None
+        return self._own_groups[name]
 
 
 def groups_of(key: str) -> tuple[str, ...]:

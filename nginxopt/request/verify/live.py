@@ -68,7 +68,7 @@ def _kept(side: Side, definitions: Definitions) -> set[str]:
     reading = _Reading(side, definitions)
     kept = set().union(*map(reading.variables, _settings(side)))
     inner = {statement["level"] for statement in _statements(side) if statement["kind"] == "if"}
-    outside = frozenset(group for name in side.definitions for group in definitions.groups(name))
+    outside = frozenset(group for name in side.definitions for group in definitions.own_groups(name) or ())
     for number in range(len(side.form["levels"])):
         if number not in inner:
             kept |= reading.unset(number, Assigned(outside))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from nginxopt.config import Block, Comment, Config, Directive, Scope
 from nginxopt.records import record
@@ -68,6 +69,7 @@ class CaptureReadings:
         self._uses: list[_Use] = []
         self._evaluates: list[tuple[frozenset[str], frozenset[str]]] = []
         self._named: list[tuple[Directive, frozenset[str]]] = []
+        self._first_by_time: dict[frozenset[str], int | None] = {}
         self._goes_on = False
         for directive, scope in config.walk():
             if scope.context[:1] not in (("stream",), ("mail",), ("events",)):
@@ -77,11 +79,13 @@ class CaptureReadings:
         """Return a directive that may read other captures if the map of `variable` becomes a tree; None if none may."""
         if self._program is not None:
             return self._program
-        evaluating = self._evaluating(variable.removeprefix("$").lower())
-        when = {use.when for use in self._uses if use.names & evaluating}
+        name = variable.removeprefix("$").lower()
+        when = {when for when, names in self._evaluated_when.items() if name in names}
         if "log" in when and self._goes_on:
             when.add("any")
-        return next((reading.directive for reading in self._readings if _is_harmed(reading, evaluating, when)), None)
+        numbers = (self._first_harmed.get(name), self._first_at(frozenset(when)))
+        first = min((number for number in numbers if number is not None), default=None)
+        return None if first is None else self._readings[first].directive
 
     def reader_of_groups(self, regex_map: RegexMap) -> Directive | None:
         """Return a directive, other than the row itself, that reads a named group of a row; None if there is none."""
@@ -90,17 +94,66 @@ class CaptureReadings:
             return None
         if self._program is not None:
             return self._program
-        return next((directive for directive, names in self._named if names & named), None)
+        first = min((self._first_named[name] for name in named if name in self._first_named), default=None)
+        return None if first is None else self._named[first][0]
 
-    def _evaluating(self, name: str) -> frozenset[str]:
-        """Return the variables whose evaluation may evaluate the variable `name`, including itself."""
-        evaluating = {name}
-        grows = True
-        while grows:
-            more = {other for others, read in self._evaluates if read & evaluating for other in others}
-            grows = not more <= evaluating
-            evaluating |= more
-        return frozenset(evaluating)
+    @cached_property
+    def _evaluated_when(self) -> dict[str, set[str]]:
+        """The variables that are evaluated with the rules of a server, for the log, and at any time."""
+        found: dict[str, set[str]] = {}
+        for use in self._uses:
+            self._spread(use.names, found.setdefault(use.when, set()))
+        return found
+
+    @cached_property
+    def _first_harmed(self) -> dict[str, int]:
+        """For a variable, the number of the first reading that a match in its evaluation may harm, of those for which
+        it is known what is evaluated before.
+        """
+        found: dict[str, int] = {}
+        known: set[str] = set()
+        for number, reading in enumerate(self._readings):
+            found |= dict.fromkeys(self._spread(reading.evaluated or (), known), number)
+        return found
+
+    @cached_property
+    def _first_named(self) -> dict[str, int]:
+        """For a variable, the number of the first directive that reads it."""
+        found: dict[str, int] = {}
+        for number, (_, names) in enumerate(self._named):
+            for name in names:
+                found.setdefault(name, number)
+        return found
+
+    @cached_property
+    def _reads(self) -> dict[str, set[str]]:
+        """For a variable, those whose evaluation it may evaluate at once."""
+        found: dict[str, set[str]] = {}
+        for others, read in self._evaluates:
+            for other in others:
+                found.setdefault(other, set()).update(read)
+        return found
+
+    def _spread(self, names: Iterable[str], known: set[str]) -> list[str]:
+        """Add to `known` the variables whose evaluation these variables may evaluate, with themselves; return the new
+        ones. Those that are known are not followed again, so each is once.
+        """
+        new = [name for name in names if name not in known]
+        known.update(new)
+        for name in new:
+            more = self._reads.get(name, set()) - known
+            known |= more
+            new += more
+        return new
+
+    def _first_at(self, when: frozenset[str]) -> int | None:
+        """Return the number of the first reading that a match at some of these times may harm, of those for which it
+        is not known what is evaluated before.
+        """
+        if when not in self._first_by_time:
+            harmed = (number for number, reading in enumerate(self._readings) if _is_harmed(reading, when))
+            self._first_by_time[when] = next(harmed, None)
+        return self._first_by_time[when]
 
     def _note(self, directive: Directive, scope: Scope) -> None:
         if scope.context[-1:] and scope.context[-1] in ROWS:
@@ -157,9 +210,9 @@ def _when(directive: Directive, scope: Scope) -> str:
     return "server" if of_server and directive.name in _SCRIPT else "any"
 
 
-def _is_harmed(reading: _Reading, evaluating: Iterable[str], when: set[str]) -> bool:
+def _is_harmed(reading: _Reading, when: frozenset[str]) -> bool:
     if reading.evaluated is not None:
-        return not reading.evaluated.isdisjoint(evaluating)
+        return False
     if reading.location:
         return "any" in when
     return bool(when if reading.directive.name in _AT_LOG else when - {"log"})
