@@ -50,7 +50,8 @@ server { listen 444 ssl; server_name closed.example; return 444; }
 
 def made(before: str, targets: str, after: str | None = None) -> Experiment:
     """The comparison of two contents of http."""
-    texts = (f"events {{}} http {{ ssl_certificate a; ssl_certificate_key a; {text}\n}}".encode() for text in (before, before if after is None else after))
+    top = "events {} http { ssl_certificate a; ssl_certificate_key a;"
+    texts = (f"{top} {text}\n}}".encode() for text in (before, before if after is None else after))
     old, new = (load_text(text, f"{name}.conf") for text, name in zip(texts, ("a", "b"), strict=True))
     requests = compare.targets(Source("t", targets.encode()))
     return compare.build(old, new, requests)
