@@ -236,7 +236,7 @@ class Listeners:
 
         Raises `UsageError` if several have it, with different servers.
         """
-        named = [socket for socket in sockets if self._has_name(socket, site.host)]
+        named = sorted((socket for socket in sockets if self._has_name(socket, site.host)), key=_order)
         servers = {self._server(socket, site.host): socket for socket in reversed(named)}
         if len(servers) > 1 and _ip(site.host) is None:
             places = ", ".join(

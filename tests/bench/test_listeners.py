@@ -50,7 +50,8 @@ server { listen 444 ssl; server_name closed.example; return 444; }
 
 def made(before: str, targets: str, after: str | None = None) -> Experiment:
     """The comparison of two contents of http."""
-    texts = (f"events {{}} http {{ {text}\n}}".encode() for text in (before, before if after is None else after))
+    top = "events {} http { ssl_certificate a; ssl_certificate_key a;"
+    texts = (f"{top} {text}\n}}".encode() for text in (before, before if after is None else after))
     old, new = (load_text(text, f"{name}.conf") for text, name in zip(texts, ("a", "b"), strict=True))
     requests = compare.targets(Source("t", targets.encode()))
     return compare.build(old, new, requests)
@@ -255,7 +256,7 @@ def written(servers: Sequence[tuple[Sequence[str], Sequence[str]]]) -> str:
 @given(_SERVERS, st.sampled_from(_HOSTS), st.sampled_from(["http", "https", "https:8443"]))
 def test_the_server_is_the_one_that_answers(servers: list[tuple[list[str], list[str]]], name: str, where: str) -> None:
     """The server of a listener is that of the model of requests at its address, whatever the names."""
-    text = f"events {{}} http {{ {written(servers)}\n}}"
+    text = f"events {{}} http {{ ssl_certificate a; ssl_certificate_key a; {written(servers)}\n}}"
     config = load_text(text.encode(), "a.conf")
     scheme, _, port = where.partition(":")
     request = compare.targets(Source("t", f"{scheme}://{name}{f':{port}' if port else ''}/".encode()))

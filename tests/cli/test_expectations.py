@@ -27,7 +27,7 @@ http {
         return 301 https://shop.example$request_uri;
     }
     server {
-        listen 443 ssl;
+        listen 443 ssl; ssl_certificate a; ssl_certificate_key a;
         server_name shop.example;
         ssl_certificate a.pem;
         ssl_certificate_key a.pem;

@@ -28,7 +28,7 @@ http {
         return 301 https://$host$request_uri;
     }
     server {
-        listen 443 ssl;
+        listen 443 ssl; ssl_certificate a; ssl_certificate_key a;
         server_name shop.example www.shop.example;
         root /srv/www;
         rewrite ^/old/(.*)$ /new/$1 permanent;
