@@ -148,7 +148,9 @@ class LocalSite:
         )
 
     @contextlib.contextmanager
-    def _copy(self, variant: Variant, wrapper: Sequence[str], place: str, written: Path) -> Iterator[tuple[str, int]]:
+    def _copy(
+        self, variant: Variant, wrapper: Sequence[str], place: str, written: Path
+    ) -> Iterator[tuple[str, int]]:
         """Run a single-process copy of the entry node, and yield its address at a place, and its pid.
 
         Its wrapper writes to `written`.
