@@ -162,7 +162,7 @@ class Model:
 
     @property
     def plan(self) -> Plan:
-        """The plan of `nginxopt rewrite-to-map`, with an eighth of the work: what it counts may be a lower bound.
+        """The plan of `nginxopt rewrite-to-map`, with half of the work: what it counts may be a lower bound.
 
         The rule that asks then has not judged all. Raises `InputError` for a rewrite that nginx rejects.
         """

@@ -450,7 +450,7 @@ def reasons() -> dict[str, str]:
         **dict(_native.reasons()),
         "inside-if": "it is inside an `if`, which cannot contain another",
         "internal-error": "nginxopt has a bug that it shows: please report the error",
-        "misplaced": "nginx does not allow rewrite in this context",
+        "misplaced": "nginx does not allow rewrite in this context, or a block around it is not nginx's",
     }
 
 

@@ -62,7 +62,7 @@ class Rewrites:
             that it left are such sections.
         captures_matter: Whether `$1` to `$9` may be read after the rules.
         inside_if: The rewrites inside an `if`.
-        misplaced: The rewrites in contexts where nginx does not allow them.
+        misplaced: The rewrites in contexts where nginx does not allow them, and in unknown blocks.
     """
 
     file: File
@@ -114,8 +114,9 @@ class _Gathered:
 
 def _rewrites(config: Config, file: File, captures_matter: bool, headers_inherited: bool) -> Rewrites:
     gathered = _Gathered(headers_inherited)
-    kinds = set(map(_kind, config.contexts(file)))
-    _gather(file.block, kinds, gathered, main=file is config.main)
+    contexts = config.contexts(file)
+    is_known = NGINX.issuperset(name for context in contexts for name in context)
+    _gather(file.block, set(map(_kind, contexts)), gathered, main=file is config.main, is_known=is_known)
     sections = {place: tuple(of_place) for place, of_place in gathered.sections.items()}
     inside_if, misplaced = tuple(gathered.inside_if), tuple(gathered.misplaced)
     return Rewrites(file, sections, gathered.behind_if, captures_matter, inside_if, misplaced)
@@ -127,9 +128,19 @@ def _kind(context: Context) -> str:
 
 
 def _gather(
-    block: Block, kinds: set[str], gathered: _Gathered, *, main: bool = False, is_location: bool = False
+    block: Block,
+    kinds: set[str],
+    gathered: _Gathered,
+    *,
+    main: bool = False,
+    is_location: bool = False,
+    is_known: bool = True,
 ) -> None:
-    phase = _phase(kinds, main=main)
+    """Gather the rewrites in a block.
+
+    `is_known` is whether all blocks around it are of nginx: what is in another may mean anything.
+    """
+    phase = _phase(kinds, main=main) if is_known else None
     place = phase and Place(phase, _entering(block, phase, gathered, is_location=is_location))
     section: list[Span] = []
     is_behind_if = False
@@ -149,7 +160,9 @@ def _gather(
             section = gathered.closed(place, section, is_behind_if=is_behind_if)
             is_behind_if = _may_be_ours(node)
         if isinstance(node, Directive) and node.block and node.name not in ROWS:
-            _gather(node.block, {str(node.name)}, gathered, is_location=node.name == "location")
+            kind = str(node.name)
+            is_inner_known = is_known and kind in NGINX
+            _gather(node.block, {kind}, gathered, is_location=kind == "location", is_known=is_inner_known)
     gathered.closed(place, section, is_behind_if=is_behind_if)
 
 

@@ -10,10 +10,11 @@
 //! # The constants
 //!
 //! `python -m benchmarks.work` prints what lists take. Of lists drawn like real ones, and of public lists of redirects,
-//! of 1,000 to 50,000 rows, a plan takes 60 to 820 steps a row, a proof 70 to 340: at most a fourteenth of the bound.
-//! There, a step takes 100 to 1,150 ns, as most of the time goes by between steps; in the loops in which lists exceed the
-//! bound, it takes 40 to 150 ns. So a list is given up after a second, and some 15 s for each MB of it: three to ten
-//! times what an ordinary list of its size takes. A remark gets an eighth, which suffices for all these lists.
+//! of 1,000 to 50,000 rows, a plan takes 60 to 820 steps a row, a proof 70 to 340: at most a fourteenth of the bound. A
+//! few small lists take up to 3,200 steps a row, a third of it. There, a step takes 100 to 1,150 ns, as most of the
+//! time goes by between steps; in the loops in which lists exceed the bound, it takes 40 to 150 ns. So a list is given
+//! up after a second, and some 15 s for each MB of it: three to ten times what an ordinary list of its size takes. A
+//! remark gets half, which suffices for all these lists.
 //!
 //! Plan and proof of a large list hold 15 to 30 bytes for each byte of it, of a small one up to 170. Rows with repeated
 //! groups such as `(ab|c[de]){0,200}` would hold 700.
@@ -79,7 +80,7 @@ const LEAST_HELD: u64 = 64 << 20;
 const HELD_PER_BYTE: u64 = 200;
 
 /// The share of the steps that a remark may take.
-const SMALL: u64 = 8;
+const SMALL: u64 = 2;
 
 /// The most for an input of so many bytes: n log n steps, and memory in proportion.
 pub fn bound(bytes: usize, effort: Effort) -> Bound {

@@ -90,7 +90,8 @@ impl<'l, 't> KindLookUp<'l, 't> {
         let told = self.told()?;
         let blocks_of = by_kind(&blocks)?;
         let (facts, captures_matter) = (known.facts, known.captures_matter);
-        let statements = script.iter().flat_map(|node| std::iter::once(*node).chain(node.block.iter().flatten()));
+        let around = around(script, script.len() - rest.len(), original);
+        let statements = around.iter().flat_map(|node| std::iter::once(*node).chain(node.block.iter().flatten()));
         let (statements, kinds) = (statements.collect(), kinds_of(&blocks));
         let check = Check { look_up: self, facts, captures_matter, told, blocks: blocks_of, statements, kinds };
         let mut refuted = None;
@@ -153,6 +154,15 @@ fn is_placeholder(value: &[u8]) -> bool {
     behind_number(value).strip_suffix(b" ").is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
+/// The statements of a script around the place `at`, up to those of the original that end a sequence of rules.
+fn around<'s, 't>(script: &'s [&'t Node<'t>], at: usize, original: &[&'t Node<'t>]) -> &'s [&'t Node<'t>] {
+    let ends: HashSet<&Node> = original.iter().filter(|node| !node.is_rule()).copied().collect();
+    let is_end = |node: &&Node| ends.contains(*node);
+    let start = script[..at].iter().rposition(is_end).map_or(0, |end| end + 1);
+    let length = script[at..].iter().position(is_end).unwrap_or(script.len() - at);
+    &script[start..at + length]
+}
+
 /// The statements of each kind.
 fn by_kind<'t>(blocks: &[(&'t [u8], &'t Node<'t>)]) -> Discharged<HashMap<&'t [u8], &'t [Node<'t>]>> {
     let mut by_kind = HashMap::new();
@@ -193,7 +203,7 @@ struct Check<'c, 'l, 't> {
     told: BTreeMap<usize, Told<'l>>,
     /// The statements of each kind.
     blocks: HashMap<&'t [u8], &'t [Node<'t>]>,
-    /// All statements of the script.
+    /// The statements of the script that may be in the sequence.
     statements: HashSet<&'t Node<'t>>,
     /// The kinds of the statements that belong to one; of equal statements in order.
     kinds: HashMap<&'t Node<'t>, VecDeque<&'t [u8]>>,

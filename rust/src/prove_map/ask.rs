@@ -3,7 +3,7 @@
 //! The empty subject is left out, because nginx tries no pattern on it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Look};
 
@@ -191,15 +191,18 @@ fn takes(item: &Ast, byte: u8, caseless: bool) -> bool {
 }
 
 /// Returns the beginnings of the subjects that begin with the key and that the anchored pattern may match, up to its
-/// first unbounded repetition. They are in lower case if `caseless`.
+/// first unbounded repetition, or shorter if they are too many. They are in lower case if `caseless`.
 pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
     let Some(start) = along(ast, key, caseless) else { return Vec::new() };
-    let mut open: Vec<(Vec<&Ast>, Vec<u8>)> = vec![start];
+    // The shortest way goes on first, so that all have come as far if they are too many.
+    let mut open: VecDeque<(Vec<&Ast>, Vec<u8>)> = VecDeque::from([start]);
     let mut found = Vec::new();
-    while let Some((mut items, mut bytes)) = open.pop() {
+    while let Some((mut items, mut bytes)) = open.pop_front() {
         spend(8);
         if open.len() + found.len() > MOST_WAYS {
-            return vec![key.to_vec()];
+            found.push(longer(bytes, key));
+            found.extend(open.drain(..).map(|(_, bytes)| longer(bytes, key)));
+            break;
         }
         while bytes.len() >= key.len()
             && let Some(byte) = items.last().and_then(|item| only_member(item, caseless))
@@ -226,7 +229,7 @@ pub fn extended(ast: &Ast, key: &[u8], caseless: bool) -> Vec<Vec<u8>> {
                     continue;
                 }
             }
-            open.push((items, bytes));
+            open.push_back((items, bytes));
         } else if let Some(choices) = choices(item, &items) {
             open.extend(choices.into_iter().map(|items| (items, bytes.clone())));
         } else {
@@ -354,6 +357,8 @@ mod tests {
         assert_eq!(extended("^/a+b", "/a"), ["/a"]);
         assert_eq!(extended("^/(?:ab){2}c", "/a"), ["/ababc"]);
         assert_eq!(extended("^/a*b", "/"), ["/"]);
+        let many = extended("^/(abc|d)e?f?g?h?i?j?k?l?$", "/");
+        assert!(many.iter().all(|text| text.starts_with("/abc") || text.starts_with("/d")), "{many:?}");
     }
 
     /// Work is bounded: then nothing is known.

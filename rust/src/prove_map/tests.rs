@@ -102,6 +102,25 @@ fn faults() {
     assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
 }
 
+/// A key may have the value of a row that covers it also if filters let all its subjects pass, with later rows that the
+/// filters need not let pass. It may have no other value.
+#[test]
+fn covers_behind_filters() {
+    let rows = r#""~^/c/foo" 4; "~^/c/[a-z]*$" 5; "~^/b/" 3;"#;
+    let [original, emitted] = [ORIGINAL_APART, APART].map(|text| text.replace(r#""~^/b/" 3;"#, rows));
+    let emitted = emitted
+        .replace("/[ab]/", "/(?:[ab]/|c/(?:foo|))")
+        .replace(r#""/b/" 3; default d; }"#, r#""/b/" 3; "/c/foo" 4; "/c/" $m_leaf; default d; }"#)
+        + r#"map $uri $m_leaf { "~^/c/[a-z]*$" 5; default d; }"#;
+    assert!(proved(&original, &emitted).count(Obligation::Cover) >= 3);
+    assert_eq!(
+        refuted(&original, &emitted.replace(r#""/c/foo" 4; "/c/" "#, r#""/c/foo" 3; "/c/" "#)).obligation,
+        Obligation::Bucket
+    );
+    let later = |text: &str| text.replace(r#""~^/c/foo" 4; "~^/c/[a-z]*$" 5;"#, r#""~^/c/[a-z]*$" 5; "~^/c/foo" 4;"#);
+    assert_eq!(refuted(&later(&original), &later(&emitted)).obligation, Obligation::Bucket);
+}
+
 /// A row of a table must not be tried before an earlier row outside the table that may match the same subject.
 #[test]
 fn tables_in_order() {

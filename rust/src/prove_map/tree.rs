@@ -37,6 +37,8 @@ struct Tree<'p, 'b> {
     comparable: Comparable,
     /// For each key, the rows that may match there, without floats; the last entry is for subjects without a key.
     candidates: Vec<Vec<u32>>,
+    /// The rows that are not live, ascending, by their values.
+    gone: HashMap<&'b [u8], Vec<usize>>,
 }
 
 /// The proof of some buckets of a tree.
@@ -121,7 +123,11 @@ impl<'p, 'b> Tree<'p, 'b> {
         floats.rows.iter().for_each(|&row| is_float[row] = true);
         let comparable = Comparable::new(floats.rows.iter().map(|&row| (row, &prover.rows.list[row])), keys.caseless);
         let candidates = vec![Vec::new(); keys.keys.strings().len() + 1];
-        let mut tree = Tree { place, keys, default, floats, is_float, comparable, candidates };
+        let mut gone: HashMap<&[u8], Vec<usize>> = HashMap::new();
+        for (row, _) in place.live.iter().enumerate().filter(|(_, live)| !**live) {
+            gone.entry(prover.rows.list[row].value).or_default().push(row);
+        }
+        let mut tree = Tree { place, keys, default, floats, is_float, comparable, candidates, gone };
         tree.find_candidates(&prover.rows.list)?;
         Ok(tree)
     }
@@ -161,13 +167,27 @@ impl<'b> TreeProof<'_, 'b> {
                 return self.check_cover(bucket, &leaf, row);
             }
             if !self.is_apart(bucket, row) {
-                return if is_end { self.check_cover(bucket, &leaf, row) } else { self.refute_missing(bucket, row) };
+                let cover = if is_end { Some(row) } else { self.gone_cover(bucket, &leaf, row) };
+                let missing = || self.refute_missing(bucket, row);
+                return cover.map_or_else(missing, |cover| self.check_cover(bucket, &leaf, cover));
             }
         }
         if goes_on || leaf.end == self.tree.place.end {
             return Ok(());
         }
-        refute(Obligation::End, format!("{} ends with another value than the default", self.name(bucket)))
+        let other =
+            || refute(Obligation::End, format!("{} ends with another value than the default", self.name(bucket)));
+        let cover = self.gone_cover(bucket, &leaf, self.prover.rows.list.len());
+        cover.map_or_else(other, |cover| self.check_cover(bucket, &leaf, cover))
+    }
+
+    /// A row before `behind` that is live no more, covers the bucket and has the value that ends the leaf. It may stand
+    /// there all the same: an earlier level decides all subjects of the bucket.
+    fn gone_cover(&self, bucket: BucketId, leaf: &Chain, behind: usize) -> Option<usize> {
+        let Tree { place, gone, .. } = self.tree;
+        let value = place.numbers.map_or(Some(leaf.end), |numbers| Some(numbers.split(leaf.end)?.1))?;
+        let rows = gone.get(value)?.iter().copied().take_while(|row| *row < behind);
+        rows.filter(|row| self.prover.says(*row, leaf.end, place)).find(|row| self.covers(bucket, *row))
     }
 
     fn refute_missing(&self, bucket: BucketId, row: usize) -> Result<(), MapRefutation> {
