@@ -31,7 +31,7 @@ server { listen [::]:443 ssl; listen 443 ssl http2; server_name shop.example; lo
 SEVERAL = """\
 server { listen 443 ssl default_server; server_name _; ssl_reject_handshake on; }
 server { listen 443 ssl; server_name a.example; location / { root /a; } }
-server { listen 443 ssl; server_name b.example; ssl_verify_client on; location / { root /b; } }
+server { listen 443 ssl; server_name b.example; ssl_verify_client on; ssl_client_certificate a; location / { root /b; } }
 server { listen 443 ssl; server_name c.example *.c.example; location / { root /c; } }
 server { listen 443 ssl; server_name ~^d\\d+\\.example$; location / { root /d; } }
 server { listen 80; return 301 https://$host$request_uri; }
@@ -125,7 +125,11 @@ def test_the_listen_of_a_target(site: str, targets: str, listens: str) -> None:
         (USUAL, "/x\nHost: \u4f8b.example", "is no name for TLS"),
         # The content cannot be loaded, so that its redirect is not measured instead.
         (USUAL.replace("[::]:443 ssl; listen 443 ssl http2", "443 ssl proxy_protocol"), "/", "the PROXY protocol"),
-        (USUAL.replace("location /", "ssl_verify_client on; location /"), "/", r"of clients.* \(a\.conf:4\)"),
+        (
+            USUAL.replace("location /", "ssl_verify_client on; ssl_client_certificate a; location /"),
+            "/",
+            r"of clients.* \(a\.conf:4\)",
+        ),
         ("server { listen unix:/run/a.sock; }", "/", "no server can be asked for a path alone"),
         ("server { listen 8443 ssl; } server { listen 9443 ssl; }", "https://a.example/", "several ports: 8443, 9443"),
     ],

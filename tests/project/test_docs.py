@@ -84,7 +84,7 @@ def skip_without_its_tools(command: str) -> None:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A folder that looks like a checkout to the commands that are shown."""
-    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    shutil.copytree(ROOT / "fixtures", tmp_path / "fixtures")  # a link would lead out of the folder
     return tmp_path
 
 
