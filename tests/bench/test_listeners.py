@@ -31,7 +31,7 @@ server { listen [::]:443 ssl; listen 443 ssl http2; server_name shop.example; lo
 SEVERAL = """\
 server { listen 443 ssl default_server; server_name _; ssl_reject_handshake on; }
 server { listen 443 ssl; server_name a.example; location / { root /a; } }
-server { listen 443 ssl; server_name b.example; ssl_verify_client on; ssl_client_certificate a; location / { root /b; } }
+server { listen 443 ssl; server_name b.example; ssl_verify_client on; ssl_client_certificate a; location / { root /b; }}
 server { listen 443 ssl; server_name c.example *.c.example; location / { root /c; } }
 server { listen 443 ssl; server_name ~^d\\d+\\.example$; location / { root /d; } }
 server { listen 80; return 301 https://$host$request_uri; }
