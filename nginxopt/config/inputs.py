@@ -141,8 +141,19 @@ class _Reading:
         return config
 
 
-def alone(data: bytes, name: str, options: InputOptions, *, files: Files = DISK, parse: Parse = parsed) -> Config:
-    """Read a text as the configuration at `name`, with all includes that exist; see `read`."""
+def alone(
+    data: bytes,
+    name: str,
+    options: InputOptions,
+    *,
+    files: Files = DISK,
+    parse: Parse = parsed,
+    inside: roots.Roots | None = None,
+) -> Config:
+    """Read a text as the configuration at `name`, with all includes that exist; see `read`.
+
+    `inside` is what the user has named; by default what the command line names.
+    """
     load = partial(
         load_text,
         data,
@@ -151,7 +162,7 @@ def alone(data: bytes, name: str, options: InputOptions, *, files: Files = DISK,
         missing_ok=True,
         files=files,
         parse=parse,
-        roots=roots.around(name),
+        roots=roots.around(name) if inside is None else inside,
     )
     config = load(prefix=options.prefix)
     above = _above(name) if options.prefix is None else None

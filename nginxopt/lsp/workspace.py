@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from nginxopt.config import Config, File, load
 from nginxopt.config.filesystem import DISK, Files, Overlay
 from nginxopt.config.inputs import InputOptions, alone
+from nginxopt.config.roots import of
 from nginxopt.errors import InputError
 from nginxopt.lint.settings import Settings
 from nginxopt.lsp import roots
@@ -123,7 +124,7 @@ class Workspace:
         if file is None:
             return None
         settings = self.preferences.settings(document.path)
-        read = _Read(tuple(self.documents.values()), text, self._parser, settings)
+        read = _Read(tuple(self.documents.values()), text, self._parser, settings, self.folders)
         itself = read.alone(document, file)
         if not document.is_file or itself.http is not None:
             return Reading(document, (itself,), is_alone=True) if looks_like_nginx(document.data) else None
@@ -154,31 +155,40 @@ def _shape(document: Document) -> File | None:
 class _Read:
     """Reads configurations with the texts of open files in place of those on the disk."""
 
-    def __init__(self, documents: Sequence[Document], text: _Text, parser: Parser, settings: Settings) -> None:
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        text: _Text,
+        parser: Parser,
+        settings: Settings,
+        folders: Iterable[str],
+    ) -> None:
         files = {document.path: text(document) for document in documents if document.is_file}
         self._texts = {path: file.source.data for path, file in files.items() if file}
         self._files = {DISK.identity(path): file for path, file in files.items() if file}
         self._parser = parser
         self._settings = settings
+        self._opened = (*folders, *files)  # what the user has named, as other commands take paths
 
     def main(self, path: str, files: Files) -> Config:
         """Return the configuration of a main file. Raises `InputError` if it cannot be read."""
-        prefix = self._settings.prefix
-        return load(path, prefix=prefix, missing_ok=True, files=Overlay(self._texts, files), parse=self._parse)
+        prefix, inside = self._settings.prefix, of(self._opened)
+        texts = Overlay(self._texts, files)
+        return load(path, prefix=prefix, missing_ok=True, files=texts, parse=self._parse, roots=inside)
 
     def alone(self, document: Document, file: File) -> Config:
         """Return a document as a configuration of its own; without its includes if one of them does not parse."""
         prefix = self._settings.prefix if document.is_file else _NOWHERE
         options = InputOptions(prefix, self._settings.context_of)
-        data = file.source.data
+        data, inside = file.source.data, of(self._opened)
 
         def parse(path: str, text: bytes) -> File:
             return file if path == document.path else self._parse(path, text)
 
         try:
-            return alone(data, document.path, options, files=Overlay(self._texts), parse=parse)
+            return alone(data, document.path, options, files=Overlay(self._texts), parse=parse, inside=inside)
         except InputError:
-            return alone(data, document.path, options, files=Nothing(), parse=parse)
+            return alone(data, document.path, options, files=Nothing(), parse=parse, inside=inside)
 
     def _parse(self, path: str, data: bytes) -> File:
         return self._files.get(DISK.identity(path)) or self._parser(path, data)
