@@ -59,6 +59,7 @@ impl<'b> Prover<'b> {
         for row in 0..place.live.len() {
             if place.live[row] && filters.iter().any(|filter| self.lets_pass(filter, row)) {
                 place.live[row] = false;
+                place.passed[row] = true;
                 self.proved.discharge(Obligation::Guard);
             }
         }

@@ -169,10 +169,12 @@ impl<'b> Prover<'b> {
         Ok(rows)
     }
 
-    /// The live rows of a family, by their literals.
+    /// The rows of a family that are live, or all of whose subjects filters have let pass, by their literals.
     fn rows_by_literal(&self, family: &Family, place: &Place) -> HashMap<Vec<u8>, usize> {
         let mut rows = HashMap::new();
-        for (number, row) in self.rows.list.iter().enumerate().filter(|(number, _)| place.live[*number]) {
+        for (number, row) in
+            self.rows.list.iter().enumerate().filter(|(number, _)| place.live[*number] || place.passed[*number])
+        {
             let language = row.language.filter(|language| language.translation.exact);
             if let Some(literal) = language.and_then(|language| family.literal(&language.pattern.ast)) {
                 rows.entry(literal).or_insert(number);

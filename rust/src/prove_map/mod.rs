@@ -181,9 +181,10 @@ fn check(
     let count = texts.original.patterns.len();
     let (rows, maps) = parallel::both_of(count, || Rows::new(&texts.original, patterns), || texts.check(&proved));
     let maps = maps?;
+    let passed = vec![false; rows.list.len()];
     let live = (0..rows.list.len()).map(|row| rows.is_first_of_its_text(row)).collect();
     let left_out = variables::has_no_newline(&texts.original.source).then(|| Arc::new(ask::inner_newline()));
-    let place = Place { live, end: texts.original.fallback(), left_out, numbers: None };
+    let place = Place { live, passed, end: texts.original.fallback(), left_out, numbers: None };
     let prover = Prover {
         original: &texts.original,
         own: &texts.own,

@@ -31,6 +31,8 @@ pub struct Prover<'b> {
 pub struct Place<'b> {
     /// For each row, whether it may be the first on which PCRE matches or gives up.
     pub live: Vec<bool>,
+    /// For each row, whether filters have let pass all its subjects. A table may have such a row, as nothing comes to it.
+    pub passed: Vec<bool>,
     /// The value if no row matches.
     pub end: &'b [u8],
     /// The subjects that do not reach this place.

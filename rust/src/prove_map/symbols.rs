@@ -21,7 +21,9 @@ impl Prover<'_> {
     /// The live rows of bytes and dots.
     pub fn rows_by_text(&self, place: &Place) -> RowsByText {
         let mut rows = RowsByText::new();
-        for (number, row) in self.rows.list.iter().enumerate().filter(|(number, _)| place.live[*number]) {
+        for (number, row) in
+            self.rows.list.iter().enumerate().filter(|(number, _)| place.live[*number] || place.passed[*number])
+        {
             if let Some((symbols, _)) = symbols_of(row) {
                 rows.entry(with_dots(&symbols)).or_default().push(number);
             }
