@@ -17,6 +17,7 @@ from nginxopt import budget
 from nginxopt._native import interrupt
 from nginxopt.errors import InputError
 
+_FEW = 8
 _AGAIN = 1.0  # seconds, as Python drops what is raised while it frees an object
 
 _Result = TypeVar("_Result")
@@ -83,10 +84,11 @@ class _Watch:
         threading.Thread(target=self._watch, name="nginxopt-seconds", daemon=True).start()
 
     def stop(self) -> None:
-        """End it: after this, nothing is raised."""
+        """End it: after this, nothing is raised, as what was ordered before is raised here."""
         self._is_wanted.clear()
-        interrupt(self._thread, None, self._is_wanted)
         self._stopped.set()
+        for _ in range(_FEW):  # Python looks for such exceptions where loops jump back
+            pass
 
     def _watch(self) -> None:
         wait = self._seconds
