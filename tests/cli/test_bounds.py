@@ -244,7 +244,7 @@ def test_a_finding_gives_a_lower_bound(name: str, run: Any, tmp_path: Path, monk
     assert "at least" not in exact
 
 
-SHARES = {"rewrite-literal-bulk": 0.05, "map-regex-bulk": 0.05, "if-chain-to-map": 0.05}
+SHARES = {"rewrite-literal-bulk": 0.05, "map-regex-bulk": 0.05, "if-chain-to-map": 0.0125}
 
 
 def test_a_rule_declines_what_it_did_not_plan(monkeypatch: pytest.MonkeyPatch) -> None:
