@@ -141,7 +141,8 @@ def test_wildcards_match_as_before(tree: Path, parts: list[str], absolute: bool)
     pattern = "/".join(parts) + "*"
     name = f"{tree}/{pattern}" if absolute else pattern
     found = glob.glob(os.fsencode(name.replace("[^", "[!")), root_dir=os.fsencode(tree))  # noqa: PTH207 - the other one
-    assert matches(str(tree), name) == [str(Path(tree, os.fsdecode(path))) for path in sorted(found)]
+    paths = [str(Path(tree, os.fsdecode(path))).replace("//", "/") for path in sorted(found)]  # Path keeps two at first
+    assert matches(str(tree), name) == paths
 
 
 @pytest.fixture(scope="module")
