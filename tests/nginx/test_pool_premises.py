@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import re
 import subprocess
+import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -210,13 +212,20 @@ def test_24_nothing_else_inherits_the_lines(
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a certificate and its key."""
-    folder = tmp_path_factory.mktemp("tls")
+def certificate() -> Iterator[Path]:
+    """A folder with a certificate and its key, which nginx may read as another user."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _make_certificate(folder)
+        for path in (folder, *folder.iterdir()):
+            path.chmod(0o755)
+        yield folder
+
+
+def _make_certificate(folder: Path) -> None:
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     command += ["-keyout", "key.pem", "-out", "cert.pem"]
     subprocess.run([*command, "-days", "2", "-subj", "/CN=app"], cwd=folder, check=True, capture_output=True)
-    return folder
 
 
 WITH = "proxy_ssl_certificate {0}/cert.pem;\n    proxy_ssl_certificate_key {0}/key.pem;"
