@@ -32,7 +32,7 @@ from nginxopt.version import Version
 _NO_HOSTS = frozenset(["", "_"])
 """Names of servers that no client sends."""
 _MOST_PATHS = 8
-"""The number of paths by which a server with content is told from one that only redirects."""
+"""The number of paths to try before a server counts as one that only redirects."""
 _MOST_SITES = 3
 """The number of sites that a message names."""
 _PATTERN, _MAYBE, _NO_RANK = (3, 0), (4, 0), (9, 0)

@@ -6,8 +6,8 @@ A confined process
 - writes only in its folder and to devices (Landlock, Linux 5.13), whatever its user could write;
 - has bounded memory, files and time, leaves no core, and ends with this process;
 - gets none of this process's variables but a few of the system (`Confinement.environment`);
-- if it is `alone`, has a network of its own without a way out (network_namespaces(7)). Names of hosts that it is told
-  stand for 127.0.0.1 there, as nothing can be asked.
+- if it is `alone`, has a network of its own without a way out (network_namespaces(7)). The host names in `hosts`
+  resolve to 127.0.0.1 there, because no resolver can be reached.
 
 What the kernel does not offer, such as namespaces in some containers, is left out: what reads a configuration refuses
 or replaces what would need it (`nginxopt.system.nginx.trial`).
@@ -71,7 +71,7 @@ class Confinement:
         folder: Where it may write, also temporary files: everything below it is made its user's own.
         also: Further folders where it may write.
         alone: Whether it has a network of its own.
-        hosts: Names of hosts that are 127.0.0.1 in its own network.
+        hosts: Host names that are 127.0.0.1 in its own network.
         processor_seconds: The processor time after which it is ended; None for any.
     """
 
@@ -119,7 +119,7 @@ class Confinement:
         return {**kept, "TMPDIR": str(self.folder)}
 
     def _hosts_file(self) -> bytes:
-        """Write the names of hosts to a file, and return its path."""
+        """Write the host names to a file, and return its path."""
         path = self.folder / "hosts"
         names = ("localhost", *dict.fromkeys(self.hosts))
         path.write_bytes(b"".join(b"127.0.0.1 %s\n" % name.encode(errors="surrogateescape") for name in names))

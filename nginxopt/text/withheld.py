@@ -1,6 +1,6 @@
 """Words that no message shows: those that only files have which the user did not name.
 
-Most messages have no such words, as an error or a finding in such a file is told by its place alone. This is for the
+Most messages have none, because an error or a finding in such a file shows only its place. This is for the
 others: a message about one file may name a value that another has.
 """
 

@@ -240,7 +240,7 @@ def test_a_hard_link_changes_under_the_name_that_is_used(tmp_path: Path) -> None
 @pytest.mark.skipif(os.getuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv")
 @pytest.mark.no_cover  # the other user may not write what is measured
 def test_another_user_sees_where_and_not_what(tmp_path: Path) -> None:
-    """A file that the user may not read is told as one that cannot be read; nothing is written."""
+    """A file without read permission is reported as unreadable, and nothing is written."""
     folder = site(tmp_path, f"SECRET={MARK}\n")
     (folder / "secret.conf").chmod(0o600)
     for path in (folder, *folder.parents):

@@ -143,7 +143,7 @@ def test_the_kernel_keeps_what_a_directive_names(
 
 
 def test_relative_paths_lead_where_they_did(site: Path) -> None:
-    """What stands beside the main file, and below, is found; what is missing is told with its path."""
+    """Files beside and below the main file are found. A missing one is reported with its path."""
     (site / "sub").mkdir()
     (site / "sub" / "types").write_text("types { a/b c; }\n")
     (site / "ranges.geo").write_text("10.0.0.0/8 1;\n")

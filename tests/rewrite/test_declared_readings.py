@@ -96,7 +96,7 @@ def test_real_lists(name: str, readings: Readings) -> None:
     ids=str,
 )
 def test_dead_rule_that_stays(kept: str, dead: str, readings: Readings) -> None:
-    """A rule that stays for an earlier one, and that no lookup finds as it is dead, is told from one that moved."""
+    """A rule that stays because of an earlier one, and that no lookup has because it never matches, did not move."""
     rules = [f"rewrite '{kept}' /shop-{number} permanent;" for number in range(2)]
     rules += [f"rewrite ^/dir{number}/(.*)$ /to/{number}/$1 permanent;" for number in range(150)]
     rules += ["rewrite ^/shop/(.*)$ /all permanent;", f"rewrite {dead} /new permanent;"]
