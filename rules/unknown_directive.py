@@ -1,8 +1,8 @@
 """Unknown directive: nginx refuses the configuration
 
-Flags unknown directives whose names differ from one of nginx's in one or two letters. Does not flag other unknown
-names, which may belong to a module that the text does not show, names inside `map`, `types`, `geo` and other blocks of
-values, or names inside blocks of modules.
+Flags unknown directives whose names differ from one of nginx's in one or two letters, and keywords of other languages
+such as `else`. Does not flag other unknown names, which may belong to a module that the text does not show, names
+inside `map`, `types`, `geo` and other blocks of values, or names inside blocks of modules.
 
 ## Why it matters
 nginx stops at the first unknown directive: it does not start, and a reload keeps the old configuration. Until then,
@@ -14,10 +14,25 @@ proxy_buferring off;
 proxy_pass http://127.0.0.1:8080;
 ```
 
+```nginx server
+if ($uri = /old) {
+    return 301 /new;
+} else {
+    return 404;
+}
+```
+
 ## Good
 ```nginx location
 proxy_buffering off;
 proxy_pass http://127.0.0.1:8080;
+```
+
+```nginx server
+if ($uri = /old) {
+    return 301 /new;
+}
+return 404;
 ```
 
 ## Silent
@@ -65,6 +80,9 @@ def check(model: Model) -> Iterator[Finding]:
         similar = directives.nearest(str(directive.name))
         if similar:
             yield _finding(directive, similar)
+        elif directive.name in directives.FOREIGN:
+            message = f'unknown directive "{directive.name}": nginx has no such keyword'
+            yield Finding(directive.source, directive.name.span, message, help="write a second if, or a map")
 
 
 def _finding(directive: Directive, similar: tuple[str, ...]) -> Finding:

@@ -11,7 +11,7 @@ from nginxopt.cli import options, stdout
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nginxopt.config import Config
+    from nginxopt.config import Config, Directive, Token
     from nginxopt.semantics.refusals import Refusal
     from nginxopt.version import Version
 
@@ -57,7 +57,10 @@ def command(
     how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN)
     read = inputs.read(paths, how)
     found = [refusal for config in read.configs for refusal in _refusals(config, target_version or ASSUMED)]
-    stdout.write_lines([] if quiet else [f"{_line(refusal)}\n" for refusal in found])
+    if not quiet:
+        stdout.write_lines([f"{_line(refusal.directive, refusal.word, refusal.message)}\n" for refusal in found])
+        for note in (note for config in read.configs for note in _notes(config)):
+            click.echo(note, err=True)
     for error in read.errors:
         click.echo(error.render(), err=True)
     return status_of(read.errors) if read.errors else int(bool(found))
@@ -70,10 +73,16 @@ def _refusals(config: Config, target: Version) -> Iterator[Refusal]:
     yield from refusals(levels(config, target), target)
 
 
-def _line(refusal: Refusal) -> str:
+def _notes(config: Config) -> Iterator[str]:
+    """Yield a line for each include of which not all is known: names that it may define are not judged."""
+    for include in config.elsewhere:
+        what = "was not read" if config.is_missing(include) else "may read other files where it is installed"
+        yield _line(include, include.args[0], f"note: {include.args[0]} {what}, so names may be defined there")
+
+
+def _line(directive: Directive, word: Token, message: str) -> str:
     """Return `file:line:column: message`."""
     from nginxopt.text.escape import line
 
-    source = refusal.directive.source
-    place = source.position(refusal.word.span.start)
-    return line(f"{source.path}:{place.line}:{place.column}: {refusal.message}")
+    place = directive.source.position(word.span.start)
+    return line(f"{directive.source.path}:{place.line}:{place.column}: {message}")

@@ -1,0 +1,55 @@
+"""`nginxopt check`: its lines, its notes and its status, in a folder as a user has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+_GOOD = "events {}\nhttp {\n  server { return 200 ok; }\n}\n"
+_BROKEN = "events {}\nhttp {\n  sendfil on;\n  server { send_timeout 1y; }\n}\n"
+_ELSE = "events {}\nhttp { server { if ($uri) { return 200; } else { return 404; } } }\n"
+_UNREAD = "events {}\nhttp {\n  include conf.d/*.conf;\n  include gone.conf;\n  server { return 200 $nope; }\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "found"),
+    [
+        (_GOOD, 0, ""),
+        ("", 0, ""),
+        (
+            _BROKEN,
+            1,
+            'nginx.conf:3:3: unknown directive "sendfil"\nnginx.conf:4:12: "send_timeout" directive invalid value\n',
+        ),
+        (_ELSE, 1, 'nginx.conf:2:43: unknown directive "else"\n'),
+    ],
+)
+def test_each_fault_is_a_line(run: Any, tmp_path: Path, text: str, status: int, found: str) -> None:
+    """All faults are said with their places, and nothing else; the status says whether there are any."""
+    (tmp_path / "nginx.conf").write_text(text)
+    ran = run("check", "nginx.conf")
+    assert (ran.status, ran.out.decode(), ran.err) == (status, found, "")
+
+
+def test_a_missing_file_is_an_error_and_the_others_are_still_judged(run: Any, tmp_path: Path) -> None:
+    """A file that cannot be read has a status of its own; what was found elsewhere is said."""
+    (tmp_path / "nginx.conf").write_text(_BROKEN)
+    ran = run("check", "absent.conf", "nginx.conf")
+    assert ran.status == 3
+    assert len(ran.out.splitlines()) == 2
+    assert ran.err.splitlines()[0] == "absent.conf: cannot be read: No such file or directory"
+
+
+def test_an_include_that_was_not_read_is_noted(run: Any, tmp_path: Path) -> None:
+    """The name may be defined there, so it is no fault; that the file was not read is said, unless with `--quiet`."""
+    (tmp_path / "nginx.conf").write_text(_UNREAD)
+    ran = run("check", "nginx.conf")
+    assert (ran.status, ran.out) == (0, b"")
+    may = "so names may be defined there"
+    assert ran.err.splitlines() == [
+        f"nginx.conf:3:11: note: conf.d/*.conf may read other files where it is installed, {may}",
+        f"nginx.conf:4:11: note: gone.conf was not read, {may}",
+    ]
+    assert run("check", "nginx.conf", "--quiet").err == ""
