@@ -50,34 +50,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.config import Directive
 from nginxopt.lint import Finding, Model, Related, Severity, rule
-from nginxopt.semantics import Level, locations
+from nginxopt.semantics import locations
 
 
 @rule(severity=Severity.ERROR, category="refused")
 def check(model: Model) -> Iterator[Finding]:
     """Find second locations that nginx refuses."""
     for level in model.levels("server", "location"):
-        seen: dict[tuple[bool, str], Directive] = {}
-        for location in level.levels:
-            opener = location.scope.opener if location.scope else None
-            if location.kind != "location" or opener is None or not _is_of_path(location):
+        for first, second in locations.second_locations(level):
+            if first.opener is None or second.opener is None:
                 continue
-            path = locations.path(location)
-            first = seen.setdefault((locations.modifier(location) == "=", path), opener)
-            if first is not opener:
-                yield Finding(
-                    opener.source,
-                    opener.name.span,
-                    f'duplicate location "{path}" in this block: nginx does not start',
-                    help="merge the two locations",
-                    related=(Related(first.source, first.name.span, "the first one"),),
-                )
-
-
-def _is_of_path(location: Level) -> bool:
-    """Return whether a location has a path, neither a pattern nor a name."""
-    return bool(location.args) and not (
-        locations.modifier(location).startswith("~") or locations.path(location).startswith("@")
-    )
+            yield Finding(
+                second.opener.source,
+                second.opener.name.span,
+                f'duplicate location "{locations.path(second)}" in this block: nginx does not start',
+                help="merge the two locations",
+                related=(Related(first.opener.source, first.opener.name.span, "the first one"),),
+            )

@@ -13,7 +13,7 @@ from crossplane.analyzer import DIRECTIVES
 
 from nginxopt.config.declarations import names
 
-ROWS = frozenset(["map", "geo", "split_clients", "types", "charset_map", "match"])
+ROWS = frozenset(["map", "geo", "geoip2", "num_map", "split_clients", "types", "charset_map", "match"])
 """Blocks whose statements are not directives, but rows of data."""
 
 _PLUS = """
@@ -91,6 +91,9 @@ NAMES = NGINX | frozenset([*_MODULES.split(), *_LOOKALIKES.split()])
 _SHORTEST = 4
 _LONG = 8
 
+FOREIGN = frozenset(["elif", "else", "elseif", "endif"])
+"""What other languages have, and no module of nginx."""
+
 
 def _letters(name: str) -> int:
     """Return the set of letters of a name as bits, which some letters share. One typo changes at most two bits."""
@@ -103,6 +106,11 @@ def _letters(name: str) -> int:
 @cache
 def _letters_of_names() -> dict[str, int]:
     return {name: _letters(name) for name in NAMES}
+
+
+def is_misspelt(name: str) -> bool:
+    """Return whether a name is most likely that of no module: a misspelling, or a word of another language."""
+    return name in FOREIGN or (name not in NAMES and bool(nearest(name)))
 
 
 @lru_cache(maxsize=1 << 10)

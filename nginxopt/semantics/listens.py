@@ -7,7 +7,7 @@ before it knows the server name are those of the default server.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,7 +22,8 @@ BACKLOG = 511
 
 _SSL_GONE = Version(1, 25, 1)
 _BINDING = ("bind", "deferred", "reuseport", "multipath")
-_BINDING_VALUES = ("setfib", "fastopen", "backlog", "rcvbuf", "sndbuf", "accept_filter", "ipv6only", "so_keepalive")
+_BINDING_VALUES = ("setfib", "fastopen", "backlog", "rcvbuf", "sndbuf", "ipv6only", "so_keepalive")
+"""The parameters that set options of the socket (`lsopt.set`). `accept_filter` is ignored on Linux."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +67,7 @@ class Listen:
     @property
     def binds(self) -> bool:
         """Whether it gets a separate socket even if another socket listens on all addresses of its port."""
-        return any(word in _BINDING or word.partition("=")[0] in _BINDING_VALUES for word in self._words)
+        return binds(self._words)
 
     @property
     def source(self) -> Source | None:
@@ -128,16 +129,22 @@ def read_listens(servers: Iterable[Level]) -> Iterator[Listen]:
     for level in servers:
         directives = level.own("listen")
         for directive in directives:
-            yield Listen(directive, level, _addresses(directive, level.target))
+            yield Listen(directive, level, addresses(directive.args, level.target))
         if not directives and not level.is_open:
             yield Listen(None, level, (Address("inet", "0.0.0.0", PORT),))
 
 
-def _addresses(directive: Directive, target: Version) -> tuple[Address, ...]:
-    if not directive.args:
+def addresses(args: Sequence[str], target: Version) -> tuple[Address, ...]:
+    """Return the addresses of a `listen` by its arguments; none if nginx refuses it."""
+    if not args:
         return ()
-    address, *parameters = directive.args
-    return read_addresses(address, datagram="quic" in parameters, ranges=target >= RANGES)
+    address, *parameters = args
+    return read_addresses(address, datagram="quic" in parameters or "udp" in parameters, ranges=target >= RANGES)
+
+
+def binds(parameters: Iterable[str]) -> bool:
+    """Return whether one of the parameters of a `listen` sets options of its socket, which then is one of its own."""
+    return any(word in _BINDING or word.partition("=")[0] in _BINDING_VALUES for word in parameters)
 
 
 def endpoints(listens: Iterable[Listen]) -> dict[Address, Endpoint]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from nginxopt._native import Patterns
@@ -26,6 +27,23 @@ def path(location: Level) -> str:
     if len(location.args) > 1:
         return location.args[1]
     return location.args[0].removeprefix(modifier(location)) if location.args else ""
+
+
+def second_locations(level: Level) -> Iterator[tuple[Level, Level]]:
+    """Yield each location of a level whose path an earlier one has, after that one (`ngx_http_join_exact_locations`).
+
+    `location /a` and `location ^~ /a` are the same to nginx; patterns and names may stand twice.
+    """
+    seen: dict[tuple[bool, str], Level] = {}
+    for location in level.levels:
+        if location.kind != "location" or not location.args:
+            continue
+        sign, text = modifier(location), path(location)
+        if sign in ("~", "~*") or (text.startswith("@") and not sign):
+            continue
+        first = seen.setdefault((sign == "=", text), location)
+        if first is not location:
+            yield first, location
 
 
 def pattern(location: Level) -> bytes:

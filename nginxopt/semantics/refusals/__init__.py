@@ -12,6 +12,7 @@ may define.
 Files, names, certificates and what the build has are not looked at.
 """
 
+from nginxopt.semantics.refusals.patterns import refused_patterns
 from nginxopt.semantics.refusals.walk import Refusal, Stage, refusals
 
-__all__ = ["Refusal", "Stage", "refusals"]
+__all__ = ["Refusal", "Stage", "refusals", "refused_patterns"]

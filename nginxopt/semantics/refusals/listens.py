@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from nginxopt.semantics.addresses import RANGES, Address, read_addresses
+from nginxopt.semantics.listens import addresses, binds
 from nginxopt.semantics.refusals.reading import Listened, Setter, Stated, register
 from nginxopt.semantics.refusals.urls import parse_url
 from nginxopt.semantics.values import number, seconds, size
@@ -14,11 +14,10 @@ SETTERS: dict[str, Setter] = {}
 
 _QUIC = Version(1, 25, 0)
 _MULTIPATH = Version(1, 31, 0)
-_DEFAULT_OF_STREAM = Version(1, 25, 5)
-_BINDS = ("bind", "deferred", "reuseport", "multipath")
-_BINDS_BY_VALUE = ("setfib", "fastopen", "backlog", "rcvbuf", "sndbuf", "ipv6only", "so_keepalive")
+_AS_HTTP = Version(1, 25, 5)
+"""Since when stream has virtual servers, and messages as http."""
 _PLAIN = {
-    "http": ("default_server", "default", "bind", "deferred", "reuseport", "ssl", "http2", "spdy", "proxy_protocol"),
+    "http": ("default_server", "default", "bind", "deferred", "reuseport", "ssl", "http2", "proxy_protocol"),
     "stream": ("udp", "bind", "deferred", "reuseport", "ssl", "proxy_protocol"),
     "mail": ("bind", "ssl", "proxy_protocol"),
 }
@@ -26,7 +25,6 @@ _INCOMPATIBLE = ("fastopen", "backlog", "accept_filter", "deferred", "multipath"
 """What no datagram socket can have, in the order of nginx; `proxy_protocol` is the last."""
 _Value = Callable[[str], object]
 _VALUES: Mapping[str, _Value] = {
-    "setfib": number,
     "fastopen": number,
     "backlog": lambda text: number(text) or None,
     "rcvbuf": size,
@@ -38,7 +36,8 @@ _OF_MAIL = ("backlog", "rcvbuf", "sndbuf")
 @register(SETTERS, "ngx_http_core_listen", "ngx_stream_core_listen", "ngx_mail_core_listen")
 def _listen(stated: Stated) -> Iterator[str]:
     address, *words = stated.args
-    yield from _address(stated, str(address))
+    if not addresses(stated.args, stated.reading.target):
+        yield f'{_error(address)} in "{address}" of the "listen" directive'
     for word in words:
         message = _of_word(stated, str(word))
         if message is not None:
@@ -55,7 +54,7 @@ def _listen(stated: Stated) -> Iterator[str]:
 
 def _taken(stated: Stated, words: tuple[str, ...]) -> Iterator[str]:
     """Enter the addresses; yield what nginx says of one that is there already (`ngx_http_add_addresses`)."""
-    is_pair = stated.protocol == "mail" or (stated.protocol == "stream" and stated.reading.target < _DEFAULT_OF_STREAM)
+    is_pair = stated.protocol == "mail" or (stated.protocol == "stream" and stated.reading.target < _AS_HTTP)
     for address in addresses(stated.args, stated.reading.target):
         known = stated.reading.listens.setdefault((stated.protocol, address), Listened())
         if known.servers and is_pair:
@@ -75,18 +74,6 @@ def _taken(stated: Stated, words: tuple[str, ...]) -> Iterator[str]:
                 yield f"a duplicate default server for {address.numeric}"
                 return
             known.has_default = True
-
-
-def _address(stated: Stated, text: str) -> Iterator[str]:
-    if not read_addresses(text, ranges=stated.reading.target >= RANGES):
-        yield f'{_error(text)} in "{text}" of the "listen" directive'
-    elif stated.protocol != "http" and not _states_port(text):
-        # accepted by stream of some releases: a listen without a port has the port 0
-        return
-
-
-def _states_port(text: str) -> bool:
-    return ":" in text.rpartition("]")[2] or number(text.partition("-")[0]) is not None
 
 
 def _error(text: str) -> str:
@@ -112,7 +99,7 @@ def _of_word(stated: Stated, word: str) -> str | None:
         return None if value in ("on", "off") or _is_tunable(value) else f'invalid so_keepalive value: "{value}"'
     if name == "accept_filter" and protocol != "mail":
         return None
-    if name in _VALUES and (protocol != "mail" or name in _OF_MAIL) and name != "setfib":
+    if name in _VALUES and (protocol != "mail" or name in _OF_MAIL):
         return None if _VALUES[name](value) is not None else f'invalid {name} "{word}"'
     return _unknown(word, protocol, target)
 
@@ -123,20 +110,13 @@ def _is_known(word: str, protocol: str, target: Version) -> bool:
     if word == "multipath":
         return target >= _MULTIPATH
     if word == "default_server" and protocol == "stream":
-        return target >= _DEFAULT_OF_STREAM
-    if word == "spdy":
-        return False
+        return target >= _AS_HTTP
     return word in _PLAIN[protocol]
 
 
 def _unknown(word: str, protocol: str, target: Version) -> str:
-    if protocol == "stream":
-        return f'the invalid "{word}" parameter' if target < _PLAIN_WORDS else f'invalid parameter "{word}"'
-    return f'invalid parameter "{word}"'
-
-
-_PLAIN_WORDS = Version(1, 25, 5)
-"""Since when stream says "invalid parameter", as http does."""
+    is_old = protocol == "stream" and target < _AS_HTTP
+    return f'the invalid "{word}" parameter' if is_old else f'invalid parameter "{word}"'
 
 
 def _is_tunable(value: str) -> bool:
@@ -145,15 +125,3 @@ def _is_tunable(value: str) -> bool:
     interval, _, count = rest.partition(":")
     known = [0 if not text else reads(text) for text, reads in ((idle, seconds), (interval, seconds), (count, number))]
     return None not in known and any(known)
-
-
-def binds(words: tuple[str, ...]) -> bool:
-    """Return whether a `listen` sets options of its socket (`lsopt.set`)."""
-    return any(word in _BINDS or word.partition("=")[0] in _BINDS_BY_VALUE for word in words)
-
-
-def addresses(stated_args: tuple[str, ...], target: Version) -> tuple[Address, ...]:
-    """Return the addresses of a `listen`; none if nginx refuses it."""
-    address, *words = stated_args
-    datagram = "quic" in words or "udp" in words
-    return read_addresses(address, datagram=datagram, ranges=target >= RANGES)

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from nginxopt.config import Directive
 from nginxopt.semantics import locations
 from nginxopt.semantics.addresses import PORT, Address
+from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level, Setting
+from nginxopt.semantics.listens import addresses
 from nginxopt.semantics.refusals.http import is_name_or_wildcard
-from nginxopt.semantics.refusals.listens import addresses
-from nginxopt.semantics.refusals.reading import PAGE, ROWS, Reading
+from nginxopt.semantics.refusals.reading import PAGE, Reading
 from nginxopt.semantics.refusals.urls import parse_url
 from nginxopt.semantics.values import number, size
 from nginxopt.version import Version
@@ -290,20 +291,11 @@ def _of_referers(level: Level) -> Found:
 
 
 def of_locations(http: Level) -> Found:
-    """Yield second locations of a level (`ngx_http_join_exact_locations`)."""
+    """Yield second locations of a level."""
     for level in http.walk():
-        if level.kind not in ("server", "location"):
-            continue
-        seen: set[tuple[bool, str]] = set()
-        for inner in level.levels:
-            if inner.kind != "location" or inner.opener is None or not inner.args:
-                continue
-            modifier, path = locations.modifier(inner), locations.path(inner)
-            if modifier in ("~", "~*") or (path.startswith("@") and not modifier):
-                continue
-            if (modifier == "=", path) in seen:
-                yield inner.opener, f'duplicate location "{path}"'
-            seen.add((modifier == "=", path))
+        for _, second in locations.second_locations(level) if level.kind in ("server", "location") else ():
+            if second.opener is not None:
+                yield second.opener, f'duplicate location "{locations.path(second)}"'
 
 
 def _of_server_names(servers: list[Level], reading: Reading) -> Found:

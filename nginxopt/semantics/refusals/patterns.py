@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from nginxopt import _native
-from nginxopt.config import Directive
+from nginxopt.config import Directive, Token
 from nginxopt.semantics import locations
+from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level
-from nginxopt.semantics.refusals.reading import ROWS
 from nginxopt.text import encode
 
 Found = Iterator[tuple[Directive, str]]
 
 _MATCHES = ("~", "~*", "!~", "!~*")
-_REWRITES = ("proxy_redirect", "proxy_cookie_path", "proxy_cookie_domain")
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedPattern:
+    """A pattern that no PCRE compiles: its directive, its word, its text in that word, and the error of PCRE."""
+
+    directive: Directive
+    word: Token
+    text: str
+    error: str
 
 
 def of_patterns(outer: Level) -> Found:
     """Yield the directives of a block of http or stream whose pattern every PCRE refuses."""
+    return ((each.directive, _said(each.error, each.text)) for each in refused_patterns(outer))
+
+
+def refused_patterns(outer: Level) -> Iterator[RefusedPattern]:
+    """Yield the patterns of a level, and of those inside of it, that every PCRE refuses."""
     for level in outer.walk():
-        for directive, pattern in _patterns(level):
-            error = pattern_error(encode(pattern))
+        for directive, word, text in _patterns(level):
+            error = pattern_error(encode(text))
             if error is not None:
-                yield directive, _said(error, pattern)
+                yield RefusedPattern(directive, word, text, error)
 
 
 def pattern_error(pattern: bytes) -> str | None:
@@ -39,37 +54,47 @@ def _said(error: str, pattern: str) -> str:
     return f'{message} at "{rest}"' if rest else message
 
 
-def _patterns(level: Level) -> Iterator[tuple[Directive, str]]:
+def _patterns(level: Level) -> Iterator[tuple[Directive, Token, str]]:
+    """Yield the directives with a pattern, its word, and its text."""
     if level.kind == "map":
-        yield from ((row, row.name.removeprefix("~").removeprefix("*")) for row in level.directives
-                    if row.name.startswith("~"))  # fmt: skip
-        return
+        rows = (row for row in level.directives if row.name.startswith("~"))
+        yield from ((row, row.name, _of_row(row.name)) for row in rows)
     if level.kind in ROWS:
         return
     if level.kind == "location" and level.opener is not None and locations.modifier(level) in ("~", "~*"):
-        yield level.opener, locations.path(level)
+        yield level.opener, level.opener.args[-1], locations.path(level)
     for name in level.names & _TAKING.keys():
         for directive in level.own(name):
-            yield from ((directive, pattern) for pattern in _TAKING[name](directive.args))
+            yield from ((directive, word, text) for word, text in _TAKING[name](directive.args))
 
 
-def _of_if(args: tuple[str, ...]) -> list[str]:
-    return [args[2]] if len(args) == 3 and args[1] in _MATCHES else []
+_Taken = Iterable[tuple[Token, str]]
 
 
-def _of_names(args: tuple[str, ...]) -> list[str]:
-    return [word[1:] for word in args if word.startswith("~") and len(word) > 1]
+def _of_row(key: str) -> str:
+    """Return the pattern of a row (`ngx_http_map`): `~*` ignores case."""
+    return key.removeprefix("~").removeprefix("*")
 
 
-def _of_first(args: tuple[str, ...]) -> list[str]:
-    return [args[0].removeprefix("~").removeprefix("*")] if args and args[0].startswith("~") else []
+def _of_if(args: Sequence[Token]) -> _Taken:
+    return [(args[2], str(args[2]))] if len(args) == 3 and args[1] in _MATCHES else []
 
 
-_TAKING = {
-    "rewrite": lambda args: list(args[:1]),
+def _of_names(args: Sequence[Token]) -> _Taken:
+    return ((word, word[1:]) for word in args if word.startswith("~") and len(word) > 1)
+
+
+def _of_first(args: Sequence[Token]) -> _Taken:
+    return ((word, str(word)) for word in args[:1])
+
+
+def _of_rewriting(args: Sequence[Token]) -> _Taken:
+    return ((word, _of_row(word)) for word in args[:1] if word.startswith("~"))
+
+
+_TAKING: Mapping[str, Callable[[Sequence[Token]], _Taken]] = {
+    **dict.fromkeys(("rewrite", "fastcgi_split_path_info"), _of_first),
+    **dict.fromkeys(("server_name", "valid_referers"), _of_names),
+    **dict.fromkeys(("proxy_redirect", "proxy_cookie_path", "proxy_cookie_domain"), _of_rewriting),
     "if": _of_if,
-    "server_name": _of_names,
-    "valid_referers": _of_names,
-    "fastcgi_split_path_info": lambda args: list(args[:1]),
-    **dict.fromkeys(_REWRITES, _of_first),
 }

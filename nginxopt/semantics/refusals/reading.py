@@ -14,9 +14,6 @@ from nginxopt.version import Version
 PAGE = 4096
 """`ngx_pagesize` of most machines: zones must have a multiple of it at least."""
 
-ROWS = frozenset(["map", "geo", "geoip2", "split_clients", "charset_map", "types", "match"])
-"""Blocks of rows: what stands in them are no directives, whatever their names."""
-
 
 @dataclass(slots=True)
 class Zone:
@@ -52,6 +49,7 @@ class Reading:
         pools: The thread pools, and those that were only named, by name.
         charsets: The pairs of `charset_map`.
         listens: The addresses of each protocol.
+        is_late: Whether a block was read after which nginx loads no more modules.
     """
 
     target: Version
@@ -66,7 +64,6 @@ class Reading:
     charsets: set[tuple[str, str]] = field(default_factory=set)
     listens: dict[tuple[str, Address], Listened] = field(default_factory=dict)
     is_late: bool = False
-    """Whether nginx has read a directive after which `load_module` is too late."""
 
     def add_zone(self, name: str, size: int, module: str) -> Iterator[str]:
         """Declare or use a zone, and yield what `ngx_shared_memory_add` refuses. A size of 0 stands for any."""

@@ -14,8 +14,9 @@ from nginxopt.config import Directive
 from nginxopt.config.declarations import names
 from nginxopt.semantics import directives
 from nginxopt.semantics.commands import place
+from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.inherit import Level
-from nginxopt.semantics.refusals.reading import ROWS, Reading
+from nginxopt.semantics.refusals.reading import Reading
 from nginxopt.semantics.tables import MIXED_VALUES
 from nginxopt.semantics.variables import HTTP, STREAM
 from nginxopt.version import Version
@@ -150,16 +151,7 @@ def is_of_nginx(root: Level) -> bool:
         return False
     known = names() | {"include"}
     nginx = (level for level in root.walk() if place(level.kind, level.parent.kind if level.parent else ""))
-    return all(is_misspelt(name) for level in nginx for name in level.names - known)
-
-
-def is_misspelt(name: str) -> bool:
-    """Return whether a name is most likely no directive of another module."""
-    return name in _OF_NO_MODULE or (name not in directives.NAMES and bool(directives.nearest(name)))
-
-
-_OF_NO_MODULE = frozenset(["else", "elif", "elseif", "endif"])
-"""What other languages have, and no module of nginx."""
+    return all(directives.is_misspelt(name) for level in nginx for name in level.names - known)
 
 
 def _defined(outer: Level) -> Iterator[str]:

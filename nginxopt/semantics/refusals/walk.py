@@ -8,6 +8,7 @@ from enum import Enum
 
 from nginxopt.config import Directive, Token, has_placeholder
 from nginxopt.errors import InputError
+from nginxopt.semantics import directives
 from nginxopt.semantics.commands import TOGETHER, Declared, declared, place
 from nginxopt.semantics.inherit import Level
 from nginxopt.semantics.refusals import (
@@ -25,7 +26,7 @@ from nginxopt.semantics.refusals import (
 )
 from nginxopt.semantics.refusals.patterns import of_patterns
 from nginxopt.semantics.refusals.reading import Reading, Setter, Stated
-from nginxopt.semantics.refusals.variables import is_misspelt, is_of_nginx, of_variables
+from nginxopt.semantics.refusals.variables import is_of_nginx, of_variables
 from nginxopt.version import Version
 
 SETTERS: dict[str, Setter] = {}
@@ -33,6 +34,8 @@ for _module in (slots, main, zones, listens, upstreams, logs, gateways, http, ta
     SETTERS.update(_module.SETTERS)
 
 _PROTOCOLS = ("http", "stream", "mail")
+_COUNTING = ("events", *_PROTOCOLS)
+"""The blocks for which nginx counts its modules, after which it loads no more (`ngx_count_modules`)."""
 
 
 class Stage(Enum):
@@ -140,6 +143,7 @@ class _Open:
             block = next(inner) if directive.block is not None else None
             yield from self._of(directive, block, self._here)
             if block is not None:
+                self._reading.is_late |= block.kind in _COUNTING
                 yield _Open(block, self._reading, self._extra, self._protocol)
         for block in inner:  # around a fragment there is nothing but its level
             yield _Open(block, self._reading, self._extra, self._protocol)
@@ -151,7 +155,7 @@ class _Open:
             return
         declaration = here.declaration(directive.name)
         if declaration is None:
-            if here.is_known and is_misspelt(str(directive.name)):
+            if here.is_known and directives.is_misspelt(str(directive.name)):
                 yield _refusal(directive, f'unknown directive "{directive.name}"', Stage.UNKNOWN)
             return
         name = declaration.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from functools import partial
 
 from nginxopt.config import Directive
 from nginxopt.semantics.refusals.reading import PAGE, Setter, Stated, parameter, register
@@ -19,17 +20,13 @@ _LEAST_SESSIONS = 8 * PAGE
 _SESSION_CACHE = re.compile(r"shared:([^:]*):(.*)", re.DOTALL)
 
 _Value = Callable[[str], object]
-_OF_CACHE: Mapping[str, tuple[str, _Value]] = {
-    "inactive": ("inactive", seconds),
-    "max_size": ("max_size", lambda text: size(text, giga=True)),
-    "min_free": ("min_free", lambda text: size(text, giga=True)),
-    "loader_files": ("loader_files", number),
-    "loader_sleep": ("loader_sleep", milliseconds),
-    "loader_threshold": ("loader_threshold", milliseconds),
-    "manager_files": ("manager_files", number),
-    "manager_sleep": ("manager_sleep", milliseconds),
-    "manager_threshold": ("manager_threshold", milliseconds),
+_OF_CACHE: Mapping[str, _Value] = {
+    "inactive": seconds,
+    **dict.fromkeys(("max_size", "min_free"), partial(size, giga=True)),
+    **dict.fromkeys(("loader_files", "manager_files"), number),
+    **dict.fromkeys(("loader_sleep", "loader_threshold", "manager_sleep", "manager_threshold"), milliseconds),
 }
+"""The other parameters of a cache, with what reads their values."""
 
 
 @register(SETTERS, "ngx_http_limit_req_zone")
@@ -169,9 +166,8 @@ def _cache_path(stated: Stated) -> Iterator[str]:
                 return
             zone_size = stated_size
         elif known in _OF_CACHE and "=" in word:
-            label, reads = _OF_CACHE[known]
-            if reads(value) is None:
-                yield f'invalid {label} value "{word}"'
+            if _OF_CACHE[known](value) is None:
+                yield f'invalid {known} value "{word}"'
                 return
         elif not word.startswith("purger"):  # of NGINX Plus
             yield f'invalid parameter "{word}"'
