@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from nginxopt.config import Directive, Token, load_text
+from nginxopt.config import Config, Directive, Token, load_text
 from nginxopt.config.layout import replace
 from nginxopt.semantics import read_addresses
 from nginxopt.system import nginx
 from nginxopt.system.nginx import Binary, Verdict
-from nginxopt.text import apply, encode
+from nginxopt.system.nginx.writes import defaults
+from nginxopt.text import Edit, Span, apply, encode
 
 _CERTIFICATES = {"ssl_certificate", "ssl_trusted_certificate", "ssl_client_certificate", "proxy_ssl_certificate",
                  "proxy_ssl_trusted_certificate", "grpc_ssl_certificate", "grpc_ssl_trusted_certificate"}  # fmt: skip
@@ -49,10 +51,16 @@ def verdict_on(binary: Binary, data: bytes) -> Verdict:
     directives = list(config.main.block.walk())
     names = {str(directive.args[0]) for directive in directives if directive.args and directive.name in _NAMING}
     edits = [edit for directive in directives for edit in _edits(directive, files, names)]
-    text = apply(data, [replace(directive, word, new).edit for directive, word, new in edits])
-    if not any(directive.name == "pid" for directive in config.main.block.unfolded()):
-        text += b"\npid nginx.pid;\n"
-    return binary.test(text, files)
+    return binary.test(apply(data, [*_defaults(config), *(replace(*edit).edit for edit in edits)]), files)
+
+
+def _defaults(config: Config) -> Iterator[Edit]:
+    """Edits that put the files that nginx would write by default into the prefix."""
+    for scope in config.scope.tree():
+        start = scope.opener.block.span.start + 1 if scope.opener and scope.opener.block else 0
+        text = " ".join(defaults(scope.context, {str(item.name) for item in scope.directives}, "temp"))
+        if text:
+            yield Edit(Span(start, start), encode(f" {text} "))
 
 
 def warnings(verdict: Verdict) -> list[str]:

@@ -35,16 +35,16 @@ def nginx_for(example: Example, binary: nginx.Binary) -> nginx.Binary:
     pytest.skip(f"an example for nginx {example.target or 'with stream'}")
 
 
-def _is_about_refusals(rule: Rule) -> bool:
-    """Whether a rule finds what nginx does not start with."""
-    return rule.category == "config" or rule.by_release or rule.id == "duplicate-location"
+def _is_refused(rule: Rule, example: Example) -> bool:
+    """Whether a rule finds here what nginx does not start with."""
+    return example.kind == "bad" and (rule.category == "refused" or rule.by_release)
 
 
 @pytest.mark.parametrize(("rule", "example"), cases("bad", "good", "silent"))
 def test_nginx_accepts(binary: nginx.Binary, rule: Rule, example: Example) -> None:
     """An example is a configuration that nginx accepts, but for bad ones of rules about what it refuses."""
     verdict = verdict_on(nginx_for(example, binary), wrapped(example.text, example.context))
-    assert verdict.ok or (example.kind == "bad" and _is_about_refusals(rule)), str(verdict)
+    assert verdict.ok or _is_refused(rule, example), str(verdict)
 
 
 @pytest.mark.parametrize(("rule", "example"), cases("bad"))
