@@ -29,9 +29,9 @@ from nginxopt import load_text
 from nginxopt.config import Directive
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, Plan
-from nginxopt.rewrite.locations.reading import read as read_locations
-from nginxopt.rewrite.maps.cost import Cost
-from nginxopt.rewrite.maps.rows import wrapped
+from nginxopt.rewrite.kinds.locations.reading import read as read_locations
+from nginxopt.rewrite.kinds.maps.cost import Cost
+from nginxopt.rewrite.kinds.maps.rows import wrapped
 from nginxopt.rewrite.planning import Part, plan
 from nginxopt.rewrite.proof import proved
 from nginxopt.text import Source

@@ -24,8 +24,8 @@ from benchmarks import shapes
 from nginxopt import _native, load_text
 from nginxopt.config import Config
 from nginxopt.errors import InputError
-from nginxopt.rewrite.maps.reading import read
-from nginxopt.rewrite.maps.rows import wrapped
+from nginxopt.rewrite.kinds.maps.reading import read
+from nginxopt.rewrite.kinds.maps.rows import wrapped
 from nginxopt.text import Source
 
 LEAST_STEPS, STEPS = 10_000_000, 8

@@ -16,8 +16,8 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.premises import PREMISES
 from nginxopt.lint.report import pages
+from nginxopt.settings.premises import PREMISES
 
 ROOT = Path(__file__).parents[1]
 _TABLE = re.compile(r"(?<=<!-- rules: written by `make docs` -->\n).*(?=<!-- end of rules -->)", re.DOTALL)

@@ -68,7 +68,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt.config import Directive
-from nginxopt.lint import FOREIGN, Answer, Finding, Model, Related, Severity, access, reaching, rule
+from nginxopt.lint import FOREIGN, Answer, Finding, Model, Related, Severity, rule
+from nginxopt.lint.queries import access, reaching
 from nginxopt.semantics import Level
 
 _SAME_HOST = re.compile(

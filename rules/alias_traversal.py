@@ -77,7 +77,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Answer, Asked, Finding, Model, Safety, Severity, rule, traversal
+from nginxopt.lint import Answer, Asked, Finding, Model, Safety, Severity, rule
+from nginxopt.lint.queries import traversal
 from nginxopt.semantics import Level, locations
 
 

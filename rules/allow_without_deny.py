@@ -103,7 +103,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt.config import layout
-from nginxopt.lint import FOREIGN, Answer, Finding, Fix, Model, Safety, Severity, access, reaching, rule
+from nginxopt.lint import FOREIGN, Answer, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import access, reaching
 from nginxopt.semantics import Level
 
 _FORBIDDEN = 403

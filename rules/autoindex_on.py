@@ -54,7 +54,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, access, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import access
 from nginxopt.semantics import Level
 
 

@@ -80,7 +80,8 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, pools, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import headers, pools
 from nginxopt.semantics import Pass
 
 _STREAM = re.compile(r"stream|events?\b|\bsse\b|socket|\bws\b|live|poll", re.IGNORECASE)

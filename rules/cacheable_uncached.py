@@ -54,7 +54,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule, static
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries import static
 from nginxopt.semantics import Level, Pass, values
 
 HELP = (

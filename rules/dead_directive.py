@@ -85,7 +85,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Related, Severity, reaching, rule
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint.queries import reaching
 from nginxopt.semantics import PROTOCOLS, Level, locations
 
 _HANDLERS = {f"{protocol}_pass" for protocol in PROTOCOLS} | {"try_files"}

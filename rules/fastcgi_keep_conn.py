@@ -75,7 +75,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Change, layout
-from nginxopt.lint import Finding, Fix, Model, Saving, Severity, capacity, headers, pooling, rule, sharing
+from nginxopt.lint import Finding, Fix, Model, Saving, Severity, rule
+from nginxopt.lint.queries import capacity, headers, pooling, sharing
 from nginxopt.semantics import Pass
 
 ON = "fastcgi_keep_conn on;"

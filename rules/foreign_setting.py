@@ -83,7 +83,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Related, Severity, rule, variables
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint.queries import variables
 from nginxopt.semantics import Level, Pass, directives
 
 MODULES = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc")

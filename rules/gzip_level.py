@@ -46,7 +46,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, variables
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import variables
 
 HIGH = ("7", "8", "9")
 ENOUGH = "6"

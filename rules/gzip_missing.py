@@ -76,7 +76,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Severity, rule, static, whole
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries import static, whole
 from nginxopt.semantics import Level, read_listens
 
 COMPRESSING = (

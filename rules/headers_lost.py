@@ -91,7 +91,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Answer, Finding, Model, Safety, Severity, Sign, inheritance, reaching, rule, static
+from nginxopt.lint import Answer, Finding, Model, Safety, Severity, Sign, rule
+from nginxopt.lint.queries import inheritance, reaching, static
 from nginxopt.semantics import Level
 
 FOR_MEDIA = {"access-control-allow-origin", "cross-origin-resource-policy"}

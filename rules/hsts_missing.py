@@ -56,7 +56,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Severity, inheritance, rule, tls
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries import inheritance, tls
 from nginxopt.semantics import PROTOCOLS, Level
 
 _HELP = 'add_header Strict-Transport-Security "max-age=63072000" always; begin with a small max-age'

@@ -107,7 +107,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Change, Directive, Edit, Span, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule, tls
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
+from nginxopt.lint.queries import tls
 from nginxopt.semantics import Endpoint, Level
 
 DIRECTIVE = Version(1, 25, 1)

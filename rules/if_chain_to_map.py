@@ -103,7 +103,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nginxopt.config import Directive, decode, encode, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, cost, rule, variables, without_captures
+from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, rule, without_captures
+from nginxopt.lint.queries import cost, variables
 from nginxopt.semantics import Level, locations, maphash, values
 
 LEAST = 3

@@ -99,21 +99,8 @@ from collections.abc import Iterator
 from itertools import chain, count
 
 from nginxopt.config import Change, Directive, layout
-from nginxopt.lint import (
-    Finding,
-    Fix,
-    Model,
-    Related,
-    Safety,
-    Saving,
-    Severity,
-    capacity,
-    headers,
-    pooling,
-    pools,
-    rule,
-    sharing,
-)
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Saving, Severity, rule
+from nginxopt.lint.queries import capacity, headers, pooling, pools, sharing
 from nginxopt.semantics import FRAGMENT, Level, Pass, locations
 
 Target = tuple[str, str, str, str | None]

@@ -74,7 +74,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Severity, capacity, pooling, rule, sharing
+from nginxopt.lint import Finding, Fix, Model, Severity, rule
+from nginxopt.lint.queries import capacity, pooling, sharing
 from nginxopt.semantics import Upstream
 
 METHODS = ("least_conn", "ip_hash", "hash", "random", "least_time")

@@ -76,7 +76,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Severity, capacity, pooling, pools, rule, sharing
+from nginxopt.lint import Finding, Fix, Model, Severity, rule
+from nginxopt.lint.queries import capacity, pooling, pools, sharing
 
 MANY = 4
 """The number of locations from which a finding is reported."""

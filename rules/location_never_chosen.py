@@ -94,7 +94,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nginxopt.config import encode
-from nginxopt.lint import Finding, Model, Related, Severity, access, rule
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint.queries import access
 from nginxopt.semantics import FRAGMENT, PROTOCOLS, Level, locations, subjects
 
 _MOST_PATTERNS = 200

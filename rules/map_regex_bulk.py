@@ -61,7 +61,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Saving, Severity, cost, rule
+from nginxopt.lint import Finding, Model, Saving, Severity, rule
+from nginxopt.lint.queries import cost
 from nginxopt.semantics import MANY_REGEXES, Level
 
 _LITERAL = re.compile(r"~\*?\^(?:[\w/~@!,:;=&'%. -]|\\[^\w\s])*(?:/\?)?\$")

@@ -68,7 +68,8 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Severity, Version, pools, rule
+from nginxopt.lint import Finding, Model, Severity, Version, rule
+from nginxopt.lint.queries import pools
 
 _RESOLVES = Version(1, 27, 3)
 """The first version with `resolve` outside of NGINX Plus (CHANGES 1.27.3)."""

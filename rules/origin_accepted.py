@@ -92,7 +92,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from nginxopt.config import Directive
-from nginxopt.lint import Asked, Finding, Model, Severity, Witness, origins, reaching, rule
+from nginxopt.lint import Asked, Finding, Model, Severity, Witness, rule
+from nginxopt.lint.queries import origins, reaching
 from nginxopt.semantics import FRAGMENT, Level
 
 EVIL = "https://evil.test"

@@ -69,7 +69,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, pools, rule
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint.queries import pools
 from nginxopt.semantics import Level, Pass, Upstream
 
 # The directives that give a hop a purpose, at any level.

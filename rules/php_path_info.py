@@ -70,7 +70,8 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Answer, Asked, Finding, Fix, Model, Safety, Severity, reaching, rule
+from nginxopt.lint import Answer, Asked, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import reaching
 from nginxopt.semantics import Level, Pass, locations
 
 _PICTURE = b"/avatar.png/x.php"

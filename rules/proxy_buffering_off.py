@@ -64,7 +64,8 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import Comment, Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, pools, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import pools
 from nginxopt.semantics import Level, Pass
 
 BUFFERING = ("proxy", "fastcgi", "uwsgi", "scgi")

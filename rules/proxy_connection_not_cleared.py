@@ -101,7 +101,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, headers, pooling, pools, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, rule
+from nginxopt.lint.queries import headers, pooling, pools
 from nginxopt.semantics import PIVOT, Pass, Upstream
 
 

@@ -65,7 +65,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from nginxopt.config import Directive
-from nginxopt.lint import Asked, Finding, Model, Safety, Severity, Sign, inheritance, reaching, rule
+from nginxopt.lint import Asked, Finding, Model, Safety, Severity, Sign, rule
+from nginxopt.lint.queries import inheritance, reaching
 from nginxopt.semantics import Level, Pass
 
 _WHO = {"x-real-ip", "forwarded", "true-client-ip", "x-client-ip"}

@@ -91,7 +91,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, headers, pooling, pools, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Saving, Severity, rule
+from nginxopt.lint.queries import headers, pooling, pools
 from nginxopt.semantics import Pass
 
 _OTHERWISE = (pools.Connection.CLOSE, pools.Connection.UPGRADE, pools.Connection.KEEP_ALIVE, pools.Connection.UNKNOWN)

@@ -63,7 +63,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from nginxopt.config import encode
-from nginxopt.lint import Answer, Finding, Model, Severity, reaching, rule
+from nginxopt.lint import Answer, Finding, Model, Severity, rule
+from nginxopt.lint.queries import reaching
 from nginxopt.semantics import Pass, locations
 
 _MOST_REQUESTS = 6

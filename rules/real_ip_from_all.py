@@ -68,7 +68,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Severity, access, rule
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries import access
 from nginxopt.semantics import Level
 
 _ALL = {"0.0.0.0/0", "::/0"}

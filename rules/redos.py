@@ -73,7 +73,8 @@ from itertools import islice
 from urllib.parse import quote
 
 from nginxopt.config import Directive, Span, decode
-from nginxopt.lint import Answer, Asked, Finding, Model, Severity, Sign, backtracking, reaching, rule
+from nginxopt.lint import Answer, Asked, Finding, Model, Severity, Sign, rule
+from nginxopt.lint.queries import backtracking, reaching
 from nginxopt.semantics import FRAGMENT, Level, locations
 
 _SAFE = "/:~!$&'()*+,;=@"

@@ -53,7 +53,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import headers
 
 
 @rule(severity=Severity.INFO, category="proxy", fix=Safety.UNSAFE, since="1.7.11")

@@ -152,7 +152,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, headers, lengths, misframed, pools, rule
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import headers, lengths, misframed, pools
 from nginxopt.semantics import Pass
 
 _NO_BODY = "proxy_pass_request_body off;"

@@ -81,7 +81,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from nginxopt.config import Directive, layout
-from nginxopt.lint import Answer, Finding, Fix, Model, Safety, Severity, newlines, rule
+from nginxopt.lint import Answer, Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import newlines
 from nginxopt.semantics import FRAGMENT, Level
 
 _TARGETS = ("return", "rewrite", "proxy_pass")

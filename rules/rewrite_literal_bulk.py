@@ -76,7 +76,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Span
-from nginxopt.lint import Finding, Model, Saving, Severity, cost, rule
+from nginxopt.lint import Finding, Model, Saving, Severity, rule
+from nginxopt.lint.queries import cost
 
 if TYPE_CHECKING:
     from nginxopt.lint import Part, PlannedRun

@@ -86,7 +86,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from nginxopt.lint import Finding, Model, Severity, rule, unmatched
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries import unmatched
 
 
 @rule(severity=Severity.WARNING, highest=Severity.ERROR, category="rewrite")

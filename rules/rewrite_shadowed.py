@@ -51,7 +51,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nginxopt.config import Source, Span
-from nginxopt.lint import Finding, Model, Related, Severity, rule, shown, unmatched
+from nginxopt.lint import Finding, Model, Related, Severity, rule, shown
+from nginxopt.lint.queries import unmatched
 
 if TYPE_CHECKING:
     from nginxopt.lint import Dead

@@ -66,7 +66,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, static
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import static
 from nginxopt.semantics import values
 
 CHUNK = "2m"

@@ -119,7 +119,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive, Token
-from nginxopt.lint import Finding, Model, Related, Severity, names, rule
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint.queries import names
 
 
 @rule(severity=Severity.WARNING, category="correctness")

@@ -74,7 +74,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, names, rule
+from nginxopt.lint import Finding, Model, Related, Severity, rule
+from nginxopt.lint.queries import names
 
 
 @rule(severity=Severity.WARNING, category="correctness")

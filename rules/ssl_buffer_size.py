@@ -56,7 +56,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Change, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, tls
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import tls
 from nginxopt.semantics import Level
 
 DEFAULT = ("16k", "16K", "16384")

@@ -103,8 +103,8 @@ from nginxopt.lint import (
     Safety,
     Severity,
     rule,
-    tls,
 )
+from nginxopt.lint.queries import tls
 from nginxopt.semantics import Level
 
 

@@ -83,8 +83,8 @@ from nginxopt.lint import (
     Safety,
     Severity,
     rule,
-    tls,
 )
+from nginxopt.lint.queries import tls
 
 
 @rule(

@@ -68,7 +68,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from nginxopt.lint import FOREIGN, Answer, Finding, Model, Severity, Sign, controlled, rule
+from nginxopt.lint import FOREIGN, Answer, Finding, Model, Severity, Sign, rule
+from nginxopt.lint.queries import controlled
 from nginxopt.semantics import Pass
 
 _ADDRESS = "127.0.0.1:6379"

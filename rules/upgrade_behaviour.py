@@ -63,7 +63,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Related, Severity, count, pools, rule
+from nginxopt.lint import Finding, Model, Related, Severity, count, rule
+from nginxopt.lint.queries import pools
 from nginxopt.semantics import Pass
 
 OLD = "proxy_http_version 1.0; proxy_set_header Connection close;"

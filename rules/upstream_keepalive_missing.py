@@ -137,7 +137,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint import Finding, Model, Saving, Severity, pooling, pools, rule
+from nginxopt.lint import Finding, Model, Saving, Severity, rule
+from nginxopt.lint.queries import pooling, pools
 
 
 @rule(

@@ -67,7 +67,8 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from nginxopt.lint import Finding, Model, Related, Severity, Version, pools, rule
+from nginxopt.lint import Finding, Model, Related, Severity, Version, rule
+from nginxopt.lint.queries import pools
 from nginxopt.semantics import Level, Pass
 
 RESOLVE = Version(1, 27, 3)

@@ -69,7 +69,8 @@ import re
 from collections.abc import Iterator
 
 from nginxopt.config import layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule, zones
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, rule
+from nginxopt.lint.queries import zones
 from nginxopt.semantics import Upstream
 
 # How many servers a zone holds, tried with `nginx -t` of 1.22.1 and 1.31.3 and sockets of long paths, which take most:

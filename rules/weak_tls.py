@@ -87,7 +87,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nginxopt.config import Comment, Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule, tls
+from nginxopt.lint import Finding, Fix, Model, Safety, Severity, Version, rule
+from nginxopt.lint.queries import tls
 from nginxopt.semantics import Level
 
 _OLD = ("SSLv2", "SSLv3", "TLSv1", "TLSv1.1")

@@ -89,7 +89,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from nginxopt.config import Change, Directive, layout
-from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, pooling, pools, rule, variables
+from nginxopt.lint import Finding, Fix, Model, Related, Safety, Severity, rule
+from nginxopt.lint.queries import pooling, pools, variables
 from nginxopt.semantics import Level, Pass, Upstream
 
 

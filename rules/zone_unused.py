@@ -87,7 +87,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nginxopt.config import Directive
-from nginxopt.lint import Finding, Model, Severity, rule, whole
+from nginxopt.lint import Finding, Model, Severity, rule
+from nginxopt.lint.queries import whole
 from nginxopt.semantics import Level
 
 _LIMITS = {"limit_req_zone": "limit_req", "limit_conn_zone": "limit_conn"}

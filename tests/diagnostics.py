@@ -19,9 +19,10 @@ from nginxopt.lint import (
     Safety,
     Severity,
 )
-from nginxopt.lint.declare import CATEGORIES, PAGES
+from nginxopt.lint.declare import PAGES
 from nginxopt.lint.report.model import Note, Report
-from nginxopt.lint.target import TargetVersion
+from nginxopt.settings.selecting import CATEGORIES
+from nginxopt.settings.target import TargetVersion
 from nginxopt.text import Change, Edit, Source, Span, decode, encode
 from nginxopt.version import Version
 

@@ -17,8 +17,8 @@ tests/nginx/test_map_fuzz.py
 tests/nginx/test_rules_redirect.py::test_nginx_takes_the_steps_of_random_chains
 tests/nginx/test_site_fuzz.py
 tests/nginx/test_verify_fuzz.py
-tests/request/verify/test_mutants.py
-tests/request/verify/test_verify_fuzz.py
+tests/verify/test_mutants.py
+tests/verify/test_verify_fuzz.py
 tests/rewrite/tables/test_table_proof.py::test_random_apache
 tests/rewrite/tables/test_table_proof.py::test_random_csv
 tests/test_hostile.py

@@ -34,9 +34,9 @@ from nginxopt import cli
 from nginxopt.config import Context, load_text
 from nginxopt.config.templating import is_template
 from nginxopt.errors import InputError
-from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.examples import wrapped
 from nginxopt.lint.report import FORMATS
+from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.system import nginx
 from nginxopt.text import Source
 from nginxopt.version import Version

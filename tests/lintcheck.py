@@ -13,8 +13,8 @@ from nginxopt.lint.conformance import HOST
 from nginxopt.lint.examples import AROUND, wrapped
 from nginxopt.lint.fix import fix
 from nginxopt.lint.run import Linted, Selected
-from nginxopt.lint.settings import Settings
 from nginxopt.lint.suppress import FAULTY, UNUSED
+from nginxopt.settings.file import Settings
 from nginxopt.system.host import Host
 from nginxopt.version import Version
 

@@ -24,7 +24,7 @@ from nginxopt.lint import Diagnostic, Severity
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.run import Selected
-from nginxopt.lint.settings import Settings
+from nginxopt.settings.file import Settings
 from tests.lintcheck import TARGET
 
 FORMS = (b"${X:-off}", b"${X-off}", b"${a.b}", b"@X@", b"{{ x }}", b"<%= x %>", b"%%X%%", b"__X__", b"${X}")

@@ -28,7 +28,7 @@ from nginxopt.lint.conformance import HOST
 from nginxopt.lint.examples import examples, wrapped
 from nginxopt.lint.fix import fix
 from nginxopt.lint.run import Selected
-from nginxopt.lint.settings import Settings
+from nginxopt.settings.file import Settings
 from nginxopt.version import Version
 from tests.lintcheck import TARGET
 

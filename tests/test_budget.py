@@ -8,7 +8,7 @@ import pytest
 
 from nginxopt import budget
 from nginxopt.errors import InputError, UsageError
-from nginxopt.lint import settings
+from nginxopt.settings import file as settings
 from nginxopt.text import Source, Span
 from tests.support import ROOT
 

@@ -14,9 +14,9 @@ from nginxopt.bench.run_folder import slug
 from nginxopt.bench.scenario import Attack, Comparison, Experiment, Measured, OpenLoop, Target, Tls, Variant
 from nginxopt.config import Config
 from nginxopt.errors import InputError
-from nginxopt.lint.target import ASSUMED
 from nginxopt.request.urls import UrlError, read_url
 from nginxopt.semantics import Address
+from nginxopt.settings.target import ASSUMED
 from nginxopt.text import Source, Span, decode
 from nginxopt.version import Version
 

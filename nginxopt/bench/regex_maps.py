@@ -12,10 +12,10 @@ from nginxopt.bench.scenario import Target
 from nginxopt.config import Config, load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, scene, sizes
-from nginxopt.rewrite.maps.differential import Sender, sender, with_source
-from nginxopt.rewrite.maps.reading import RegexMap
-from nginxopt.rewrite.maps.stability import definitions
-from nginxopt.rewrite.maps.subjects import example
+from nginxopt.rewrite.kinds.maps.differential import Sender, sender, with_source
+from nginxopt.rewrite.kinds.maps.reading import RegexMap
+from nginxopt.rewrite.kinds.maps.stability import definitions
+from nginxopt.rewrite.kinds.maps.subjects import example
 from nginxopt.rewrite.planning import plan
 from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.requests import HOST

@@ -118,7 +118,7 @@ def files(experiment: Experiment, site: SiteOptions, rounds: int) -> dict[str, b
 def version(site: SiteOptions) -> Version:
     """Return the version of the nginx that is measured, as far as it is known before it runs: the one of this machine,
     or the assumed one."""
-    from nginxopt.lint.target import choose as target
+    from nginxopt.settings.target import choose as target
 
     return target(None, None, site.nginx).version
 

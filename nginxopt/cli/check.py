@@ -51,7 +51,7 @@ def command(
     from nginxopt.config import inputs
     from nginxopt.config.filesystem import STDIN
     from nginxopt.errors import status_of
-    from nginxopt.lint.target import ASSUMED
+    from nginxopt.settings.target import ASSUMED
 
     options.refuse_stdin_filename(stdin_filename, paths)
     how = inputs.InputOptions(prefix, lambda _: context, stdin_filename or STDIN)

@@ -29,9 +29,9 @@ def command(rule: str, config: str | None, isolated: bool, with_rules: bool) -> 
     The page of a rule says what it finds, why that matters, what its fix changes, and when to ignore it. The page of a
     premise says what it means, and how to test it.
     """
-    from nginxopt.lint.premises import PREMISES
     from nginxopt.lint.report import pages
     from nginxopt.lint.sources import load_rules
+    from nginxopt.settings.premises import PREMISES
     from nginxopt.text import suggestion
 
     catalogue = load_rules(config=config, isolated=isolated, run=with_rules)

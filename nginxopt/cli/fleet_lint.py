@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nginxopt.fleet.sources import Fleet
     from nginxopt.lint import Severity
     from nginxopt.lint.baseline import Entry
-    from nginxopt.lint.settings import Settings
+    from nginxopt.settings.file import Settings
     from nginxopt.version import Version
 
 _EXAMPLES = """\b
@@ -145,7 +145,7 @@ def command(
     from nginxopt.fleet.sources import find
     from nginxopt.lint import Severity
     from nginxopt.lint.baseline import refuse_other
-    from nginxopt.lint.target import choose
+    from nginxopt.settings.target import choose
     from nginxopt.system import cluster
     from nginxopt.system.files import refuse_unwritable
 
@@ -230,8 +230,8 @@ def _hosts_of(sources: tuple[str, ...], own: Collection[str], quiet: bool) -> tu
 def _settings(config: str | None, isolated: bool, run: bool) -> tuple[Settings, Text | None, str | None]:
     """Return the settings, their text for the workers, and a note on rules of theirs that are not run."""
     from nginxopt.fleet.plan import Text
-    from nginxopt.lint import settings as settings_
     from nginxopt.lint.sources import Asked, load_from
+    from nginxopt.settings import file as settings_
 
     source = settings_.find(config=config, isolated=isolated)
     settings, catalogue = load_from(source, Asked(run, config is not None))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nginxopt.format import Style
-    from nginxopt.lint.settings import Settings
+    from nginxopt.settings.file import Settings
     from nginxopt.text import Edit, Source
 
 _EXAMPLES = """\b
@@ -75,7 +75,7 @@ def command(
     PATH is a file, a directory, a glob pattern, or - for standard input. Includes are not followed. Without PATH,
     format the paths in the settings, or the working directory.
     """
-    from nginxopt.lint import settings as settings_
+    from nginxopt.settings import file as settings_
 
     if "-" in paths and len(paths) > 1:
         raise UsageError("standard input cannot be combined with other paths")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from nginxopt.lint.baseline import Baseline
     from nginxopt.lint.catalogue import Catalogue
     from nginxopt.lint.check import Judge
-    from nginxopt.lint.settings import Settings
-    from nginxopt.lint.target import TargetVersion
+    from nginxopt.settings.file import Settings
+    from nginxopt.settings.target import TargetVersion
     from nginxopt.system.host import Host
     from nginxopt.version import Version
 
@@ -118,7 +118,7 @@ def command(
     """
     from nginxopt.cli import lint_settings
     from nginxopt.lint.sources import Asked, load_from
-    from nginxopt.lint.target import choose
+    from nginxopt.settings.target import choose
 
     paths, values["nginx"] = options.without_its_path(paths, values["nginx"])
     origin = click.get_current_context().with_resource(lint_settings.origin(settings_from))
@@ -162,7 +162,7 @@ def _judge(
 
 
 def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
-    from nginxopt.lint import around, premises
+    from nginxopt.settings import around, premises
 
     return settings.assume | premises.named(name for name in names if not around.is_main(name))
 
@@ -170,7 +170,7 @@ def _assumed(names: Iterable[str], settings: Settings) -> frozenset[Premise]:
 def _around(names: Iterable[str], settings: Settings) -> Config | None:
     """Return the main configuration that fragments are in, if one is named."""
     from nginxopt.config import roots
-    from nginxopt.lint import around
+    from nginxopt.settings import around
 
     roots.note(roots.of(name for name in names if around.is_main(name) and name != around.STOCK))
     mains = [*filter(around.is_main, names)] or ([settings.main] if settings.main else [])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nginxopt.lint import Diagnostic
     from nginxopt.lint.check import Checked, Judge
     from nginxopt.lint.report.model import Note, Report
-    from nginxopt.lint.target import TargetVersion
+    from nginxopt.settings.target import TargetVersion
 
 
 def write_baseline(path: str, checked: Checked, errors: Sequence[InputError]) -> int:

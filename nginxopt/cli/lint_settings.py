@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nginxopt.errors import InputError
-from nginxopt.lint import settings as settings_
+from nginxopt.settings import file as settings_
 from nginxopt.text import Source
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Origin:
     tree: Revision | None
 
     def find(self, config: str | None, isolated: bool) -> Source | None:
-        """Return the settings file, as `nginxopt.lint.settings.find` does, under its path in the work tree."""
+        """Return the settings file, as `nginxopt.settings.file.find` does, under its path in the work tree."""
         if self.tree is None or isolated:
             return settings_.find(config=config, isolated=isolated)
         if config is not None:

@@ -11,7 +11,7 @@ from nginxopt.config.context import parse_context
 from nginxopt.config.reader import source
 from nginxopt.config.surroundings import Alone, Surroundings
 from nginxopt.errors import UsageError
-from nginxopt.rewrite.maps import rows
+from nginxopt.rewrite.kinds.maps import rows
 
 IN_PLACE = ("write", "diff", "check", "plan")
 """The modes that work on files in place."""

@@ -16,11 +16,11 @@ from nginxopt.semantics.site import FIXES
 
 if TYPE_CHECKING:
     from nginxopt.config import Config
-    from nginxopt.lint.target import TargetVersion
     from nginxopt.request import Gate, Url
     from nginxopt.request.model import Model
     from nginxopt.request.world import World
     from nginxopt.semantics.site import Build
+    from nginxopt.settings.target import TargetVersion
     from nginxopt.system.nginx import Binary
     from nginxopt.version import Version
 
@@ -97,9 +97,9 @@ def load(
 
     Raises `UsageError` for wrong options, `InputError` as the model does.
     """
-    from nginxopt.lint.target import choose
     from nginxopt.request.model import Model
     from nginxopt.request.world import World
+    from nginxopt.settings.target import choose
 
     to, site, world = _address(connect), base_url(base), World.assume(assume, root)
     if binary is not None and (target_version or fixes):

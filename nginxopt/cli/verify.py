@@ -12,7 +12,7 @@ from nginxopt.errors import UsageError
 if TYPE_CHECKING:
     from nginxopt.config import Config
     from nginxopt.request.model import Model
-    from nginxopt.request.verify import Part
+    from nginxopt.verify import Part
     from nginxopt.version import Version
 
 STATUSES = {"equivalent": 0, "different": 1, "unknown": 5}
@@ -61,7 +61,7 @@ def command(
     shows it, or "unknown" with what may change an answer. Compares the responses of http and the requests to upstreams,
     not speed, logs, timeouts and TLS. Without --nginx, nothing is sent.
     """
-    from nginxopt.request.verify import confirm, report, verify
+    from nginxopt.verify import confirm, report, verify
 
     if nginx and new is None:  # which `--nginx OLD NEW` took for the path
         old, new, nginx = nginx, old, ""
@@ -85,7 +85,7 @@ def command(
 def _part(text: str, *models: Model) -> Part:
     """Return the part of a site at a URL. Raises `UsageError` for a URL that no request to these models is at."""
     from nginxopt.request import UrlError, read_url
-    from nginxopt.request.verify import Part
+    from nginxopt.verify import Part
 
     if "?" in text:
         raise site.refused_url(text, "--only: a part has no arguments", text.index("?") + 1)
@@ -105,9 +105,9 @@ def _part(text: str, *models: Model) -> Part:
 
 def _model(path: str, stated: Version | None, context: str | None) -> tuple[Config, Model]:
     """Return a configuration with its model."""
-    from nginxopt.lint.target import choose
     from nginxopt.request.model import Model
     from nginxopt.semantics.site import Build
+    from nginxopt.settings.target import choose
 
     config, _ = site.read_config(path, context, None, None)
     return config, Model(config, Build(choose(stated, None).version))

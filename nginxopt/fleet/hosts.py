@@ -9,7 +9,7 @@ from typing import Protocol
 
 from nginxopt.errors import UsageError
 from nginxopt.fleet.content import Content
-from nginxopt.lint.settings import FILE, PYPROJECT
+from nginxopt.settings.file import FILE, PYPROJECT
 from nginxopt.text.escape import unicode
 
 NOT_HOSTS = frozenset([FILE, PYPROJECT])

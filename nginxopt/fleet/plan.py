@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from nginxopt.fleet.content import INSTALLED
 from nginxopt.fleet.tables import FORMAT
-from nginxopt.lint import around, baseline, premises
+from nginxopt.lint import baseline
 from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.check import Judge
 from nginxopt.lint.selection import selection
 from nginxopt.lint.sources import Asked, load_from
+from nginxopt.settings import around, premises
 from nginxopt.text import Source
 from nginxopt.version import Version
 

@@ -1,8 +1,8 @@
 """Checks a configuration with rules.
 
 Input is a `Config`; output is diagnostics with their fixes, and reports. `check` runs everything. Rules import their
-declaration (`rule`), the queries of a configuration (`Model`), what they yield (`Finding`), and the modules that they
-share (`pools`, `headers`, `tls`, ...) from this package.
+declaration (`rule`), the configuration that they judge (`Model`) and what they yield (`Finding`) from this package, and
+what they ask about a configuration from `nginxopt.lint.queries`.
 """
 
 from typing import TYPE_CHECKING
@@ -10,35 +10,18 @@ from typing import TYPE_CHECKING
 from nginxopt.lazy import attributes
 
 if TYPE_CHECKING:
-    from nginxopt.lint import (
-        access,
-        backtracking,
-        capacity,
-        controlled,
-        cost,
-        headers,
-        inheritance,
-        lengths,
-        misframed,
-        names,
-        newlines,
-        origins,
-        pooling,
-        pools,
-        reaching,
-        sharing,
-        static,
-        tls,
-        traversal,
-        unmatched,
-        variables,
-        whole,
-        zones,
-    )
     from nginxopt.lint.declare import Check, Page, Rule, rule
-    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Reach, Related, Safety, Saving, Severity
-    from nginxopt.lint.model import Model
-    from nginxopt.lint.premises import (
+    from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Reach, Related, Safety, Saving
+    from nginxopt.lint.queries.model import Model
+    from nginxopt.lint.queries.requests import FOREIGN, Answer, Asked
+    from nginxopt.lint.witness import Sign, Witness
+    from nginxopt.request.redirects import REDIRECTS, RedirectChain
+    from nginxopt.rewrite.patterns import pattern_error
+    from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
+    from nginxopt.rewrite.sections import transparent
+    from nginxopt.rewrite.suspicious import without_captures
+    from nginxopt.rewrite.uris import shown
+    from nginxopt.settings.premises import (
         ENOUGH_DESCRIPTORS,
         FAST_DISK,
         HTTP11_BACKENDS,
@@ -54,14 +37,7 @@ if TYPE_CHECKING:
         WHOLE_CONFIGURATION,
         Premise,
     )
-    from nginxopt.lint.requests import FOREIGN, Answer, Asked
-    from nginxopt.lint.witness import Sign, Witness
-    from nginxopt.request.redirects import REDIRECTS, RedirectChain
-    from nginxopt.rewrite.patterns import pattern_error
-    from nginxopt.rewrite.planning import Dead, Duplicate, Part, PlannedRun
-    from nginxopt.rewrite.sections import transparent
-    from nginxopt.rewrite.suspicious import without_captures
-    from nginxopt.rewrite.uris import shown
+    from nginxopt.settings.selecting import Severity
     from nginxopt.system.host import Host
     from nginxopt.text.plural import count
     from nginxopt.version import Version
@@ -106,44 +82,21 @@ __all__ = [
     "Sign",
     "Version",
     "Witness",
-    "access",
-    "backtracking",
-    "capacity",
-    "controlled",
-    "cost",
     "count",
-    "headers",
-    "inheritance",
-    "lengths",
-    "misframed",
-    "names",
-    "newlines",
-    "origins",
     "pattern_error",
-    "pooling",
-    "pools",
-    "reaching",
     "rule",
-    "sharing",
     "shown",
-    "static",
-    "tls",
     "transparent",
-    "traversal",
-    "unmatched",
-    "variables",
-    "whole",
     "without_captures",
-    "zones",
 ]
 
 __getattr__ = attributes(
     __name__,
     {
         "declare": ("Check", "Page", "Rule", "rule"),
-        "diagnostic": ("Diagnostic", "Finding", "Fix", "Reach", "Related", "Safety", "Saving", "Severity"),
-        "model": ("Model",),
-        "premises": (
+        "diagnostic": ("Diagnostic", "Finding", "Fix", "Reach", "Related", "Safety", "Saving"),
+        "nginxopt.lint.queries.model": ("Model",),
+        "nginxopt.settings.premises": (
             "HTTP11_BACKENDS",
             "IDLE_CONNECTIONS",
             "WHOLE_CONFIGURATION",
@@ -159,7 +112,8 @@ __getattr__ = attributes(
             "SEVERAL_WORKERS",
             "Premise",
         ),
-        "requests": ("FOREIGN", "Answer", "Asked"),
+        "nginxopt.settings.selecting": ("Severity",),
+        "nginxopt.lint.queries.requests": ("FOREIGN", "Answer", "Asked"),
         "witness": ("Sign", "Witness"),
         "nginxopt.request.redirects": (
             "REDIRECTS",

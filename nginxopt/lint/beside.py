@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from nginxopt.lint.model import Model, once
+from nginxopt.lint.queries.model import Model, once
 from nginxopt.text import Change, Source, Span
 
 

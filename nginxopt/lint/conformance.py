@@ -26,7 +26,7 @@ from nginxopt.lint.examples import (
 )
 from nginxopt.lint.fix import fix
 from nginxopt.lint.run import Linted, Selected
-from nginxopt.lint.settings import Settings
+from nginxopt.settings.file import Settings
 from nginxopt.system.host import Host, Nofile
 from nginxopt.text import Edit, Span, decode, encode
 from nginxopt.text.diff import unified

@@ -40,31 +40,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nginxopt.lint.diagnostic import Finding, Reach, Safety, Severity
-from nginxopt.lint.premises import Premise
+from nginxopt.lint.diagnostic import Finding, Reach, Safety
+from nginxopt.settings.premises import Premise
+from nginxopt.settings.selecting import CATEGORIES, Severity
 from nginxopt.version import Version
 
 if TYPE_CHECKING:
-    from nginxopt.lint.model import Model
+    from nginxopt.lint.queries.model import Model
 
 Check = Callable[["Model"], Iterator[Finding]]
-
-CATEGORIES = {
-    "refused": "what nginx refuses: it does not start",
-    "proxy": "upstreams and proxied requests",
-    "cache": "cached responses",
-    "rewrite": "rewrites, redirects, locations, conditions and maps",
-    "process": "workers, connections, descriptors, the machine",
-    "log": "access and error logs",
-    "static": "static files",
-    "client": "client connections and compression",
-    "tls": "TLS and HTTP/2",
-    "config": "errors, ignored directives and suppressions",
-    "security": "what clients can reach, read or inject, and protections without effect",
-    "correctness": "directives, locations and servers that do not do what they seem to",
-    "hardening": "defense in depth, off by default",
-}
-"""The categories of rules, each with its subject."""
 
 PAGES = "https://github.com/nginxopt/nginxopt/blob/main/docs/rules"
 
@@ -102,7 +86,7 @@ class Rule:
         default: Whether it is selected by default.
         scenario: The benchmark that shows the effect (`nginxopt bench SCENARIO`).
         host: Whether it checks the machine, and finds nothing without one.
-        by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.cost`).
+        by_cost: Whether the severity of a finding depends on its cost (`nginxopt.lint.queries.cost`).
         by_release: Whether its findings follow what each release declares (`nginxopt.config.declarations`).
         witness: Whether each finding names a request that shows it (`nginxopt.lint.witness`).
         own_url: The URL of the page, for a rule from outside of nginxopt that has one.

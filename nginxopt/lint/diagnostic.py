@@ -4,33 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import total_ordering
 from typing import ClassVar
 
-from nginxopt.lint.premises import Premise
 from nginxopt.lint.witness import Witness
+from nginxopt.settings.premises import Premise
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, Position, Source, Span, fit
 
 LONGEST_MESSAGE = 120
 """The maximum length of a message in characters; longer names, patterns and URIs are cut in the middle."""
-
-
-@total_ordering
-class Severity(Enum):
-    """The severity of a finding; `ERROR` is the highest."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-    def __lt__(self, other: Severity) -> bool:
-        return _GRADES[self] < _GRADES[other]
-
-    def __str__(self) -> str:
-        return self.value
-
-
-_GRADES = {severity: grade for grade, severity in enumerate(Severity)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +74,7 @@ class Grade(Enum):
 
 
 class Reach(Enum):
-    """What the fixes of a rule depend on beside the text that they change, for `nginxopt.lint.whole`.
+    """What the fixes of a rule depend on beside the text that they change, for `nginxopt.lint.queries.whole`.
 
     Attributes:
         EVERYTHING: Anything in `main` or in the same of `http`, `stream` and `mail`. All fixes do, unless their rule
@@ -141,7 +123,7 @@ class Saving:
     """What a request that the finding concerns would save, where that is known.
 
     Attributes:
-        instructions: User-space instructions; see `nginxopt.lint.cost`.
+        instructions: User-space instructions; see `nginxopt.lint.queries.cost`.
         connections: Connections to upstreams that nginx would not open.
     """
 

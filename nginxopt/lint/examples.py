@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nginxopt.lint.declare import Page, Rule
 from nginxopt.lint.diagnostic import Safety
-from nginxopt.lint.premises import WHOLE_CONFIGURATION
+from nginxopt.settings.premises import WHOLE_CONFIGURATION
 from nginxopt.version import Version
 
 FIX_SAFETY = "Fix safety"

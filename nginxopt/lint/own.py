@@ -24,7 +24,7 @@ from nginxopt.lint import catalogue as built_in
 from nginxopt.lint.catalogue import Catalogue, names, rule_of
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Finding
-from nginxopt.lint.model import Model
+from nginxopt.lint.queries.model import Model
 from nginxopt.system.installed import EntryPoint
 from nginxopt.text import Source, Span, apply
 

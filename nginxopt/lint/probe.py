@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nginxopt.errors import RunError
-from nginxopt.lint.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
+from nginxopt.settings.premises import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise
 from nginxopt.system.upstream import Response, UpstreamConnection, UpstreamTarget
 
 _OF_THE_CONNECTION = re.compile(r"ntlm|negotiate|kerberos", re.IGNORECASE)

@@ -7,10 +7,11 @@ from enum import IntEnum
 from functools import cache
 
 from nginxopt.errors import UsageError
-from nginxopt.lint.declare import CATEGORIES, Rule
+from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.run import Selected
-from nginxopt.lint.settings import ALL, Settings
+from nginxopt.settings.file import ALL, Settings
+from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.text import suggestion
 
 

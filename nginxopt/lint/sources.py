@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from nginxopt.errors import InputError
 from nginxopt.lint import catalogue as built_in
-from nginxopt.lint import settings as settings_
 from nginxopt.lint.catalogue import Catalogue
-from nginxopt.lint.settings import Settings
+from nginxopt.settings import file as settings_
+from nginxopt.settings.file import Settings
 from nginxopt.system import trust, trusted
 from nginxopt.system.installed import entry_points
 
@@ -45,7 +45,7 @@ class Asked:
 def load(
     *, config: str | None, isolated: bool, run: bool, folder: Path | None = None, loaded: Loaded | None = None
 ) -> tuple[Settings, Catalogue]:
-    """Return the settings, as `nginxopt.lint.settings.load` does, and all rules; those in `loaded` are not read again.
+    """Return the settings, as `nginxopt.settings.file.load` does, and all rules; those in `loaded` are not read again.
 
     `run` is that of `Asked`. Raises the errors of settings, and `InputError` for a folder of rules that cannot be read,
     or that another user may have put there.

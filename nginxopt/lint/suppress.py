@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from nginxopt.config import Block, Token
 from nginxopt.lint.comments import Kind, Suppression, suppressions
-from nginxopt.lint.declare import CATEGORIES, page_url
-from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Severity
+from nginxopt.lint.declare import page_url
+from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix
+from nginxopt.settings.selecting import CATEGORIES, Severity
 from nginxopt.text import Change, Edit, Source, Span, encode, suggestion
 
 FAULTY = "suppression"

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nginxopt.errors import InputError
-from nginxopt.lint import around, baseline, sources
+from nginxopt.lint import baseline, sources
 from nginxopt.lint.baseline import Baseline
 from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.selection import selection
-from nginxopt.lint.settings import Settings
-from nginxopt.lint.target import TargetVersion, choose
+from nginxopt.settings import around
+from nginxopt.settings.file import Settings
+from nginxopt.settings.target import TargetVersion, choose
 from nginxopt.version import Version
 
 

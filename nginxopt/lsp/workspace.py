@@ -13,13 +13,13 @@ from nginxopt.config.filesystem import DISK, Files, Overlay
 from nginxopt.config.inputs import InputOptions, alone
 from nginxopt.config.roots import of
 from nginxopt.errors import InputError
-from nginxopt.lint.settings import Settings
 from nginxopt.lsp import roots
 from nginxopt.lsp.document import Document, opened
 from nginxopt.lsp.lines import Lines
 from nginxopt.lsp.preferences import Preferences
 from nginxopt.lsp.reading import Nothing, Parser
 from nginxopt.semantics.recognition import looks_like_nginx
+from nginxopt.settings.file import Settings
 
 _NOWHERE = "/nonexistent"
 """The folder for relative includes of a text without a file."""

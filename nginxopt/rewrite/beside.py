@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nginxopt.config import Config
 from nginxopt.config.paths import FOLDERS, SITES
-from nginxopt.rewrite.maps.reading import MADE_BY
+from nginxopt.rewrite.kinds.maps.reading import MADE_BY
 
 _SIZES = "nginxopt-hash.http"
 """The name of the file with the hash table sizes, which all fragments of a folder share."""

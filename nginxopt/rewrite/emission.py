@@ -15,10 +15,10 @@ from nginxopt.config import File
 from nginxopt.config.tokens import statements
 from nginxopt.records import record
 from nginxopt.rewrite import mapfile, premises, sizes
-from nginxopt.rewrite.chains import text as chains
-from nginxopt.rewrite.locations.text import edits as edits_of_locations
-from nginxopt.rewrite.maps.edits import edits as edits_of_maps
-from nginxopt.rewrite.maps.reading import MADE_BY
+from nginxopt.rewrite.kinds.chains import text as chains
+from nginxopt.rewrite.kinds.locations.text import edits as edits_of_locations
+from nginxopt.rewrite.kinds.maps.edits import edits as edits_of_maps
+from nginxopt.rewrite.kinds.maps.reading import MADE_BY
 from nginxopt.rewrite.names import Names
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import Part, Plan, PlannedRun

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from nginxopt.config import Bulk, Config, Directive
 from nginxopt.rewrite.evaluations import DEEPEST
-from nginxopt.rewrite.maps.reading import http_maps, variables
+from nginxopt.rewrite.kinds.maps.reading import http_maps, variables
 from nginxopt.semantics.values import number, size
 
 _BUFFERS = ("client_header_buffer_size", "large_client_header_buffers")

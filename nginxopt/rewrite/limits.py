@@ -12,10 +12,10 @@ from functools import cached_property
 
 from nginxopt.config import Config
 from nginxopt.records import record
-from nginxopt.rewrite.chains.planning import ChainsPlan, CompiledChain
-from nginxopt.rewrite.chains.text import maps as maps_of_chain
 from nginxopt.rewrite.evaluations import DEEPEST, Definition, Evaluations, names, of_maps
-from nginxopt.rewrite.maps.planning import CompiledMap, MapsPlan
+from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, CompiledChain
+from nginxopt.rewrite.kinds.chains.text import maps as maps_of_chain
+from nginxopt.rewrite.kinds.maps.planning import CompiledMap, MapsPlan
 
 MOST = 256
 """The most maps that one evaluation of a variable evaluates after a compilation, unless it evaluated more before."""

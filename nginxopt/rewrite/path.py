@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from nginxopt.config import Block, Bulk, Comment, Config, Directive, File
 from nginxopt.records import record
 from nginxopt.rewrite.evaluations import reached
-from nginxopt.rewrite.locations.reading import regex_location
-from nginxopt.rewrite.maps.cost import Cost
+from nginxopt.rewrite.kinds.locations.reading import regex_location
+from nginxopt.rewrite.kinds.maps.cost import Cost
 from nginxopt.text import Source, encode
 
 _LEVELS = frozenset({"http", "server", "location"})

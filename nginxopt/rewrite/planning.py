@@ -12,14 +12,14 @@ from nginxopt.errors import InputError
 from nginxopt.faults import isolated
 from nginxopt.records import record
 from nginxopt.rewrite import limits, mapfile, names, path, sections
-from nginxopt.rewrite.chains import planning as chains
-from nginxopt.rewrite.chains.planning import ChainsPlan
-from nginxopt.rewrite.locations import planning as locations
-from nginxopt.rewrite.locations.planning import LocationsPlan
-from nginxopt.rewrite.locations.reading import read as read_locations
-from nginxopt.rewrite.maps import planning as maps
-from nginxopt.rewrite.maps.cost import Cost
-from nginxopt.rewrite.maps.planning import MapsPlan
+from nginxopt.rewrite.kinds.chains import planning as chains
+from nginxopt.rewrite.kinds.chains.planning import ChainsPlan
+from nginxopt.rewrite.kinds.locations import planning as locations
+from nginxopt.rewrite.kinds.locations.planning import LocationsPlan
+from nginxopt.rewrite.kinds.locations.reading import read as read_locations
+from nginxopt.rewrite.kinds.maps import planning as maps
+from nginxopt.rewrite.kinds.maps.cost import Cost
+from nginxopt.rewrite.kinds.maps.planning import MapsPlan
 from nginxopt.rewrite.options import Options, Readings
 from nginxopt.rewrite.sections import Phase, Place, Rewrites, Section
 from nginxopt.semantics import BulkRegexMap, regex_maps

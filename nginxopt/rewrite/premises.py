@@ -11,8 +11,8 @@ from collections.abc import Callable
 from nginxopt.config import Directive, File
 from nginxopt.records import record
 from nginxopt.rewrite import unread
+from nginxopt.rewrite.kinds.maps.captures import is_program
 from nginxopt.rewrite.lengths import Lengths
-from nginxopt.rewrite.maps.captures import is_program
 from nginxopt.rewrite.planning import Plan, PlannedRun
 from nginxopt.semantics.directives import ROWS
 from nginxopt.semantics.values import flag

@@ -15,12 +15,12 @@ from nginxopt.config import Config, File, may_read_more, reread
 from nginxopt.errors import InputError
 from nginxopt.records import record
 from nginxopt.rewrite import captures, premises, sections, surroundings, unread
-from nginxopt.rewrite.chains.planning import CompiledChain
 from nginxopt.rewrite.emission import Emission, FileChange, emit
 from nginxopt.rewrite.evaluations import Evaluations
+from nginxopt.rewrite.kinds.chains.planning import CompiledChain
+from nginxopt.rewrite.kinds.locations.planning import CompiledRun
+from nginxopt.rewrite.kinds.maps.planning import CompiledMap
 from nginxopt.rewrite.limits import exceeded
-from nginxopt.rewrite.locations.planning import CompiledRun
-from nginxopt.rewrite.maps.planning import CompiledMap
 from nginxopt.rewrite.planning import Plan, PlannedRun, without_groups, without_runs
 from nginxopt.rewrite.premises import Premise
 from nginxopt.rewrite.refutation import PartRefutation
@@ -160,7 +160,7 @@ def _refutation_of_maps(emission: Emission) -> PartRefutation[CompiledMap] | Non
     plan = emission.plan
     if not plan.maps.compiled:
         return None
-    from nginxopt.rewrite.maps import proof as maps
+    from nginxopt.rewrite.kinds.maps import proof as maps
 
     texts = {change.file: change.after for change in emission.changes}
     refutation = maps.prove(plan.config, plan.maps, texts, _trees(emission))
@@ -190,7 +190,7 @@ def _refutation_of_chains(emission: Emission) -> PartRefutation[CompiledChain] |
     """Return the refutation of a chain of `if`s, in the text in which only chains change; None if all is proved."""
     if not emission.plan.chains.compiled:
         return None
-    from nginxopt.rewrite.chains import proof as chains
+    from nginxopt.rewrite.kinds.chains import proof as chains
 
     texts = {change.file: change.with_edits(*change.of_chains) for change in emission.changes if change.of_chains}
     return chains.prove(emission.plan.config, emission.plan.chains, texts, _trees(emission))
@@ -200,7 +200,7 @@ def _refutation_of_locations(emission: Emission) -> PartRefutation[CompiledRun] 
     """Return the refutation of a run of locations, in the text in which only these change; None if all is proved."""
     if not emission.plan.locations.compiled:
         return None
-    from nginxopt.rewrite.locations import proof as locations
+    from nginxopt.rewrite.kinds.locations import proof as locations
 
     changes = emission.changes
     texts = {change.file: change.with_edits(*change.of_locations) for change in changes if change.of_locations}

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 from nginxopt.records import record
 from nginxopt.rewrite import sizes
-from nginxopt.rewrite.chains.differential import differential as differential_of_chain
 from nginxopt.rewrite.comparison import Differential
 from nginxopt.rewrite.emission import Compiled, Emission
-from nginxopt.rewrite.locations.differential import differential as differential_of_locations
-from nginxopt.rewrite.maps.differential import Limits
-from nginxopt.rewrite.maps.differential import differential as differential_of_map
-from nginxopt.rewrite.maps.proof import EmittedMap, read
+from nginxopt.rewrite.kinds.chains.differential import differential as differential_of_chain
+from nginxopt.rewrite.kinds.locations.differential import differential as differential_of_locations
+from nginxopt.rewrite.kinds.maps.differential import Limits
+from nginxopt.rewrite.kinds.maps.differential import differential as differential_of_map
+from nginxopt.rewrite.kinds.maps.proof import EmittedMap, read
 from nginxopt.rewrite.nginx import differential
 from nginxopt.rewrite.planning import PlannedRun
 from nginxopt.rewrite.sections import Phase

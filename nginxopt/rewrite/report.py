@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nginxopt import __version__
 from nginxopt.config import Directive, File
 from nginxopt.rewrite import premises
-from nginxopt.rewrite.maps.cost import Cost
+from nginxopt.rewrite.kinds.maps.cost import Cost
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.planning import Plan, reasons
 from nginxopt.rewrite.proof import Proof

@@ -8,7 +8,7 @@ from pathlib import Path
 from nginxopt.config import Config, includes, reread
 from nginxopt.errors import DefectError, InputError
 from nginxopt.rewrite.emission import Emission
-from nginxopt.rewrite.maps import blocks
+from nginxopt.rewrite.kinds.maps import blocks
 from nginxopt.system.nginx import Binary, trial
 
 

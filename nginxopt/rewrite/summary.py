@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from nginxopt.config import File
 from nginxopt.rewrite import premises
-from nginxopt.rewrite.chains import summary as chains
-from nginxopt.rewrite.locations import summary as locations
-from nginxopt.rewrite.maps import summary as maps
+from nginxopt.rewrite.kinds.chains import summary as chains
+from nginxopt.rewrite.kinds.locations import summary as locations
+from nginxopt.rewrite.kinds.maps import summary as maps
 from nginxopt.rewrite.options import Readings
 from nginxopt.rewrite.planning import LITERAL_READINGS, Dead, Plan, reasons
 from nginxopt.rewrite.proof import Proof

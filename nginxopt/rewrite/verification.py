@@ -10,10 +10,10 @@ from nginxopt.config import Config, File, load_text, reread
 from nginxopt.config.context import Context
 from nginxopt.errors import InputError, NginxoptError
 from nginxopt.request.model import Model
-from nginxopt.request.verify import Verification, verify
 from nginxopt.rewrite.emission import Emission
 from nginxopt.semantics.site import Build
 from nginxopt.text import Edit, apply, encode
+from nginxopt.verify import Verification, verify
 from nginxopt.version import Version
 
 _IN_SERVER = ("http", "server")

@@ -19,8 +19,8 @@ from nginxopt.request.private import PrivateNginx, http_servers
 from nginxopt.request.world import World
 from nginxopt.rewrite.comparison import Differential, Mismatch, Side, Tally, compare
 from nginxopt.rewrite.emission import Emission
-from nginxopt.rewrite.maps.differential import Limits, Sender, sender
-from nginxopt.rewrite.maps.subjects import examples, of_map, variants
+from nginxopt.rewrite.kinds.maps.differential import Limits, Sender, sender
+from nginxopt.rewrite.kinds.maps.subjects import examples, of_map, variants
 from nginxopt.rewrite.requests import HOST, sample
 from nginxopt.rewrite.verification import NotVerifiedError, sides
 from nginxopt.semantics import Address, Level, read_listens

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from nginxopt import _native, load_text
-from nginxopt.lint.model import Model
+from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite import Options
 from nginxopt.rewrite.planning import Plan, plan
 from nginxopt.rewrite.proof import proved

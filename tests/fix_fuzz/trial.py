@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.fix import Fixed, fix
+from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.system import nginx
 from nginxopt.version import dotted
 from tests import fuzz

@@ -15,7 +15,7 @@ from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.own import load
 from nginxopt.lint.run import Linted, Selected
-from nginxopt.lint.settings import Settings
+from nginxopt.settings.file import Settings
 from nginxopt.system.installed import entry_points
 from nginxopt.version import Version
 

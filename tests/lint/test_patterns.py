@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nginxopt.lint import patterns
+from nginxopt.settings import patterns
 
 TREE = ["a", "b/a", "b/[a]", "b/c/a", "b/c/.a", "b/c/ab.conf", ".d/a", ".d/e/a.conf", "*"]
 PIECES = st.sampled_from(["*", "?", "[a]", "[!a]", "[a-c]", "[[]", "a", "b", "c", ".", "..", "*.conf", "[", "]", ".d"])

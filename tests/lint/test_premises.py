@@ -14,9 +14,9 @@ from nginxopt.lint import HTTP11_BACKENDS, IDLE_CONNECTIONS, Premise, Rule, Safe
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge, check_and_fix
 from nginxopt.lint.diagnostic import Grade
-from nginxopt.lint.premises import PREMISES, listed, named
 from nginxopt.lint.run import Selected
-from nginxopt.lint.settings import Settings
+from nginxopt.settings.file import Settings
+from nginxopt.settings.premises import PREMISES, listed, named
 from tests.lint.test_fix import becomes
 from tests.lintrules import TARGET, about, configuration
 

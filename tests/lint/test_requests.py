@@ -7,19 +7,9 @@ import re
 import pytest
 
 from nginxopt.config import load_text
-from nginxopt.lint import (
-    FOREIGN,
-    Asked,
-    Model,
-    access,
-    backtracking,
-    controlled,
-    inheritance,
-    newlines,
-    origins,
-    reaching,
-)
+from nginxopt.lint import FOREIGN, Asked, Model
 from nginxopt.lint.check import Checked
+from nginxopt.lint.queries import access, backtracking, controlled, inheritance, newlines, origins, reaching
 from nginxopt.lint.report.notes import notes
 from nginxopt.semantics import Level, subjects
 from nginxopt.version import Version

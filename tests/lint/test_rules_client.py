@@ -6,7 +6,7 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.lint import Model
-from nginxopt.lint.static import is_for_files
+from nginxopt.lint.queries.static import is_for_files
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, fixed, judge
 

@@ -14,7 +14,7 @@ from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.fix import fix
 from nginxopt.lint.run import Linted, Selected
-from nginxopt.lint.settings import Settings
+from nginxopt.settings.file import Settings
 from nginxopt.version import Version
 from tests.lint.pools import APP, CLEAR, OLD, PIVOT, POOL, V11, WS
 from tests.lintcheck import diagnose, fixed, judge, read

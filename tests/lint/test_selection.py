@@ -6,7 +6,7 @@ import pytest
 
 from nginxopt.errors import UsageError
 from nginxopt.lint import Diagnostic, Finding, Severity, selection
-from nginxopt.lint.settings import Settings
+from nginxopt.settings.file import Settings
 from nginxopt.text import Source, Span
 from tests.lint.sample_rules import RULES
 

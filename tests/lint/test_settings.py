@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from nginxopt import budget
 from nginxopt.errors import InputError, UsageError
 from nginxopt.format import Style
-from nginxopt.lint import IDLE_CONNECTIONS, Severity, settings
-from nginxopt.lint.declare import CATEGORIES
-from nginxopt.lint.premises import PREMISES
-from nginxopt.lint.settings import Settings
+from nginxopt.lint import IDLE_CONNECTIONS, Severity
+from nginxopt.settings import file as settings
+from nginxopt.settings.file import Settings
+from nginxopt.settings.premises import PREMISES
+from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.text import Source
 from nginxopt.version import Version
 from tests.lint.sample_rules import RULES

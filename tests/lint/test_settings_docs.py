@@ -7,13 +7,14 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from nginxopt.lint import Severity, baseline, settings
+from nginxopt.lint import Severity, baseline
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.comments import Kind, suppressions
-from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.run import Selected, lint
-from nginxopt.lint.settings import Settings
 from nginxopt.lint.suppress import FAULTY, UNUSED, suppress
+from nginxopt.settings import file as settings
+from nginxopt.settings.file import Settings
+from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.text import Source
 from tests.lintcheck import TARGET, read
 

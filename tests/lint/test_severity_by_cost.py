@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from nginxopt.lint import Severity, cost
+from nginxopt.lint import Severity
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.examples import examples
+from nginxopt.lint.queries import cost
 from nginxopt.lint.report.pages import page
 from nginxopt.lint.run import Selected, lint
 from tests.lintcheck import TARGET, diagnose, read

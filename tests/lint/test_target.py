@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nginxopt.errors import MissingError
-from nginxopt.lint.target import ASSUMED, TargetVersion, choose
+from nginxopt.settings.target import ASSUMED, TargetVersion, choose
 from nginxopt.version import Version
 
 OLD, NEW = Version(1, 22, 1), Version(1, 30, 0)

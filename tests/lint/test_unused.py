@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from nginxopt.lint import target
+from nginxopt.lint import releases
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.rewrite.options import OLDEST
 from nginxopt.rewrite.tables import emission as of_tables
+from nginxopt.settings.target import ASSUMED
 from nginxopt.version import Version
 from tests.cli.test_cli_files import Ran, run
 
@@ -284,11 +285,11 @@ def test_every_version_at_which_rules_change_is_known() -> None:
                 if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Version" and len(node.args) == 3:
                     numbers = re.fullmatch(r"Version\((\d+), (\d+), (\d+)\)", ast.unparse(node))
                     written |= {Version(*map(int, numbers.groups()))} if numbers else set()
-    known = {*target.CHANGES, target.OLDEST, target.ASSUMED, OLDEST, of_tables.OLDEST, of_tables.WITH_308}
-    assert written <= known, "add it to nginxopt.lint.target.CHANGES"
-    assert set(target.CHANGES) <= written
-    points = target.turning_points(catalogue().values())
-    assert set(target.CHANGES) <= set(points)
+    known = {*releases.CHANGES, releases.OLDEST, ASSUMED, OLDEST, of_tables.OLDEST, of_tables.WITH_308}
+    assert written <= known, "add it to nginxopt.lint.releases.CHANGES"
+    assert set(releases.CHANGES) <= written
+    points = releases.turning_points(catalogue().values())
+    assert set(releases.CHANGES) <= set(points)
     for rule in catalogue().values():
         for point in (rule.since, rule.until):
             assert point is None or {rule.speaks_of(version) for version in points} == {True, False}

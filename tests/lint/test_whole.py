@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 
 from nginxopt.config import layout, load, load_text
-from nginxopt.lint import WHOLE_CONFIGURATION, Fix, Model, Premise, Reach, Rule, Safety, whole
+from nginxopt.lint import WHOLE_CONFIGURATION, Fix, Model, Premise, Reach, Rule, Safety
 from nginxopt.lint.catalogue import Catalogue, catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.conformance import HOST
 from nginxopt.lint.diagnostic import Grade
 from nginxopt.lint.examples import examples, wrapped
-from nginxopt.lint.premises import PREMISES
+from nginxopt.lint.queries import whole
 from nginxopt.lint.run import Selected
-from nginxopt.lint.settings import Settings
+from nginxopt.settings.file import Settings
+from nginxopt.settings.premises import PREMISES
 from nginxopt.version import Version
 from tests.lintrules import about, run_rules
 

@@ -8,8 +8,8 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.chains import text
-from nginxopt.rewrite.chains.reading import Chain
+from nginxopt.rewrite.kinds.chains import text
+from nginxopt.rewrite.kinds.chains.reading import Chain
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
 from nginxopt.system.http import Request

@@ -10,10 +10,10 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.request.model import Model
-from nginxopt.request.verify import Verification, verify
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.system.exchange import certificate, exchange
+from nginxopt.verify import Verification, verify
 from nginxopt.version import Version
 from tests.nginx.modules import PERL, loading, require_modules
 from tests.nginx.running import running

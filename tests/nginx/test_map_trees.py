@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import emit, plan, prove
-from nginxopt.rewrite.maps.differential import sender
-from nginxopt.rewrite.maps.subjects import example
+from nginxopt.rewrite.kinds.maps.differential import sender
+from nginxopt.rewrite.kinds.maps.subjects import example
 from nginxopt.rewrite.questions import ask
 from nginxopt.system import nginx
 from tests.rewrite.maps.maplists import maps

@@ -21,9 +21,9 @@ from nginxopt.config.inputs import InputOptions, read
 from nginxopt.lint import WHOLE_CONFIGURATION
 from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge, check_and_fix
-from nginxopt.lint.premises import PREMISES
 from nginxopt.lint.run import Selected
-from nginxopt.lint.settings import Settings
+from nginxopt.settings.file import Settings
+from nginxopt.settings.premises import PREMISES
 from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.support import PATIENCE

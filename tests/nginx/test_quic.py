@@ -11,13 +11,13 @@ from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.request import Gate, read_url
 from nginxopt.request.model import Model
-from nginxopt.request.verify.asking import request_of
-from nginxopt.request.verify.part import Address
-from nginxopt.request.verify.witness import Candidate
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.system.exchange import certificate, exchange
+from nginxopt.verify.asking import request_of
+from nginxopt.verify.part import Address
+from nginxopt.verify.witness import Candidate
 from nginxopt.version import Version
 from tests.nginx.running import running
 from tests.support import NGINXES, nginx_verdict

@@ -17,8 +17,8 @@ from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.check import Judge
 from nginxopt.lint.fix import fix
 from nginxopt.lint.run import Selected, lint
-from nginxopt.lint.settings import Settings
 from nginxopt.semantics import PIVOT
+from nginxopt.settings.file import Settings
 from nginxopt.system import nginx
 from nginxopt.system.http import Request
 from nginxopt.version import Version

@@ -14,14 +14,14 @@ from nginxopt import cli
 from nginxopt.config import load_text
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import Model
-from nginxopt.request.verify import Verification, Witness, confirming, verify
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
+from nginxopt.verify import Verification, Witness, confirming, verify
 from nginxopt.version import Version
 from tests.nginx.layouts import Ran
 from tests.nginx.running import running
-from tests.request.verify.pairs import (
+from tests.verify.pairs import (
     FILES,
     HARMLESS,
     INHERITED_ALIKE,

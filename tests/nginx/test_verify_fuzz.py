@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from nginxopt.request.verify import Verification, verify
 from nginxopt.system import nginx
+from nginxopt.verify import Verification, verify
 from tests.site_fuzz.around import http_without_logs
 from tests.site_fuzz.messages import request
 from tests.site_fuzz.stage import Stage

@@ -34,7 +34,7 @@ from nginxopt.request.model import Model
 from nginxopt.request.requests_file import RequestsFile
 from nginxopt.request.world import World
 from nginxopt.rewrite import plan
-from nginxopt.rewrite.maps.cost import Cost
+from nginxopt.rewrite.kinds.maps.cost import Cost
 from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.version import Version

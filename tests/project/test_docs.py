@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from nginxopt import errors
-from nginxopt.rewrite.chains.planning import REASONS
-from nginxopt.rewrite.locations.planning import REASONS as REASONS_OF_LOCATIONS
-from nginxopt.rewrite.maps.planning import REASONS as REASONS_OF_MAPS
+from nginxopt.rewrite.kinds.chains.planning import REASONS
+from nginxopt.rewrite.kinds.locations.planning import REASONS as REASONS_OF_LOCATIONS
+from nginxopt.rewrite.kinds.maps.planning import REASONS as REASONS_OF_MAPS
 from nginxopt.rewrite.options import OLDEST, Readings
 from nginxopt.rewrite.planning import reasons
 from nginxopt.rewrite.premises import PREMISES

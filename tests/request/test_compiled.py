@@ -11,11 +11,11 @@ from nginxopt.bench.rewrite_rules import fragment
 from nginxopt.config import load_text
 from nginxopt.request.model import Model
 from nginxopt.request.outcomes import OutcomeForm
-from nginxopt.request.verify.asking import request_of
-from nginxopt.request.verify.part import Address
-from nginxopt.request.verify.witness import Candidate
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
+from nginxopt.verify.asking import request_of
+from nginxopt.verify.part import Address
+from nginxopt.verify.witness import Candidate
 from tests.lintcheck import TARGET
 
 SERVER = b"events {}\nhttp {\n%s\nserver {\nlisten 80;\n%s\nlocation / { return 200 $uri; }\n}\n}\n"

@@ -8,9 +8,9 @@ import pytest
 
 from nginxopt.config import Config, Directive, load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.chains.planning import CompiledChain
-from nginxopt.rewrite.chains.proof import prove
-from nginxopt.rewrite.chains.reading import Chain
+from nginxopt.rewrite.kinds.chains.planning import CompiledChain
+from nginxopt.rewrite.kinds.chains.proof import prove
+from nginxopt.rewrite.kinds.chains.reading import Chain
 from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import apply
 

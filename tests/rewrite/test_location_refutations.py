@@ -8,8 +8,8 @@ import pytest
 
 from nginxopt.config import load_text
 from nginxopt.rewrite import Emission, Options, emit, plan
-from nginxopt.rewrite.locations.planning import CompiledRun
-from nginxopt.rewrite.locations.proof import prove
+from nginxopt.rewrite.kinds.locations.planning import CompiledRun
+from nginxopt.rewrite.kinds.locations.proof import prove
 from nginxopt.rewrite.proof import proved
 from nginxopt.rewrite.refutation import PartRefutation
 from nginxopt.text import apply
@@ -115,7 +115,7 @@ def test_more_locations_than_there_were() -> None:
 @pytest.mark.parametrize("directive", ["some_module on;", "add_header_inherit merge;"])
 def test_directives_that_may_not_inherit(directive: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The proof asks by itself whether all directives are nginx's own, and inherit the same one level further down."""
-    monkeypatch.setattr("nginxopt.rewrite.locations.reading.is_known", lambda _: True)
+    monkeypatch.setattr("nginxopt.rewrite.kinds.locations.reading.is_known", lambda _: True)
     emission = compiled(FEW.replace("return 301 /new/a;", f"return 301 /new/a; {directive}"))
     refutation = proof(emission, text_of(emission))
     assert refutation is not None
@@ -124,7 +124,7 @@ def test_directives_that_may_not_inherit(directive: str, monkeypatch: pytest.Mon
 
 def test_what_is_not_proved_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose groups are refuted stays as it is, and the others are written."""
-    monkeypatch.setattr("nginxopt.rewrite.locations.grouping._native.exact_union", lambda _: b"^/a")
+    monkeypatch.setattr("nginxopt.rewrite.kinds.locations.grouping._native.exact_union", lambda _: b"^/a")
     emission, verdict = proved(plan(load_text(WHOLE.format(run=FEW).encode()), Options(groups=True)))
     assert verdict.holds
     assert not emission.changes

@@ -7,9 +7,9 @@ import pytest
 from nginxopt.config import load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import Options, Plan, plan, prove, summary
-from nginxopt.rewrite.locations.grouping import Group
-from nginxopt.rewrite.locations.planning import REASONS
-from nginxopt.rewrite.maps.cost import Cost
+from nginxopt.rewrite.kinds.locations.grouping import Group
+from nginxopt.rewrite.kinds.locations.planning import REASONS
+from nginxopt.rewrite.kinds.maps.cost import Cost
 from nginxopt.rewrite.proof import proved
 
 

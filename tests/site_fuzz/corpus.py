@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nginxopt.config import Config, load
 from nginxopt.errors import InputError
-from nginxopt.rewrite.maps.subjects import example
+from nginxopt.rewrite.kinds.maps.subjects import example
 from nginxopt.rewrite.uris import percent_encode
 from nginxopt.system import nginx
 from nginxopt.text import encode

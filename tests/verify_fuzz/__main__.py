@@ -27,8 +27,8 @@ from functools import partial
 from itertools import count, islice, takewhile
 from pathlib import Path
 
-from nginxopt.request.verify import Verification, comparing
 from nginxopt.system import nginx
+from nginxopt.verify import Verification, comparing
 from tests.site_fuzz.around import http_without_logs
 from tests.site_fuzz.stage import Stage
 from tests.verify_fuzz import by_nginx, captures, includes, maps, scripts, sites

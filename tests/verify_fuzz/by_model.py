@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
 from nginxopt.request.model import Model
-from nginxopt.request.verify import verify
 from nginxopt.semantics.site import Build
+from nginxopt.verify import verify
 from nginxopt.version import Version
 from tests.site_fuzz.around import whole
 from tests.site_fuzz.messages import parts

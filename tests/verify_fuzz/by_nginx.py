@@ -14,10 +14,10 @@ from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
 from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import Model
-from nginxopt.request.verify import Verification, verify
-from nginxopt.request.verify.probes import probes
-from nginxopt.request.verify.side import Side
 from nginxopt.system.nginx import Message
+from nginxopt.verify import Verification, verify
+from nginxopt.verify.probes import probes
+from nginxopt.verify.side import Side
 from tests.site_fuzz.around import whole
 from tests.site_fuzz.messages import Request
 from tests.site_fuzz.model import Model as Told

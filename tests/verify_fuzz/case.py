@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
-from nginxopt.request.verify import Verification
+from nginxopt.verify import Verification
 
 
 @dataclass(frozen=True, slots=True)

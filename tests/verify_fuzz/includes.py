@@ -14,8 +14,8 @@ from copy import deepcopy
 from nginxopt.config import load_text
 from nginxopt.errors import NginxoptError
 from nginxopt.request.model import Model
-from nginxopt.request.verify import verify
 from nginxopt.semantics.site import Build
+from nginxopt.verify import verify
 from nginxopt.version import Version
 from tests.rewrite_fuzz.nodes import Node, render, walk
 from tests.site_fuzz.messages import request

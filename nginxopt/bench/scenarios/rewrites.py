@@ -24,7 +24,7 @@ from nginxopt.bench.scenario import (
 )
 from nginxopt.config import Config
 from nginxopt.rewrite import Emission
-from nginxopt.rewrite.maps.reading import read
+from nginxopt.rewrite.kinds.maps.reading import read
 from nginxopt.rewrite.uris import percent_encode, receivable
 from nginxopt.text import encode
 

@@ -12,7 +12,7 @@ from nginxopt.lint.catalogue import catalogue
 from nginxopt.lint.declare import page_url
 from nginxopt.lint.report import sarif
 from nginxopt.lint.report.model import Report
-from nginxopt.lint.target import TargetVersion
+from nginxopt.settings.target import TargetVersion
 from nginxopt.text import Source, Span
 from nginxopt.text.plural import count
 from nginxopt.version import Version

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nginxopt.lint.diagnostic import Diagnostic, Safety
-from nginxopt.lint.premises import listed
+from nginxopt.settings.premises import listed
 
 
 def advice(diagnostic: Diagnostic) -> list[str]:

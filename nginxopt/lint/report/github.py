@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nginxopt.lint.diagnostic import Severity
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends, relative
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import workflow
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

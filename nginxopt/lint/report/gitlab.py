@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from nginxopt.errors import InputError
-from nginxopt.lint.diagnostic import Diagnostic, Severity
+from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.fingerprint import fingerprint, fingerprints, text_digest
 from nginxopt.lint.report.model import Report, details
 from nginxopt.lint.report.place import Placed, ends, relative
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import encode
 from nginxopt.text.escape import unicode
 

@@ -11,10 +11,11 @@ from typing import Any
 
 from nginxopt import __version__
 from nginxopt.errors import InputError
-from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Severity
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
 from nginxopt.lint.report.model import Note, Report, by_rule
 from nginxopt.lint.report.place import Placed, ends
 from nginxopt.lint.witness import Witness
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change
 from nginxopt.text.escape import unicode
 

@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from nginxopt.lint.diagnostic import Diagnostic, Severity
+from nginxopt.lint.diagnostic import Diagnostic
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Note, Report, details
 from nginxopt.lint.report.place import Placed, ends, relative
+from nginxopt.settings.selecting import Severity
 from nginxopt.text.escape import printable
 from nginxopt.text.plural import count
 

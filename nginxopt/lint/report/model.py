@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from nginxopt.errors import InputError, RuleError
 from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Diagnostic, Grade
-from nginxopt.lint.premises import Premise
+from nginxopt.settings.premises import Premise
 from nginxopt.text import Source, Span
 
 if TYPE_CHECKING:
-    from nginxopt.lint.target import TargetVersion
+    from nginxopt.settings.target import TargetVersion
 
 PROJECT = PAGES.partition("/blob/")[0]
 """The page of the project."""

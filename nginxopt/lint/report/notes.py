@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nginxopt.config.includes import is_pattern
-from nginxopt.lint.premises import WHOLE_CONFIGURATION
 from nginxopt.lint.report.model import Note
 from nginxopt.semantics.inherit import opens
+from nginxopt.settings.premises import WHOLE_CONFIGURATION
 from nginxopt.text import Span
 from nginxopt.text.plural import count
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from nginxopt.lint.cost import ERROR, WARNING
-from nginxopt.lint.declare import CATEGORIES, PAGES, Rule
+from nginxopt.lint.declare import PAGES, Rule
 from nginxopt.lint.diagnostic import Grade, Reach, Safety
-from nginxopt.lint.premises import WHOLE_CONFIGURATION, Premise
+from nginxopt.lint.queries.cost import ERROR, WARNING
+from nginxopt.settings.premises import WHOLE_CONFIGURATION, Premise
+from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.text.style import Style
 
 _OPTIONS = {Grade.SAFE: "--fix", Grade.CONDITIONAL: "--assume", Grade.UNSAFE: "--unsafe-fixes"}

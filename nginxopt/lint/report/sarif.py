@@ -14,11 +14,12 @@ from urllib.parse import quote
 
 from nginxopt import __version__
 from nginxopt.lint.declare import Rule
-from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade, Severity
-from nginxopt.lint.premises import listed
+from nginxopt.lint.diagnostic import Diagnostic, Fix, Grade
 from nginxopt.lint.report.fingerprint import fingerprints
 from nginxopt.lint.report.model import PROJECT, Report, details
 from nginxopt.lint.report.place import Placed, relative
+from nginxopt.settings.premises import listed
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, Source, Span, encode
 from nginxopt.text.escape import unicode
 

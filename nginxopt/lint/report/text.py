@@ -6,11 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from nginxopt.errors import InputError
-from nginxopt.lint.diagnostic import Diagnostic, Grade, Severity
-from nginxopt.lint.premises import listed
+from nginxopt.lint.diagnostic import Diagnostic, Grade
 from nginxopt.lint.report.advice import advice
 from nginxopt.lint.report.model import Report, RuleCount, by_rule, details
 from nginxopt.lint.report.place import Placed, ends
+from nginxopt.settings.premises import listed
+from nginxopt.settings.selecting import Severity
 from nginxopt.text.escape import inert, printable
 from nginxopt.text.plural import count
 from nginxopt.text.style import Style

@@ -12,8 +12,8 @@ import pytest
 
 from nginxopt.lint import IDLE_CONNECTIONS, Rule, Safety, Severity
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.report import pages
+from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.version import Version
 from tests.diagnostics import SAFETIES, rule
 

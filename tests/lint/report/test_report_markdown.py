@@ -10,9 +10,9 @@ from hypothesis import given
 from markdown_it import MarkdownIt
 
 from nginxopt.errors import InputError
-from nginxopt.lint.diagnostic import Severity
 from nginxopt.lint.report import render
 from nginxopt.lint.report.model import Note, Report
+from nginxopt.settings.selecting import Severity
 from nginxopt.text import Source
 from nginxopt.text.escape import printable
 from tests.diagnostics import diagnostic, fix, report, span

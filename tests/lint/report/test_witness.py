@@ -9,10 +9,10 @@ import pytest
 
 from nginxopt.lint import Diagnostic, Witness
 from nginxopt.lint.catalogue import catalogue
-from nginxopt.lint.declare import CATEGORIES
 from nginxopt.lint.examples import examples
 from nginxopt.lint.report import json as reports_json
 from nginxopt.lint.report import pages, render
+from nginxopt.settings.selecting import CATEGORIES
 from nginxopt.text import Source
 from tests.diagnostics import diagnostic, report, span
 from tests.lintcheck import diagnose

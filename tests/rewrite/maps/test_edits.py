@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nginxopt.config import Config, Directive, load, load_text
-from nginxopt.rewrite.maps.edits import edits
-from nginxopt.rewrite.maps.planning import CompiledMap, MapsPlan
-from nginxopt.rewrite.maps.proof import difference, read_again
-from nginxopt.rewrite.maps.reading import inlined, read
+from nginxopt.rewrite.kinds.maps.edits import edits
+from nginxopt.rewrite.kinds.maps.planning import CompiledMap, MapsPlan
+from nginxopt.rewrite.kinds.maps.proof import difference, read_again
+from nginxopt.rewrite.kinds.maps.reading import inlined, read
 from nginxopt.text import apply
 
 

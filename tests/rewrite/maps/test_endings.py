@@ -9,11 +9,11 @@ import pytest
 from benchmarks import shapes
 from nginxopt import _native
 from nginxopt.config import load_text
-from nginxopt.lint.model import Model
-from nginxopt.lint.target import choose
+from nginxopt.lint.queries.model import Model
 from nginxopt.rewrite import plan
-from nginxopt.rewrite.maps.planning import REASONS
+from nginxopt.rewrite.kinds.maps.planning import REASONS
 from nginxopt.rewrite.proof import proved
+from nginxopt.settings.target import choose
 
 
 def compiled(rows: bytes) -> _native.CompiledMap | _native.StayingMap:

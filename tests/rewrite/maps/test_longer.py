@@ -6,7 +6,7 @@ import pytest
 
 from nginxopt import load_text
 from nginxopt.rewrite import Options, plan
-from nginxopt.rewrite.maps.planning import MapsPlan
+from nginxopt.rewrite.kinds.maps.planning import MapsPlan
 
 WORDS = [f"{first}{second}{third}" for first in "bcdfghjk" for second in "aeiou" for third in "lmnpqrstvwxyz"]
 

@@ -9,11 +9,11 @@ import pytest
 from nginxopt.config import load, load_text
 from nginxopt.errors import InputError
 from nginxopt.rewrite import plan
-from nginxopt.rewrite.maps import summary
-from nginxopt.rewrite.maps.captures import CaptureReadings
-from nginxopt.rewrite.maps.planning import REASONS
-from nginxopt.rewrite.maps.reading import read
-from nginxopt.rewrite.maps.stability import definitions
+from nginxopt.rewrite.kinds.maps import summary
+from nginxopt.rewrite.kinds.maps.captures import CaptureReadings
+from nginxopt.rewrite.kinds.maps.planning import REASONS
+from nginxopt.rewrite.kinds.maps.reading import read
+from nginxopt.rewrite.kinds.maps.stability import definitions
 
 ROWS = "".join(f"~^/page/{number}/ /p{number}; " for number in range(40))
 

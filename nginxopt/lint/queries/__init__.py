@@ -1,0 +1,56 @@
+"""What rules ask a configuration: a module for each subject. `model` has its levels and their directives."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nginxopt.lint.queries import (
+        access,
+        backtracking,
+        capacity,
+        controlled,
+        cost,
+        headers,
+        inheritance,
+        lengths,
+        misframed,
+        names,
+        newlines,
+        origins,
+        pooling,
+        pools,
+        reaching,
+        sharing,
+        static,
+        tls,
+        traversal,
+        unmatched,
+        variables,
+        whole,
+        zones,
+    )
+
+__all__ = [
+    "access",
+    "backtracking",
+    "capacity",
+    "controlled",
+    "cost",
+    "headers",
+    "inheritance",
+    "lengths",
+    "misframed",
+    "names",
+    "newlines",
+    "origins",
+    "pooling",
+    "pools",
+    "reaching",
+    "sharing",
+    "static",
+    "tls",
+    "traversal",
+    "unmatched",
+    "variables",
+    "whole",
+    "zones",
+]

@@ -1,0 +1,41 @@
+"""The severity of a finding by its cost per request.
+
+Costs are user-space instructions, counted on nginx 1.22.1. The thresholds come from the processor time of a worker for
+a request that nginx answers itself; see `docs/rules/map-regex-bulk.md`.
+"""
+
+from __future__ import annotations
+
+from nginxopt.settings.selecting import Severity
+
+REGEX = 472
+"""Instructions of a regular expression that does not match a dissimilar URI."""
+
+NEAR = 1_508
+"""Instructions of a regular expression for a URI that starts like it, and that it does not match."""
+
+LOOKUP = 3_000
+"""Instructions of what a map or a list of rewrites compiles to, for a value that nothing matches, beside the regular
+expressions it tries: `nginxopt bench rewrites FILE --metric instructions` counts them.
+"""
+
+WARNING = 75_000
+"""Additional instructions that about double the processor time of a request."""
+
+ERROR = 750_000
+"""Additional instructions that take about ten times as much."""
+
+
+def saved(before: int, after: int) -> int:
+    """Return the instructions that a request saves if `after` regular expressions behind a lookup replace `before`.
+
+    The request matches none of them and is dissimilar. Returns 0 if it costs more.
+    """
+    return max(0, (before - after) * REGEX - LOOKUP)
+
+
+def severity(instructions: int) -> Severity:
+    """Return the severity of a given number of additional instructions per request."""
+    if instructions >= ERROR:
+        return Severity.ERROR
+    return Severity.WARNING if instructions >= WARNING else Severity.INFO

@@ -1,0 +1,221 @@
+"""Requests whose length is not that of their body: on a kept connection, the rest is taken for another request.
+
+nginx passes a request with the client's `Content-Length`, but without a body (ngx_http_proxy_create_request; verified
+on nginx 1.22.1 and 1.31.3: `Content-Length: 12` and no body)
+
+- with `proxy_pass_request_body off`;
+- in a subrequest whose parent has not read its body: `auth_request`, `mirror`, SSI, `add_before_body` and
+  `add_after_body`, `ngx.location.capture` with a method that has a body;
+- after the body was discarded (ngx_http_discard_request_body), once `error_page`, `post_action` or code continues in
+  another location: nginx discards a body that is too large (413); `return` with a redirect does, and handlers that fail
+  do (412 and 416 of files, 404 of memcached, mp4 and flv, 403 of autoindex); code may;
+- after the server of a request whose body is streamed answered early, once `error_page` or `X-Accel-Redirect` continues
+  in another location.
+
+It passes a body without its length if `proxy_set_header` clears the `Content-Length`, and the body is passed on all the
+same, or is that of `proxy_set_body`. This is harmless if the connection closes after the request.
+
+What may be wrong prevents a pool (`Framing.fault`); what certainly is, by the directives of a pass alone, is found by
+`request-framing` (`nginxopt.lint.queries.lengths`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from nginxopt.config import Directive
+from nginxopt.config.layout import written
+from nginxopt.lint.queries.landing import Landing
+from nginxopt.lint.queries.lengths import CODING, LENGTH, Body, body
+from nginxopt.lint.queries.model import Model, once
+from nginxopt.lint.queries.pools import header_directives
+from nginxopt.semantics import Level, Pass, values
+from nginxopt.semantics.directives import BLOCKS, NAMES
+
+_BODILESS = (
+    "requests to it may have a {} without a body ({}), and the server would read the next request as that body: pass "
+    "them in a separate location with {}"
+)
+_WITHOUT_BODY = _BODILESS.format(
+    "Content-Length",
+    "proxy_pass_request_body off, subrequests, error pages",
+    '`proxy_pass_request_body off;` and `proxy_set_header Content-Length "";`',
+)
+_WITHOUT_CHUNKS = _BODILESS.format(
+    "Transfer-Encoding", "error pages and X-Accel-Redirect", '`proxy_set_header Transfer-Encoding "";`'
+)
+_WITHOUT_LENGTH = (
+    "requests to it may have a body without its length, and the server would read the body as the next request: remove "
+    "`{}`"
+)
+_OR_WITHOUT_BODY = ", or add `proxy_pass_request_body off;` where no body is meant"
+_STATED = "requests to it may state another length than that of their body: remove `{}`, as nginx sets the length"
+_EARLY = (
+    "`{} {}` may redirect (X-Accel-Redirect) before it has read the body, and a request then goes on without the rest: "
+    "add `{}_ignore_headers X-Accel-Redirect;` there"
+)
+
+# Status codes of nginx itself after it discarded a body, or did not read it because the request is invalid.
+_LATE = {"400", "408", "411", "412", "413", "414", "415", "416", "421", "431", "494", "495", "496", "497", "499"}
+_REDIRECTS = {"301", "302", "303", "307", "308"}  # the codes with which `return` can be turned by error_page
+_FAILING = ("memcached_pass", "mp4", "flv", "image_filter", "xslt_stylesheet")  # may fail after the body was discarded
+_LUA = re.compile(r"(?:server_rewrite|rewrite|access|precontent|content)_by_lua(?:_block|_file)?")
+_DROPS = re.compile(r"discard_body|capture|require|dofile|load")
+
+
+class Framing:
+    """The requests that the passes of a model send. What holds for all of them is computed once, on first use."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._landings: dict[Level, list[Landing]] = {}
+
+    def fault(self, pass_: Pass) -> str:
+        """Return why a request of a pass may have another length than its body, and what to do; empty if none has."""
+        if pass_.protocol != "proxy":
+            return ""
+        lengths, codings = header_directives(pass_, LENGTH), header_directives(pass_, CODING)
+        stated = next((header for header in (*lengths, *codings) if header.args[1]), None)
+        if stated is not None:
+            return _STATED.format(written(stated))
+        sent = body(pass_)
+        if sent is Body.OWN:
+            return _WITHOUT_LENGTH.format(written(lengths[0])) if lengths else ""
+        if sent is Body.NONE:
+            return self._of_no_body(pass_, is_cleared=bool(lengths), is_plain=bool(codings))
+        if lengths or (codings and _streams(pass_)):
+            return _WITHOUT_LENGTH.format(written((lengths or codings)[0])) + _OR_WITHOUT_BODY
+        if self._has_code or self._may_lack_body(pass_.level):
+            return _WITHOUT_BODY
+        return self._early
+
+    def _of_no_body(self, pass_: Pass, *, is_cleared: bool, is_plain: bool) -> str:
+        """Return the fault of a pass without bodies, whose `Content-Length` and `Transfer-Encoding` may be cleared.
+
+        nginx announces chunks for a request that it streams, also once it continues in another location.
+        """
+        if not is_cleared:
+            return _WITHOUT_BODY
+        may_be_streamed = self._early or (any(map(_streams, self._model.passes)) and self._may_lack_body(pass_.level))
+        return _WITHOUT_CHUNKS if may_be_streamed and not is_plain else ""
+
+    @cached_property
+    def _has_code(self) -> bool:
+        """Whether SSI, Lua, Perl or an unknown module may pass a request without its body to any location."""
+        return any(map(_may_drop, _all(self._model)))
+
+    @cached_property
+    def _early(self) -> str:
+        """Why a server may redirect a streamed request to any location before it has read the body; empty if none."""
+        early = next((pass_ for pass_ in self._model.passes if _streams(pass_) and not _ignores_redirects(pass_)), None)
+        return "" if early is None else _EARLY.format(early.directive.name, early.directive.args[0], early.protocol)
+
+    def _may_lack_body(self, level: Level) -> bool:
+        """Return whether a request may come to a level of which nginx no longer has the body."""
+        server = level.around("server")
+        if server is None:
+            return bool(self._bodiless)
+        if server not in self._landings:
+            uris = dict.fromkeys((*self._bodiless.get(None, ()), *self._bodiless.get(server, ())))
+            self._landings[server] = [Landing(server, uri) for uri in uris]
+        return any(landing.may_be(level) for landing in self._landings[server])
+
+    @cached_property
+    def _bodiless(self) -> dict[Level | None, list[str]]:
+        """The URIs of subrequests without a body, and those to which a request without its body may continue.
+
+        They are those of servers, which no subrequest or redirect leaves, or of all servers (None).
+        """
+        uris: dict[Level | None, list[str]] = {}
+        for level, uri in _bodiless(self._model):
+            uris.setdefault(level.around("server"), []).append(uri)
+        return uris
+
+
+@once
+def framing(model: Model) -> Framing:
+    """Return the requests that the passes of a model send."""
+    return Framing(model)
+
+
+def _is_off(pass_: Pass, name: str) -> bool:
+    return values.flag(pass_.setting(name).value or "") is False
+
+
+def _bodiless(model: Model) -> Iterator[tuple[Level, str]]:
+    """Yield the URIs to which requests without their body may go, with the levels that send them there."""
+    bodiless = [(made.level, made.uri) for made in subrequests(model) if not made.has_body]
+    yield from bodiless
+    may_fail_late = bool(bodiless) or any(_failing(model)) or any(map(_streams, model.passes))
+    pages = list(model.each("error_page"))
+    intercepts = bool(pages) and any(directive.name.endswith("_intercept_errors") for directive in _all(model))
+    early = set() if intercepts else {"401"}  # subrequests are not asked for a password
+    late = _LATE | (_REDIRECTS if any(_redirects(model)) else set())
+    for directive, level in pages:
+        codes = {word for word in directive.args[:-1] if word.isdecimal()} - early
+        if codes & late or (codes and may_fail_late):
+            yield level, directive.args[-1]
+
+
+def _failing(model: Model) -> Iterator[Directive]:
+    """Yield the directives of handlers and filters that may fail after the body was discarded."""
+    yield from (directive for directive, _ in model.each(*_FAILING))
+    yield from (directive for directive, _ in model.each("autoindex") if directive.args != ("off",))
+
+
+def _redirects(model: Model) -> Iterator[Directive]:
+    """Yield each `return` with a redirect: nginx discards the body before `error_page` has its turn."""
+    for directive, _ in model.each("return"):
+        if directive.args and (directive.args[0] in _REDIRECTS or not directive.args[0].isdecimal()):
+            yield directive
+
+
+@dataclass(frozen=True, slots=True)
+class Subrequest:
+    """A subrequest that a directive makes in a level, or the request that follows one whose body may be discarded.
+
+    `has_body` is whether the body of the request is passed on with it.
+    """
+
+    directive: Directive
+    level: Level
+    uri: str
+    has_body: bool
+
+
+def subrequests(model: Model) -> Iterator[Subrequest]:
+    """Yield the subrequests that directives make."""
+    names = ("auth_request", "mirror", "add_before_body", "add_after_body", "post_action")
+    for directive, level in model.each(*names):
+        if directive.args and directive.args[0] not in ("off", ""):
+            has_body = directive.name == "mirror" and level.setting("mirror_request_body").value in (None, "on")
+            yield Subrequest(directive, level, str(directive.args[0]), has_body)
+
+
+def _streams(pass_: Pass) -> bool:
+    """Return whether an upstream may answer before the whole body is read: grpc never waits for it."""
+    return pass_.protocol == "grpc" or _is_off(pass_, "request_buffering")
+
+
+def _ignores_redirects(pass_: Pass) -> bool:
+    ignored = (word for directive in pass_.setting("ignore_headers").directives for word in directive.args)
+    return any(word == "X-Accel-Redirect" for word in ignored)
+
+
+def _all(model: Model) -> Iterator[Directive]:
+    """Yield every directive, without rows of a `map` or similar block."""
+    for scope in model.config.scope.tree():
+        if BLOCKS.issuperset(scope.context):
+            yield from scope.directives
+
+
+def _may_drop(directive: Directive) -> bool:
+    name = directive.name
+    if name == "ssi":
+        return directive.args != ("off",)
+    if "_by_lua" in name and _LUA.fullmatch(name):
+        return name.endswith("_file") or any(map(_DROPS.search, directive.args))
+    return name == "perl" or name not in NAMES

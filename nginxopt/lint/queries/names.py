@@ -1,0 +1,127 @@
+"""Names that several servers have at one address, of which nginx keeps the first (`ngx_http_server_names`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nginxopt.config import Directive, Source, Span, Token
+from nginxopt.lint.queries.model import Model, once
+from nginxopt.semantics import Address, Endpoint, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A name as it is written."""
+
+    directive: Directive
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """A name of `server` that `first` has before it; `word` is None for a server without names."""
+
+    address: Address
+    server: Level
+    first: Level
+    word: Word | None
+
+
+@once
+def conflicts(model: Model) -> tuple[Conflict, ...]:
+    """Return the names that earlier servers have. What was not read may have more, but takes none of these away."""
+    return tuple(_conflicts(model))
+
+
+def first_conflicts(model: Model) -> Iterator[tuple[Level, Conflict]]:
+    """Yield each server that has conflicts with the first of them."""
+    firsts: dict[Level, Conflict] = {}
+    for conflict in conflicts(model):
+        firsts.setdefault(conflict.server, conflict)
+    yield from firsts.items()
+
+
+def is_never_chosen(model: Model, server: Level) -> bool:
+    """Return whether each name of a server is that of another at all its addresses, and it is the default of none."""
+    lost = {(conflict.address, _key(conflict.word)) for conflict in conflicts(model) if conflict.server is server}
+    here = [endpoint for endpoint in model.endpoints.values() if server in endpoint.servers]
+    return (
+        bool(lost)
+        and not server.is_open
+        and all(
+            endpoint.default is not server and (endpoint.address, _key(word)) in lost
+            for endpoint in here
+            for word in _words(server)
+        )
+    )
+
+
+def halves_lost(server: Level) -> Iterator[tuple[Word, str, str]]:
+    """Yield each name `.example.com` of which the server has one half before, with that half and the one it loses.
+
+    nginx ignores all of such a name (`ngx_hash_add_key`), and behind `*.example.com` it ignores a later `example.com`,
+    too. What was not read may have the other half.
+    """
+    if server.is_open:
+        return
+    words = [word for word in _words(server) if word is not None]
+    names = [word.token.lower() for word in words]
+    for at, (word, name) in enumerate(zip(words, names, strict=True)):
+        if name.startswith(".") and len(name) > 1 and name not in names[:at]:
+            exact, wildcard = name[1:], f"*{name}"
+            if exact in names[:at] and wildcard not in names:
+                yield word, exact, wildcard
+            elif wildcard in names[:at] and exact not in names[:at]:
+                yield word, wildcard, exact
+
+
+def shown(conflict: Conflict) -> str:
+    """Return the name of a conflict for a message."""
+    return "no name either" if conflict.word is None else str(conflict.word.token)
+
+
+def place(server: Level) -> tuple[Source, Span] | None:
+    """Return where a server stands; None if that was not read."""
+    return (server.source, server.span) if server.source is not None else None
+
+
+def _conflicts(model: Model) -> Iterator[Conflict]:
+    for endpoint in model.endpoints.values():
+        yield from _at(endpoint)
+
+
+def _at(endpoint: Endpoint) -> Iterator[Conflict]:
+    owners: dict[str, Level] = {}
+    for server in endpoint.servers:
+        for word in _words(server):
+            first = _first(owners, _key(word), server)
+            if first is not server:
+                yield Conflict(endpoint.address, server, first, word)
+
+
+def _first(owners: dict[str, Level], name: str, server: Level) -> Level:
+    """Return the server that has a name, which is `server` if no earlier one has; as `ngx_hash_add_key`.
+
+    `.example.com` takes `example.com` and `*.example.com`, and nginx ignores all of it if one of them is taken. If that
+    is the latter, it has taken the former, which leads nowhere then.
+    """
+    if not (name.startswith(".") and len(name) > 1):
+        return owners.setdefault(name, server)
+    exact, wildcard = name[1:], f"*{name}"
+    if exact in owners:
+        return owners[exact]
+    owners[exact] = owners.setdefault(wildcard, server)
+    return owners[wildcard]
+
+
+def _words(server: Level) -> list[Word | None]:
+    """Return the names of a server; one that is None if it has none. A pattern is a name of its own."""
+    words = [Word(directive, token) for directive in server.own("server_name") for token in directive.args]
+    return list(words) or [None]
+
+
+def _key(word: Word | None) -> str:
+    if word is None:
+        return ""
+    return f"{word.token} {id(word)}" if word.token.startswith("~") else word.token.lower()

@@ -1,0 +1,162 @@
+r"""Line ends that a client puts into values: `%0d%0a` in a path becomes `\r\n` in `$uri` and in captures of it.
+
+nginx decodes the path (`ngx_http_parse_complex_uri`), and `$uri`, captures, and what is made of them have the bytes as
+they are; only captures in the replacement of a `rewrite` that redirects are escaped again
+(`ngx_http_script_copy_capture_code`). `$request_uri`, `$args` and headers have no line ends.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from urllib.parse import quote
+
+from nginxopt.config import Directive
+from nginxopt.lint.queries.model import Model, once
+from nginxopt.lint.queries.reaching import reaching
+from nginxopt.lint.queries.requests import Asked
+from nginxopt.semantics import Level, locations
+from nginxopt.semantics.subjects import shortest
+from nginxopt.text import encode
+
+VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
+"""A variable in a word."""
+
+_DECODED = {"uri", "document_uri"}
+_INJECTED = b"\r\nX-Injected:1"
+_ESCAPED = b"%0d%0aX-Injected:1"
+_GROUP = re.compile(r"\(\?P?[<'](\w+)[>']")
+_LINE_END = (rb"^/[!-~\r\n]*\r\nX-Injected:1", rb"^/[!-~\r\n]*\r\n[A-Za-z]", rb"^/[!-~\r\n]*\n[!-~]")
+"""Patterns of URIs with a line end, the most telling first."""
+_TAKES_ONE = re.compile(r"\[\^|\\[WDsRvXnr\[]|\(\?[a-z]*s|\[:")
+"""What in a pattern may match a line end: a group without any of this has none."""
+_CHOOSING = re.compile(r"\$\{?(host|http_host|http_\w+|arg_\w+)\}?", re.ASCII)
+_CAPTURE = re.compile(r"\$(?:\d+|\{\d+\})")
+_MOST_REQUESTS = 4
+_DEEPEST = 5
+
+
+def may_have_one(model: Model, text: str, depth: int = 0) -> bool:
+    """Return whether a value may have a line end, as far as its variables show."""
+    return any(_is_decoded(model, (match[1] or match[2]).lower(), depth) for match in VARIABLE.finditer(text))
+
+
+def requests(model: Model, level: Level, value: str) -> Iterator[Asked]:
+    """Yield requests to a level that put a line end into a value, if any do."""
+    for headers in dict.fromkeys(_choices(model, value)):
+        for asked in (*_plain(level), *_matched(model, level, value)):
+            yield replace(asked, headers=(*asked.headers, *headers))
+
+
+def _plain(level: Level) -> Iterator[Asked]:
+    for asked in islice(reaching(level), _MOST_REQUESTS):
+        path, mark, args = asked.target.partition(b"?")
+        yield replace(asked, target=path + _ESCAPED + mark + args)
+
+
+def _matched(model: Model, level: Level, value: str) -> Iterator[Asked]:
+    """Yield requests whose path the patterns of a level and of the maps of a value match."""
+    has_all = any((match[1] or match[2]).lower() in _DECODED for match in VARIABLE.finditer(value))
+    base = conditions_of(level)
+    for pattern in dict.fromkeys((None, *patterns_in(level), *patterns_of_maps(model, value))):
+        inside = base if pattern is None else (*base, pattern)
+        if not inside or not (has_all or any(_TAKES_ONE.search(text.decode("latin-1")) for text in inside)):
+            continue
+        for subject in dict.fromkeys(shortest((*inside, line_end)) for line_end in _LINE_END):
+            if subject is not None:
+                yield Asked(quote(subject, safe="/:~!$&'()*+,;=@").encode())
+
+
+def _is_decoded(model: Model, name: str, depth: int) -> bool:
+    """Return whether the value of a variable may have decoded parts of the path."""
+    if name in _DECODED or name.isdecimal():
+        return True
+    if depth > _DEEPEST:
+        return False
+    source = model.maps.get(name)
+    if source is not None:
+        has_groups = may_have_one(model, source.args[0], depth + 1)
+        values = (row.args[0] for row in source.directives if row.args)
+        return any(may_have_one(model, value if has_groups else _CAPTURE.sub("", value), depth + 1) for value in values)
+    return name in _groups(model) or any(
+        may_have_one(model, stated.args[1], depth + 1) for stated in sets(model).get(name, ())
+    )
+
+
+@once
+def sets(model: Model) -> dict[str, list[Directive]]:
+    """Return the `set` directives by the name of their variable, in lower case."""
+    stated: dict[str, list[Directive]] = {}
+    for directive, _ in model.each("set"):
+        if len(directive.args) == 2:
+            stated.setdefault(directive.args[0].lstrip("$").strip("{}").lower(), []).append(directive)
+    return stated
+
+
+@once
+def _groups(model: Model) -> set[str]:
+    """Return the names of the groups of locations, rewrites and conditions, which may be those of a URI."""
+    words = (
+        *(word for level in model.levels("location", "if") for word in level.args),
+        *(rewrite.args[0] for rewrite, _ in model.each("rewrite") if rewrite.args),
+    )
+    return {name.lower() for word in words if "(?" in word for name in _GROUP.findall(word)}
+
+
+def conditions_of(level: Level) -> tuple[bytes, ...]:
+    """Return the patterns that a URI matches to reach a level."""
+    patterns: list[bytes] = []
+    around: Level | None = level
+    while around is not None and around.kind in ("location", "if"):
+        if around.kind == "location" and locations.modifier(around) in ("~", "~*"):
+            patterns.append(locations.pattern(around))
+        elif around.kind == "location" and locations.path(around).startswith("/"):
+            patterns.append(b"^" + re.escape(encode(locations.path(around))))
+        elif around.kind == "if":
+            patterns += _condition(around)
+        around = around.parent
+    return tuple(patterns)
+
+
+def _condition(level: Level) -> list[bytes]:
+    words = [str(word) for word in level.args]
+    if len(words) != 3 or words[0].strip("${}") not in _DECODED or words[1] not in ("~", "~*"):
+        return []
+    return [(b"(?i)" if words[1] == "~*" else b"") + encode(words[2])]
+
+
+def patterns_in(level: Level) -> Iterator[bytes]:
+    """Yield the patterns of the statements of a level, whose captures are in force behind them."""
+    for directive in level.directives:
+        if directive.name == "rewrite" and len(directive.args) > 1:
+            yield encode(directive.args[0])
+    for inner in level.levels:
+        if inner.kind == "if":
+            yield from _condition(inner)
+
+
+def _choices(model: Model, value: str) -> Iterator[tuple[str, ...]]:
+    """Yield the headers by which clients choose rows of the maps of a value, if these have decoded values."""
+    yield ()
+    for match in VARIABLE.finditer(value):
+        source = model.maps.get((match[1] or match[2]).lower())
+        chosen = _CHOOSING.fullmatch(source.args[0]) if source else None
+        if source is None or chosen is None or not chosen[1].startswith(("host", "http_")):
+            continue
+        name = chosen[1].removeprefix("http_").replace("_", "-").title()
+        rows = (row for row in source.directives if row.args and may_have_one(model, row.args[0], 1))
+        for row in islice(rows, _MOST_REQUESTS):
+            if row.name not in ("default", "hostnames") and not row.name.startswith("~"):
+                yield (f"{name}: {row.name}",)
+
+
+def patterns_of_maps(model: Model, value: str) -> Iterator[bytes]:
+    """Yield the patterns of the maps that a value reads."""
+    for match in VARIABLE.finditer(value):
+        source = model.maps.get((match[1] or match[2]).lower())
+        for row in source.directives if source else ():
+            if row.name.startswith("~") and row.args and "$" in row.args[0]:
+                is_caseless = row.name.startswith("~*")
+                yield (b"(?i)" if is_caseless else b"") + encode(row.name[2 if is_caseless else 1 :])

@@ -1,0 +1,75 @@
+"""Finds locations that send files from disk, and those for files that rarely change."""
+
+from __future__ import annotations
+
+import re
+
+from nginxopt.lint.queries.model import Model, once
+from nginxopt.semantics import Level
+
+_ELSEWHERE = {
+    "return", "rewrite", "stub_status", "empty_gif", "perl", "js_content", "api", "internal_redirect", "dav_methods",
+    "mp4", "flv", "random_index",
+}  # fmt: skip
+_MEDIA = {
+    "png", "apng", "jpg", "jpeg", "gif", "ico", "cur", "bmp", "webp", "avif", "avifs", "jxl", "tif", "tiff", "woff",
+    "woff2", "ttf", "ttc", "otf", "eot", "mp3", "mp4", "m4a", "m4v", "ogg", "oga", "ogv", "webm", "wav", "flac", "mov",
+    "avi", "mpg", "mpeg",
+}  # fmt: skip
+"""Extensions of images, fonts, sounds and videos that hold no scripts."""
+_EXTENSIONS = _MEDIA | {"css", "js", "mjs", "map", "wasm", "svg", "svgz", "swf", "webmanifest"}
+_PATTERNS = (("~",), ("~*",))
+_ENDING = re.compile(r"\\\.(?:\((?:\?:)?([\w|?:()]+)\)|(\w+))\$")
+_FOLDER = re.compile(r"/(?:[\w.-]+/)*(?:static|assets|images|img|css|js|fonts)/?")
+
+
+@once
+def senders(model: Model) -> tuple[Level, ...]:
+    """Return the locations that send files from an explicit `root` or `alias`, and servers that do only that.
+
+    Skips locations for a single file (`=`) or for ACME challenges, locations with another handler, and those that deny
+    everybody.
+    """
+    servers = (level for level in model.levels("server") if not level.levels and _sends(level))
+    return (*servers, *(level for level in model.levels("location") if _is_for_many(level) and _sends(level)))
+
+
+def _is_for_many(location: Level) -> bool:
+    return location.args[:1] != ("=",) and not any(".well-known" in word for word in location.args)
+
+
+def is_for_files(level: Level) -> bool:
+    """Return whether a location is for files that rarely change: `~* \\.(css|js)$`, `/static/`, `= /favicon.ico`."""
+    extensions = _extensions(level)
+    if extensions:
+        return extensions <= _EXTENSIONS
+    return level.args[:1] not in _PATTERNS and bool(level.args and _FOLDER.fullmatch(level.args[-1]))
+
+
+def is_for_media(level: Level) -> bool:
+    """Return whether a location is for images, fonts, sounds and videos only: `~* \\.(png|woff2)$`."""
+    extensions = _extensions(level)
+    return bool(extensions) and extensions <= _MEDIA
+
+
+def _extensions(level: Level) -> set[str]:
+    """Return the extensions of the files of a location, in lower case; none if they are not known."""
+    pattern = level.args[-1] if level.args else ""
+    if level.args[:1] not in _PATTERNS:
+        _, dot, extension = pattern.rpartition(".")
+        return {extension.lower()} if dot and "/" not in extension else set()
+    ending = _ENDING.search(pattern)
+    if ending is None or ending.end() != len(pattern):
+        return set()
+    words = re.sub(r"\?:|[?()]", "", (ending[1] or ending[2]).lower()).split("|")
+    return {word for word in words if word}
+
+
+def _sends(level: Level) -> bool:
+    others = any(
+        name in _ELSEWHERE or name.endswith(("_pass", "_by_lua_block", "_by_lua_file", "_by_lua"))
+        for name in level.names
+    )
+    closed = any(directive.args == ("all",) for directive in level.own("deny")) and not level.own("allow")
+    root = level.setting("root")
+    return not others and not closed and bool(level.own("alias") or (root.is_set and root.value != "/dev/null"))

@@ -1,0 +1,42 @@
+"""URIs that leave a folder: nginx appends the rest of a URI to an `alias` or to the URI of a `proxy_pass`.
+
+`/files../x` has no segment `..`, so nginx does not resolve it; behind a slash it becomes one.
+`ngx_http_map_uri_to_path` and `ngx_http_proxy_create_request` resolve nothing.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from nginxopt.config.layout import replace
+from nginxopt.lint.diagnostic import Fix, Safety
+from nginxopt.lint.queries.reaching import also
+from nginxopt.semantics import Level, locations
+from nginxopt.text import encode
+
+_OUTSIDE = b"../secret"
+
+
+def targets(location: Level, folder: str) -> Iterator[bytes]:
+    """Yield URIs for which a location perhaps leads out of a folder, as written: `/srv/files/`, `/srv/$1`."""
+    sign, path = locations.modifier(location), encode(locations.path(location))
+    if sign in ("", "^~") and folder.endswith("/") and path.startswith(b"/") and not path.endswith(b"/"):
+        yield path + _OUTSIDE
+    elif sign in ("~", "~*") and "/$" in folder:
+        yield from also(location, rb"[^/]\.\./secret")
+
+
+def leaves(path: str, folder: str) -> bool:
+    """Return whether a path is outside of a folder as written, of which the part before variables counts."""
+    inside = path.partition(folder.partition("$")[0].rpartition("/")[0] + "/")[2]
+    return posixpath.normpath(inside).startswith("../")
+
+
+def fix(location: Level) -> Fix | None:
+    """Return how a prefix gets its slash; None for a pattern."""
+    if locations.modifier(location) not in ("", "^~") or location.opener is None:
+        return None
+    word = location.opener.args[-1]
+    title = f"add the slash: location {locations.path(location)}/"
+    return Fix(title, (replace(location.opener, word, f"{word}/"),), Safety.UNSAFE)

@@ -1,0 +1,164 @@
+"""Rewrites and locations that no ordinary request matches, with the reason.
+
+nginx matches `$uri`: decoded, without arguments, with merged slashes and resolved dots (ngx_http_parse_complex_uri).
+Only `rewrite` puts anything else there: its replacement becomes the URI as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nginxopt.config import Directive, encode, has_placeholder
+from nginxopt.lint.queries.model import Model
+from nginxopt.rewrite.suspicious import why_never
+from nginxopt.semantics import Level, locations
+from nginxopt.settings.selecting import Severity
+
+_ESCAPE = re.compile("%[0-9A-Fa-f]{2}")
+_QUERY = re.compile(r"([\w./-])\?[A-Za-z_][\w.-]*=")
+_GLOB = re.compile(r"/\*\.\w")
+_PLAIN_START = re.compile(r"\^?\(?/")
+_OF_ENVSUBST = re.compile(r"\$[A-Z_][A-Z0-9_]+")
+"""Matches what envsubst fills in without braces; nginx itself has no variables in location names."""
+_REDIRECTS = ("http://", "https://", "$scheme")
+_IRREGULAR = re.compile(r"(?!/)|.*(?://|/\.|/\$)", re.DOTALL)
+"""Matches replacements that may become a URI without a leading slash, or with `//` or `/../`."""
+_ARGUMENTS = "match the path, and test the argument with `if ($arg_name = value)` or a map of $arg_name"
+
+
+class Unmatched(NamedTuple):
+    """A rewrite or the opener of a location, what it matches instead of what it seems to, and what to do.
+
+    The severity is a warning if a client can send a URL that matches, though none does by itself.
+    """
+
+    directive: Directive
+    message: str
+    advice: str
+    severity: Severity
+
+
+class _Why(NamedTuple):
+    text: str
+    advice: str
+    severity: Severity = Severity.ERROR
+    escape: str = ""
+    """What only a URI that nginx does not decode has, such as `%20`."""
+
+
+def unmatched_rewrites(model: Model) -> Iterator[Unmatched]:
+    """Yield the rewrites that no ordinary request matches. Raises `InputError` for one that nginx rejects."""
+    suspicious = [(directive, level) for directive, level in model.suspicious_rewrites if len(directive.args) > 1]
+    irregular = {_server(level) for directive, level in suspicious if _makes_irregular(directive)}
+    for directive, level in suspicious:
+        word = directive.args[0]
+        why = _why(encode(word), word, level)
+        if why is None or _is_reached(model, directive, level, why):
+            continue
+        if not (why.severity is Severity.ERROR and _server(level) in irregular):
+            yield Unmatched(directive, f'"{word}" {why.text}', why.advice, why.severity)
+
+
+def unmatched_locations(model: Model) -> Iterator[Unmatched]:
+    """Yield the openers of locations that no ordinary request matches."""
+    irregular = {_server(level) for directive, level in model.each("rewrite") if _makes_irregular(directive)}
+    for level in model.levels("location"):
+        opener, why = level.opener, _why_no_location(level)
+        if opener is None or why is None or _is_reached(model, opener, level, why):
+            continue
+        if not (why.severity is Severity.ERROR and _server(level) in irregular):
+            yield Unmatched(opener, f'"{opener.args[-1]}" {why.text}', why.advice, why.severity)
+
+
+def _server(level: Level) -> Level:
+    """Return the server of a level, or the outermost level of a fragment."""
+    while level.kind != "server" and level.parent is not None and level.parent.scope is not None:
+        level = level.parent
+    return level
+
+
+def _is_reached(model: Model, directive: Directive, level: Level, why: _Why) -> bool:
+    """Return whether another directive of the server leads to a URI with the escape, which nginx takes as it is."""
+    if not why.escape:
+        return False
+    server = _server(level)
+    return any(
+        why.escape in word and other is not directive and _server(around) is server
+        for other, around in model.each("rewrite", "error_page", "try_files")
+        if other.name != "rewrite" or _goes_on(other)
+        for word in other.args[1:]
+    )
+
+
+def _goes_on(rewrite: Directive) -> bool:
+    """Return whether nginx goes on with the replacement as the URI."""
+    target = "".join(rewrite.args[1:2])
+    return rewrite.args[2:] in ((), ("last",), ("break",)) and not target.startswith(_REDIRECTS)
+
+
+def _makes_irregular(rewrite: Directive) -> bool:
+    """Return whether nginx may continue with a URI that no client can send: one that is not normalized."""
+    return _goes_on(rewrite) and _IRREGULAR.match("".join(rewrite.args[1:2])) is not None
+
+
+def _why_no_location(location: Level) -> _Why | None:
+    text, sign = locations.path(location), locations.modifier(location)
+    if not text or text.startswith("@") or location.own("internal") or location.around("if"):
+        return None
+    if has_placeholder(text) or _OF_ENVSUBST.search(text):
+        return None
+    if sign in ("~", "~*"):
+        return _why(locations.pattern(location), text, location)
+    if text.startswith("^"):
+        return _Why("matches no request: without `~`, it is a prefix, not a regular expression", "write `~` before it")
+    escaped = re.sub(rb"([^A-Za-z0-9_/])", rb"\\\1", encode(text))
+    return _never(b"^" + escaped + (b"\\z" if sign == "=" else b""), "^" + text, location)
+
+
+def _why(pattern: bytes, shown: str, level: Level) -> _Why | None:
+    """Return why a pattern matches nothing, or not what its author meant; None if it may match."""
+    optional = _QUERY.search(shown)
+    if optional is not None:
+        text = f'matches no arguments: its `?` makes the "{optional[1]}" before it optional'
+        return _Why(text, _ARGUMENTS, Severity.WARNING)
+    glob = _GLOB.search(shown)
+    if glob is not None and locations.matches(pattern, _file(shown)) is False:
+        text = "matches no such file: `*` repeats the slash before it and matches no other text"
+        return _Why(text, "write `[^/]*` or `.*`, and `\\.` for a dot", Severity.WARNING)
+    return _never(pattern, shown, level)
+
+
+def _file(glob: str) -> bytes:
+    """A URI that the author meant if `*` was supposed to match any text."""
+    return encode(glob.removeprefix("^").removesuffix("$").replace("/*.", "/index.").replace("\\", ""))
+
+
+def _never(pattern: bytes, shown: str, level: Level) -> _Why | None:
+    """Return why no ordinary request matches a pattern; None if one does."""
+    merges = level.setting("merge_slashes")
+    why = why_never(pattern, merge_slashes=merges.known and merges.value != "off")
+    if why == "impossible":
+        return _impossible(shown)
+    if why == "percent":
+        escape = _ESCAPE.search(shown)
+        twice = f" (%25{escape[0][1:]})" if escape else ""
+        advice = "nginx matches the decoded URI: write the character itself, in quotes if it is a space"
+        return _Why(f"matches only double-encoded URLs{twice}", advice, Severity.WARNING, escape[0] if escape else "")
+    if why == "query":
+        text = "matches only URLs with an encoded question mark (%3F), and no arguments"
+        return _Why(text, _ARGUMENTS, Severity.WARNING)
+    return None
+
+
+def _impossible(text: str) -> _Why:
+    if "://" in text:
+        reason, advice = "nginx matches the URI without scheme and host", "move it to the server of that name"
+    elif text.startswith("^") and not _PLAIN_START.match(text):
+        reason, advice = "every URI begins with a slash", "begin with `/`"
+    elif "//" in text:
+        reason, advice = "nginx merges slashes before it matches (merge_slashes)", "write one slash"
+    else:
+        reason, advice = "no URI is like that", "correct or delete it"
+    return _Why(f"matches no request: {reason}", advice)

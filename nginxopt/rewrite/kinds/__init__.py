@@ -1,0 +1,1 @@
+"""The kinds of lists that rewrite-to-map compiles, a package each."""

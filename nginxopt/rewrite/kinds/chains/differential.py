@@ -1,0 +1,43 @@
+"""Compares the responses of a chain of `if`s and of its lookup on a real nginx, for many values of their variable.
+
+Each of the two runs in a server. Requests set the variable; if they cannot, a variable of a header replaces it in both
+texts.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from nginxopt.rewrite.comparison import Differential
+from nginxopt.rewrite.kinds.chains import text
+from nginxopt.rewrite.kinds.chains.planning import CompiledChain
+from nginxopt.rewrite.kinds.maps.differential import Limits, Side, compare_sides, sender, with_source
+from nginxopt.rewrite.kinds.maps.subjects import examples, variants
+from nginxopt.system.nginx import Binary
+from nginxopt.text import encode
+
+_OTHERWISE = b'\nlocation / { return 200 "$uri$is_args$args, and %s is set"; }'
+"""The response if no condition ends the script: the new URI and the variable that the conditions set."""
+
+
+def differential(compiled: CompiledChain, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
+    """Return the differences between the responses of a chain and of its lookup.
+
+    `sizes` are the directives for hash tables. Raises `InputError` if nginx refuses the chain.
+    """
+    conditions = compiled.chain.conditions
+    send, source = sender(conditions[0].variable)
+    variable, path = encode(conditions[0].variable), compiled.chain.file.path
+    data = compiled.chain.file.source.data
+    spans = [condition.directive.span for condition in conditions]
+    before = b"\n".join(data[span.start : span.end].replace(variable, source, 1) for span in spans)
+    after = encode("\n".join(text.statements(compiled)))
+    maps = sizes + with_source(text.maps(compiled), variable, source)
+    known = (
+        [encode(condition.value)] if condition.operator == "=" else examples(encode(condition.value))
+        for condition in conditions
+    )
+    values = variants([b"", *chain.from_iterable(known), *(key for keys in compiled.native.keys for key in keys)])
+    otherwise = _OTHERWISE % encode(conditions[0].assigned or "nothing")
+    sides = Side(b"", before + otherwise), Side(maps, after + otherwise)
+    return compare_sides(*sides, map(send, values), path, binary, limits)

@@ -1,0 +1,342 @@
+"""Decides which chains of `if`s become a lookup, and why other conditions stay."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import groupby
+
+from nginxopt import _native
+from nginxopt.config import Comment, Config, File, layout
+from nginxopt.faults import isolated
+from nginxopt.records import record
+from nginxopt.rewrite import captures, names
+from nginxopt.rewrite.kinds.chains.reading import FEWEST, Answer, Chain, Condition, read
+from nginxopt.rewrite.kinds.maps.cost import Cost
+from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
+from nginxopt.rewrite.patterns import check_compiles
+from nginxopt.text import encode
+
+REASONS = {
+    "unstable-variable": "its variable is unknown, or may change before it is evaluated again",
+    "unstable-text": "it returns a variable that is unknown, or may change before it is evaluated again",
+    "set-variable": "what it sets may be nginx's or a map's, or what it reads may depend on what is set",
+    "captures-returned": "it returns a capture, which only its own pattern sets",
+    "captures-read": "its groups may be read later, and only its own pattern sets them",
+    "captures-kept": "it leaves earlier captures in place, which may be read later",
+    "named-group": "a named group sets a variable that others may read",
+    "unread-pattern": "its pattern is not read exactly",
+    "unbounded-pattern": "PCRE may give up on its pattern; nginx then responds with 500",
+    "variable-value": "it compares with another variable",
+    "comment-inside": "its block has a comment",
+    "evaluation-depth": "with maps of the configuration, its lookup would nest more evaluations than nginx does",
+    "evaluation-count": "its lookup would evaluate `volatile` maps too often",
+    "long-token": "a parameter would be longer than nginx accepts",
+    "not-worse": "a lookup would try no fewer patterns",
+    "too-much-work": "its lookup takes more work than a chain of this size may take",
+    "internal-error": "nginxopt has a bug that this chain shows: please report the error",
+    "unproved": "its lookup is not proved, which is a gap in nginxopt: please report this chain",
+}
+"""The codes of the reasons why a condition stays, each with its sentence."""
+
+_OF_MAPS = {"unbounded-row": "unbounded-pattern", "long-token": "long-token", "too-much-work": "too-much-work"}
+"""The reasons against the map of a chain that are more than that it would be no better."""
+
+_CAPTURE = re.compile(r"\$\{?[0-9]")
+_FEW_ANSWERS = 3
+"""Up to this number of answers, each has its own `if` that compares a number; more answers are put into maps."""
+_LONGEST = 3_900
+"""The longest quoted token, in bytes, that certainly fits into nginx's buffer (`NGX_CONF_BUFFER`)."""
+
+
+@dataclass(frozen=True)
+class CompiledChain:
+    """A chain that becomes a lookup.
+
+    Attributes:
+        chain: The conditions.
+        stem: The prefix of the variables of the lookup.
+        native: The map from the variable to the number of an answer, compiled to a tree.
+        block: That map before it was compiled.
+        clears: Whether the lookup must leave `$1` to `$9` empty, like the conditions.
+        of: The number of conditions of the chain of which these are the first, as all take too much work; 0 if all.
+    """
+
+    chain: Chain
+    stem: str
+    native: _native.CompiledMap
+    block: bytes
+    clears: bool
+    of: int = 0
+
+    @property
+    def rule(self) -> str:
+        """The variable with the number of the answer; also the name of a group."""
+        return f"{names.short(self.stem)}_answer"
+
+    @property
+    def root(self) -> str:
+        """The variable of the map that returns this number."""
+        return root(self.stem)
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        """The distinct answers: what the conditions do if they are true. Their numbers count from 1."""
+        return _answers(self.chain)
+
+    @cached_property
+    def classes(self) -> list[tuple[tuple[str, ...], bool]]:
+        """The distinct statements of the answers, each with whether it has a text."""
+        return list(dict.fromkeys((words, text is not None) for words, text in self.answers))
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether maps return the statement and the text of an answer, instead of an `if` for each answer."""
+        return len(self.answers) > max(_FEW_ANSWERS, len(self.classes))
+
+    @property
+    def variables(self) -> list[str]:
+        """The variables that the lookup defines."""
+        of_classes = [f"{self.stem}_class", f"{self.stem}_text"] if self.has_classes else []
+        return [self.rule, self.root, *of_classes, *self.native.variables]
+
+    @property
+    def keys(self) -> list[list[bytes]]:
+        """The keys of each of its hash tables."""
+        numbers = [b"%d" % number for number in range(1, len(self.answers) + 1)]
+        return [keys for keys in [*self.native.keys, [b""], *([numbers] * 2 if self.has_classes else [])] if keys]
+
+    @property
+    def before(self) -> Cost:
+        """The number of patterns that the chain tries for a value that none matches, without string comparisons."""
+        return Cost.of(sum(condition.operator != "=" for condition in self.chain.conditions))
+
+    @property
+    def after(self) -> Cost:
+        """The same number for the lookup."""
+        return Cost(*self.native.after)
+
+
+@record(eq=True)
+class KeptCondition:
+    """A condition of a chain that stays, with the code of the reason."""
+
+    file: File
+    condition: Condition
+    reason: str
+
+    @property
+    def cost(self) -> Cost:
+        """The number of patterns that the condition tries for a value that it does not match."""
+        return Cost.of(int(self.condition.operator != "="))
+
+
+@record(eq=True)
+class ChainsPlan:
+    """The chains that become lookups, and the conditions that stay, both in the order of the text."""
+
+    compiled: tuple[CompiledChain, ...] = ()
+    kept: tuple[KeptCondition, ...] = ()
+    stem: str = ""
+
+    @property
+    def conditions(self) -> int:
+        """The number of all conditions."""
+        return self.moved + len(self.kept)
+
+    @property
+    def moved(self) -> int:
+        """The number of conditions that a lookup replaces."""
+        return sum(len(compiled.chain.conditions) for compiled in self.compiled)
+
+    @property
+    def before(self) -> Cost:
+        """The number of patterns tried now for values that no condition matches."""
+        return Cost.total([each.cost for each in self.kept] + [each.before for each in self.compiled])
+
+    @property
+    def after(self) -> Cost:
+        """The same number for the lookups and the conditions that stay."""
+        return Cost.total([each.cost for each in self.kept] + [each.after for each in self.compiled])
+
+    def reasons(self) -> Counter[str]:
+        """Return the number of conditions that stay, by reason."""
+        return Counter(each.reason for each in self.kept)
+
+    def without(self, compiled: CompiledChain, reason: str = "unproved") -> ChainsPlan:
+        """Return the plan in which a chain stays: for a reason, or because its lookup could not be proved."""
+        others = tuple(each for each in self.compiled if each is not compiled)
+        return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.chain, reason)))
+
+
+def plan(
+    config: Config,
+    asked_stem: str | None,
+    subject: Collection[File],
+    *,
+    effort: float = 1.0,
+    for_remark: bool = False,
+) -> ChainsPlan:
+    """Plan the chains in the files `subject`. Linear in the number of conditions, except for the native planner.
+
+    Its work is bounded by n log n, times `effort`. It is less `for_remark`, and of a chain that exceeds it, the
+    beginning is planned.
+    """
+    found = list(read(config, subject))
+    if not found:
+        return ChainsPlan()
+    defined, captures_matter = definitions(config), captures.may_be_read(config)
+    stem = names.stem(asked_stem, dict.fromkeys(sequence.file for sequence in found), config, "chains")
+    compiled: list[CompiledChain] = []
+    kept: list[KeptCondition] = []
+    for chain, reason in _chains(found, defined, captures_matter=captures_matter):
+        if reason is not None:
+            kept += _kept(chain, reason)
+            continue
+        result: CompiledChain | str = "internal-error"
+        first = chain.conditions[0].directive
+        with isolated("planning this chain", source=first.source, span=first.name.span):
+            compile_ = partial(
+                _compile,
+                stem=f"{stem}_c{len(compiled) + 1}",
+                clears=captures_matter,
+                effort=effort,
+                for_remark=for_remark,
+            )
+            result = compile_(chain)
+            if result == "too-much-work" and for_remark:
+                result = _of_beginning(chain, compile_)
+        if isinstance(result, CompiledChain):
+            compiled.append(result)
+            rest = chain.conditions[len(result.chain.conditions) :]
+            kept += _kept(Chain(chain.file, rest), "too-much-work")
+        else:
+            kept += _kept(chain, result)
+    return ChainsPlan(tuple(compiled), tuple(kept), stem)
+
+
+def _chains(found: list[Chain], defined: Definitions, *, captures_matter: bool) -> Iterator[tuple[Chain, str | None]]:
+    """Split sequences where the reason to stay changes. Yield each part with its reason; None if it may move."""
+    for sequence in found:
+        reasons = [_reason(condition, defined, captures_matter=captures_matter) for condition in sequence.conditions]
+        for reason, part in groupby(zip(sequence.conditions, reasons, strict=True), key=lambda pair: pair[1]):
+            chain = Chain(sequence.file, tuple(condition for condition, _ in part))
+            yield chain, "not-worse" if reason is None and len(chain.conditions) < FEWEST else reason
+
+
+def _kept(chain: Chain, reason: str) -> list[KeptCondition]:
+    return [KeptCondition(chain.file, condition, reason) for condition in chain.conditions]
+
+
+def _reason(condition: Condition, defined: Definitions, *, captures_matter: bool) -> str | None:
+    return next(_reasons(condition, defined, captures_matter=captures_matter), None)
+
+
+def _reasons(condition: Condition, defined: Definitions, *, captures_matter: bool) -> Iterator[str]:
+    """Yield the reasons why a condition must stay."""
+    block = condition.directive.block
+    if block is not None and any(isinstance(node, Comment) for node in block.nodes):
+        yield "comment-inside"
+    if not defined.is_stable(condition.variable):
+        yield "unstable-variable"
+    if _CAPTURE.search(condition.evaluated):
+        yield "captures-returned"
+    if not defined.is_stable(condition.evaluated):
+        yield "unstable-text"
+    if condition.assigned is not None and not (
+        defined.is_only_kept(condition.assigned[1:]) and defined.is_own(condition.variable + " " + condition.evaluated)
+    ):
+        yield "set-variable"
+    if condition.operator == "=":
+        if "$" in condition.value:
+            yield "variable-value"
+        if captures_matter:
+            yield "captures-kept"
+    facts = _native.pattern_facts(condition.pattern)
+    if facts is None:
+        check_compiles(condition.pattern, condition.directive, condition.directive.args[2])
+        yield "unread-pattern"
+        return
+    always_answers, groups, has_name = facts
+    if not always_answers or _first([condition], b"") is None:
+        yield "unbounded-pattern"
+    if has_name:
+        yield "named-group"
+    if groups and captures_matter:
+        yield "captures-read"
+    words = [*condition.words, condition.text or "", f"~*{condition.pattern.decode('utf-8', 'surrogateescape')}"]
+    if any(len(encode(layout.quoted(word))) > _LONGEST for word in words):
+        yield "long-token"
+
+
+def _first(conditions: list[Condition], subject: bytes) -> int | None:
+    """Return the number, from 1, of the first condition that is true for a value; 0 if none is, None if not known."""
+    try:
+        first = _native.Patterns([condition.pattern for condition in conditions]).first(subject)
+    except ValueError:
+        return None
+    return 0 if first is None else first + 1
+
+
+def root(stem: str) -> str:
+    """Return the variable of the map that returns the number of an answer."""
+    return f"{stem}_pattern"
+
+
+def _answers(chain: Chain) -> list[Answer]:
+    return list(dict.fromkeys(condition.answer for condition in chain.conditions))
+
+
+def _compile(chain: Chain, *, stem: str, clears: bool, effort: float, for_remark: bool) -> CompiledChain | str:
+    """Return a chain as a lookup, or the reason why it stays."""
+    numbers = {answer: number for number, answer in enumerate(_answers(chain), 1)}
+    conditions = chain.by_precedence
+    first = _first(list(conditions), b"")
+    if first is None:
+        return "unread-pattern"
+    rows = [(row_of(condition), numbers[condition.answer]) for condition in conditions]
+    of_empty = numbers[conditions[first - 1].answer] if first else None
+    block = text_of_map(chain.conditions[0].variable, root(stem), rows, of_empty)
+    try:
+        native = _native.compile_map(block, stem=f"{names.short(stem)}_p_", share=effort, for_remark=for_remark)
+    except (ValueError, _native.RefusedRow):
+        return "unread-pattern"
+    if isinstance(native, _native.StayingMap):
+        return _OF_MAPS.get(native.reason, "not-worse")
+    compiled = CompiledChain(chain, stem, native, block, clears)
+    return compiled if _is_better(compiled) else "not-worse"
+
+
+def _of_beginning(chain: Chain, compile_: Callable[[Chain], CompiledChain | str]) -> CompiledChain | str:
+    """Return the first conditions of a chain as a lookup: half of them, a quarter and so on; or the reason why not."""
+    count = len(chain.conditions) // 2
+    while count >= FEWEST:
+        compiled = compile_(Chain(chain.file, chain.conditions[:count]))
+        if isinstance(compiled, CompiledChain):
+            return replace(compiled, of=len(chain.conditions))
+        count //= 2
+    return "too-much-work"
+
+
+def _is_better(compiled: CompiledChain) -> bool:
+    """Return whether a lookup costs less than the conditions. Eight string comparisons cost as much as a pattern."""
+    before = compiled.before.worst + (len(compiled.chain.conditions) - compiled.before.worst) // 8
+    return before >= FEWEST and before > compiled.after.worst
+
+
+def row_of(condition: Condition) -> str:
+    """Return the key of a map row that matches the values for which a condition is true, except the empty string."""
+    if condition.operator == "=":
+        return "~" + condition.pattern.decode("ascii")
+    return condition.operator + condition.value
+
+
+def text_of_map(variable: str, name: str, rows: list[tuple[str, int]], of_empty: int | None) -> bytes:
+    """Return a map. The empty string is a plain key, as maps try no patterns on it (`ngx_http_map_find`)."""
+    lines = [f"map {variable} ${name} {{", "    volatile;", '    default "";']
+    lines += [] if of_empty is None else [f'    "" {of_empty};']
+    lines += [f"    {layout.quoted(key)} {number};" for key, number in rows]
+    return encode("\n".join([*lines, "}", ""]))

@@ -1,0 +1,320 @@
+"""Proves that lookups answer every request like the chains of `if`s that they replace.
+
+*Lemma 1.* Let the conditions C1..Cn of a chain compare one variable v, whose value does not change in between, and let
+the statement of each end the script: a `return`, or a `rewrite` of any URI with a flag. Number the distinct statements,
+and let `$pattern` be, for each value of v, the number of the statement of the first true condition, or empty if none is
+true. Then `set $answer ""; if ($pattern ~ "^(?<answer>[0-9]+)") { }`, followed by an `if` for each number with its
+statement, is equivalent to the chain. *Proof.* A true condition ends the script, so the first true one decides, and
+`$answer` is the number of its statement. If none is true, `$answer` is empty and equals no number, and the script
+continues after the `if`s.
+
+*Lemma 2.* The same holds if all conditions set the same variable w, and `$pattern` is the number of the statement of
+the last true condition, provided that neither v nor any assigned value depends on w, that w gets its value from nothing
+else, and that each number is compared once. *Proof.* All true conditions set w, and nothing reads w between them. So
+after the chain, w has the value of the last one, or its old value if none is true. The assigned values consist of
+nginx's own variables, which do not change between the last true condition and the lookup.
+
+Captures: a condition with a pattern leaves `$1` to `$9` empty if it is false, and also if it is true and its pattern
+has no groups. The statements that replace the chain do the same, unless nothing reads captures. Locations: a true `if`
+in a location replaces its configuration by that of the `if`, which contains nothing but such statements in both texts.
+
+The value of `$pattern` is proved like that of any map with patterns (`rust/src/prove_map`), by comparison with a map
+that has the conditions as rows. The texts are parsed again, and must not differ in anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from nginxopt import _native
+from nginxopt.config import Block, Config, Directive, File, layout, load_text, reread
+from nginxopt.errors import InputError
+from nginxopt.records import record
+from nginxopt.rewrite import captures, names
+from nginxopt.rewrite.kinds.chains.planning import ChainsPlan, CompiledChain
+from nginxopt.rewrite.kinds.chains.reading import Answer, Condition, answer_of, condition
+from nginxopt.rewrite.kinds.maps import blocks
+from nginxopt.rewrite.kinds.maps.blocks import MapBlock
+from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions
+from nginxopt.rewrite.nodes import Node, block_of, nodes_of, words_of
+from nginxopt.rewrite.refutation import PartRefutation
+from nginxopt.text import encode
+
+_CLEAR = ("rewrite", "^a(?!)", "/")
+_GROUP = re.compile(rb"\(\?P?[<'](\w+)[>']")
+_CAPTURE = re.compile(r"\$\{?[0-9]")
+
+
+class Unproved(Exception):  # noqa: N818 - a verdict, not a failure
+    """A part of the proof that does not hold, and a value for which the texts differ, if one is known."""
+
+    def __init__(self, what: str, counterexample: bytes | None = None) -> None:
+        super().__init__(what)
+        self.what, self.counterexample = what, counterexample
+
+
+@record(eq=True)
+class _Known:
+    """The facts about the configuration that all chains share, and the emitted maps by variable."""
+
+    defined: Definitions
+    captures_matter: bool
+    maps: Mapping[bytes, MapBlock]
+    used: frozenset[str]
+
+    def check_names(self, names: Collection[str]) -> None:
+        """Check that neither nginx nor the configuration uses these names of variables."""
+        if not all(re.fullmatch(r"[a-z_][a-z0-9_]*", name) for name in names):
+            raise Unproved("the name of a variable is not plain, and nginx ignores the case of names")
+        if any(name in self.used or self.defined.is_stable(f"${name}") for name in names):
+            raise Unproved("the name of a variable is in use")
+
+
+def prove(
+    config: Config, plan: ChainsPlan, texts: Mapping[File, bytes], maps: bytes
+) -> PartRefutation[CompiledChain] | None:
+    """Return the refutation of a chain of `plan` if the files have these `texts` and http includes `maps`.
+
+    None if every chain is proved.
+    """
+    if not plan.compiled:
+        return None
+    try:
+        generated = blocks.read(maps)
+        after = reread(config, {file.path: text for file, text in texts.items()})
+    except (InputError, ValueError) as error:
+        return PartRefutation(f"the result cannot be read: {error}")
+    by_name = {block.variable: block for block in generated}
+    if len(by_name) != len(generated):
+        return PartRefutation("two maps have one variable")
+    known = _Known(definitions(config), captures.may_be_read(config), by_name, _names(config))
+    chains = {compiled.chain.conditions[0].directive: compiled for compiled in plan.compiled}
+    for file, other in zip(config.files, after.files, strict=True):
+        refutation = _compare(file.block, other.block, chains, known)
+        if refutation is not None:
+            return refutation
+    return None
+
+
+def _compare(
+    before: Block, after: Block, chains: Mapping[Directive, CompiledChain], known: _Known
+) -> PartRefutation[CompiledChain] | None:
+    ours, theirs = nodes_of(before), nodes_of(after)
+    while ours:
+        chain = chains.get(ours[0]) if isinstance(ours[0], Directive) else None
+        if chain is not None:
+            length = len(chain.chain.conditions)
+            try:
+                theirs = theirs[_check(ours[:length], theirs, known) :]
+            except Unproved as unproved:
+                variable = chain.chain.conditions[0].variable
+                what = f"the conditions on {variable}: {unproved.what}"
+                return PartRefutation(what, unproved.counterexample, chain)
+            ours = ours[length:]
+            continue
+        if not theirs or words_of(ours[0]) != words_of(theirs[0]):
+            return PartRefutation(f"line {ours[0].line} of {ours[0].source.path} is not as it was")
+        inner, other = block_of(ours[0]), block_of(theirs[0])
+        refutation = None if inner is None or other is None else _compare(inner, other, chains, known)
+        if refutation is not None:
+            return refutation
+        ours, theirs = ours[1:], theirs[1:]
+    return PartRefutation("there is a statement that was not there") if theirs else None
+
+
+def _check(originals: list[Node], emitted: list[Node], known: _Known) -> int:
+    """Check that the first of the `emitted` statements do what the conditions did; return how many they are."""
+    conditions = [_condition(node, known) for node in originals]
+    if len({each.variable for each in conditions}) != 1:
+        raise Unproved("they compare several variables")
+    if len({each.assigned for each in conditions}) != 1:
+        raise Unproved("they set several variables, or only some do")
+    is_last = conditions[0].assigned is not None
+    lookup = _Lookup.read(emitted, known, is_once=is_last)
+    numbers: dict[Answer, list[int]] = {}
+    for number, answer in lookup.answers.items():
+        numbers.setdefault(answer, []).append(number)
+    rows = []
+    for each in reversed(conditions) if is_last else conditions:
+        if len(numbers.get(each.answer, ())) != 1:
+            raise Unproved("what a condition returned is returned no more, or for two numbers")
+        rows.append((each, numbers[each.answer][0]))
+    root = known.maps[lookup.root]
+    reached = blocks.reachable(root.text, known.maps.values())
+    text = b"\n".join([root.text, *(block.text for block in reached if block is not root)])
+    known.check_names(set(_groups(text)))
+    proof = _native.prove_map(_map(rows, lookup.root), text)
+    if not proof.holds:
+        raise Unproved(f"the number of the answer: {proof.refutation}", proof.counterexample)
+    return lookup.length
+
+
+def _condition(node: Node, known: _Known) -> Condition:
+    """Return the condition of an `if` that may be in a chain."""
+    read = condition(node) if isinstance(node, Directive) else None
+    if read is None:
+        raise Unproved("one of them does something else")
+    texts = [read.variable, read.evaluated]
+    if _CAPTURE.search(" ".join(texts)) or not all(map(known.defined.is_stable, texts)):
+        raise Unproved("its variable, or what it returns, is not stable")
+    if read.assigned is not None:
+        if not known.defined.is_only_kept(read.assigned[1:]):
+            raise Unproved("the variable that it sets may have other values")
+        if not all(map(known.defined.is_own, texts)):
+            raise Unproved("its variable, or its value, may depend on what is set")
+    if read.operator == "=" and "$" in read.value:
+        raise Unproved("a condition compares with a variable")
+    facts = _native.pattern_facts(read.pattern)
+    if facts is None or not facts[0]:
+        raise Unproved("PCRE may give up on a condition")
+    _, groups, has_name = facts
+    if has_name or (known.captures_matter and (groups or read.operator == "=")):
+        raise Unproved("a condition leaves captures that may be read")
+    return read
+
+
+@record(eq=True)
+class _Lookup:
+    """The statements of a lookup: the variable `root` of its map, its answers by number, and how many statements."""
+
+    root: bytes
+    answers: Mapping[int, Answer]
+    length: int
+
+    @classmethod
+    def read(cls, emitted: list[Node], known: _Known, *, is_once: bool) -> _Lookup:
+        """Parse the statements: those that read `$root`, the `if`s, and one that leaves `$1` to `$9` empty.
+
+        With `is_once`, only one of the `if`s may be true.
+        """
+        answer, root = _read_look_up(emitted)
+        if root not in known.maps or encode(answer[1:]) in known.maps:
+            raise Unproved("the lookup reads no map of ours, or sets its variable")
+        known.check_names({answer[1:], *(name.decode("latin-1") for name in known.maps)})
+        groups = {group for block in known.maps.values() for group in _groups(block.text)}
+        if answer[1:] in groups or not groups.isdisjoint(name.decode("latin-1") for name in known.maps):
+            raise Unproved("a group sets the variable of a map")
+        branches = []
+        for node in emitted[2:]:
+            branch = _branch(node, known)
+            if branch is None:
+                break
+            branches.append(branch)
+        length = 2 + len(branches)
+        if known.captures_matter:
+            if len(emitted) <= length or words_of(emitted[length]) != _CLEAR:
+                raise Unproved("$1 to $9 may be kept where no condition is true")
+            length += 1
+        return cls(root, _answers(answer, branches, known, is_once=is_once), length)
+
+
+def _read_look_up(emitted: list[Node]) -> tuple[str, bytes]:
+    """Return the variable and the map of `set $answer ""; if ($root ~ "^(?<answer>[0-9]+)") { }`."""
+    words = words_of(emitted[0]) if emitted else ()
+    reads = emitted[1] if len(emitted) > 1 else None
+    if len(words) != 3 or (words[0], words[2]) != ("set", "") or not isinstance(reads, Directive):
+        raise Unproved("nothing looks them up")
+    answer, is_empty = words[1], reads.block is not None and not nodes_of(reads.block)
+    if len(answer[1:]) > names.LONGEST_GROUP or reads.name != "if" or len(reads.args) != 3 or not is_empty:
+        raise Unproved("nothing looks them up")
+    root, operator, pattern = map(str, reads.args)
+    if (root[:1], operator, pattern) != ("$", "~", f"^(?<{answer[1:]}>[0-9]+)"):
+        raise Unproved("the lookup is read in another way")
+    return answer, encode(root[1:])
+
+
+_Branch = tuple[str, str, Answer]
+"""An `if` with one statement: the variable that it compares, the value, and the statement."""
+
+
+def _branch(node: Node, known: _Known) -> _Branch | None:
+    """Parse an `if` with one statement; None for anything else."""
+    if not isinstance(node, Directive) or node.name != "if" or len(node.args) != 3 or node.args[1] != "=":
+        return None
+    inner = [words_of(each) for each in nodes_of(node.block)] if node.block is not None else []
+    if known.captures_matter and inner and inner[-1][0] == "return":
+        if inner[0] != _CLEAR:
+            return None
+        inner = inner[1:]
+    answer = answer_of(inner[0]) if len(inner) == 1 else None
+    return None if answer is None else (str(node.args[0]), str(node.args[2]), answer)
+
+
+def _answers(answer: str, branches: list[_Branch], known: _Known, *, is_once: bool) -> dict[int, Answer]:
+    """Return the answer for each number: that of the first `if` that compares the number, or its class."""
+    tables: dict[str, dict[str, str]] = {}
+
+    def value(name: str, number: int) -> str:
+        if name == answer:
+            return str(number)
+        if name not in tables:
+            tables[name] = _table(known.maps.get(encode(name[1:])), answer)
+        return tables[name].get(str(number), "")
+
+    compared = {number for name, number, _ in branches if name == answer}
+    for name, _, _ in branches:
+        if name != answer:
+            value(name, 0)
+            compared |= tables[name].keys()
+    if any(not text for _, text, _ in branches) or not all(re.fullmatch("[1-9][0-9]*", text) for text in compared):
+        raise Unproved("an `if` may be true where no condition is")
+    found: dict[int, Answer] = {}
+    for number in map(int, compared):
+        done = [answer for name, text, answer in branches if value(name, number) == text]
+        if not done:
+            raise Unproved("a number has no answer")
+        if is_once and len(done) > 1:
+            raise Unproved("a number has two answers")
+        words, text = done[0]
+        if text is not None and text.startswith("$") and encode(text[1:]) in known.maps:
+            text = value(text, number)
+            if not text:
+                raise Unproved("a text is empty")
+        found[number] = words, text
+    return found
+
+
+def _table(block: MapBlock | None, source: str) -> dict[str, str]:
+    """Return the rows of a map, which must look up `source`, be `volatile`, and have only plain keys."""
+    if block is None:
+        raise Unproved("an `if` compares something else")
+    (only,) = (node for node in load_text(block.text, context="http").main.block.nodes if isinstance(node, Directive))
+    rows = nodes_of(only.block) if only.block is not None else []
+    words = [words_of(row) for row in rows]
+    default = [row[1:] for row in words if row[0] == "default"]
+    plain = [row for row in words if row[0] not in ("default", "volatile")]
+    is_plain = all(len(row) == 2 and row[0].isdigit() for row in plain)
+    if words_of(only)[1] != source or ("volatile",) not in words or default not in ([], [("",)]) or not is_plain:
+        raise Unproved("a map of answers is something else")
+    if len({row[0] for row in plain}) != len(plain):
+        raise Unproved("a map of answers has a key twice")
+    return {row[0]: row[1] for row in plain}
+
+
+def _map(rows: list[tuple[Condition, int]], name: bytes) -> bytes:
+    """Return the map to which the conditions are equivalent: their patterns in order, and the empty string."""
+    try:
+        first = _native.Patterns([each.pattern for each, _ in rows]).first(b"")
+    except ValueError:
+        raise Unproved("which condition is true of an empty value is not known") from None
+    lines = [b"map %s $%s {" % (encode(rows[0][0].variable), name), b"volatile;", b'default "";']
+    lines += [] if first is None else [b'"" %d;' % rows[first][1]]
+    for each, number in rows:
+        key = f"~{each.pattern.decode('ascii')}" if each.operator == "=" else each.operator + each.value
+        lines.append(encode(f"{layout.quoted(key)} {number};"))
+    return b"\n".join([*lines, b"}"])
+
+
+def _groups(text: bytes) -> list[str]:
+    """Return the names of the groups in patterns, each of which defines a variable."""
+    return [group.decode("latin-1") for group in _GROUP.findall(text)]
+
+
+def _names(config: Config) -> frozenset[str]:
+    """Return all words of a configuration that may be names of variables."""
+    return frozenset(name for file in config.files for name in _words_in(file.source.data))
+
+
+def _words_in(data: bytes) -> Iterator[str]:
+    return (word.decode("ascii").lower() for word in re.findall(rb"[A-Za-z0-9_]+", data))

@@ -1,0 +1,171 @@
+"""Decides which regex locations are put into groups, and why others stay."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from nginxopt import _native
+from nginxopt.config import Directive, File
+from nginxopt.faults import isolated
+from nginxopt.records import record
+from nginxopt.rewrite.kinds.locations.grouping import Group, divided
+from nginxopt.rewrite.kinds.locations.reading import FEWEST, LocationRun, RegexLocation
+from nginxopt.rewrite.kinds.maps.cost import Cost
+from nginxopt.rewrite.patterns import check_compiles
+from nginxopt.text import Span, encode
+
+REASONS = {
+    "unread-pattern": "its pattern is not read exactly",
+    "unbounded-pattern": "PCRE may give up on its pattern; nginx then responds with 500",
+    "compiled-inside": "its rewrites or `if`s are looked up by themselves",
+    "matches-all": "its pattern matches nearly every URI, and one more would only delay it",
+    "not-worse": "one pattern for it and its neighbours would save nothing",
+    "internal-error": "nginxopt has a bug that this run shows: please report the error",
+    "unproved": "the pattern before it is not proved, which is a gap in nginxopt: please report this run",
+}
+"""The codes of the reasons why a location stays, each with its sentence."""
+
+_UNUSUAL = b"zqvx7/kwj9-0", b"7-qkx/vzj/0_"
+"""Unusual ends of URIs: hardly any pattern matches one of them, and only a pattern for all URIs matches both."""
+
+
+@record(eq=True)
+class CompiledRun:
+    """A run of locations that is divided into groups; some of its locations may be in none."""
+
+    run: LocationRun
+    members: tuple[Group | RegexLocation, ...]
+
+    @property
+    def groups(self) -> list[Group]:
+        """The groups of the run."""
+        return [member for member in self.members if isinstance(member, Group)]
+
+    @property
+    def before(self) -> Cost:
+        """The number of patterns tried now for a URI that none matches."""
+        return Cost.of(len(self.run.locations))
+
+    @property
+    def after(self) -> Cost:
+        """The same number with groups."""
+        return Cost.of(len(self.members))
+
+
+@record(eq=True)
+class KeptLocation:
+    """A location of a run that stays, with the code of the reason."""
+
+    file: File
+    location: RegexLocation
+    reason: str
+
+
+@record(eq=True)
+class LocationsPlan:
+    """The runs that are divided into groups, and the locations that stay, both in the order of the text."""
+
+    compiled: tuple[CompiledRun, ...] = ()
+    kept: tuple[KeptLocation, ...] = ()
+
+    @property
+    def locations(self) -> int:
+        """The number of all locations."""
+        return sum(len(compiled.run.locations) for compiled in self.compiled) + len(self.kept)
+
+    @property
+    def moved(self) -> int:
+        """The number of locations in groups."""
+        return sum(len(group.locations) for compiled in self.compiled for group in compiled.groups)
+
+    @property
+    def before(self) -> Cost:
+        """The number of patterns tried now for a URI that no location matches."""
+        return Cost.of(self.locations)
+
+    @property
+    def after(self) -> Cost:
+        """The same number for all runs with their groups."""
+        return Cost.total([Cost.of(len(self.kept)), *(each.after for each in self.compiled)])
+
+    def reasons(self) -> Counter[str]:
+        """Return the number of locations that stay, by reason."""
+        return Counter(each.reason for each in self.kept)
+
+    def without(self, compiled: CompiledRun) -> LocationsPlan:
+        """Return the plan in which a run stays, because its groups could not be proved."""
+        others = tuple(each for each in self.compiled if each is not compiled)
+        return replace(self, compiled=others, kept=(*self.kept, *_kept(compiled.run, "unproved")))
+
+
+def plan(runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]) -> LocationsPlan:
+    """Divide runs into groups. Linear in the number of locations, except for the native search for patterns.
+
+    `changing`: the offsets, in ascending order, of statements that another part of the compilation changes.
+    """
+    compiled: list[CompiledRun] = []
+    kept: list[KeptLocation] = []
+    for run, reason in _parts(runs, changing):
+        members: tuple[Group | RegexLocation, ...] = ()
+        first = run.locations[0].directive
+        if not reason:
+            reason = "internal-error"
+            with isolated("planning this run of locations", source=first.source, span=first.name.span):
+                members, reason = tuple(divided(run.locations)), None
+        if len(members) < len(run.locations) and members:
+            compiled.append(CompiledRun(run, members))
+        else:
+            kept += _kept(run, reason or "not-worse")
+    return LocationsPlan(tuple(compiled), tuple(kept))
+
+
+def _parts(
+    runs: Iterable[LocationRun], changing: Mapping[File, Sequence[int]]
+) -> Iterator[tuple[LocationRun, str | None]]:
+    """Split runs where the reason to stay changes. Yield each part with its reason; None if it may be grouped."""
+    for run in runs:
+        places = changing.get(run.file, ())
+        reasons = [
+            "compiled-inside" if _has(location.directive.span, places) else _reason(location, run.around)
+            for location in run.locations
+        ]
+        for reason, part in groupby(zip(run.locations, reasons, strict=True), key=lambda pair: pair[1]):
+            locations = tuple(location for location, _ in part)
+            too_short = "not-worse" if reason is None and len(locations) < FEWEST else reason
+            yield replace(run, locations=locations), too_short
+
+
+def _has(span: Span, places: Sequence[int]) -> bool:
+    return bisect_left(places, span.start) < bisect_left(places, span.end)
+
+
+def _kept(run: LocationRun, reason: str) -> list[KeptLocation]:
+    return [KeptLocation(run.file, location, reason) for location in run.locations]
+
+
+def _reason(location: RegexLocation, around: Directive | None) -> str | None:
+    """Return the reason why a location must stay; None if there is none."""
+    if _native.exact_union([location.pattern]) is not None:
+        return "matches-all" if _matches_all(location.pattern, around) else None
+    facts = _native.pattern_facts(location.pattern)
+    if facts is None:
+        check_compiles(location.pattern, location.directive, location.word)
+    return "unread-pattern" if facts is None or facts[0] else "unbounded-pattern"
+
+
+def _matches_all(pattern: bytes, around: Directive | None) -> bool:
+    """Return whether a pattern matches even unusual URIs: all of them, or all that the location around it matches."""
+    names = [] if around is None or around.name != "location" else [encode(str(around.args[-1]))]
+    beginnings = [b"/", *(name for name in names if name.startswith(b"/"))]
+    return any(all(_matches(pattern, beginning + end) for end in _UNUSUAL) for beginning in beginnings)
+
+
+def _matches(pattern: bytes, uri: bytes) -> bool:
+    try:
+        return _native.Patterns([pattern]).first(uri) is not None
+    except ValueError:
+        return True

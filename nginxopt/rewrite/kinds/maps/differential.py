@@ -1,0 +1,159 @@
+"""Compares the values of a map and of its tree on a real nginx, as a check of the proof.
+
+Two instances, one with the map and one with the tree, return the value for each subject. Requests set the source of the
+map; if they cannot, a header replaces it in both texts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Iterable
+
+from nginxopt.records import record
+from nginxopt.rewrite.comparison import Differential, Mismatch, compare
+from nginxopt.rewrite.kinds.maps.proof import EmittedMap
+from nginxopt.rewrite.kinds.maps.subjects import of_map
+from nginxopt.rewrite.requests import HOST
+from nginxopt.rewrite.scene import definitions, reasons, unknown_variables
+from nginxopt.rewrite.uris import spellings
+from nginxopt.system.http import Request
+from nginxopt.system.nginx import Binary, Instance, Verdict, configuration
+from nginxopt.text import encode
+
+_HEADER = b"Nginxopt-Value"
+_IN_PLACE = b"$http_nginxopt_value"
+_HEAD = re.compile(rb"^map\s[^{]*", re.MULTILINE)
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/-_~"
+_SPELLINGS = spellings(set(range(256)) - set(_UNRESERVED))
+
+Sender = Callable[[bytes], Request | None]
+"""A function that returns a request for which the source of the map has a value; None if there is none."""
+
+
+@record(eq=True)
+class Side:
+    """One of the two configurations: its maps, and the content of its server."""
+
+    maps: bytes
+    content: bytes
+
+    def server(self) -> bytes:
+        """Return the content of the server, which accepts long headers."""
+        return b"server_name %s; large_client_header_buffers 4 64k; merge_slashes off; %s" % (HOST, self.content)
+
+    def test(self, binary: Binary, variables: tuple[str, ...]) -> Verdict:
+        """Return nginx's verdict on the configuration, in which the undefined `variables` get a value."""
+        return binary.test(configuration([self.server()], http=_http(variables)), {"maps.conf": self.maps})
+
+    def run(self, binary: Binary, variables: tuple[str, ...], avoid: bytes) -> Instance:
+        """Return an nginx with the configuration; the digits of its port do not occur in `avoid`."""
+        files, http = {"maps.conf": self.maps}, _http(variables)
+        return Instance(binary, servers=[self.server()], http=http, files=files, log_level="emerg", avoid=avoid)
+
+
+def _http(variables: tuple[str, ...]) -> bytes:
+    return b"\n".join([b"include maps.conf;", *definitions(variables)])
+
+
+@record(eq=True)
+class Limits:
+    """The limits of a comparison.
+
+    Attributes:
+        requests: The most requests to each side.
+        seconds: The time limit.
+        progress: Is called with the number of requests that are done, and the total.
+    """
+
+    requests: int
+    seconds: float
+    progress: Callable[[int, int], None] | None = None
+
+
+def differential(emitted: EmittedMap, *, sizes: bytes, binary: Binary, limits: Limits) -> Differential:
+    """Return the differences between the values of a map and of its tree.
+
+    `sizes` are the directives for hash tables. Raises `InputError` if nginx refuses the map.
+    """
+    compiled = emitted.compiled
+    send, source = sender(compiled.map.source)
+    before, after = (
+        with_source(text, encode(compiled.map.source), source) for text in (compiled.map.text(), emitted.text)
+    )
+    content = b'location / { return 200 "%s"; }' % encode(f"[{compiled.map.variable}]")
+    keys = [key for block in emitted.tree for key in block.keys]
+    requests = (send(value) for value in of_map(compiled.map, keys))
+    sides = Side(before, content), Side(sizes + after, content)
+    return compare_sides(*sides, requests, compiled.map.directive.source.path, binary, limits)
+
+
+def compare_sides(
+    before: Side, after: Side, requests: Iterable[Request | None], path: str, binary: Binary, limits: Limits
+) -> Differential:
+    """Return the differences between the responses of two sides. Raises `InputError` if nginx refuses `before`."""
+    started = time.monotonic()
+    variables, _ = unknown_variables(lambda names: before.test(binary, names), path)
+    verdict = after.test(binary, variables)
+    if not verdict.ok:
+        start = Mismatch("start", b"", b"", reasons(verdict).encode(errors="surrogateescape"))
+        return Differential(0, (start,), 1, time.monotonic() - started, 0, variables=variables)
+    distinct = list(dict.fromkeys(request for request in requests if request))
+    chosen = distinct[:: len(distinct) // limits.requests + 1]
+    avoid = before.maps + before.content + after.maps + after.content
+    with contextlib.ExitStack() as running:
+        pair = [running.enter_context(side.run(binary, variables, avoid)) for side in (before, after)]
+        tally = compare(pair[0], pair[1], chosen, started + limits.seconds, limits.progress)
+    skipped = len(distinct) - tally.requests
+    return Differential(
+        tally.requests, tuple(tally.shown), tally.mismatched, time.monotonic() - started, skipped, tally.unstable
+    )
+
+
+def sender(source: str) -> tuple[Sender, bytes]:
+    """Return the function that makes a request for a value of `source`, and the source to use in the maps."""
+    name = source.removeprefix("$").removeprefix("{").removesuffix("}").lower()
+    ours = encode(source)
+    if name in ("uri", "document_uri"):
+        return _uri, ours
+    if name == "request_uri":
+        return _target, ours
+    if name in ("args", "query_string"):
+        return lambda value: _target(b"/?" + value), ours
+    if name.startswith("arg_"):
+        return lambda value: _target(b"/?%s=%s" % (encode(name[4:]), value)), ours
+    if name == "host":
+        return lambda value: _get(b"/", value) if _is_token(value) else None, ours
+    if name.startswith("http_") and name not in ("http_host", "http_content_length", "http_transfer_encoding"):
+        return lambda value: _header(encode(name[5:].replace("_", "-")), value), ours
+    return lambda value: _header(_HEADER, value), _IN_PLACE
+
+
+def with_source(text: bytes, source: bytes, looked_up: bytes) -> bytes:
+    """Return maps in which `looked_up` replaces the source."""
+    return text if source == looked_up else _HEAD.sub(lambda head: head[0].replace(source, looked_up), text)
+
+
+def _uri(value: bytes) -> Request | None:
+    if not value.startswith(b"/") or b"\0" in value or re.search(rb"/\.\.?(?:/|\Z)", value):
+        return None
+    return _get(b"".join(map(_SPELLINGS.__getitem__, value)))
+
+
+def _target(value: bytes) -> Request | None:
+    return _get(value) if value.startswith(b"/") and _is_token(value) else None
+
+
+def _header(name: bytes, value: bytes) -> Request | None:
+    if re.search(rb"[\0\r\n]", value) or value != value.strip(b" "):
+        return None
+    return _get(b"/", more=b"%s: %s\r\n" % (name, value))
+
+
+def _is_token(value: bytes) -> bool:
+    return bool(value) and all(byte > 0x20 and byte != 0x7F for byte in value)
+
+
+def _get(target: bytes, host: bytes = HOST, more: bytes = b"") -> Request:
+    return Request(b"GET %s HTTP/1.1\r\nHost: %s\r\n%s\r\n" % (target, host, more))

@@ -1,0 +1,265 @@
+"""Decides which maps become trees of lookups, and why the others stay."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+from nginxopt import _native
+from nginxopt.config import Config, Directive, File, may_read_more
+from nginxopt.errors import InputError
+from nginxopt.faults import isolated
+from nginxopt.records import record
+from nginxopt.rewrite import names
+from nginxopt.rewrite.kinds.maps.captures import CaptureReadings
+from nginxopt.rewrite.kinds.maps.cost import Cost
+from nginxopt.rewrite.kinds.maps.reading import RegexMap, groups, read, variables
+from nginxopt.rewrite.kinds.maps.stability import Definitions, definitions, is_constant
+
+REASONS = {
+    "unstable-source": "its source may have another value when it is evaluated again, or is not known",
+    "named-captures": "a named group of one of its rows is read elsewhere, and new maps would set others",
+    "shared-rows": "it is in a file, or includes one, that is included more than once",
+    "missing-rows": "it includes a file that does not exist, or may read others elsewhere",
+    "guarded": "its patterns are behind a guard already",
+    "early-values": "the tree would also evaluate a row that comes second, and its variables may be kept",
+    "evaluation-depth": "with others of the configuration, its tree would nest more evaluations than nginx does",
+    "evaluation-count": "with its tree, one lookup would evaluate `volatile` maps too often",
+    **dict(_native.map_reasons()),
+    "internal-error": "nginxopt has a bug that this map shows: please report the error",
+    "unproved": "its tree is not proved, which is a gap in nginxopt: please report this map",
+}
+"""The codes of the reasons why a map stays, each with its sentence."""
+
+_KEEPING = frozenset(["captures-read", "named-captures"])
+"""The reasons that do not apply to trees which set the same captures as their map."""
+
+_OF_LENGTH = frozenset(["too-deep", "long-token", "too-many-rows", "hash-collision", "too-much-work"])
+"""The reasons that may not apply to fewer rows."""
+
+_SHORT = 300
+"""The number of rows that are tried in place of a map that is too long."""
+
+_FEWEST = 16
+"""The fewest rows of which it is asked whether they move without those behind them."""
+
+_MOST_KEPT_ROWS = 50_000
+"""Up to this number of rows, parsed patterns are kept in memory for the proof: at most 300 MB."""
+
+
+@record(eq=True)
+class KeptMap:
+    """A map that stays, the code of the reason, and the directive that is the cause, unless that is the map itself.
+
+    `shorter` is a number of its first rows that would move without the others; 0 if none is known. `of_shorter` is the
+    cost of their lookup.
+    """
+
+    map: RegexMap
+    reason: str
+    cause: Directive | None = None
+    shorter: int = 0
+    of_shorter: Cost | None = None
+
+    @property
+    def why(self) -> str:
+        """The reason as a sentence, with the place of the cause."""
+        sentence = REASONS[self.reason]
+        if self.shorter:
+            sentence += f"; its first {self.shorter:,} rows alone would move"
+        return f"{sentence} ({self.cause.source.path}:{self.cause.line})" if self.cause else sentence
+
+    @property
+    def cost(self) -> Cost:
+        """The patterns tried for a subject that none matches."""
+        rows = len(self.map.patterns)
+        return Cost(1, rows, rows) if self.map.is_guarded else Cost.of(rows)
+
+
+@record(eq=True)
+class CompiledMap:
+    """A map that becomes a tree. The variables of the tree begin with `stem`.
+
+    `keeps_captures`: whether the tree sets the same captures as the map.
+    """
+
+    map: RegexMap
+    stem: str
+    native: _native.CompiledMap
+    keeps_captures: bool = False
+
+    @property
+    def before(self) -> Cost:
+        """The patterns tried for a subject that none matches."""
+        return Cost(*self.native.before)
+
+    @property
+    def after(self) -> Cost:
+        """The same number for the tree."""
+        return Cost(*self.native.after)
+
+
+@record(eq=True)
+class MapsPlan:
+    """The maps that become trees, and the maps with regular expressions that stay, both in the order of the text."""
+
+    compiled: tuple[CompiledMap, ...] = ()
+    kept: tuple[KeptMap, ...] = ()
+    stem: str = ""
+    found: tuple[RegexMap, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """The number of rows with regular expressions."""
+        return self.moved + sum(len(kept.map.patterns) for kept in self.kept)
+
+    @property
+    def moved(self) -> int:
+        """The number of these rows that move into a tree."""
+        return sum(len(compiled.map.patterns) for compiled in self.compiled)
+
+    def without(self, compiled: CompiledMap, reason: str = "unproved") -> MapsPlan:
+        """Return the plan in which a map stays: for a reason, or because its tree could not be proved."""
+        others = tuple(each for each in self.compiled if each is not compiled)
+        return replace(self, compiled=others, kept=(*self.kept, KeptMap(compiled.map, reason)))
+
+    @property
+    def before(self) -> Cost:
+        """The number of patterns that all maps try now for subjects that no row matches."""
+        return Cost.total([each.before for each in self.compiled] + [each.cost for each in self.kept])
+
+    @property
+    def after(self) -> Cost:
+        """The same number for the trees and the maps that stay."""
+        return Cost.total([each.after for each in self.compiled] + [each.cost for each in self.kept])
+
+
+def plan(
+    config: Config,
+    asked_stem: str | None,
+    subject: Collection[File],
+    *,
+    effort: float = 1.0,
+    for_remark: bool = False,
+) -> MapsPlan:
+    """Plan the maps in the files `subject`. Its work is bounded by n log n, times `effort`, and is less `for_remark`.
+
+    Raises `InputError` for a map that nginx refuses.
+    """
+    found = list(read(config, subject))
+    if not found:
+        return MapsPlan()
+    defined, captures = definitions(config), CaptureReadings(config)
+    refused = {each.map: each for each in (_refused(regex_map, defined, captures) for regex_map in found) if each}
+    kept = [each for each in refused.values() if each.reason not in _KEEPING]
+    candidates = [each for each in found if each not in refused or refused[each].reason in _KEEPING]
+    stem = names.stem(asked_stem, dict.fromkeys(file for each in candidates for file in each.files), config, "maps")
+    compiled: list[CompiledMap] = []
+    rows = 0
+    for number, regex_map in enumerate(candidates, 1):
+        reader = refused.get(regex_map)
+        rows += len(regex_map.patterns)
+        result: CompiledMap | KeptMap = KeptMap(regex_map, "internal-error")
+        directive = regex_map.directive
+        with isolated(f"planning the map {regex_map.variable}", source=directive.source, span=directive.name.span):
+            result = _compile(
+                regex_map,
+                names.short(f"{stem}_m{number}_"),
+                keeps_captures=reader is not None,
+                keeps_patterns=rows <= _MOST_KEPT_ROWS,
+                effort=effort,
+                for_remark=for_remark,
+            )
+        if isinstance(result, KeptMap):
+            kept.append(reader or result)
+        else:
+            compiled.append(result)
+    return MapsPlan(tuple(compiled), tuple(kept), stem, tuple(found))
+
+
+def _refused(regex_map: RegexMap, defined: Definitions, captures: CaptureReadings) -> KeptMap | None:
+    return next(_refusals(regex_map, defined, captures), None)
+
+
+def _refusals(regex_map: RegexMap, defined: Definitions, captures: CaptureReadings) -> Iterator[KeptMap]:
+    """Yield the reasons why a map must stay."""
+    config = regex_map.config
+    if regex_map.is_guarded:
+        yield KeptMap(regex_map, "guarded")
+    for include in regex_map.includes:
+        if may_read_more(config, include):
+            yield KeptMap(regex_map, "missing-rows", include)
+    if any(config.times(file) > 1 for file in regex_map.files):
+        yield KeptMap(regex_map, "shared-rows")
+    if not defined.is_stable(regex_map.source):
+        yield KeptMap(regex_map, "unstable-source")
+    if (reader := captures.reader(regex_map.variable)) is not None:
+        yield KeptMap(regex_map, "captures-read", reader)
+    if (reader := captures.reader_of_groups(regex_map)) is not None:
+        yield KeptMap(regex_map, "named-captures", reader)
+
+
+def _compile(
+    regex_map: RegexMap, stem: str, *, keeps_captures: bool, keeps_patterns: bool, effort: float, for_remark: bool
+) -> CompiledMap | KeptMap:
+    try:
+        native = _native.compile_map(
+            regex_map.text(),
+            stem=stem,
+            keeps_captures=keeps_captures,
+            keeps_patterns=keeps_patterns,
+            for_remark=for_remark,
+            share=effort,
+        )
+    except ValueError as error:
+        raise InputError(
+            f"nginx refuses this map: {error}", source=regex_map.directive.source, span=regex_map.directive.name.span
+        ) from None
+    except _native.RefusedRow as refused:
+        raise _refusal_of_row(regex_map, *refused.args) from None
+    if isinstance(native, _native.CompiledMap):
+        early = _early(regex_map) if f"{stem}pick" in native.variables else None
+        if early is not None:
+            return KeptMap(regex_map, "early-values", early)
+        return CompiledMap(regex_map, stem, native, keeps_captures)
+    cause = None if native.row is None else regex_map.patterns[native.row]
+    kept = KeptMap(regex_map, native.reason, cause)
+    if native.reason not in _OF_LENGTH:
+        return kept
+    counts = _halves(len(regex_map.patterns)) if native.reason == "too-much-work" and for_remark else (_SHORT,)
+    for rows in (rows for rows in counts if rows < len(regex_map.patterns)):
+        shorter = _native.compile_map(
+            regex_map.beginning(rows), stem=stem, keeps_captures=keeps_captures, for_remark=for_remark, share=effort
+        )
+        if isinstance(shorter, _native.CompiledMap):
+            return replace(kept, shorter=rows, of_shorter=Cost(*shorter.after))
+    return kept
+
+
+def _halves(rows: int) -> Iterator[int]:
+    """Yield half of a number of rows, a quarter and so on."""
+    while (rows := rows // 2) >= _FEWEST:
+        yield rows
+
+
+def _refusal_of_row(regex_map: RegexMap, is_pattern: bool, place: int, message: str) -> InputError:
+    """Return the error for a row with which nginx does not start."""
+    if is_pattern:
+        row = regex_map.patterns[place]
+        return row.error(f"PCRE2 does not compile the pattern: {message}")
+    row = regex_map.exact[place]
+    return row.error(
+        "this key is in the map already, perhaps in another case", nginx=row.located(f'{message} "{row.name}"')
+    )
+
+
+def _early(regex_map: RegexMap) -> Directive | None:
+    """Return a row with a variable that must not be evaluated early: nginx caches its value, which may change later.
+
+    A tree that numbers its rows may evaluate two of them, although only the first one counts (`$..._pick`).
+    """
+    for row in regex_map.patterns:
+        names = {name for word in row.args if "$" in word for name in variables(word) if not name.isdigit()}
+        if names and not all(is_constant(name) for name in names - groups(row.name)):
+            return row
+    return None

@@ -1,0 +1,133 @@
+"""Proves that maps return the same value for every subject: each block is compared with the new block and its tree.
+
+The texts are parsed again. Nothing else in the files may differ, except what the proof of rewrites compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+from nginxopt import _native
+from nginxopt.config import Bulk, Config, Directive, File, Scope, reread
+from nginxopt.errors import InputError
+from nginxopt.faults import isolated
+from nginxopt.records import record
+from nginxopt.rewrite.kinds.maps import blocks
+from nginxopt.rewrite.kinds.maps.blocks import MapBlock
+from nginxopt.rewrite.kinds.maps.planning import CompiledMap, MapsPlan
+from nginxopt.rewrite.kinds.maps.reading import http_maps, inlined
+from nginxopt.rewrite.refutation import PartRefutation
+from nginxopt.rewrite.sizes import DEFAULTS
+
+_CHANGED = ("default",)
+
+
+@record(eq=True)
+class EmittedMap:
+    """The new form of a map: the text of its block, with includes inline, and the blocks of its tree."""
+
+    compiled: CompiledMap
+    block: bytes
+    tree: tuple[MapBlock, ...]
+
+    @property
+    def text(self) -> bytes:
+        """The text of the block and its tree."""
+        return b"\n".join([self.block, *(block.text for block in self.tree)])
+
+
+def prove(
+    config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes
+) -> PartRefutation[CompiledMap] | None:
+    """Return the refutation of a map of `plan` if the files have these `texts` and http includes `maps`.
+
+    None if every map is proved.
+    """
+    try:
+        for emitted in read(config, plan, texts, maps):
+            regex_map = emitted.compiled.map
+            directive = regex_map.directive
+            with isolated(f"proving the map {regex_map.variable}", source=directive.source, span=directive.name.span):
+                try:
+                    proof = _native.prove_map(
+                        regex_map.text(),
+                        emitted.text,
+                        compiled=emitted.compiled.native,
+                        keeps_captures=emitted.compiled.keeps_captures,
+                    )
+                except _native.TooMuchWork:
+                    what = f"the map {regex_map.variable}: its proof takes too much work"
+                    return PartRefutation(what, None, emitted.compiled, "too-much-work")
+                if proof.holds:
+                    continue
+                what = f"the map {regex_map.variable}: {proof.refutation}"
+                return PartRefutation(what, proof.counterexample, emitted.compiled)
+            return PartRefutation(f"the map {regex_map.variable}: the proof failed", None, emitted.compiled)
+    except (InputError, ValueError) as error:
+        return PartRefutation(f"the result cannot be read: {error}")
+    return None
+
+
+def read(config: Config, plan: MapsPlan, texts: Mapping[File, bytes], maps: bytes) -> Iterator[EmittedMap]:
+    """Parse the new texts, and yield the new form of each map of `plan`.
+
+    Raises `InputError` or `ValueError` if a text cannot be parsed.
+    """
+    after, generated = read_again(config, texts), blocks.read(maps)
+    for compiled, directive in _pairs(config, plan, after):
+        text = inlined(after, directive)
+        yield EmittedMap(compiled, text, tuple(blocks.reachable(text, generated)))
+
+
+def read_again(config: Config, texts: Mapping[File, bytes]) -> Config:
+    """Return a configuration with other texts in place of some of its files."""
+    return reread(config, {file.path: text for file, text in texts.items()})
+
+
+def _pairs(config: Config, plan: MapsPlan, after: Config) -> Iterator[tuple[CompiledMap, Directive]]:
+    """Yield each map that becomes a tree with the block that replaces it."""
+    by_directive = {compiled.map.directive: compiled for compiled in plan.compiled}
+    for scope, other in zip(http_maps(config), http_maps(after), strict=True):
+        if scope.opener in by_directive and other.opener is not None:
+            yield by_directive[scope.opener], other.opener
+
+
+def difference(before: Config, plan: MapsPlan, after: Config, *, include: str | None = None) -> str | None:
+    """Return where two configurations differ, except in the rows of the maps of `plan`; None if they do not.
+
+    `include` is the name of the file of maps. If given, `after` may include it and set hash table sizes.
+    """
+    changed = {compiled.map.directive for compiled in plan.compiled}
+    return _difference(before.scope, after.scope, changed, include)
+
+
+def _difference(before: Scope, after: Scope, changed: Collection[Directive], include: str | None) -> str | None:
+    is_changed = before.opener in changed
+    ours = [node for node in before.nodes if not is_changed or _stays(node)]
+    theirs = [node for node in after.nodes if not is_changed or _stays(node)]
+    if include is not None:
+        ours = [node for node in ours if node.name not in DEFAULTS]
+        theirs = [node for node in theirs if node.name not in DEFAULTS and not _includes(node, include)]
+    for node, changed_node in zip(ours, theirs, strict=False):
+        if _words(node) != _words(changed_node):
+            return f"line {node.line} of {node.source.path} is not as it was"
+    if len(ours) != len(theirs) or len(before.scopes) != len(after.scopes):
+        return f"{before.block.source.path} does not have the directives that it had"
+    scopes = zip(before.scopes, after.scopes, strict=True)
+    inner = (_difference(scope, changed_scope, changed, include) for scope, changed_scope in scopes)
+    return next((difference for difference in inner if difference), None)
+
+
+def _stays(row: Directive | Bulk) -> bool:
+    """Return whether a row of a map that becomes a tree must stay unchanged."""
+    return row.name not in _CHANGED and not row.name.startswith("~")
+
+
+def _includes(node: Directive | Bulk, name: str) -> bool:
+    return isinstance(node, Directive) and node.name == "include" and node.args == (name,)
+
+
+def _words(node: Directive | Bulk) -> object:
+    if isinstance(node, Bulk):
+        return node.source.data[node.span.start : node.span.end]
+    return node.name, node.args, node.block is None

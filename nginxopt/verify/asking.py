@@ -1,0 +1,121 @@
+"""Asks the models of both sides the same request, and compares what comes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cached_property
+
+from nginxopt.request.connection import RequestForm
+from nginxopt.request.model import Model
+from nginxopt.request.outcomes import OutcomeForm
+from nginxopt.request.world import World
+from nginxopt.verify.part import Address
+from nginxopt.verify.seen import Seen
+from nginxopt.verify.verdict import Witness
+from nginxopt.verify.witness import Candidate
+
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+class Asking:
+    """The models of both sides, which get the same answers about the world."""
+
+    def __init__(self, old: Model, new: Model) -> None:
+        self._models = (old, new)
+        self._alike: set[str] = set()
+        self.tried = 0
+
+    def witness(self, request: RequestForm) -> Witness | None:
+        """Return a request with what both sides make of it, if that differs; None if it does not, or is not known.
+
+        Where it depends on files, it is tried without them, with all, and with those that settings name.
+        """
+        text = json.dumps(request)
+        if text in self._alike:
+            return None
+        self.tried += 1
+        for exists in (lambda _: False, lambda _: True, self._is_named):
+            paths: set[str] = set()
+            world = self._telling(text, exists, paths)
+            if world is not None:
+                old, new = (model.trace(request, world) for model in self._models)
+                return Witness(request, old, new, world.existing, world.missing)
+            if not paths:
+                break
+        self._alike.add(text)
+        return None
+
+    def _telling(self, request: str, exists: Callable[[str], bool], paths: set[str]) -> World | None:
+        """Return the world where those files exist, if a request is answered differently there.
+
+        Adds the paths that it depends on.
+        """
+        for _ in range(_MOST_FILES):
+            existing = tuple(sorted(filter(exists, paths)))
+            missing = tuple(sorted(paths.difference(existing)))
+            world = World(existing=existing, missing=missing)
+            mine, theirs = self._outcomes(request, json.dumps(world.form()))
+            asked = {path for outcome in (mine, theirs) if (path := _file(outcome)) is not None} - paths
+            if asked:
+                paths |= asked
+                continue
+            is_known = mine["unknown"] is None and theirs["unknown"] is None
+            return world if is_known and self._differ(mine, theirs) else None
+        return None
+
+    def _outcomes(self, request: str, world: str) -> tuple[OutcomeForm, OutcomeForm]:
+        mine, theirs = (json.loads(model.native.answers([request], world)[0]) for model in self._models)
+        return mine, theirs
+
+    def _differ(self, old: OutcomeForm, new: OutcomeForm) -> bool:
+        mine, theirs = (Seen.of(outcome, model.site) for outcome, model in zip((old, new), self._models, strict=True))
+        return mine.differs(theirs)
+
+    def _is_named(self, path: str) -> bool:
+        """Return whether an error page or a fallback is that file."""
+        return path.endswith(self._named)
+
+    @cached_property
+    def _named(self) -> tuple[str, ...]:
+        words = {
+            word
+            for model in self._models
+            for level in model.site.site["levels"]
+            for name in ("error_page", "try_files")
+            for directive in level["settings"].get(name) or ()
+            for word in model.site.site["directives"][directive]["args"]
+        }
+        return tuple(word for word in words if word.startswith("/") and "$" not in word)
+
+
+def _file(outcome: OutcomeForm) -> str | None:
+    """Return the file whose existence an outcome depends on."""
+    unknown = outcome["unknown"]
+    question = None if unknown is None else unknown["question"]
+    return None if question is None else question.get("path")
+
+
+_MOST_FILES = 16
+
+
+def request_of(candidate: Candidate, address: Address, *, is_tls: bool) -> RequestForm:
+    """Return the request of a candidate at an address."""
+    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in candidate.headers]
+    named = candidate.host is not None
+    return {
+        "method": candidate.method.decode("latin-1"),
+        "target": candidate.target.decode("latin-1"),
+        "version": (1, 1) if named else (1, 0),
+        "headers": ([("Host", candidate.host)] if candidate.host is not None else []) + headers,
+        "connection": {
+            "family": address.family,
+            "host": _EVERYWHERE.get(address.host, address.host),
+            "port": address.port,
+            "tls": is_tls,
+            "quic": address.quic,
+            "protocol": (3, 0) if address.quic else None,
+            "sni": candidate.host if is_tls else None,
+            "client": "127.0.0.1",
+        },
+    }

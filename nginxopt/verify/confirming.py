@@ -1,0 +1,83 @@
+"""Asks a real nginx about a witness: whether both sides answer it as the model says, and not alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nginxopt.config import Config
+from nginxopt.request.model import Model
+from nginxopt.request.private import Exchange, PrivateNginx
+from nginxopt.request.real import differences
+from nginxopt.request.world import World
+from nginxopt.system.echo import Asked
+from nginxopt.system.nginx import Binary
+from nginxopt.verify.seen import Seen
+from nginxopt.verify.verdict import Confirmation, Witness
+
+_Observed = dict[str, object]
+"""What a client and upstreams got, by the name of the part."""
+
+_TIMED = ("date", "expires")  # which change from second to second
+
+
+def confirm(witness: Witness, old: tuple[Config, Model], new: tuple[Config, Model], binary: Binary) -> Confirmation:
+    """Return what nginx makes of a witness. Raises as `PrivateNginx`."""
+    world = World(existing=witness.existing, missing=witness.missing)
+    (mine, before), (theirs, after) = (_ask(witness, side, world, binary) for side in (old, new))
+    is_shown = not _is_hidden(witness, old[1], new[1])
+    return Confirmation(str(binary), (mine, theirs), is_alike=is_shown and _are_alike(before, after))
+
+
+def _is_hidden(witness: Witness, old: Model, new: Model) -> bool:
+    """Return whether the private nginx hides what differs: echoes stand for all servers, and read no gRPC."""
+    outcomes = witness.old["outcome"], witness.new["outcome"]
+    mine, theirs = (Seen.of(outcome, model.site) for outcome, model in zip(outcomes, (old, new), strict=True))
+    return mine.is_elsewhere(theirs) or any(outcome["kind"] == "grpc" for outcome in outcomes)
+
+
+def _ask(
+    witness: Witness, side: tuple[Config, Model], world: World, binary: Binary
+) -> tuple[tuple[str, ...], tuple[_Observed, _Observed]]:
+    """Return how nginx differs from the model, and what it answered twice."""
+    config, model = side
+    prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]
+    with PrivateNginx(config, prefix, world, binary, tls=tls) as nginx:
+        moved = nginx.moved(witness.request)
+        first, second = nginx.ask(moved), nginx.ask(moved)
+        told = tuple(differences(nginx.expected(moved), first))
+        return told, (_observed(first, nginx), _observed(second, nginx))
+
+
+def _observed(exchange: Exchange, nginx: PrivateNginx) -> _Observed:
+    observed: _Observed = {}
+    if exchange.response is not None:
+        response = exchange.response
+        observed = {"status": response.status, "body": nginx.original(response.body)}
+        for name, _ in response.headers:
+            values = [nginx.original(value.encode("latin-1")) for value in response.values(name)]
+            observed[f"header {name.lower()}"] = None if name.lower() in _TIMED else values
+    for number, asked in enumerate(exchange.asked):
+        observed |= {f"{part} of request {number}": value for part, value in _passed(asked, nginx)}
+    return observed
+
+
+def _passed(asked: Asked, nginx: PrivateNginx) -> Iterator[tuple[str, object]]:
+    """Yield the parts of a request that an upstream got: of HTTP, each header for itself."""
+    if asked.protocol != "proxy":
+        yield "all", (asked.protocol, nginx.original(asked.data))
+        return
+    yield "line", nginx.original(asked.data.partition(b"\r\n")[0])
+    yield "body", nginx.original(asked.data.partition(b"\r\n\r\n")[2])
+    names = dict.fromkeys(line.partition(b":")[0].decode("latin-1") for line in asked.headers)
+    for name in names:
+        yield f"header {name}", [nginx.original(value) for value in asked.values(name)]
+
+
+def _are_alike(old: tuple[_Observed, _Observed], new: tuple[_Observed, _Observed]) -> bool:
+    """Return whether both sides certainly answered alike: what changes from one answer to the next of a side, such as
+    `$request_id`, tells nothing.
+    """
+    names = {name for answer in (*old, *new) for name in answer}
+    steady = {name for name in names if all(first.get(name) == second.get(name) for first, second in (old, new))}
+    is_known = all(name.startswith("header ") for name in names - steady)
+    return is_known and all(old[0].get(name) == new[0].get(name) for name in steady)

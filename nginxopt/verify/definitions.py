@@ -1,0 +1,297 @@
+"""Variables that a configuration defines outside of scripts: maps, `geo` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from nginxopt.budget import meter
+from nginxopt.verify.code import Reads, reads_as_definition
+from nginxopt.verify.keys import Keys
+from nginxopt.verify.patterns import group_names
+from nginxopt.verify.side import Definition, Side
+from nginxopt.verify.symbols import variables
+
+_LASTING = {"host", "hostname", "https", "request_uri", "scheme", "server_addr", "server_name", "server_port"}
+"""The variables whose value nothing changes while nginx handles a request."""
+
+_DIGITS = frozenset("0123456789")
+"""The names of captures."""
+
+
+Rows = tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a lookup may read and set."""
+
+    inner: tuple[str, ...]
+    bases: tuple[str, ...]
+    groups: tuple[str, ...]
+    is_kept: bool
+    is_volatile: bool
+    is_opaque: bool
+    matches: bool
+
+
+class Definitions:
+    """The variables that a side defines. `keys` numbers equal definitions alike, whatever they are called."""
+
+    def __init__(self, side: Side, keys: Keys) -> None:
+        self._side = side
+        self._keys = keys
+        self._numbers: dict[str, Hashable] = {}
+        self._used: dict[str, frozenset[str]] = {}
+        self._own_groups: dict[str, tuple[str, ...] | None] = {}
+        self._steps = meter("steps")
+        self._readings: dict[str, _Reading] = {}
+        self._entangled: dict[str, bool] = {}
+
+    def form(self, name: str) -> Definition:
+        """Return what the configuration says."""
+        return self._side.definitions[name]
+
+    def defines(self, name: str) -> bool:
+        """Return whether the configuration defines a variable."""
+        return name in self._side.definitions
+
+    def number(self, name: str) -> Hashable:
+        """Return a number that is equal for variables that are defined alike."""
+        if name not in self._numbers:
+            waiting = [(name, self._begin(name))]
+            while waiting:  # no recursion, as chains of maps may be long
+                top, inner = waiting[-1]
+                used = next((each for each in inner if each not in self._numbers), None)
+                if used is not None:
+                    waiting.append((used, self._begin(used)))
+                else:
+                    self._numbers[top] = self._numbered(top)
+                    waiting.pop()
+        return self._numbers[name]
+
+    def _begin(self, name: str) -> Iterator[str]:
+        self._numbers[name] = ("itself", name)  # a map that is looked up through itself
+        return iter(self._defined_in(name))
+
+    def _defined_in(self, name: str) -> list[str]:
+        return sorted(filter(self.defines, self._named(name)))
+
+    def _numbered(self, name: str) -> Hashable:
+        inner = tuple((used, self._numbers[used]) for used in self._defined_in(name))
+        everything = self.everything if self._is_code(name) else None
+        return self._keys.number((*_content(self.form(name)), inner, everything))
+
+    @cached_property
+    def everything(self) -> Hashable:
+        """What code may read, which is equal where all variables are defined alike, by the same names."""
+        return self._side.is_renamed, frozenset(self.contents.items())
+
+    @cached_property
+    def contents(self) -> dict[str, Hashable]:
+        """What each definition says, equal where only the order of the rows of a map is another one that does not
+        count.
+        """
+        return {name: _as_looked_up(form) for name, form in self._side.definitions.items()}
+
+    @cached_property
+    def code(self) -> dict[str, Reads]:
+        """The directives by which code computes variables, with what it may read."""
+        directives = {form["content"][0] for form in self._side.definitions.values() if form["kind"] == "opaque"}
+        return {name: read for name in directives if (read := reads_as_definition(name))}
+
+    def _is_code(self, name: str) -> bool:
+        form = self.form(name)
+        return form["kind"] == "opaque" and form["content"][0] in self.code
+
+    def _named(self, name: str) -> frozenset[str]:
+        """Return the variables that a definition names."""
+        form = self.form(name)
+        if form["kind"] != "opaque":
+            return self.used(name)
+        words: set[str] = set().union(*(variables(word.encode("latin-1")) for word in form["content"]))
+        return frozenset(words - {name})
+
+    def used(self, name: str) -> frozenset[str]:
+        """Return the variables that a definition reads, without those that a pattern of it has just set."""
+        if name not in self._used:
+            self._used[name] = frozenset(self.sources(name) | self._in_values(name))
+        return self._used[name]
+
+    def sources(self, name: str) -> set[str]:
+        """Return the variables that are read in every lookup."""
+        form = self.form(name)
+        if form["kind"] == "opaque":
+            return set()
+        return variables((form["source"] if form["source"] is not None else "$remote_addr").encode("latin-1"))
+
+    def _in_values(self, name: str) -> set[str]:
+        return set().union(*(_read(key, value) for key, value in self._rows(name)))
+
+    def _rows(self, name: str) -> Iterator[tuple[str, str]]:
+        form = self.form(name)
+        for row in form["rows"] if form["kind"] != "opaque" else ():
+            if len(row["args"]) == 2:
+                yield row["args"][0], row["args"][1]
+
+    def inner(self, name: str) -> tuple[str, ...]:
+        """Return the defined variables that a lookup may read, directly or not, without itself."""
+        return self._reading(name).inner
+
+    def bases(self, name: str) -> tuple[str, ...]:
+        """Return the variables, and numbers of captures, that a value depends on in the end, in their order."""
+        return self._reading(name).bases
+
+    def groups(self, name: str) -> tuple[str, ...]:
+        """Return the variables that the patterns of a lookup may set."""
+        return self._reading(name).groups
+
+    def is_kept(self, name: str) -> bool:
+        """Return whether a value may be an earlier one: nginx looks it up once, and what it depends on may change."""
+        return self._reading(name).is_kept
+
+    def is_volatile(self, name: str) -> bool:
+        """Return whether nginx looks a value up each time it is read."""
+        return self._reading(name).is_volatile
+
+    def is_opaque(self, name: str) -> bool:
+        """Return whether a lookup may come to something that is not understood, and may read and keep anything."""
+        return self._reading(name).is_opaque
+
+    def state_number(self, state: Hashable) -> int:
+        """Return a number that is equal for equal states, on both sides."""
+        return self._keys.number(("state", state))
+
+    def matches(self, name: str) -> bool:
+        """Return whether a lookup may set captures."""
+        return self._reading(name).matches
+
+    def is_entangled(self, name: str) -> bool:
+        """Return whether a lookup may read what another lookup inside it has captured, or anything."""
+        if name not in self._entangled:
+            self._entangled[name] = self.is_opaque(name) or self._reads_captured(name)
+        return self._entangled[name]
+
+    def _reads_captured(self, name: str) -> bool:
+        """Return whether a text of a map reads captures or groups beside a map that matches, or behind one in what is
+        looked up, but for those of the row itself.
+        """
+        source = self.sources(name)
+        if self._disturbs_itself(source):
+            return True
+        for key, value in self._rows(name):
+            read = variables(value.encode("latin-1"))
+            own = {*groups_of(key), *_DIGITS} if key.startswith("~") else set()
+            if self._disturbs_itself(read) or any(self._disturbs(each, read, own) for each in source):
+                return True
+        return False
+
+    def _disturbs_itself(self, read: set[str]) -> bool:
+        """Return whether a text of several variables reads what one of them may capture."""
+        return len(read) > 1 and any(self._disturbs(each, read, set()) for each in read)
+
+    def _disturbs(self, name: str, read: set[str], own: set[str]) -> bool:
+        """Return whether a lookup may set what some variables depend on, but for what a row has `own`."""
+        if not self.defines(name) or not self.matches(name):
+            return False
+        depends = set().union(*(self.bases(each) if self.defines(each) else {each} for each in read)) - own
+        return not depends.isdisjoint({*self.groups(name), *_DIGITS})
+
+    def _reading(self, name: str) -> _Reading:
+        if name not in self._readings:
+            inner = self._inner(name)
+            self._steps.spend(1 + len(inner))  # all that a chain of maps reads, for each of its links
+            used: set[str] = set().union(*(self.used(each) for each in (name, *inner)))
+            matched = [own for each in (name, *inner) if (own := self.own_groups(each)) is not None]
+            form = self.form(name)
+            bases = tuple(sorted(each for each in used if not self.defines(each) or self._may_be_set(each, name)))
+            is_volatile = form["kind"] != "opaque" and any(row["args"][:1] == ["volatile"] for row in form["rows"])
+            is_opaque = any(self.form(each)["kind"] == "opaque" for each in (name, *inner))
+            self._readings[name] = _Reading(
+                inner,
+                bases,
+                tuple(dict.fromkeys(group for own in matched for group in own)),
+                not is_volatile and (is_opaque or not all(map(self._lasts, bases))),
+                is_volatile,
+                is_opaque,
+                bool(matched) or is_opaque,
+            )
+        return self._readings[name]
+
+    def is_assigned(self, name: str) -> bool:
+        """Return whether a script or a pattern may set a variable."""
+        return name in self._assigned
+
+    def _may_be_set(self, name: str, reader: str) -> bool:
+        """Return whether a script may set a defined variable that another one reads, and that does not read it."""
+        return name in self._assigned and name != reader and reader not in self._inner(name)
+
+    def _lasts(self, name: str) -> bool:
+        """Return whether a variable has one value throughout a request."""
+        return (name in _LASTING or name.startswith(("http_", "cookie_", "ssl_"))) and name not in self._assigned
+
+    @cached_property
+    def _assigned(self) -> frozenset[str]:
+        """The variables that scripts and patterns set, those of maps and names of servers, too."""
+        names = set(self._side.named_groups)
+        for number in range(len(self._side.form["levels"])):
+            for statement in self._side.script(number):
+                if statement["kind"] == "set":
+                    names.add(statement["variable"].removeprefix("$").lower())
+        return frozenset(names)
+
+    def _inner(self, name: str) -> tuple[str, ...]:
+        known = {name}
+        waiting = [name]
+        while waiting:
+            new = set(filter(self.defines, self.used(waiting.pop()))) - known
+            known |= new
+            waiting += new
+        return tuple(sorted(known - {name}))
+
+    def own_groups(self, name: str) -> tuple[str, ...] | None:
+        """Return the variables that the patterns of a map itself may set; None if it has no patterns."""
+        if name not in self._own_groups:
+            keys = (
+                [key for key, _ in self._rows(name) if key.startswith("~")] if self.form(name)["kind"] == "map" else []
+            )
+            self._own_groups[name] = tuple(group for key in keys for group in groups_of(key)) if keys else None
+        return self._own_groups[name]
+
+
+def groups_of(key: str) -> tuple[str, ...]:
+    """Return the variables that the pattern of a row sets; none for a plain key."""
+    return group_names(key.encode("latin-1")) if key.startswith("~") else ()
+
+
+@cache
+def _read(key: str, value: str) -> frozenset[str]:
+    """Return the variables that the value of a row reads from outside."""
+    if "$" not in value:
+        return frozenset()
+    read = variables(value.encode("latin-1")) - set(groups_of(key))
+    return frozenset(name for name in read if not (name.isdigit() and key.startswith("~")))
+
+
+def _as_looked_up(form: Definition) -> Hashable:
+    if form["kind"] != "map":
+        return _content(form)
+    return form["kind"], form["source"], _in_order(tuple(tuple(row["args"]) for row in form["rows"]))
+
+
+def _in_order(rows: Rows) -> Rows:
+    """Return the rows of a map with those first that are looked up in a table, whatever their order; `hostnames` counts
+    for the rows behind it (`ngx_http_map`).
+    """
+    if any(row[0] == "hostnames" for row in rows):
+        return rows
+    plain = sorted(row for row in rows if not row[0].startswith("~"))
+    return (*plain, *(row for row in rows if row[0].startswith("~")))
+
+
+def _content(form: Definition) -> tuple[Hashable, ...]:
+    """Return what a definition says, without the name of the variable that it defines."""
+    if form["kind"] == "opaque":
+        return "opaque", form["variable"], form["reason"], tuple(form["content"])
+    return form["kind"], form["source"], tuple(tuple(row["args"]) for row in form["rows"])

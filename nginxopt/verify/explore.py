@@ -1,0 +1,397 @@
+"""Runs two programs on all requests at once, and collects where they answer differently.
+
+Where both are in the same state and go on with the same operations, nothing can differ, and they are passed over
+together. Where they are not, each runs by itself, and what it asks of the request divides the requests into regions.
+What leads to the choice of a location is compared once for all requests, whatever their state: if both sides arrive
+there alike, nothing more is to be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+from nginxopt.verify.canonical import canonical
+from nginxopt.verify.live import Live
+from nginxopt.verify.passing import (
+    after_opaque,
+    after_passing,
+    behind_script,
+    may_answer,
+    may_end,
+    pattern_of,
+    takes_all,
+)
+from nginxopt.verify.patterns import group_names
+from nginxopt.verify.program import Compiler, Operation, Program
+from nginxopt.verify.region import Matches, Region, overlap, searches
+from nginxopt.verify.state import State, TooMuchError
+from nginxopt.verify.steps import Cursor, Leaf, Place, Question, Steps
+from nginxopt.verify.symbols import Match
+from nginxopt.verify.unfold import Pair, Unfolding, atom_now, with_answer, with_found
+
+_EXIT = Operation("exit", (), None, (), None, "exit", None)
+_ENDS = {"return", "end", "slash", "leaf"}
+MOST_DIFFERENCES = 100
+"""How many differences of two servers are collected."""
+
+_ASKING = 4  # operations: what a question costs, in rough terms
+_SEARCHING = 40  # what a search for a value costs that patterns have in common
+_MOST_TAKEN = 50  # patterns; more make automata too large
+_MOST_LOCATIONS = 10  # NGX_HTTP_MAX_URI_CHANGES
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Requests that the two sides seem to answer differently.
+
+    Attributes:
+        old: The end of the script of the old side.
+        new: That of the new side.
+        is_kept: Whether a map may hold the value of an earlier lookup.
+        is_at_limit: Whether one side comes to nginx's limit of internal redirects before the other.
+    """
+
+    region: Region
+    old: Leaf
+    new: Leaf
+    is_kept: bool = False
+    is_at_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """One side: its steps, and what its blocks have in force."""
+
+    steps: Steps
+    compiler: Compiler
+
+
+_Opcode = tuple[str, int, int, int, int]
+"""A part of two programs, as difflib gives it: what becomes of it, and where it is in both."""
+
+
+class Explorer:
+    """Compares two servers, of which one `has_named` locations or none.
+
+    `work` is how many operations may be run, `done` how many were. `is_uneven`: whether a location is chosen more often
+    on one side for requests that are answered alike.
+    """
+
+    def __init__(
+        self, old: Runner, new: Runner, live: Live, unfolding: Unfolding, work: int, *, has_named: bool
+    ) -> None:
+        self._old = old
+        self._new = new
+        self._live = live
+        self._unfolding = unfolding
+        self._work = work
+        self._has_named = has_named
+        self.done = 0
+        self._searches = searches()
+        self._unfolded = unfolding.work
+        self._passed_by: list[Matches] = []
+        self.is_uneven = False
+        self.differences: list[Difference] = []
+
+    def compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
+        """Compare two programs from states that are equal, but for the blocks whose settings are in force."""
+        known = len(self._passed_by)
+        self._compare(old, new, state, other, region)
+        del self._passed_by[known:]
+
+    def _compare(self, old: Program, new: Program, state: State, other: State, region: Region) -> None:
+        over, over_there = behind_script(old), behind_script(new)
+        for tag, first, last, start, end in self._aligned(old, new):
+            if tag == "equal":
+                for mine, theirs in zip(old[first:last], new[start:end], strict=True):
+                    if mine.kind == "break":
+                        state, other = self._passed(mine, theirs, state, other)
+                        mine, theirs = over[0], over_there[0]
+                    if mine.kind == "locating":
+                        return
+                    if mine.kind in _ENDS:
+                        self._compare_ends(mine, theirs, state, other, region)
+                        return
+                    if not self._is_passed_alike(mine, state, other):
+                        self._chunk(((mine,), over), ((theirs,), over_there), state, other, region)
+                    if takes_all(mine):
+                        self._passed_by.append(Matches(state.uri, pattern_of(mine)))
+                    state, other = self._passed(mine, theirs, state, other)
+                continue
+            pairs = _pairs(old[first:last], new[start:end])
+            if pairs is not None:
+                for mine, theirs in pairs:
+                    inside, beside = self._inside(mine, state, other, region)
+                    self.compare(mine.body, theirs.body, *inside, beside)
+                continue
+            mine_rest, their_rest = (old[first:last], old[last:]), (new[start:end], new[end:])
+            behind = self._chunk(mine_rest, their_rest, state, other, region)
+            if behind is None:
+                return
+            state, other, region = behind
+
+    def _aligned(self, old: Program, new: Program) -> Sequence[_Opcode]:
+        """Return which parts of two programs are equal.
+
+        In the script of a location what stands between an `if` that may bring other settings into force and a
+        difference is no part by itself: what is in force there depends on the request.
+        """
+        matcher = SequenceMatcher(None, [item.key for item in old], [item.key for item in new], autojunk=False)
+        opcodes: Sequence[_Opcode] = matcher.get_opcodes()
+        unequal = [number for number, opcode in enumerate(opcodes) if opcode[0] != "equal"]
+        if not unequal or any(operation.kind == "locating" for operation in old):
+            return opcodes
+        before, behind = opcodes[: unequal[-1] + 1], opcodes[unequal[-1] + 1 :]
+        moves = self._old.compiler.moves
+        for number, (tag, first, last, start, _) in enumerate(before):
+            moving = next((at for at in range(first, last) if moves(old[at])), None) if tag == "equal" else None
+            if moving is not None:
+                parted = start + moving - first
+                equal = ("equal", first, moving, start, parted)
+                return [*before[:number], equal, ("replace", moving, before[-1][2], parted, before[-1][4]), *behind]
+        return opcodes
+
+    def _is_passed_alike(self, operation: Operation, state: State, other: State) -> bool:
+        """Return whether an operation does the same on both sides under the settings in force."""
+        mine, theirs = self._old.compiler, self._new.compiler
+        if operation.kind in ("locate", "enter", "except"):
+            return True
+        if mine.handler(state.level) != theirs.handler(other.level) and may_end(operation):
+            return False
+        if mine.settings(state.level) == theirs.settings(other.level):
+            return True
+        if mine.answering(state.level) != theirs.answering(other.level) and may_answer(operation):
+            return False
+        return not self._old.steps.values.reads_settings(operation)
+
+    def _passed(self, old: Operation, new: Operation, state: State, other: State) -> tuple[State, State]:
+        """Return the states behind an operation that both sides have: what it may change is not known, but equal."""
+        match old.kind:
+            case "locate" | "except":
+                return state, other
+            case "enter" | "set" | "break":
+                return self._done(self._old, old, state), self._done(self._new, new, other)
+            case "opaque":
+                return after_opaque(old, state), after_opaque(new, other)
+        definitions = self._old.compiler.definitions, self._new.compiler.definitions
+        return after_passing(old, state, definitions[0]), after_passing(new, other, definitions[1])
+
+    def _done(self, side: Runner, operation: Operation, state: State) -> State:
+        result = side.steps.do(operation, Place((), state))
+        return result.state if isinstance(result, Place) else state
+
+    def _inside(
+        self, operation: Operation, state: State, other: State, region: Region
+    ) -> tuple[tuple[State, State], Region]:
+        """Return the states and the requests inside a location."""
+        pattern = pattern_of(operation)
+        within = region.with_answer(Matches(state.uri, pattern), True)
+        if operation.words[0] == "~":
+            match = Match(state.uri, pattern)
+            state, other = (side.with_match(match, group_names(pattern)) for side in (state, other))
+        return (state, other), within
+
+    def _compare_ends(self, old: Operation, new: Operation, state: State, other: State, region: Region) -> None:
+        """Compare equal ends of programs, whose settings may differ."""
+        mine = self._old.steps.do(old, Place((), state))
+        theirs = self._new.steps.do(new, Place((), other))
+        assert isinstance(mine, Leaf)
+        assert isinstance(theirs, Leaf)
+        for part in self._parts(Pair(mine, theirs, region)):
+            self._add(part)
+
+    def _chunk(
+        self,
+        old: tuple[Program, Program],
+        new: tuple[Program, Program],
+        state: State,
+        other: State,
+        region: Region,
+    ) -> tuple[State, State, Region] | None:
+        """Compare parts of programs that differ, and all that they lead to. Return the states behind them; None if no
+        request goes on there on both sides, or all that do were followed to their end.
+        """
+        exits: dict[object, tuple[State, State, Region]] = {}
+        mine = Place((Cursor((*old[0], _EXIT)), Cursor(old[1])), state)
+        theirs = Place((Cursor((*new[0], _EXIT)), Cursor(new[1])), other)
+        for leaf, within in self._leaves(self._old, mine, region):
+            for against, both in self._leaves(self._new, theirs, within):
+                if leaf.kind == against.kind == "exit" and self._key(leaf) == self._key(against):
+                    key = self._key(leaf), leaf.state.level, against.state.level
+                    known = exits[key][2].in_common(both) if key in exits else both
+                    exits[key] = (leaf.state, against.state, known)
+                else:
+                    self._follow((leaf, old[1]), (against, new[1]), both)
+        states = list(exits.values())
+        for first, second, known in states[1:]:
+            self.compare(old[1], new[1], first, second, known)
+        return states[0] if states else None
+
+    def _follow(self, old: tuple[Leaf, Program], new: tuple[Leaf, Program], region: Region) -> None:
+        """Compare two leaves, after running on where one is no end. A leaf comes with what is behind an `exit`."""
+        self._follow_on(Pair(old[0], new[0], region), (old[1], new[1]), (_MOST_LOCATIONS, _MOST_LOCATIONS))
+
+    def _follow_on(self, pair: Pair, rest: tuple[Program, Program], most: tuple[int, int]) -> None:
+        for part in self._parts(pair):
+            leaves = part.old, part.new
+            side = _goes_on_at(leaves, most)
+            if side is None:
+                self._add(part)
+                continue
+            left = tuple(number - (at == side and leaves[at].kind == "last") for at, number in enumerate(most))
+            for leaf, within in self._behind(side, leaves[side], rest[side], part.region):
+                ends = (leaf, part.new) if side == 0 else (part.old, leaf)
+                next_pair = replace(part, region=within, old=ends[0], new=ends[1])
+                self._follow_on(next_pair, rest, (left[0], left[1]))
+
+    def _parts(self, pair: Pair) -> Iterator[Pair]:
+        """Yield the parts of a pair that are not alike, divided by the rows of maps."""
+        waiting = [with_found(pair)]
+        while waiting:
+            part = waiting.pop()
+            if self._is_alike(part.old, part.new):
+                if part.old.state.choices != part.new.state.choices:
+                    self._add_uneven(part)
+                continue
+            division = self._unfolding.divided(part)
+            self._spend(1)
+            if division is None:
+                yield part
+                continue
+            waiting += reversed(division.parts)
+            if not division.is_complete:
+                waiting.insert(0, replace(part, kept=division.symbol))
+
+    def _behind(self, side: int, leaf: Leaf, rest: Program, region: Region) -> Iterator[tuple[Leaf, Region]]:
+        """Yield the leaves behind one that is no end."""
+        runner = (self._old, self._new)[side]
+        place = Place((Cursor(rest),), leaf.state) if leaf.kind == "exit" else runner.steps.locating(leaf.state)
+        return self._leaves(runner, place, region)
+
+    def _leaves(self, side: Runner, place: Place, region: Region) -> Iterator[tuple[Leaf, Region]]:
+        """Yield the leaves that the requests of a region reach, each with its part of them."""
+        open_places = [(place, region)]
+        while open_places:
+            here, within = open_places.pop()
+            self._spend(1)
+            result = side.steps.step(side.steps.passed(here, within))
+            if isinstance(result, Leaf):
+                yield result, within
+            elif isinstance(result, Place):
+                open_places.append((result, within))
+            else:
+                self._spend(_ASKING)
+                open_places += self._asked(result, here, within)
+
+    def _asked(self, question: Question, place: Place, region: Region) -> list[tuple[Place, Region]]:
+        """Return where the answers to a question lead that requests of a region have, or the place of the question for
+        each part of them, if the answer depends on a map.
+        """
+        atom = atom_now(question.atom, region.found)
+        if isinstance(atom, bool):
+            return [_answered(question, atom, region)]
+        answer = region.answer(atom)
+        if answer is not None:
+            return [_answered(question, answer, with_answer(region, atom, answer))]
+        parts = self._unfolding.asked(atom, region)
+        if parts is not None:
+            return [(place, part) for part in reversed(parts)]
+        return [
+            (question.false(), with_answer(region, atom, False)),
+            (question.true(), with_answer(region, atom, True)),
+        ]
+
+    def _spend(self, work: int) -> None:
+        made, unfolded = searches(), self._unfolding.work
+        self.done += work + _SEARCHING * (made - self._searches) + unfolded - self._unfolded
+        self._searches, self._unfolded = made, unfolded
+        if self.done > self._work:
+            raise TooMuchError("too much differs to compare all requests (budget steps)")
+
+    def _add_uneven(self, pair: Pair) -> None:
+        """Add requests that rewrites lead to the limit of internal redirects, where one side has made fewer of them."""
+        self.is_uneven = True
+        side = 0 if pair.old.state.choices > pair.new.state.choices else 1
+        waiting = [((pair.old, pair.new)[side], pair.region)]
+        while waiting:
+            leaf, region = waiting.pop()
+            if leaf.kind != "last":
+                continue
+            if leaf.state.choices > _MOST_LOCATIONS:
+                self._add(replace(pair, region=region), is_at_limit=True)
+            else:
+                waiting += self._behind(side, leaf, (), region)
+
+    def _add(self, pair: Pair, *, is_at_limit: bool = False) -> None:
+        """Add a difference, if there may be requests for which it is one."""
+        region = self._not_taken_before(pair.region)
+        if not region.is_empty:
+            is_kept = pair.kept is not None
+            self.differences.append(Difference(region, pair.old, pair.new, is_kept=is_kept, is_at_limit=is_at_limit))
+            if len(self.differences) >= MOST_DIFFERENCES:
+                raise TooMuchError(f"the rest is not compared: {MOST_DIFFERENCES} differences may change an answer")
+
+    def _not_taken_before(self, region: Region) -> Region:
+        """Return a region without the requests that both sides answered alike before they came to a difference."""
+        for subject, known in region.values.items():
+            inside = tuple(known.inside)
+            taken = [atom for atom in self._passed_by if atom.subject == subject and overlap(atom.pattern, inside)]
+            for atom in taken[:_MOST_TAKEN]:
+                region = region.with_answer(atom, False)
+        return region
+
+    def _key(self, leaf: Leaf) -> object:
+        return leaf.state.key(self._live, is_over=leaf.kind != "exit")
+
+    def _is_alike(self, old: Leaf, new: Leaf) -> bool:
+        """Return whether two leaves answer alike, or go on alike."""
+        if old.kind != new.kind or old.state.entered != new.state.entered or not _are_equal(old.what, new.what):
+            return False
+        if old.kind in ("locating", "last", "exit"):
+            return _are_equal(self._key(old), self._key(new))
+        mine, theirs = self._old.compiler, self._new.compiler
+        if old.kind == "end" or old.kind == "opaque":
+            if mine.handler(old.state.level) != theirs.handler(new.state.level):
+                return False
+            # What replaces the name may come later, where another location is chosen or a named one may follow.
+            is_over = old.kind == "end" and not (old.state.is_rewritten or new.state.is_rewritten or self._has_named)
+            if is_over and not mine.replaces_name(old.state.level):
+                old, new = (replace(leaf, state=replace(leaf.state, is_stopped=False)) for leaf in (old, new))
+            return _are_equal(self._key(old), self._key(new))
+        if mine.answering(old.state.level) != theirs.answering(new.state.level):
+            return False
+        depends = mine.depends(old.state.level) or (old.kind == "return" and old.what[1] is not None)
+        return _are_equal(self._key(old), self._key(new)) if depends else True
+
+
+def _are_equal(one: object, other: object) -> bool:
+    """Return whether values are equal in every request."""
+    return one == other or canonical(one) == canonical(other)
+
+
+def _goes_on_at(leaves: tuple[Leaf, Leaf], most: tuple[int, int]) -> int | None:
+    """Return which of two leaves to run on from: an exit first, so that choices of a location are compared."""
+    for kinds in (("exit",), ("locating", "last")):
+        for side in (0, 1):
+            if leaves[side].kind in kinds and (most[side] or leaves[side].kind == "exit"):
+                return side
+    return None
+
+
+def _answered(question: Question, answer: bool, region: Region) -> tuple[Place, Region]:
+    """Return where an answer leads that all requests of a region have.
+
+    The region states the answer, as parts of requests that meet again have no more in common than what was asked.
+    """
+    return question.true() if answer else question.false(), with_answer(region, question.atom, answer)
+
+
+def _pairs(old: Program, new: Program) -> list[tuple[Operation, Operation]] | None:
+    """Return pairs of locations that differ only inside; None if the parts differ otherwise."""
+    if len(old) != len(new):
+        return None
+    pairs = list(zip(old, new, strict=True))
+    alike = all(mine.kind == "locate" and mine.test == theirs.test for mine, theirs in pairs)
+    return pairs if alike else None

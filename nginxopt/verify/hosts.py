@@ -1,0 +1,227 @@
+"""Which server answers which host, on both sides, for each address that nginx listens at."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from nginxopt._native import common_subject
+from nginxopt.semantics import Level
+from nginxopt.semantics.site.form import SocketForm
+from nginxopt.verify.part import Address, Part
+from nginxopt.verify.side import Side
+
+_HOST = "a-host."
+_SHAPES = (b"", rb"^www\.", rb"^[^.]+\.[^.]+\.[^.]+\.", rb"^[^.]+-", rb"^[^.]*[0-9]", rb"^[a-z]{4}")
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """Hosts that one server of each side answers at an address.
+
+    Attributes:
+        example: One of them; None for no host at all.
+        patterns: The pattern of the `server_name` by which each side chooses its server, which sets captures; None for
+            a name without a pattern, and for the default server.
+    """
+
+    old: int
+    new: int
+    address: Address
+    example: str | None
+    patterns: tuple[str | None, str | None] = (None, None)
+
+
+def addresses(side: Side) -> dict[Address, SocketForm]:
+    """Return the addresses that nginx listens at, those of TCP first."""
+    sockets = sorted(side.form["sockets"], key=lambda socket: socket["quic"])
+    return {Address(*(socket[part] for part in Address._fields)): socket for socket in sockets}  # type: ignore[literal-required]
+
+
+def taken(side: Side) -> Counter[tuple[Address, str]]:
+    """Count the names that servers take at each address; the empty one stands for hosts without a server of their own,
+    where a `listen` says that its server takes them.
+
+    Beside servers that were not read, a name counts even if nothing that was read takes its host otherwise.
+    """
+    found: Counter[tuple[Address, str]] = Counter()
+    for address, socket in addresses(side).items():
+        for server in map(side.server, socket["servers"]):
+            texts = (name["text"] for name in server["names"])
+            found.update((address, text if text.startswith("~") else text.lower()) for text in texts)
+            found.update([(address, "")] if _is_default(side.site.levels[server["level"]]) else [])
+    return found
+
+
+def _is_default(server: Level) -> bool:
+    return any(not {"default_server", "default"}.isdisjoint(listen.args[1:]) for listen in server.own("listen"))
+
+
+_SPOKEN = {"tls": "tls", "proxy_protocol": "proxy_protocol", "takes_ipv4": "ipv6only"}
+"""How an address is spoken to, and by whom: each with the parameter of `listen` that says so."""
+
+
+def unlike(old: Side, new: Side, part: Part | None = None) -> Iterator[tuple[Address, str]]:
+    """Yield the addresses that only one side has, or that differ in how they are spoken to; with `part`, only its."""
+    mine, theirs = addresses(old), addresses(new)
+    for address in {**mine, **theirs}:
+        if part is not None and not part.is_at(address):
+            continue
+        if address not in theirs:
+            yield address, "only the old configuration listens there"
+        elif address not in mine:
+            yield address, "only the new configuration listens there"
+        else:
+            for name, parameter in _SPOKEN.items():
+                if mine[address][name] != theirs[address][name]:  # type: ignore[literal-required]
+                    yield address, f"{parameter} differs"
+            is_seen = not mine[address]["tls"] or old.counts("http2")
+            if is_seen and mine[address]["http2"] != theirs[address]["http2"]:
+                yield address, "http2 differs"  # without TLS, nginx before 1.25.1 speaks nothing else there
+            if address.quic:
+                settings = [_protocols(side, at[address]) for side, at in ((old, mine), (new, theirs))]
+                yield from ((address, f"{name} differs") for name in _HTTP3 if settings[0][name] != settings[1][name])
+
+
+_HTTP3 = {"http3": "on", "http3_hq": "off"}
+"""Which protocols are spoken over QUIC, with the defaults."""
+
+
+def _protocols(side: Side, socket: SocketForm) -> dict[str, str]:
+    """Return what the default server of an address, which nginx asks before it knows another, says of them."""
+    level = side.site.levels[side.server(socket["default"])["level"]]
+    return {name: level.setting(name).value or default for name, default in _HTTP3.items()}
+
+
+def pairs(old: Side, new: Side, part: Part | None = None) -> Iterator[Hosts]:
+    """Yield which servers answer which hosts, so that each host is in one of them; with `part`, only its host.
+
+    Hosts divide by the names of both sides: each plain name, each wildcard and each of two of them together, and all
+    others. Where no name of a side is that of a host, any pattern of a `server_name` may be, or none.
+    """
+    mine, theirs = addresses(old), addresses(new)
+    for address in filter(theirs.__contains__, mine):
+        before, after = Names(old, mine[address]), Names(new, theirs[address])
+        if part is not None:
+            if part.is_at(address):
+                yield from _chosen(before, after, address, part.host)
+            continue
+        for example in _examples([*_names(old, mine[address]), *_names(new, theirs[address])]):
+            yield from _chosen(before, after, address, example)
+
+
+def _chosen(old: Names, new: Names, address: Address, example: str | None) -> Iterator[Hosts]:
+    """Yield the servers that may answer the hosts of a class."""
+    named = example or ""
+    mine, theirs = old.named(named), new.named(named)
+    if mine is not None and theirs is not None:
+        yield Hosts(mine, theirs, address, example)
+    elif mine is None and theirs is None and list(old.patterns) == list(new.patterns):
+        for pattern, server in old.patterns.items():
+            yield Hosts(server, new.patterns[pattern], address, host_of([pattern]), (pattern, pattern))
+        yield Hosts(old.default, new.default, address, example)
+    else:
+        for first, before in old.possible(mine):
+            for second, after in new.possible(theirs):
+                given = (before, after, _class(example))
+                host = host_of([text for text in given if text is not None])
+                yield Hosts(first, second, address, host or example, (before, after))
+
+
+def _class(example: str | None) -> str | None:
+    """Return a pattern of the hosts of a wildcard's example; None for other examples."""
+    if example is None or not example.startswith(_HOST):
+        return None
+    return r"~\." + re.escape(example.removeprefix(_HOST)) + "$"
+
+
+def host_of(patterns: Sequence[str], shape: bytes = b"") -> str | None:
+    """Return a host that all patterns match, and `shape` as well; None if none is found that a client can send."""
+    inside = [shape, *(pattern.removeprefix("~").encode("latin-1") for pattern in patterns)]
+    host = common_subject([*inside, rb"^[a-z0-9.-]+\z"], [rb"^\.|\.\.|\.\z"], False)[1]
+    return None if host is None else host.decode()
+
+
+def unlike_hosts(patterns: Sequence[str]) -> Iterator[str]:
+    """Yield hosts that all patterns match, of which patterns may capture different parts."""
+    hosts = (host_of(patterns, shape) for shape in _SHAPES)
+    yield from dict.fromkeys(host for host in hosts if host is not None)
+
+
+def _names(side: Side, socket: SocketForm) -> list[str]:
+    return [name["text"] for server in socket["servers"] for name in side.server(server)["names"]]
+
+
+def _examples(names: list[str]) -> Iterator[str | None]:
+    """Yield a host of each class."""
+    names = [name.lower() for name in names if not name.startswith("~")]
+    heads = {name.removeprefix("*").removeprefix(".") for name in names if name.startswith(("*.", "."))}
+    tails = {name.removesuffix(".*") for name in names if name.endswith(".*")}
+    yield from sorted(
+        {name for name in names if name.strip("_") and not name.startswith(("*", ".")) and name[-1] != "*"}
+    )
+    yield "other.invalid"
+    yield None
+    for name in sorted(names):
+        if name.startswith("."):
+            yield name[1:]
+    for head in sorted(heads):
+        yield _HOST + head
+    for tail in sorted(tails):
+        yield f"{tail}.invalid"
+        for head in sorted(heads):
+            yield f"{tail}.{_HOST}{head}"
+
+
+class Names:
+    """The names of the servers of an address (`ngx_http_find_virtual_server`). Of equal names the first counts.
+
+    Attributes:
+        default: The server of a host that has none of the names.
+        patterns: The servers of patterns, in the order in which they are tried.
+    """
+
+    def __init__(self, side: Side, socket: SocketForm) -> None:
+        self.default = socket["default"]
+        self.patterns: dict[str, int] = {}
+        self._exact: dict[str, int] = {}
+        self._heads: dict[str, int] = {}
+        self._tails: dict[str, int] = {}
+        for server in socket["servers"]:
+            for name in side.server(server)["names"]:
+                if name["text"].startswith("~"):
+                    self.patterns.setdefault(name["text"], server)
+                else:
+                    self._add(name["text"].lower(), server)
+
+    def _add(self, name: str, server: int) -> None:
+        if name.startswith("."):
+            if name[1:] not in self._exact and name[1:] not in self._heads:
+                self._exact[name[1:]] = self._heads[name[1:]] = server
+        elif name.startswith("*."):
+            self._heads.setdefault(name[2:], server)
+        elif name.endswith(".*"):
+            self._tails.setdefault(name[:-2], server)
+        else:
+            self._exact.setdefault(name, server)
+
+    def possible(self, named: int | None) -> list[tuple[int, str | None]]:
+        """Return the servers that may answer a host, with their pattern: the one that `named` found, or any."""
+        if named is not None:
+            return [(named, None)]
+        return [(self.default, None), *((server, pattern) for pattern, server in self.patterns.items())]
+
+    def named(self, host: str) -> int | None:
+        """Return the server of a host; None if it has none of the names, so that patterns are tried."""
+        if host in self._exact:
+            return self._exact[host]
+        labels = host.split(".")
+        for at in range(1, len(labels)):
+            if (head := ".".join(labels[at:])) in self._heads:
+                return self._heads[head]
+        for end in range(len(labels) - 1, 0, -1):
+            if (tail := ".".join(labels[:end])) in self._tails:
+                return self._tails[tail]
+        return None if self.patterns else self.default

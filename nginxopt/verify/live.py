@@ -1,0 +1,163 @@
+"""What of a state anything reads: a variable that is only set makes no difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from nginxopt.semantics.site.form import StatementForm
+from nginxopt.text import encode
+from nginxopt.verify.assigned import Assigned
+from nginxopt.verify.definitions import Definitions, groups_of
+from nginxopt.verify.named import statement_words
+from nginxopt.verify.side import Side
+from nginxopt.verify.symbols import variables
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What is read somewhere on either side.
+
+    Attributes:
+        names: The variables.
+        everything: Whether something that is not understood may read any variable.
+        captures: Whether `$1` and the like are read where what an earlier pattern matched may still stand in them.
+        kept: The names of variables that are read though the script has not set them before: from `names`, those whose
+            value counts when a script is over.
+    """
+
+    names: frozenset[str]
+    everything: bool
+    captures: bool
+    kept: frozenset[str]
+
+    def reads(self, name: str, *, is_over: bool) -> bool:
+        """Return whether a variable is read, within a script or when it is over."""
+        return self.everything or name in (self.kept if is_over else self.names)
+
+    @classmethod
+    def of(cls, sides: tuple[Side, Side], definitions: tuple[Definitions, Definitions]) -> Live:
+        """Return what is read in these sides."""
+        words = {word for side in sides for word in _words(side)}
+        rewrites = {word for side in sides for word in _replacements(side)}
+        names = set().union(*(variables(encode(word)) for word in words | rewrites if "$" in word))
+        digits = set().union(*(variables(encode(word)) for word in words if "$" in word))
+        everything = any(level["opaque"] or level["filters"] for side in sides for level in side.form["levels"])
+        everything = everything or any(side.has_opaque or side.has_code for side in sides)
+        everything = everything or any(form["kind"] == "opaque" for side in sides for form in side.definitions.values())
+        has_captures = everything or any(name.isdigit() for name in digits)
+        kept = set().union(*(_kept(side, defined) for side, defined in zip(sides, definitions, strict=True)))
+        return cls(frozenset(names), everything, has_captures, frozenset(kept))
+
+
+_SPLIT = {"fastcgi_script_name", "fastcgi_path_info"}
+"""Variables that keep the URI of their first use, until nginx begins again (`ngx_http_fastcgi_split`)."""
+
+
+def splitting(side: Side, definitions: Definitions) -> tuple[tuple[str, ...], ...]:
+    """Return the statements of all scripts if one of them reads a URI that stays as it was then; none otherwise."""
+    reading = _Reading(side, definitions)
+    statements = list(_statements(side))
+    if not any(_SPLIT & reading.variables(word) for statement in statements for word in _read(statement)):
+        return ()
+    return tuple((statement["kind"], *_read(statement), *statement_words(statement)) for statement in statements)
+
+
+def _kept(side: Side, definitions: Definitions) -> set[str]:
+    """Return the variables that are read outside of scripts, or in one that has not set them before."""
+    reading = _Reading(side, definitions)
+    kept = set().union(*map(reading.variables, _settings(side)))
+    inner = {statement["level"] for statement in _statements(side) if statement["kind"] == "if"}
+    outside = frozenset(group for name in side.definitions for group in definitions.own_groups(name) or ())
+    for number in range(len(side.form["levels"])):
+        if number not in inner:
+            kept |= reading.unset(number, Assigned(outside))
+    return kept
+
+
+class _Reading:
+    """What the words of a side read, through its maps, too."""
+
+    def __init__(self, side: Side, definitions: Definitions) -> None:
+        self._side = side
+        self._definitions = definitions
+
+    def variables(self, word: str) -> set[str]:
+        """Return the variables that a word reads, directly or not."""
+        names = variables(encode(word)) if "$" in word else set()
+        defined = filter(self._definitions.defines, names)
+        return names.union(*((*self._definitions.bases(name), *self._definitions.inner(name)) for name in defined))
+
+    def unset(self, level: int, assigned: Assigned) -> set[str]:
+        """Return the variables that a script reads before it has set them, whatever branches it took; `assigned` takes
+        what it sets.
+        """
+        unset: set[str] = set()
+        for statement in self._side.script(level):
+            unset |= set().union(*map(self.variables, _read(statement))) - assigned.names
+            assigned.note(statement)
+            if statement["kind"] == "if":
+                block = assigned.inside(statement["condition"])
+                unset |= self.unset(statement["level"], block)
+                assigned.leave(block)
+        return unset
+
+
+def _read(statement: StatementForm) -> Sequence[str]:
+    """Return the words of a statement that it reads variables in."""
+    match statement["kind"]:
+        case "set":
+            return [statement["value"]]
+        case "if":
+            return statement["condition"]
+        case "return":
+            return statement["args"]
+        case "rewrite":
+            return [statement["replacement"]]
+    return []
+
+
+def _words(side: Side) -> Iterator[str]:
+    """Yield the words of settings, maps and statements, but for the targets of rewrites and the names that are set.
+
+    Where a row of a map reads what its own pattern has set, that is no reading.
+    """
+    yield from _settings(side)
+    for form in side.definitions.values():
+        if form["kind"] != "opaque":
+            yield form["source"] or ""
+            for row in form["rows"]:
+                yield from _without_own_groups(row["args"])
+    for statement in _statements(side):
+        if statement["kind"] != "rewrite":
+            yield from _read(statement)
+
+
+def _settings(side: Side) -> Iterator[str]:
+    """Yield the words of directives outside of scripts, those of upstreams as well: `hash $key`."""
+    for directive in side.form["directives"]:
+        yield from directive["args"]
+    for content in side.upstreams.values():
+        yield from (word for _, *words in content for word in words)
+    for number in range(len(side.form["levels"])):
+        for words in side.others(number).values():
+            yield from (word for directive in words for word in directive)
+
+
+def _without_own_groups(args: Sequence[str]) -> Iterator[str]:
+    groups = set(groups_of(args[0])) if args else set()
+    for word in args:
+        if groups and "$" in word:
+            read = variables(encode(word)) - groups
+            yield "".join(f"${{{name}}}" for name in sorted(read))
+        else:
+            yield word
+
+
+def _statements(side: Side) -> Iterator[StatementForm]:
+    for number in range(len(side.form["levels"])):
+        yield from side.script(number)
+
+
+def _replacements(side: Side) -> Iterator[str]:
+    return (statement["replacement"] for statement in _statements(side) if statement["kind"] == "rewrite")

@@ -1,0 +1,63 @@
+"""A part of a site, as `--only` names it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from nginxopt.request.urls import Url
+from nginxopt.verify.patterns import starts_with
+from nginxopt.verify.region import Matches, Region
+from nginxopt.verify.symbols import URI, Variable
+from nginxopt.verify.witness import Candidate
+
+_UNRESOLVED = re.compile(rb"//|/\.\.?(?:/|\Z)|\0")
+
+
+class Address(NamedTuple):
+    """What nginx listens at. An address of QUIC, which uses UDP, is another one than that of TCP."""
+
+    family: str
+    host: str
+    port: int
+    quic: bool
+
+    def __str__(self) -> str:
+        place = self.host if self.family == "unix" else f"{self.host}:{self.port}"
+        return f"{place} (QUIC)" if self.quic else place
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The requests to a host and port whose path starts with `path`, decoded."""
+
+    host: str
+    port: int
+    path: bytes
+
+    @classmethod
+    def of(cls, url: Url) -> Part:
+        """Return the part at a URL without arguments."""
+        return cls(url.host.lower(), url.port, unquote_to_bytes(url.target))
+
+    @property
+    def region(self) -> Region:
+        """The requests."""
+        if self.path == b"/":
+            return Region()
+        return Region().with_answer(Matches(Variable(URI), starts_with(self.path)), True)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether a path can start so once nginx has resolved `//`, `.` and `..`."""
+        return _UNRESOLVED.search(self.path) is None
+
+    def is_at(self, address: Address) -> bool:
+        """Return whether requests of the part may come to an address."""
+        return address.family != "unix" and address.port == self.port
+
+    def holds(self, request: Candidate) -> bool:
+        """Return whether a request is one of them."""
+        return request.path.startswith(self.path) and request.host in (None, self.host)

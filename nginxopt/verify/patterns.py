@@ -1,0 +1,260 @@
+"""Patterns as they are written: plain text as a pattern, the names of groups, and what a group holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from nginxopt.verify.words import Words
+
+PLAIN = re.compile(rb"[A-Za-z0-9/_ -]+")
+"""Text that stands for itself in a pattern."""
+
+FLAGS = re.compile(rb"\A\(\?[is]+\)")
+"""Flags at the start of a pattern."""
+
+_PLAIN_END = re.compile(rb"(?:[A-Za-z0-9/_ -]|\n|\\n)*\\z")
+
+_SEGMENTS = re.compile(rb"(?:[A-Za-z0-9/_-]|\[\^/(?:\\.|[^\]\\])*\][*+]/)*")
+"""Text and segments: what is not a slash, up to the next slash."""
+
+_PLAIN_GROUP = re.compile(rb"\((?:\?:|\?P?<([A-Za-z_]\w*)>|(?!\?|\*))")
+
+_CLASS = re.compile(rb"\[\^?\]?(?:\\.|\[:\^?[a-z]+:\]|[^\]\\])*\]", re.DOTALL)
+
+_NAMED = re.compile(
+    rb"\\Q.*?(?:\\E|\Z)|\\.|\(\?#[^)]*\)|"
+    + _CLASS.pattern
+    + rb"|\(\?P?(?:<(?P<angle>[A-Za-z_]\w*)>|'(?P<quote>[A-Za-z_]\w*)')",
+    re.DOTALL,
+)
+"""The names of groups, and what only looks like one: quotations, escapes, comments and classes."""
+
+_PART = re.compile(_CLASS.pattern + rb"|\\.|.", re.DOTALL)
+"""The parts of a pattern."""
+
+_TEXT = re.compile(rb"\(\?:|\\[^A-Za-z0-9]|.", re.DOTALL)
+"""The parts of alternatives of plain text; an escape of a letter or digit begins with a lone backslash."""
+
+_MOST_STRINGS = 100_000
+
+
+def equal_to(value: bytes) -> bytes:
+    """Return a pattern that matches these bytes only."""
+    return b"^" + escaped(value) + rb"\z"
+
+
+def starts_with(prefix: bytes) -> bytes:
+    """Return a pattern that matches what starts with these bytes."""
+    return b"^" + escaped(prefix)
+
+
+def escaped(text: bytes) -> bytes:
+    """Return bytes as a pattern that matches just them."""
+    if PLAIN.fullmatch(text):
+        return text
+    return b"".join(bytes([byte]) if PLAIN.fullmatch(bytes([byte])) else b"\\x%02x" % byte for byte in text)
+
+
+_ONLY = re.compile(rb"\^((?:[A-Za-z0-9/_ -]|\\x[0-9a-f]{2})*)\\z")
+
+
+@lru_cache(maxsize=1 << 16)
+def only_value(pattern: bytes) -> bytes | None:
+    """Return the value that a pattern as of `equal_to` matches; None for other patterns."""
+    match = _ONLY.fullmatch(pattern)
+    if match is None:
+        return None
+    return re.sub(rb"\\x(..)", lambda escape: bytes.fromhex(escape[1].decode()), match[1])
+
+
+@lru_cache(maxsize=1 << 12)
+def without(pattern: bytes) -> bytes | None:
+    """Return a pattern that matches just what a pattern `^(?!...)` does not; None for other patterns."""
+    if not (pattern.startswith(b"^(?!") and pattern.endswith(b")")) or rb"\Q" in pattern:
+        return None
+    inner = b"(?:" + pattern[4:]
+    depth = 0
+    for match in _PART.finditer(inner):
+        depth += {b"(": 1, b")": -1}.get(match[0], 0)
+        if depth == 0 and match.end() < len(inner):
+            return None
+    return b"^" + inner if depth == 0 else None
+
+
+def group_names(pattern: bytes) -> tuple[str, ...]:
+    """Return the names of the groups of a pattern, in lower case."""
+    names = (match["angle"] or match["quote"] for match in _NAMED.finditer(pattern))
+    return tuple(name.decode().lower() for name in names if name)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group that takes part in every match of its pattern.
+
+    Attributes:
+        before: What stands before it.
+        body: What stands in it.
+        strings: What it may hold, in the order in which they are tried, if it is made up of plain text.
+        after: What stands behind it.
+    """
+
+    before: bytes
+    body: bytes
+    strings: tuple[bytes, ...] | None
+    after: bytes
+
+    @property
+    def is_first(self) -> bool:
+        """Whether a subject starts with what the group holds."""
+        return FLAGS.sub(b"", self.before) == b"^"
+
+    def determines(self, text: bytes) -> bool:
+        """Return whether it holds a text just if the subject matches `holding` of it, where the pattern matches.
+
+        True for a group followed by plain text only, and for one of text and segments that can hold the text: a segment
+        ends at the next slash, whatever follows. False where the pattern ignores case.
+        """
+        if self.before not in (b"^", b"(?s)^"):
+            return False
+        if _PLAIN_END.fullmatch(self.after):
+            return True
+        return _SEGMENTS.fullmatch(self.body) is not None and re.fullmatch(self.body, text) is not None
+
+    def holding(self, pattern: bytes) -> bytes:
+        """Return a pattern that matches at least where the group holds just what another one matches."""
+        return self.before + pattern + self.after
+
+    def near(self, beginning: bytes | None) -> tuple[bytes, ...]:
+        """Return the strings that it may hold where the subject starts with these bytes, in any case of letters."""
+        assert self.strings is not None
+        if beginning is None or not self.is_first:
+            return self.strings
+        spellings, words = _by_letters(self.strings)
+        return tuple(text for word in words.near(beginning) for text in spellings[word])
+
+    def tried_before(self, content: bytes, strings: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Return those of some of the strings that are tried before one and start with it: where the group holds that,
+        the subject starts with none of them.
+        """
+        if self.after or self.before != b"^" or self.strings is None:
+            return ()
+        order = _order(self.strings)
+        return tuple(text for text in strings if text.startswith(content) and order[text] < order[content])
+
+
+@lru_cache(maxsize=1 << 8)
+def _by_letters(strings: tuple[bytes, ...]) -> tuple[dict[bytes, list[bytes]], Words]:
+    """Return strings by what they are in lower case, and those words."""
+    spellings: dict[bytes, list[bytes]] = {}
+    for text in dict.fromkeys(strings):
+        spellings.setdefault(text.lower(), []).append(text)
+    return spellings, Words(spellings)
+
+
+@lru_cache(maxsize=1 << 8)
+def _order(strings: tuple[bytes, ...]) -> dict[bytes, int]:
+    """Return the first place of each string."""
+    return {text: at for at, text in reversed(list(enumerate(strings)))}
+
+
+@lru_cache(maxsize=1 << 10)
+def group(pattern: bytes, name: str) -> Group | None:
+    """Return a group by its number or name; None if it is not clear at a glance what stands beside it.
+
+    Understood are groups that are neither repeated nor in another one, of a pattern without alternatives beside them,
+    look-around, atomic and possessive parts, and back references.
+    """
+    for number, (own_name, start, body, end) in enumerate(_outer_groups(pattern) or (), 1):
+        if name in (str(number), own_name):
+            inside = pattern[body : end - 1]
+            strings = None if pattern.startswith(b"(?") else _strings(inside)
+            return Group(pattern[:start], inside, None if strings is None else tuple(strings), pattern[end:])
+    return None
+
+
+def are_groups_plain(pattern: bytes) -> bool:
+    """Return whether what a pattern captures depends only on where its parts are tried; see `group`."""
+    return _outer_groups(pattern) is not None
+
+
+def beginnings(pattern: bytes) -> Group | None:
+    """Return the group that makes up a pattern which matches what starts with one of its strings; None for others."""
+    first = group(pattern, "1")
+    is_such = first is not None and first.before == b"^" and not first.after and first.strings is not None
+    return first if is_such else None
+
+
+def _strings(body: bytes) -> list[bytes] | None:
+    """Return what alternatives of plain text match, in the order in which they are tried; None for anything else."""
+    ways: list[bytes] = []  # of the alternatives before
+    current = [b""]  # of the sequence so far
+    stack: list[tuple[list[bytes], list[bytes]]] = []
+    for token in _TEXT.findall(body):
+        if token == b"(?:":
+            stack.append((ways, current))
+            ways, current = [], [b""]
+        elif token == b"|":
+            ways, current = ways + current, [b""]
+        elif token == b")":
+            inner = ways + current
+            ways, before = stack.pop()
+            current = [text + more for text in before for more in inner]
+        elif len(token) == 1 and token in b".*+?{[]^$()\\":
+            return None
+        else:
+            current = [text + token.removeprefix(b"\\") for text in current]
+        if len(ways) + len(current) > _MOST_STRINGS:
+            return None
+    return ways + current
+
+
+def _outer_groups(pattern: bytes) -> list[tuple[str, int, int, int]] | None:
+    """Return name, start, start of the body and end of each capturing group, if all stand side by side."""
+    found: list[tuple[str, int, int, int]] = []
+    stack: list[tuple[str, int, int] | None] = []
+    flags = FLAGS.match(pattern)
+    at = 0 if flags is None else flags.end()
+    while at < len(pattern):
+        byte = pattern[at : at + 1]
+        if byte == b"\\":
+            if not _is_escape(pattern[at + 1 : at + 2]):
+                return None
+            at += 2
+        elif byte == b"[":
+            match = _CLASS.match(pattern, at)
+            if match is None:
+                return None
+            at = match.end()
+        elif byte == b"(":
+            match = _PLAIN_GROUP.match(pattern, at)
+            if match is None:
+                return None
+            is_capturing = match[0] != b"(?:"
+            if is_capturing and stack:
+                return None
+            stack.append(((match[1] or b"").decode().lower(), at, match.end()) if is_capturing else None)
+            at = match.end()
+        elif byte == b")":
+            if not stack:
+                return None
+            at += 1
+            opened = stack.pop()
+            if opened is not None:
+                if pattern[at : at + 1] in (b"*", b"+", b"?", b"{"):
+                    return None
+                found.append((*opened, at))
+        else:
+            is_outside = byte == b"|" and not stack
+            is_possessive = byte == b"+" and pattern[at - 1 : at] in (b"*", b"+", b"?", b"}")
+            if is_outside or is_possessive:
+                return None
+            at += 1
+    return None if stack else found
+
+
+def _is_escape(letter: bytes) -> bool:
+    """Return whether an escape stands for a byte, a set of bytes or a border, whatever stands beside it."""
+    return letter in b"dDwWsSntrfvhHVNbBAzZx" if letter.isalpha() else not letter.isdigit() and bool(letter)

@@ -1,0 +1,424 @@
+"""A server as a program: what nginx does with a request, one operation after the other.
+
+The script of the server comes first, then the choice of a location, as tests of the URI whose bodies are the scripts
+of the locations. Equal operations of two programs have equal keys, whatever the files and lines in which they stand.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+
+from nginxopt.semantics.site.form import StatementForm
+from nginxopt.verify.code import Reads, reads
+from nginxopt.verify.definitions import Definitions
+from nginxopt.verify.influences import SETTINGS
+from nginxopt.verify.keys import Keys
+from nginxopt.verify.patterns import equal_to, starts_with
+from nginxopt.verify.side import LocationName, Side
+from nginxopt.verify.symbols import variables
+from nginxopt.verify.unread import Value, Words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation:
+    """An operation.
+
+    Attributes:
+        kind: `set`, `rewrite`, `if`, `return`, `break`, `opaque` as the statements; `enter`: the settings of a block
+            are in force from here; `locating`: the script of a server is over; `locate`: the URI is tested for a
+            location, whose body never comes back; `except`: the method is tested, for which the script of a location
+            may not run; `slash`: a redirect to the name of a location; `length`: the URI of a rewrite is tested for
+            being empty; `end`: the script is over, and a handler answers.
+        words: What it is about, as written.
+        level: The block that `if` and `enter` lead to.
+        body: The operations inside an `if` or a location.
+        node: The directive.
+        key: Equal for operations that do the same.
+        test: Equal for operations that ask the same; None for those that ask nothing.
+    """
+
+    kind: str
+    words: tuple[str | None, ...]
+    level: int | None
+    body: Program
+    node: int | None
+    key: Hashable
+    test: Hashable
+
+
+Program = tuple[Operation, ...]
+
+_ANSWERING = {
+    "absolute_redirect", "add_header", "add_header_inherit", "default_type", "error_page", "expires",
+    "msie_refresh", "port_in_redirect", "recursive_error_pages", "server_name_in_redirect", "types",
+}  # fmt: skip
+"""The settings that the answer of a `return` depends on."""
+
+_OF_SERVER = {"server_name", "host"}
+"""The variables whose value depends on the name of the server."""
+
+_ENTERING = {"internal", "client_max_body_size"}
+"""The settings that nginx looks at before the script of a location."""
+
+_PASSING = ("proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "memcached_")
+
+
+def _passes_to_variable(name: str, directives: Value) -> bool:
+    """Return whether a setting passes requests on to what a variable names, which may be any upstream."""
+    return name.endswith("_pass") and any("$" in word for directive in directives for word in directive)
+
+
+class Compiler:
+    """Compiles the servers of a side. `keys` numbers what is equal, on both sides alike."""
+
+    def __init__(self, side: Side, keys: Keys) -> None:
+        self._side = side
+        self._keys = keys
+        self._reference: dict[int, Hashable] = {}
+        self._answering: dict[int, Hashable] = {}
+        self._choices: dict[int, Program] = {}
+        self.definitions = Definitions(side, keys)
+
+    def server(self, level: int) -> Program:
+        """Return the program of a server from its script on."""
+        return (*self.script(level), self._operation("locating", (), None, ()), *self.locate(level))
+
+    def locate(self, level: int) -> Program:
+        """Return the choice of a location of a server, and what becomes of a request there."""
+        if level not in self._choices:
+            self._choices[level] = self._locate(level)
+        return self._choices[level]
+
+    def _locate(self, level: int) -> Program:
+        return (*self._choice(level, ()), self._end(level))
+
+    def named(self, level: int) -> dict[bytes, Program]:
+        """Return the named locations of a server."""
+        side = self._side
+        inner = [(side.location_name(number), number) for number in side.level(level)["locations"]]
+        return {name.text: self._location(number) for name, number in inner if name.modifier == "@"}
+
+    def script(self, level: int) -> Program:
+        """Return the statements of a block."""
+        name = self._side.server_name_of(level)
+        return tuple(self._statement(statement, name) for statement in self._side.script(level))
+
+    def settings(self, level: int) -> Hashable:
+        """Return a number that is equal for blocks with the same settings in force."""
+        known = self._reference.get(level)
+        if known is None:
+            side = self._side
+            modelled = frozenset(side.settings(level).items())
+            others = frozenset(side.others(level).items())
+            unread = self._unread(level)
+            meaning = self._meaning(level, (*modelled, *others))
+            known = self._keys.number(("settings", modelled, others, self._except(level), unread, meaning))
+            self._reference[level] = known
+        return known
+
+    def handler(self, level: int) -> Hashable:
+        """Return a number that is equal for blocks whose handlers answer alike."""
+        name: object = None
+        around = self.location_of(level)
+        if around is not None and self._names_itself(level):
+            name = self._names_around(around)
+        return self._keys.number(("handler", self.settings(level), name))
+
+    def _names_around(self, location: int) -> tuple[tuple[LocationName, bool], ...]:
+        """Return the names of a location and of those around it, each with whether it states an `alias`: an inherited
+        one replaces the name of the location that states it.
+        """
+        names = []
+        level: int | None = location
+        while level is not None and self._side.level(level)["kind"] == "location":
+            form = self._side.level(level)
+            names.append((self._side.location_name(level), "alias" in form["settings"]))
+            level = form["parent"]
+        return tuple(names)
+
+    def answering(self, level: int) -> Hashable:
+        """Return a number that is equal for blocks under which a `return` answers alike in the same state."""
+        known = self._answering.get(level)
+        if known is None:
+            known = self._answering[level] = self._answers(level)
+        return known
+
+    def _answers(self, level: int) -> Hashable:
+        location = self.location_of(level)
+        settings = self._read(level, _ANSWERING if location is None else _ANSWERING | _ENTERING)
+        name = self._names_around(location) if location is not None and "alias" in settings else None
+        meaning = self._meaning(level, settings.items())
+        key = (frozenset(settings.items()), name, self._except(level), self._unread(level), meaning)
+        return self._keys.number(("answering", key))
+
+    def _read(self, level: int, names: Collection[str]) -> dict[str, Value]:
+        """Return some settings in force at a block, those that the model does not read, but for what is said to a
+        backend, and those that variables in all of them read.
+        """
+        settings, others = self._side.settings(level), self._side.others(level)
+        read = {name: words for name, words in settings.items() if name in names}
+        read |= {name: words for name, words in others.items() if not name.startswith(_PASSING)}
+        waiting = list(read.values())
+        while waiting:
+            words = (word for directive in waiting.pop() for word in directive)
+            for name in {setting for used in self.used(words) for setting in SETTINGS.get(used, ())} - read.keys():
+                read[name] = settings.get(name, others.get(name, ()))
+                waiting.append(read[name])
+        return read
+
+    def entering(self, level: int, *, is_internal: bool) -> frozenset[tuple[str, Hashable]]:
+        """Return what nginx looks at before the script of a location (`ngx_http_core_find_config_phase`), by the names
+        of the settings, with what is equal where it refuses requests alike.
+
+        `is_internal`: whether the request was led there by a rewrite, so that `internal` lets it in.
+        """
+        if self._side.level(level)["kind"] != "location":
+            return frozenset()
+        settings = self._side.settings(level)
+        names = {"client_max_body_size"} if is_internal else _ENTERING & ({"client_max_body_size"} | settings.keys())
+        return frozenset((name, (settings.get(name, ()), self.answering(level))) for name in names)
+
+    def _meaning(self, level: int, settings: Collection[tuple[str, Value]]) -> Hashable:
+        """Return what the names in settings stand for: variables, upstreams, and the name of the server."""
+        words = {word for _, directives in settings for directive in directives for word in directive}
+        is_any = any(_passes_to_variable(*setting) for setting in settings)
+        upstreams = self._side.all_upstreams if is_any else self._side.upstreams_in(words)
+        words.update(word for _, content in upstreams for directive in content for word in directive)
+        meaning = self._words_meaning(words, self._side.server_name_of(level))
+        return meaning, upstreams, self._code(level, {name for name, _ in settings}, upstreams)
+
+    def _code(
+        self, level: int, names: Collection[str], upstreams: tuple[tuple[str, tuple[Words, ...]], ...]
+    ) -> Hashable:
+        """Return what code may read under some of the settings of a block, and in upstreams."""
+        code = self._side.code(level)
+        read = [found for name, found in code.items() if name in names or name == "include"]
+        read += [reads(name, tuple(words)) for _, content in upstreams for name, *words in content]
+        return self._all_of(reduce(or_, read, Reads.NOTHING), self._side.server_name_of(level))
+
+    def _all_of(self, read: Reads, server_name: str) -> Hashable:
+        """Return all that code may read, by what it reads."""
+        variables = (self.definitions.everything, server_name) if Reads.VARIABLES in read else None
+        return variables, self._side.all_upstreams if Reads.UPSTREAMS in read else None
+
+    def depends(self, level: int) -> bool:
+        """Return whether the answer of a `return` depends on the state: by headers with variables, or error pages."""
+        settings = self._side.settings(level)
+        words = (word for name in _ANSWERING for directive in settings.get(name, ()) for word in directive)
+        return "error_page" in settings or bool(self._side.others(level)) or any("$" in word for word in words)
+
+    def location_of(self, level: int) -> int | None:
+        """Return the location that a block is or stands in; None in a server."""
+        form = self._side.level(level)
+        while form["kind"] not in ("location", "server", "http") and form["parent"] is not None:
+            level, form = form["parent"], self._side.level(form["parent"])
+        return level if form["kind"] == "location" else None
+
+    def _except(self, level: int) -> Hashable:
+        """Return what the location around does for other methods."""
+        location = self.location_of(level)
+        inner = None if location is None else self._side.level(location)["limit_except"]
+        if inner is None or inner == level:
+            return None
+        return tuple(self._side.level(inner)["args"]), self.settings(inner)
+
+    def _unread(self, level: int) -> Hashable:
+        """Return what is in force and not understood, as it is written."""
+        unread = []
+        number: int | None = level
+        while number is not None:
+            form = self._side.level(number)
+            unread += [self._side.text(item["node"]) for item in (*form["opaque"], *form["filters"])]
+            number = form["parent"]
+        return tuple(unread)
+
+    def _statement(self, statement: StatementForm, server_name: str) -> Operation:
+        """Return a statement of a script. `server_name`: what `$server_name` is there, and `$host` without a header."""
+        node = statement["node"]
+        words: tuple[str | None, ...]
+        match statement["kind"]:
+            case "set":
+                words = (statement["variable"].lower(), statement["value"])
+                return self._evaluating("set", words, server_name, node)
+            case "rewrite":
+                words = (statement["pattern"], statement["replacement"], statement["flag"])
+                return self._evaluating("rewrite", words, server_name, node, test=statement["pattern"])
+            case "if":
+                level = statement["level"]
+                body = (self._enter(level), *self.script(level))
+                words = tuple(statement["condition"])
+                return self._evaluating("if", words, server_name, node, level=level, body=body, test=words)
+            case "return":
+                return self._evaluating("return", tuple(statement["args"]), server_name, node)
+            case "break":
+                return self._operation("break", (), None, (), node)
+            case "opaque":
+                words = (statement["reason"], self._side.text(node))
+                read = self._all_of(self._side.code_of(statement), server_name)
+                return self._operation("opaque", words, None, (), node, also=read)
+            case _:
+                raise AssertionError(statement)
+
+    def _evaluating(
+        self,
+        kind: str,
+        words: tuple[str | None, ...],
+        server_name: str,
+        node: int,
+        *,
+        level: int | None = None,
+        body: Program = (),
+        test: Hashable = None,
+    ) -> Operation:
+        """Return an operation whose words have variables."""
+        meaning = self._words_meaning((word for word in words if word is not None), server_name)
+        return self._operation(kind, words, level, body, node, test=test, also=meaning)
+
+    def _enter(self, level: int) -> Operation:
+        return self._operation("enter", (), level, (), self._side.level(level)["node"], also=self._entered(level))
+
+    def _entered(self, level: int) -> Hashable:
+        return self.settings(level), self._side.handler(level)
+
+    def moves(self, operation: Operation) -> bool:
+        """Return whether other settings or another handler may be in force behind an `if` than before it."""
+        if operation.kind != "if" or any(inner.kind in ("return", "break") for inner in operation.body):
+            return False
+        assert operation.level is not None
+        around = self._side.level(operation.level)["parent"]
+        assert around is not None
+        return (
+            self.settings(operation.level) != self.settings(around) or self._side.handler(operation.level) is not None
+        )
+
+    def _end(self, level: int) -> Operation:
+        return self._operation("end", (), None, (), self._side.level(level)["node"])
+
+    def _location(self, level: int) -> Program:
+        """Return what becomes of a request in a location once it is chosen."""
+        names = self._names_around(level) if self._names_itself(level) else ()
+        used = [name for name, _ in names[:1]] + [name for name, states_alias in names if states_alias][:1]
+        identity = tuple(word for name in used for word in (name.modifier, name.text.decode("latin-1")))
+        enter = self._operation(
+            "enter", identity, level, (), self._side.level(level)["node"], also=self._entered(level)
+        )
+        return (*self._limit_except(level), enter, *self.script(level), self._end(level))
+
+    def _limit_except(self, level: int) -> Program:
+        """Return what becomes of requests in a location whose methods have settings of their own: no script runs."""
+        inner = self._side.level(level)["limit_except"]
+        if inner is None:
+            return ()
+        methods = sorted({method.upper() for method in self._side.level(inner)["args"]})
+        methods += ["HEAD"] if "GET" in methods else []
+        words = (f"^(?:{'|'.join(dict.fromkeys(methods))})\\z",)
+        body = (self._enter(inner), self._end(inner))
+        return (self._operation("except", words, inner, body, self._side.level(inner)["node"], test=words),)
+
+    def _names_itself(self, level: int) -> bool:
+        """Return whether the handler of a location uses its name: as `alias`, `proxy_pass` with a URI."""
+        settings = self._side.settings(level)
+        return "alias" in settings or any(name.endswith("_pass") for name in settings)
+
+    def replaces_name(self, level: int) -> bool:
+        """Return whether the handler of a location puts something in place of its name, which the URI may have no more
+        (`r->valid_location`): `alias`, `proxy_pass` with a URI.
+        """
+        settings = self._side.settings(level)
+        passing = [word for words in settings.get("proxy_pass", ()) for word in words]
+        return "alias" in settings or any("$" in word or "/" in word.partition("://")[2] for word in passing)
+
+    def _choice(self, level: int, tail: Program) -> Iterator[Operation]:
+        """Yield the tests of the locations directly in a block, in an order that chooses as nginx does.
+
+        `tail` are the regular expressions further out that nginx tries after those in here, unless what is chosen here
+        is final (`ngx_http_core_find_location`).
+        """
+        exact: list[tuple[bytes, int]] = []
+        prefixes: list[tuple[bytes, int, bool]] = []
+        regexes: list[int] = []
+        for inner in self._side.level(level)["locations"]:
+            name = self._side.location_name(inner)
+            if name.modifier == "=":
+                exact.append((name.text, inner))
+            elif name.modifier in ("~", "~*"):
+                regexes.append(inner)
+            elif name.modifier != "@":
+                prefixes.append((name.text, inner, name.modifier == "^~"))
+        beside = tuple(map(self._regex, regexes))
+        yield from self._slashes(exact, prefixes)
+        for text, inner in sorted(exact):
+            yield self._located("=", equal_to(text), self._location(inner), inner)
+        for text, inner, guards in sorted(prefixes, key=lambda prefix: (-len(prefix[0]), prefix[0])):
+            after = tail if guards else (*beside, *tail)
+            body = (*self._choice(inner, after), *after, *self._location(inner))
+            yield self._located("", starts_with(text), body, inner)
+        yield from beside
+
+    def _slashes(self, exact: list[tuple[bytes, int]], prefixes: list[tuple[bytes, int, bool]]) -> Iterator[Operation]:
+        """Yield the redirects to the name of a location that passes requests on and ends with a slash.
+
+        The settings of the location are in force, of the exact one if there are two of that name.
+        """
+        static = sorted([*exact, *((text, inner) for text, inner, _ in prefixes)])
+        names = [text for text, _ in static]
+        exactly = dict(exact)
+        for at, (text, inner) in enumerate(static):
+            stem = text[:-1]
+            first = bisect_left(names, stem)
+            if not text.endswith(b"/") or names[first] == stem:
+                continue
+            passing = self._side.passing(inner)
+            if passing is False:
+                continue
+            # nginx finds it on its way through a tree, past which names between the two lead (ngx_http_core_module.c).
+            between = tuple(name.decode("latin-1") for name in names[first:at])
+            node, words = self._side.level(inner)["node"], (text.decode("latin-1"), *between)
+            if passing is True:
+                redirect = self._operation("slash", words, None, (), node)
+            else:
+                redirect = self._operation("opaque", ("slash", *words), None, (), node, also=passing)
+            yield self._located("=", equal_to(stem), (self._enter(exactly.get(text, inner)), redirect), inner)
+
+    def _regex(self, level: int) -> Operation:
+        name = self._side.location_name(level)
+        pattern = (b"(?i)" if name.modifier == "~*" else b"") + name.text
+        inner = self._side.level(level)["locations"]
+        nested = [number for number in inner if self._side.location_name(number).modifier in ("~", "~*")]
+        body = (*map(self._regex, nested), *self._location(level))
+        return self._located("~", pattern, body, level)
+
+    def _located(self, sign: str, pattern: bytes, body: Program, level: int) -> Operation:
+        text = pattern.decode("latin-1")
+        return self._operation("locate", (sign, text), level, body, self._side.level(level)["node"], test=(sign, text))
+
+    def _operation(
+        self,
+        kind: str,
+        words: tuple[str | None, ...],
+        level: int | None,
+        body: Program,
+        node: int | None = None,
+        *,
+        test: Hashable = None,
+        also: Hashable = None,
+    ) -> Operation:
+        key = self._keys.number((kind, words, also, tuple(operation.key for operation in body)))
+        return Operation(kind, words, level, body, node, key, None if test is None else (kind, test))
+
+    def _words_meaning(self, words: Iterable[str], server_name: str) -> Hashable:
+        """Return what the variables in words stand for."""
+        used = self.used(words)
+        defined = sorted(filter(self.definitions.defines, used))
+        is_read = _OF_SERVER & used or any(map(self.definitions.is_opaque, defined))
+        name = server_name if is_read else None
+        return tuple((name, self.definitions.number(name)) for name in defined), name
+
+    def used(self, words: Iterable[str]) -> set[str]:
+        """Return the variables in words, and those that they are looked up by in the end."""
+        used = set().union(*(variables(word.encode("latin-1")) for word in words if "$" in word))
+        return used.union(*map(self.definitions.bases, filter(self.definitions.defines, used)))

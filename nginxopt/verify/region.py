@@ -1,0 +1,349 @@
+"""What is known of the values of a request at a place in a configuration: which patterns they match and which not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import product
+from math import prod
+
+from nginxopt._native import Patterns, common_subject
+from nginxopt.verify.branches import branches, has_branches, has_look
+from nginxopt.verify.patterns import FLAGS, only_value, without
+from nginxopt.verify.symbols import URI, Symbol, Text, Variable
+
+FALSE = rb"^0?\z"
+"""What an `if` takes for false: the empty string and `0`."""
+
+_RESOLVED = (rb"//|/\.\.?(?:/|\z)", rb"[\x00-\x1f]")
+
+_MOST_WAYS = 64
+"""The most combinations of the branches of patterns."""
+
+_MOST_AGAINST = 6
+"""The most patterns that are searched against before all are."""
+
+_UNIT = re.compile(rb"[A-Za-z0-9/_ -]|\\x[0-9a-f]{2}|\\[^A-Za-z0-9]", re.DOTALL)
+"""A byte that stands for itself in a pattern."""
+
+_REPEATED = re.compile(rb"[*+?{]|\(\?#|\\[EQ]")
+"""How a quantifier begins, or what PCRE passes over before one."""
+
+_TEXT = re.compile(rb"(?:" + _UNIT.pattern + rb")*", re.DOTALL)
+
+_FOLDED = re.compile(rb"\^\(\?i:(" + _TEXT.pattern + rb")\)(?!" + _REPEATED.pattern + rb")", re.DOTALL)
+"""The beginning of a pattern that is text in any case of letters."""
+
+_NEVER = re.compile(rb"[\^A-Za-z0-9/]*\(\?!\)")
+"""Patterns that match nothing, which `rewrite-to-map` writes to clear captures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Whether a value matches a pattern, in PCRE's syntax; `(?i)` at the start ignores case."""
+
+    subject: Symbol
+    pattern: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Any other question that a configuration asks of a request, such as whether a file exists."""
+
+    name: str
+    values: tuple[Symbol, ...]
+
+
+Atom = Matches | Fact
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a value.
+
+    Attributes:
+        inside: The patterns that it matches, in the order they were asked in.
+        outside: Those that it does not, without those that a glance at `inside` excludes.
+    """
+
+    inside: Mapping[bytes, None] = field(default_factory=dict)
+    outside: Mapping[bytes, None] = field(default_factory=dict)
+
+    def with_answer(self, pattern: bytes, answer: bool) -> Known:
+        """Return what is known after one more answer."""
+        return self.with_known(Known({pattern: None}) if answer else Known(outside={pattern: None}))
+
+    def with_known(self, other: Known) -> Known:
+        """Return what is known when both is."""
+        inside = {**self.inside, **other.inside}
+        longest = _longest_beginning(inside)
+        mine, more = self.outside, other.outside
+        if longest is not None:
+            if longest != self.beginning:  # else those were looked at before
+                mine = _near(mine, longest)
+            more = _near(more, longest)
+        outside = {**mine, **more}
+        return Known(inside, outside)
+
+    def in_common(self, other: Known) -> Known:
+        """Return what is known either way."""
+        return Known(_both(self.inside, other.inside), _both(self.outside, other.outside))
+
+    def answer(self, pattern: bytes) -> bool | None:
+        """Return whether all these values match a pattern, or none; None if that is not known."""
+        if pattern in self.inside or pattern in self.outside:
+            return pattern in self.inside
+        only = self.only
+        if only is not None:
+            return matches(pattern, only)
+        inside, outside = (*self.inside, pattern), tuple(self.outside)
+        if _exclude_each_other(inside):
+            return False
+        longest = _longest_beginning(inside)
+        near = outside if longest is None else tuple(other for other in outside if may_begin(other, longest))
+        if is_empty(inside, near):
+            return False
+        return True if is_empty(tuple(self.inside), (*outside, pattern)) else None
+
+    @cached_property
+    def only(self) -> bytes | None:
+        """The only value that is such; None if there may be others."""
+        return next((value for pattern in self.inside if (value := only_value(pattern)) is not None), None)
+
+    @cached_property
+    def beginning(self) -> bytes | None:
+        """What all these values start with, in lower case; None if that is not clear at a glance."""
+        return _longest_beginning(self.inside)
+
+    def may_be(self, value: bytes) -> bool:
+        """Return whether it may be this value."""
+        return all(matches(pattern, value) is not False for pattern in self.inside) and not any(
+            matches(pattern, value) for pattern in self.outside
+        )
+
+    @cached_property
+    def is_empty(self) -> bool:
+        """Whether certainly no value is such."""
+        return bool(self.inside) and is_empty(tuple(self.inside), tuple(self.outside))
+
+
+def _near(patterns: Mapping[bytes, None], text: bytes) -> Mapping[bytes, None]:
+    """Return those of some patterns that may match something that starts with these bytes."""
+    return {  # `may_begin`, without a call: most of the time of long lists is spent here
+        pattern: None
+        for pattern in patterns
+        if (own := beginning(pattern)) is None or own.startswith(text) or text.startswith(own)
+    }
+
+
+def _both(patterns: Mapping[bytes, None], others: Mapping[bytes, None]) -> dict[bytes, None]:
+    return {pattern: None for pattern in patterns if pattern in others}
+
+
+_NOTHING = Known()
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The requests for which some questions have these answers.
+
+    Attributes:
+        found: Values of lookups that are known there; `values` and `facts` are of what they come from.
+    """
+
+    values: Mapping[Symbol, Known] = field(default_factory=dict)
+    facts: Mapping[Fact, bool] = field(default_factory=dict)
+    found: Mapping[Symbol, Symbol] = field(default_factory=dict)
+
+    def with_answer(self, atom: Atom, answer: bool) -> Region:
+        """Return the part of the region with that answer."""
+        if isinstance(atom, Fact):
+            return Region(self.values, {**self.facts, atom: answer}, self.found)
+        pattern, answer = _positive(atom.pattern, answer)
+        known = self.known(atom.subject).with_answer(pattern, answer)
+        return Region({**self.values, atom.subject: known}, self.facts, self.found)
+
+    def with_known(self, subject: Symbol, known: Known) -> Region:
+        """Return the part of the region in which that is known of a value, too."""
+        before = self.values.get(subject)
+        if before is None:
+            return Region({**self.values, subject: known}, self.facts, self.found)
+        return Region({**self.values, subject: before.with_known(known)}, self.facts, self.found)
+
+    def with_found(self, looked_up: Symbol, value: Symbol) -> Region:
+        """Return the region with the value of a lookup that all its requests have."""
+        return Region(self.values, self.facts, {**self.found, looked_up: value})
+
+    def in_common(self, other: Region) -> Region:
+        """Return a region that holds the requests of both."""
+        values = {
+            subject: known.in_common(other.values[subject])
+            for subject, known in self.values.items()
+            if subject in other.values
+        }
+        facts = {fact: answer for fact, answer in self.facts.items() if other.facts.get(fact) is answer}
+        found = {looked_up: value for looked_up, value in self.found.items() if other.found.get(looked_up) == value}
+        return Region(values, facts, found)
+
+    def answer(self, atom: Atom) -> bool | None:
+        """Return the answer that all requests of the region have; None if that is not known."""
+        if isinstance(atom, Fact):
+            return self.facts.get(atom)
+        if isinstance(atom.subject, Text):
+            return matches(atom.pattern, atom.subject.value)
+        pattern, is_match = _positive(atom.pattern, True)
+        answer = self.known(atom.subject).answer(pattern)
+        return answer if is_match or answer is None else not answer
+
+    def known(self, subject: Symbol) -> Known:
+        """Return what is known of a value."""
+        return self.values.get(subject, _NOTHING)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether certainly no request is in it."""
+        return any(known.is_empty for known in self.values.values())
+
+
+def _positive(pattern: bytes, answer: bool) -> tuple[bytes, bool]:
+    """Return a pattern and an answer that say the same, without a negative look-ahead over the whole."""
+    inner = without(pattern)
+    return (pattern, answer) if inner is None else (inner, not answer)
+
+
+def is_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
+    """Return whether certainly no value matches all of `inside` and none of `outside`."""
+    if not inside:
+        return False
+    if _exclude_each_other(inside) or any(map(_NEVER.fullmatch, inside)):
+        return True
+    return _is_nothing(inside, outside) or _is_empty_by_branches(inside, outside)
+
+
+def _is_nothing(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
+    """Return whether a search shows that no value matches all of `inside` and none of `outside`.
+
+    Most patterns outside do not matter: those that do are found by the values that they match.
+    """
+    against: tuple[bytes, ...] = ()
+    while len(against) < min(len(outside), _MOST_AGAINST):
+        is_nothing, value = _example(inside, against, False)
+        if is_nothing:
+            return True
+        if value is None:  # given up
+            break
+        pattern = next((pattern for pattern in outside if matches(pattern, value) is not False), None)
+        if pattern is None:
+            return False
+        if pattern in against:  # the search does not know all that it matches
+            break
+        against += (pattern,)
+    return _example(inside, outside, False)[0]
+
+
+def _is_empty_by_branches(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
+    """The same, of patterns with look-arounds: judged by their branches, each known exactly, or the same in another."""
+    looking = [pattern for pattern in (*inside, *outside) if has_look(pattern)]
+    if not looking:
+        return False
+    apart = tuple(dict.fromkeys(branch for pattern in outside for branch in branches(pattern)))
+    ways = [branches(pattern) for pattern in inside]
+    if all(len(branches(pattern)) == 1 for pattern in looking):  # the language of none of them becomes known
+        return any(len(way) == 1 and way[0] in apart for way in ways)
+    if prod(map(len, ways)) > _MOST_WAYS:
+        return False
+    return all(_is_way_empty(way, apart) for way in product(*ways))
+
+
+def _is_way_empty(inside: tuple[bytes, ...], outside: tuple[bytes, ...]) -> bool:
+    if not set(inside).isdisjoint(outside) or _exclude_each_other(inside):
+        return True
+    longest = _longest_beginning(inside)
+    near = outside if longest is None else tuple(pattern for pattern in outside if may_begin(pattern, longest))
+    return _is_nothing(inside, near)
+
+
+def searches() -> int:
+    """Return how many searches for a common value were made so far."""
+    return _example.cache_info().misses
+
+
+def example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], subject: Symbol) -> bytes | None:
+    """Return a value that seems to match all of `inside` and none of `outside`.
+
+    Of `$uri` it is one that a client can send, if possible without what nginx resolves.
+    """
+    if subject != Variable(URI):
+        return _example(inside, outside, False)[1]
+    return _example(inside, (*outside, *_RESOLVED), True)[1] or _example(inside, outside, True)[1]
+
+
+@lru_cache(maxsize=1 << 16)
+def _example(inside: tuple[bytes, ...], outside: tuple[bytes, ...], is_uri: bool) -> tuple[bool, bytes | None]:
+    if not is_uri and Known(dict.fromkeys(inside), dict.fromkeys(outside)).may_be(
+        b""
+    ):  # nothing is tried on the empty string by `common_subject`
+        return False, b""
+    return common_subject(inside, outside, is_uri)
+
+
+def overlap(pattern: bytes, inside: tuple[bytes, ...]) -> bool:
+    """Return whether a value may match a pattern and all of `inside`, as far as that is clear at a glance."""
+    return not _exclude_each_other((pattern, *inside))
+
+
+def _exclude_each_other(patterns: tuple[bytes, ...]) -> bool:
+    """Return whether the plain beginnings of two patterns differ: a short way to see that nothing matches both."""
+    longest = _longest_beginning(patterns)
+    return longest is not None and not all(may_begin(pattern, longest) for pattern in patterns)
+
+
+def may_begin(pattern: bytes, text: bytes) -> bool:
+    """Return whether something that starts with these bytes, given in lower case, may match a pattern."""
+    own = beginning(pattern)
+    return own is None or own.startswith(text) or text.startswith(own)
+
+
+def _longest_beginning(patterns: Iterable[bytes]) -> bytes | None:
+    """Return the longest plain beginning, in lower case; None if no pattern has one."""
+    return max((own for own in map(beginning, patterns) if own is not None), key=len, default=None)
+
+
+@lru_cache(maxsize=1 << 16)
+def beginning(pattern: bytes) -> bytes | None:
+    """Return the plain bytes that a match begins with, in lower case; None if that is not clear at a glance."""
+    pattern = FLAGS.sub(b"", pattern, 1)
+    if not pattern.startswith(b"^") or has_branches(pattern):
+        return None
+    folded = _FOLDED.match(pattern)
+    units = _UNIT.findall(folded[1]) if folded is not None else _units(pattern)
+    return b"".join(map(_byte, units)).lower()
+
+
+def _units(pattern: bytes) -> list[bytes]:
+    """Return the bytes behind the `^` of a pattern that stand for themselves, as they are written."""
+    text = _TEXT.match(pattern, 1)
+    assert text is not None
+    units = _UNIT.findall(text[0])
+    return units[:-1] if _REPEATED.match(pattern, text.end()) else units
+
+
+def _byte(unit: bytes) -> bytes:
+    """Return the byte that a part of a pattern stands for."""
+    return bytes.fromhex(unit[2:].decode()) if unit.startswith(rb"\x") else unit.removeprefix(b"\\")
+
+
+@lru_cache(maxsize=1 << 16)
+def matches(pattern: bytes, value: bytes) -> bool | None:
+    """Return whether a pattern matches; None if PCRE gives up."""
+    try:
+        return _read(pattern).first(value) is not None
+    except ValueError:
+        return None
+
+
+@lru_cache(maxsize=1 << 12)
+def _read(pattern: bytes) -> Patterns:
+    return Patterns([pattern], to_match=True)

@@ -1,0 +1,152 @@
+"""The result of `nginxopt verify` as text and as JSON (`schemas/verify.json`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from nginxopt import __version__
+from nginxopt.request.model import Model
+from nginxopt.request.outcomes import OutcomeForm, shown
+from nginxopt.request.trace import directive_text, line_of
+from nginxopt.request.trace_text import headline
+from nginxopt.semantics.site.form import Node
+from nginxopt.text.escape import printable, unicode
+from nginxopt.text.plural import count
+from nginxopt.text.style import Style
+from nginxopt.verify.verdict import Doubt, Verification, Witness
+
+VERSION = 1
+"""The version of the form; it grows when a reader would have to change."""
+
+_COLORS = {"equivalent": "green", "different": "red", "unknown": "magenta"}
+
+
+def text(result: Verification, old: Model, new: Model, names: tuple[str, str], *, color: bool) -> Iterator[str]:
+    """Yield the lines of a result."""
+    return (f"{line}\n" for line in _Text(result, (old, new), names, Style(color)).lines())
+
+
+class _Text:
+    def __init__(self, result: Verification, models: tuple[Model, Model], names: tuple[str, str], style: Style) -> None:
+        self._result = result
+        self._models = models
+        self._names = names
+        self._style = style
+
+    def lines(self) -> Iterator[str]:
+        verdict = self._result.verdict
+        yield self._style(f"{verdict}: {self._sentence()}", fg=_COLORS[verdict], bold=True)
+        if self._result.witness is not None:
+            yield from self._witness(self._result.witness)
+        for doubt in self._result.doubts if self._result.witness is None else ():
+            yield from self._doubt(doubt)
+        if self._result.confirmation is not None and self._result.confirmation.holds:
+            yield f"{self._result.confirmation.nginx} answers so, too"
+        if self._result.witness is None:
+            yield ""
+            yield "taken as given:"
+            yield from (f"  {premise}" for premise in self._result.given)
+
+    def _sentence(self) -> str:
+        servers = count(self._result.servers, "pair of servers", "pairs of servers")
+        match self._result.verdict:
+            case "equivalent":
+                return f"both configurations answer every request alike ({servers} compared)"
+            case "different":
+                return "this request is answered differently"
+            case _:
+                places = count(len(self._result.doubts), "difference")
+                return f"{places} may change an answer, but no request was found that shows it"
+
+    def _witness(self, witness: Witness) -> Iterator[str]:
+        sent = witness.request
+        connection = sent["connection"]
+        tls = " over QUIC" if connection.get("quic", False) else " over TLS" if connection["tls"] else ""
+        yield f"  {shown(sent['method'])} {printable(shown(sent['target']))}"
+        yield from (f"  {shown(name)}: {printable(shown(value))}" for name, value in sent["headers"])
+        yield f"  to {connection['host']}:{connection['port']}{tls}"
+        yield from (f"  if {printable(shown(path))} exists" for path in witness.existing)
+        yield from (f"  if {printable(shown(path))} does not exist" for path in witness.missing)
+        for name, model, trace in zip(self._names, self._models, (witness.old, witness.new), strict=True):
+            outcome = trace["outcome"]
+            yield f"{self._style(printable(name), bold=True)}: {headline(outcome)}"
+            yield from self._by(model, outcome)
+
+    def _by(self, model: Model, outcome: OutcomeForm) -> Iterator[str]:
+        if outcome["node"] is not None:
+            yield f"  by {_at(model, outcome['node'])}"
+        yield from (
+            f"  {printable(shown(header['name']))}: {printable(shown(header['value']))}"
+            for header in outcome["headers"]
+        )
+
+    def _doubt(self, doubt: Doubt) -> Iterator[str]:
+        yield f"  {doubt.reason}"
+        for name, model, node in zip(self._names, self._models, (doubt.old, doubt.new), strict=True):
+            if node is not None:
+                yield f"    {_at(model, node)}" if node else f"    {printable(name)}"
+
+
+def _at(model: Model, node: Node) -> str:
+    place = model.site.nodes.place(node)
+    return f"{printable(line_of(place))}: {directive_text(place)}"
+
+
+def render(result: Verification, old: Model, new: Model) -> str:
+    """Return a result as JSON."""
+    return json.dumps(_form(result, old, new), ensure_ascii=False, indent=2) + "\n"
+
+
+def _form(result: Verification, old: Model, new: Model) -> dict[str, Any]:
+    witness = result.witness
+    return {
+        "version": VERSION,
+        "nginxopt": __version__,
+        "verdict": result.verdict,
+        "servers": result.servers,
+        "tried": result.tried,
+        "witness": witness and _witness(witness, old, new),
+        "doubts": [
+            {"reason": doubt.reason, "old": _place(old, doubt.old), "new": _place(new, doubt.new)}
+            for doubt in result.doubts
+        ],
+        "given": list(result.given),
+        "confirmed": None if result.confirmation is None else result.confirmation.holds,
+    }
+
+
+def _witness(witness: Witness, old: Model, new: Model) -> dict[str, Any]:
+    sent = witness.request
+    return {
+        "method": shown(sent["method"]),
+        "target": shown(sent["target"]),
+        "headers": [{"name": shown(name), "value": shown(value)} for name, value in sent["headers"]],
+        "address": shown(sent["connection"]["host"]),
+        "port": sent["connection"]["port"],
+        "tls": sent["connection"]["tls"],
+        "quic": sent["connection"].get("quic", False),
+        "existing": [shown(path) for path in witness.existing],
+        "missing": [shown(path) for path in witness.missing],
+        "old": _outcome(old, witness.old["outcome"]),
+        "new": _outcome(new, witness.new["outcome"]),
+    }
+
+
+def _outcome(model: Model, outcome: OutcomeForm) -> dict[str, Any]:
+    location, body = outcome["location"], outcome["body"]
+    return {
+        "kind": outcome["kind"],
+        "status": outcome["status"],
+        "location": None if location is None else shown(location),
+        "body": None if body is None else shown(body),
+        "by": _place(model, outcome["node"]),
+    }
+
+
+def _place(model: Model, node: Node | None) -> dict[str, Any] | None:
+    if node is None:
+        return None
+    place = model.site.nodes.place(node)
+    return {"file": unicode(place.path), "line": place.line, "text": unicode(place.text)}

@@ -1,0 +1,198 @@
+"""Compares two servers for all requests: from the start of their scripts, from the choice of a location, and in each
+named location, whatever the state of the request there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import or_
+
+from nginxopt.budget import limit
+from nginxopt.verify.code import Reads
+from nginxopt.verify.definitions import groups_of
+from nginxopt.verify.explore import Difference, Explorer, Runner
+from nginxopt.verify.hosts import Hosts
+from nginxopt.verify.keys import Keys
+from nginxopt.verify.live import Live, splitting
+from nginxopt.verify.program import Compiler, Program
+from nginxopt.verify.region import Region
+from nginxopt.verify.renaming import defined
+from nginxopt.verify.side import Side, unlike_settings
+from nginxopt.verify.state import State, TooMuchError
+from nginxopt.verify.steps import Steps
+from nginxopt.verify.tables import Tables
+from nginxopt.verify.unfold import Unfolding
+from nginxopt.verify.values import Values
+
+_BEFORE = {
+    "merge_slashes", "underscores_in_headers", "ignore_invalid_headers", "large_client_header_buffers",
+    "set_real_ip_from", "real_ip_header", "client_max_body_size",
+}  # fmt: skip
+"""The settings of a server that nginx looks at before its script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The result for two servers.
+
+    Attributes:
+        differences: Requests that they seem to answer differently.
+        reasons: Other things that differ, as phrases, with the directives of the old and the new side.
+    """
+
+    differences: tuple[Difference, ...] = ()
+    reasons: tuple[tuple[str, int | None, int | None], ...] = ()
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether they certainly answer all requests alike."""
+        return not self.differences and not self.reasons
+
+
+class Comparison:
+    """Compares servers of two sides, each pair once, for the requests of a region.
+
+    `is_uneven`: as that of `Explorer`, of all pairs so far.
+    """
+
+    def __init__(self, old: Side, new: Side, region: Region) -> None:
+        self._region = region
+        self._work = limit("steps")  # operations that may be run in all: half of what is left for each pair of servers
+        self._keys = Keys()
+        self._sides = (old, new)
+        self._tables = Tables()
+        self._compilers = (Compiler(old, self._keys), Compiler(new, self._keys))
+        definitions = (self._compilers[0].definitions, self._compilers[1].definitions)
+        self._live = Live.of(self._sides, definitions)
+        self._splits_alike = splitting(old, definitions[0]) == splitting(new, definitions[1])
+        self._known: dict[tuple[int, int], Compared] = {}
+        self.is_uneven = False
+
+    def servers(self, old: int, new: int) -> Compared:
+        """Return what differs between two servers."""
+        if (old, new) not in self._known:
+            self._known[old, new] = self._compare(old, new)
+        return self._known[old, new]
+
+    def unlike_definitions(self) -> Iterator[str]:
+        """Yield the variables that both sides define, and not alike."""
+        definitions = self._compilers[0].definitions, self._compilers[1].definitions
+        for name in sorted(self._sides[0].definitions.keys() & self._sides[1].definitions.keys()):
+            if definitions[0].number(name) != definitions[1].number(name):
+                yield name
+
+    def unlike_captures(self, hosts: Hosts) -> Iterator[tuple[str, int, int]]:
+        """Yield what is in doubt where the names by which two servers are chosen set captures that are read."""
+        before, after = hosts.patterns
+        if before == after:
+            return
+        patterns = [pattern for pattern in hosts.patterns if pattern is not None]
+        names = {name for pattern in patterns for name in groups_of(pattern)}
+        is_read = any(self._live.reads(name, is_over=False) for name in names)
+        if is_read or (self._live.captures and any("(" in pattern for pattern in patterns)):
+            nodes = self._sides[0].server(hosts.old)["node"], self._sides[1].server(hosts.new)["node"]
+            yield ("the patterns of server_name that set captures differ", *nodes)
+
+    def read_by_code(self, old: int, new: int) -> str | None:
+        """Return what code may read and is defined otherwise, as a phrase; None if nothing is. Code is in force at one
+        of two blocks, chooses servers of upstreams, or computes variables.
+        """
+        code: dict[str, Reads] = {}
+        sides = list(zip(self._sides, (old, new), strict=True))
+        for (side, level), compiler in zip(sides, self._compilers, strict=True):
+            code |= side.code(level) | side.code_of_upstreams | compiler.definitions.code
+        read = reduce(or_, code.values(), Reads.NOTHING)
+        unlike = [f"${name}" for name in self._unlike_variables] if Reads.VARIABLES in read else []
+        if Reads.VARIABLES in read and len({side.server_name_of(level) for side, level in sides}) > 1:
+            unlike.append("$server_name")
+        unlike += self._unlike_upstreams if Reads.UPSTREAMS in read else []
+        if not unlike:
+            return None
+        known = ["what is missing" if name == "include" else name for name in sorted(code)]
+        return f"{' and '.join(known)} may read {', '.join(unlike)}, defined otherwise on the other side"
+
+    @cached_property
+    def _unlike_variables(self) -> list[str]:
+        """The variables that both sides define otherwise, or that only one of them defines."""
+        mine, theirs = (compiler.definitions.contents for compiler in self._compilers)
+        names = {name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name)}
+        if any(side.is_renamed for side in self._sides):
+            before, after = (defined(side.site.site).keys() for side in self._sides)
+            names |= before ^ after
+        return sorted(names)
+
+    @cached_property
+    def _unlike_upstreams(self) -> list[str]:
+        """The same for upstreams."""
+        mine, theirs = (side.upstreams for side in self._sides)
+        return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
+
+    def _compare(self, old: int, new: int) -> Compared:
+        mine, theirs = self._compiled(0, old), self._compiled(1, new)
+        reasons = [*self._reasons(old, new)]
+        has_named = bool(mine.named or theirs.named)
+        unfolding = Unfolding(self._tables)
+        explorer = Explorer(mine.runner, theirs.runner, self._live, unfolding, self._work // 2, has_named=has_named)
+        # An error page for what a script answered behind a rewrite: the script of the server runs again, and the URI
+        # still counts as changed (`ngx_http_internal_redirect`).
+        rewritten = "before" if any("error_page" in side.stated for side in self._sides) else False
+        try:
+            for before, after, region, is_rewritten in (
+                (mine.program, theirs.program, self._region, rewritten),
+                (mine.locating, theirs.locating, self._region, False),
+                *(
+                    (mine.named[name], theirs.named[name], Region(), False)
+                    for name in mine.named.keys() & theirs.named.keys()
+                ),
+            ):
+                state = State(mine.level, is_rewritten=is_rewritten)
+                explorer.compare(before, after, state, replace(state, level=theirs.level), region)
+        except TooMuchError as error:
+            nodes = (self._sides[0].server(old)["node"], self._sides[1].server(new)["node"])
+            reasons.append((str(error), *nodes))
+        self._work -= explorer.done
+        self.is_uneven |= explorer.is_uneven
+        for name in mine.named.keys() ^ theirs.named.keys():
+            side = "old" if name in mine.named else "new"
+            reasons.append((f"only the {side} server has the location {name.decode('latin-1')}", None, None))
+        return Compared(tuple(explorer.differences), tuple(reasons))
+
+    def _compiled(self, side: int, server: int) -> _Server:
+        compiler, level = self._compilers[side], self._sides[side].server(server)["level"]
+        locating = compiler.locate(level)
+        values = Values(self._sides[side], server, compiler, self._tables)
+        runner = Runner(Steps(values, level, locating), compiler)
+        return _Server(level, compiler.server(level), locating, compiler.named(level), runner)
+
+    def _reasons(self, old: int, new: int) -> list[tuple[str, int | None, int | None]]:
+        levels = self._sides[0].server(old)["level"], self._sides[1].server(new)["level"]
+        nodes = self._sides[0].server(old)["node"], self._sides[1].server(new)["node"]
+        settings = [side.settings(level) for side, level in zip(self._sides, levels, strict=True)]
+        reasons: list[tuple[str, int | None, int | None]] = [
+            (f"{name} differs", *nodes)
+            for name in sorted(_BEFORE)
+            if settings[0].get(name, ()) != settings[1].get(name, ())
+        ]
+        if any(side.is_open(level) for side, level in zip(self._sides, levels, strict=True)):
+            unlike = unlike_settings(self._sides[0], levels[0], self._sides[1], levels[1])
+            if unlike:
+                reasons.append((f"locations that were not read have other settings: {', '.join(unlike)}", *nodes))
+        named = {side.server_name(server) for side, server in zip(self._sides, (old, new), strict=True)}
+        if len(named) > 1 and any("server_name_in_redirect" in side.stated for side in self._sides):
+            reasons.append(("the first server_name differs, and redirects may have it", *nodes))
+        if self._sides[0].taken != self._sides[1].taken:
+            reasons.append(("a named group replaces the variable of nginx with its name on one side only", *nodes))
+        if not self._splits_alike:
+            reasons.append(("$fastcgi_script_name stays as a script used it first, and scripts differ", *nodes))
+        return reasons
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    level: int
+    program: Program
+    locating: Program
+    named: dict[bytes, Program]
+    runner: Runner

@@ -1,0 +1,648 @@
+"""One of the two configurations that are compared, as a site."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import chain
+from operator import or_
+from typing import TYPE_CHECKING, TypeVar
+
+from nginxopt._native import request_settings
+from nginxopt.config import statements
+from nginxopt.semantics.headers import MERGED_SINCE
+from nginxopt.semantics.inherit import origin
+from nginxopt.semantics.site.effects import effect
+from nginxopt.semantics.site.form import (
+    GeoForm,
+    LevelForm,
+    MapForm,
+    OpaqueStatementForm,
+    OpaqueVariableForm,
+    ServerForm,
+    SiteForm,
+    StatementForm,
+)
+from nginxopt.semantics.site.script import latin
+from nginxopt.semantics.site.settings import ROWS
+from nginxopt.text import Source
+from nginxopt.verify.code import Reads, reads
+from nginxopt.verify.influences import INVISIBLE, READING
+from nginxopt.verify.named import is_own, named_groups
+from nginxopt.verify.unread import (
+    Places,
+    Unread,
+    Value,
+    Words,
+    interleaved,
+    is_only_unread,
+    is_stated_once,
+    places,
+)
+
+if TYPE_CHECKING:
+    from nginxopt.config import Directive
+    from nginxopt.semantics import Level
+    from nginxopt.semantics.site import LoweredSite
+
+_HANDLERS = (
+    "proxy_pass", "fastcgi_pass", "uwsgi_pass", "scgi_pass", "grpc_pass", "memcached_pass", "stub_status", "empty_gif",
+    "flv", "mp4",
+)  # fmt: skip
+_ORDERED = (("allow", "deny"), _HANDLERS)
+"""Settings whose order among each other counts: the first rule of access that fits, and the last handler."""
+
+_STRUCTURE = {"server", "location", "if", "limit_except", "listen", "server_name", "include", "upstream"}
+_DEFINED = {"map", "geo", "split_clients"}
+_SCRIPT = {"set", "rewrite", "return", "break"}
+
+_UNCOUNTED_OF_LISTEN = {
+    "accept_filter", "backlog", "bind", "deferred", "fastopen", "http2", "multipath", "rcvbuf", "reuseport", "setfib",
+    "sndbuf", "so_keepalive", "spdy",
+}  # fmt: skip
+"""The parameters of `listen` that change how connections come, and no answer."""
+
+_HOST = re.compile(r"[\w.-]+", re.ASCII)
+"""A host as a `*_pass` names it, between what may stand around it."""
+
+Definition = MapForm | GeoForm | OpaqueVariableForm
+
+Headers = TypeVar("Headers", list[int], Value)
+"""The directives of a block that add headers or trailers."""
+
+_InForce = dict[str, list[int] | Value]
+"""Settings by name: the numbers of their directives, or what is known of them where not all was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocationName:
+    """The modifier and the path, pattern or name of a location."""
+
+    modifier: str
+    text: bytes
+
+
+class Side:
+    """A site, with what is asked of it again and again.
+
+    `form` is that of the site, or that with other names; `counting` are directives that count as an answer, though they
+    would not everywhere (`influences.counting`).
+    """
+
+    def __init__(self, site: LoweredSite, form: SiteForm, counting: frozenset[str] = frozenset()) -> None:
+        self.site = site
+        self.form = form
+        self._invisible = INVISIBLE - counting
+        self._scripts: dict[int, Sequence[StatementForm]] = {}
+        self._stated: dict[int, _InForce] = {}
+        self._known: dict[int, dict[str, Value]] = {}
+        self._others: dict[int, dict[str, Value]] = {}
+        self._code: dict[int, dict[str, Reads]] = {}
+
+    def counts(self, name: str) -> bool:
+        """Return whether a directive counts as an answer."""
+        return name not in self._invisible
+
+    def level(self, number: int) -> LevelForm:
+        """Return a block by its number."""
+        return self.form["levels"][number]
+
+    def server(self, number: int) -> ServerForm:
+        """Return a server by its number."""
+        return self.form["servers"][number]
+
+    def script(self, number: int) -> Sequence[StatementForm]:
+        """Return the statements of a block, those of folded runs one by one."""
+        known = self._scripts.get(number)
+        if known is None:
+            statements = self.level(number)["script"]
+            known = self._scripts[number] = [inner for statement in statements for inner in self._unfolded(statement)]
+        return known
+
+    def _unfolded(self, statement: StatementForm) -> Iterator[StatementForm]:
+        if statement["kind"] != "rewrites":
+            yield statement
+            return
+        source = Source("", self.site.texts[statement["text"]])
+        rules = statements(source, start=statement["start"], end=statement["end"])
+        for node, rule in enumerate((rule for rule in rules if rule.kind == ";"), statement["node"]):
+            _, *words = map(latin, rule.words)
+            yield {
+                "kind": "rewrite",
+                "node": node,
+                "pattern": words[0],
+                "replacement": words[1],
+                "flag": words[2] if len(words) > 2 else None,
+            }
+
+    def text(self, node: int) -> str:
+        """Return a directive as it is written."""
+        return self.site.nodes.place(node).text
+
+    def handler(self, number: int) -> str | None:
+        """Return the directive that makes a block handle requests, the last of its own; where one may be in a file that
+        was not read, what stands in its place.
+
+        A `limit_except` has one that passes requests on from the location around it (`ngx_http_proxy_merge_loc_conf`).
+        """
+        form = self.level(number)
+        is_limit = form["kind"] == "limit_except"
+        in_force = self._in_force(number)
+        names = [name for name in _HANDLERS if name in form["settings"] or (is_limit and name.endswith("_pass"))]
+        nodes: dict[int, str] = {}
+        unread: list[Value] = []
+        for name in names:
+            stated = in_force.get(name, [])
+            if isinstance(stated, tuple):
+                unread.append(stated)
+            else:
+                nodes |= {self.form["directives"][directive]["node"]: name for directive in stated}
+        if unread:
+            return f"unknown: {unread}"
+        return nodes[max(nodes)] if nodes else None
+
+    def passing(self, number: int) -> bool | Value:
+        """Return whether a block itself passes requests on; where a file that was not read may say so, what stands in
+        its place.
+        """
+        in_force = self._in_force(number)
+        stated = [in_force[name] for name in self.level(number)["settings"] if name.endswith("_pass")]
+        if any(isinstance(each, list) and each for each in stated):
+            return True
+        unread = [each for each in stated if isinstance(each, tuple)]
+        if any(not isinstance(part, Unread) for value in unread for part in value):
+            return True  # its own words, before or behind what was not read
+        return unread[0] if unread else False
+
+    def settings(self, number: int) -> Mapping[str, Value]:
+        """Return all settings of a block that the model reads and something sets, or may set, by name."""
+        known = self._known.get(number)
+        if known is None:
+            in_force = self._in_force(number)
+            known = {name: self._value(stated) for name, stated in in_force.items()}
+            known |= {f"order of {'/'.join(group)}": self._order(in_force, group) for group in _ORDERED}
+            known = {name: value for name, value in known.items() if value}
+            if "proxy_pass" in known and (redirects := self._redirects(number)) != self._nearest_default(number):
+                known["proxy_redirect"] = redirects
+            self._known[number] = known
+        return known
+
+    def _redirects(self, number: int) -> Value:
+        """Return the `proxy_redirect` in force, with the pass that `default` stands for.
+
+        A block without any inherits that of the block around it, also the one that a pass there implies
+        (`ngx_http_proxy_merge_loc_conf`): what its own pass implies counts only if there is none.
+        """
+        form = self.level(number)
+        around = () if form["parent"] is None else self._redirects(form["parent"])
+        stated, default = self._stated_in(number, "proxy_redirect"), self._default(number)
+        if isinstance(stated, list) and stated:
+            words = map(self._words, stated)
+            return tuple(part for each in words for part in (default if each == ("default",) else (each,)))
+        if isinstance(stated, tuple) or any(isinstance(part, Unread) for part in default):
+            return Unread("", around), Unread("", self._value(stated)), Unread("", default)
+        return around or default
+
+    def _default(self, number: int) -> Value:
+        """Return what the pass of a block implies: none if it has none, or one with variables."""
+        passing = self._stated_in(number, "proxy_pass")
+        if isinstance(passing, tuple):
+            return (Unread("", passing),)
+        words = [word for directive in passing for word in self._words(directive)]
+        if not words or any("$" in word for word in words):
+            return ()
+        has_uri = "/" in words[0].partition("://")[2]
+        name = self.location_name(number) if has_uri and self.level(number)["kind"] == "location" else None
+        return (("default", *words, *(() if name is None else (name.modifier, name.text.decode("latin-1")))),)
+
+    def _nearest_default(self, number: int) -> Value:
+        """Return what the pass that a block has, or inherits, implies."""
+        level: int | None = number
+        while level is not None:
+            if default := self._default(level):
+                return default
+            level = self.level(level)["parent"] if self.level(level)["kind"] in ("if", "limit_except") else None
+        return ()
+
+    def _stated_in(self, number: int, name: str) -> list[int] | Value:
+        """Return what a block itself states of a setting."""
+        return self._in_force(number)[name] if name in self.level(number)["settings"] else []
+
+    def _in_force(self, number: int) -> _InForce:
+        known = self._stated.get(number)
+        if known is None:
+            known = self._stated[number] = self._merged(number)
+        return known
+
+    def _merged(self, number: int) -> _InForce:
+        form = self.level(number)
+        around = {} if form["parent"] is None else self._in_force(form["parent"])
+        own = {name: self._own(number, name, stated, around) for name, stated in form["settings"].items()}
+        in_force = {**around, **own} if own else around
+        if "add_header_inherit" not in in_force:
+            return in_force
+        inherit, outer, inner = in_force["add_header_inherit"], around.get("add_header", []), own.get("add_header", [])
+        if isinstance(inherit, tuple) and self.site.levels[number].target < MERGED_SINCE:
+            return in_force
+        if isinstance(inherit, list) and isinstance(outer, list) and isinstance(inner, list):
+            return {**in_force, "add_header": _with_inherited(self._words(inherit[-1]), outer, inner)}
+        unread = tuple(Unread("", self._value(stated)) for stated in (inherit, outer, inner))
+        return {**in_force, "add_header": unread}
+
+    def _own(self, number: int, name: str, stated: list[int] | None, around: _InForce) -> list[int] | Value:
+        """Return what a block states, or may state, of a setting."""
+        level = self.site.levels[number]
+        unread = self._unread(level)
+        is_single = name not in _HANDLERS and is_stated_once(name, level.target)
+        if stated is not None and (is_single or not stated or not unread):
+            return stated
+        inherited = around.get(name, []) if level.inherits(name) else []
+        return interleaved(level, name, self._whole, unread, self._value(inherited))
+
+    def _unread(self, level: Level) -> tuple[Directive, ...]:
+        """Return the includes of a block whose files were not read, those of packages, too."""
+        return tuple(include for include in level.own("include") if self.site.nodes.is_missing(include))
+
+    def _unknown(self, level: Level) -> tuple[Directive, ...]:
+        """Return the includes of a block of whose files nothing is known."""
+        return tuple(include for include in self._unread(level) if origin(include) is None)
+
+    def is_open(self, number: int) -> bool:
+        """Return whether a block includes something of which nothing is known, also if it is a wildcard without a match
+        now: blocks in there have the settings of this one.
+        """
+        level = self.site.levels[number]
+        includes = [include for include in level.own("include") if origin(include) is None]
+        return any(map(self.site.nodes.is_without_files, includes))
+
+    @cached_property
+    def has_open(self) -> bool:
+        """Return whether any block does: what is defined may be read in there."""
+        return any(map(self.is_open, range(len(self.site.levels))))
+
+    def unread_places(self, names: Collection[str]) -> Places:
+        """Return where files of which nothing is known are included; see `places`."""
+        return places(self.site.levels[0], self._unknown, names)
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """The files that are included and of which nothing is known, as they are written."""
+        return tuple(dict.fromkeys(str(each.args[0]) for level in self.site.levels for each in self._unknown(level)))
+
+    def _value(self, stated: list[int] | Value) -> Value:
+        return tuple(map(self._words, stated)) if isinstance(stated, list) else stated
+
+    def _order(self, in_force: _InForce, group: tuple[str, ...]) -> Value:
+        """Return the names of a group in the order in which they are written, if there are several. What was not read
+        stands among them already.
+        """
+        nodes: dict[int, str] = {}
+        for name in group:
+            stated = in_force.get(name, [])
+            if isinstance(stated, list):
+                nodes |= {self.form["directives"][directive]["node"]: name for directive in stated}
+        names = tuple(name for _, name in sorted(nodes.items()))
+        return (names,) if len(set(names)) > 1 else ()
+
+    def _words(self, directive: int) -> Words:
+        return tuple(self.form["directives"][directive]["args"])
+
+    def uncounted(self) -> Counter[Words]:
+        """Return what does not count as an answer, as it is written and where: directives, those of upstreams, too, and
+        parameters of `listen`.
+        """
+        directives = Counter(
+            (str(directive.name), *map(str, directive.args), *_around(level))
+            for level in self.site.levels
+            for name in level.names & self._invisible
+            for directive in level.own(name)
+        )
+        upstreams = Counter(
+            (words[0], name, *words[1:])
+            for name, content in self._contents.items()
+            for words in content
+            if words not in self.upstreams[name]
+        )
+        listens = Counter(
+            (f"listen {word.partition('=')[0]}", str(directive.args[0]), word)
+            for level in self.site.levels
+            for directive in level.own("listen")
+            for word in map(str, directive.args[1:])
+            if word.partition("=")[0] in _UNCOUNTED_OF_LISTEN
+        )
+        return directives + upstreams + listens
+
+    @cached_property
+    def stated(self) -> frozenset[str]:
+        """The names of the settings that are stated anywhere."""
+        return frozenset(name for level in self.form["levels"] for name in level["settings"])
+
+    @property
+    def has_state(self) -> bool:
+        """Return whether answers depend on earlier requests, by limits or caches."""
+        names = set().union(*(level.names for level in self.site.levels))
+        return any(name in ("limit_req", "limit_conn") or name.endswith(("_cache", "_store")) for name in names)
+
+    def others(self, number: int) -> dict[str, Value]:
+        """Return the directives in force that the model does not read and that may change what is answered or passed
+        on, by name, with the variables that nginx reads under some directives.
+        """
+        known = self._others.get(number)
+        if known is None:
+            parent = self.level(number)["parent"]
+            around = {} if parent is None else self.others(parent)
+            own = self._own_others(self.site.levels[number], around)
+            known = {**around, **own} if own else around
+            if inherit := known.get("add_trailer_inherit"):
+                trailers = around.get("add_trailer", ()), own.get("add_trailer", ())
+                known = {**known, "add_trailer": _with_trailers(inherit, *trailers)}
+            self._others[number] = known
+        return known
+
+    def _own_others(self, level: Level, around: Mapping[str, Value]) -> dict[str, Value]:
+        stated = [directive for directive in level.directives if self._is_other(directive)]
+        names = dict.fromkeys(str(directive.name) for directive in stated)
+        others: dict[str, Value] = {
+            name: tuple(self._whole(directive) for directive in level.own(name) if self._is_other(directive))
+            for name in names
+        }
+        unread = self._unread(level)
+        if unread:
+            several = [name for name in names if not is_stated_once(name, level.target)]
+            others |= {name: interleaved(level, name, self._whole, unread, ()) for name in several}
+            of_packages = [name for name in level.unread if name not in names and self._is_other_name(name)]
+            others |= {
+                name: interleaved(level, name, self._whole, unread, around.get(name, ())) for name in of_packages
+            }
+        for name in READING.keys() & level.names:
+            others[name] = (*others.get(name, ()), (READING[name],))
+        acting = tuple(str(each.name) for each in stated if effect(str(each.name), tuple(each.args)) is not None)
+        if len(set(acting)) > 1:
+            others["order"] = (acting,)
+        unknown = self._unknown(level)
+        if acting and unknown:
+            others["order"] = tuple(
+                Unread(str(each.args[0])) if each in unknown else (str(each.name),)
+                for each in level.directives
+                if each in unknown or str(each.name) in acting
+            )
+        return others
+
+    def _whole(self, directive: Directive) -> Words:
+        """Return the arguments of a directive with the content of its block, and of the files included in it."""
+        words = tuple(map(latin, directive.args))
+        if directive.block is None:
+            return words
+        block = directive.source.data[directive.block.span.start : directive.block.span.end]
+        level = self._blocks.get(directive)
+        inner = (item for each in ([] if level is None else level.walk()) for item in each.directives)
+        included = (item for item in inner if item.source is not directive.source)
+        read = (word for item in included for word in ("", str(item.name), *map(latin, item.args)))
+        return (*words, block.decode("latin-1"), *read)
+
+    def _is_other(self, directive: Directive) -> bool:
+        name = str(directive.name)
+        is_left = name not in self._read or self._is_without_rows(directive)
+        return is_left and name not in self._invisible
+
+    def _is_without_rows(self, directive: Directive) -> bool:
+        """Return whether a directive is an empty block of types: without a block, nginx has some of its own
+        (`ngx_http_core_default_types`).
+        """
+        if directive.name != ROWS or directive.block is None:
+            return False
+        level = self._blocks.get(directive)
+        return level is not None and not any(self._content_of(level))
+
+    def _is_other_name(self, name: str) -> bool:
+        return name not in self._read and name not in self._invisible
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        return frozenset(request_settings()) | _STRUCTURE | _DEFINED | _SCRIPT
+
+    def code(self, number: int) -> dict[str, Reads]:
+        """Return the directives in force at a block with code that may read more than their words name, by name."""
+        known = self._code.get(number)
+        if known is None:
+            stated = {
+                name: [reads(name, tuple(words)) for words in found] for name, found in self.others(number).items()
+            }
+            code = {name: reduce(or_, found, Reads.NOTHING) for name, found in stated.items() if name != "order"}
+            if self._has_unread(number):
+                code["include"] = reads("include")
+            known = self._code[number] = {name: read for name, read in code.items() if read}
+        return known
+
+    @cached_property
+    def code_of_upstreams(self) -> dict[str, Reads]:
+        """The directives in upstreams with such code."""
+        inner = {words[0]: reads(words[0], words[1:]) for content in self.upstreams.values() for words in content}
+        return {name: read for name, read in inner.items() if read}
+
+    def _has_unread(self, number: int | None) -> bool:
+        """Return whether a block, or one around it, has an include that was not read."""
+        while number is not None:
+            form = self.level(number)
+            if any(self._name(item["node"]) == "include" for item in form["opaque"]):
+                return True
+            number = form["parent"]
+        return any(self._name(item["node"]) == "include" for item in self.form["opaque"])
+
+    def code_of(self, statement: OpaqueStatementForm) -> Reads:
+        """Return what a statement that is not understood may read besides its words."""
+        return reads(self._name(statement["node"]))
+
+    def _name(self, node: int) -> str:
+        directive = self.site.nodes.directive(node)
+        return "" if directive is None else str(directive.name)
+
+    @cached_property
+    def has_code(self) -> bool:
+        """Return whether code anywhere may read any variable."""
+        levels = (read for number in range(len(self.form["levels"])) for read in self.code(number).values())
+        return any(Reads.VARIABLES in read for read in chain(levels, self.code_of_upstreams.values()))
+
+    @cached_property
+    def definitions(self) -> dict[str, Definition]:
+        """The variables that the configuration defines outside of scripts, by name; the last of a name counts, if no
+        named group behind it has that name, too.
+        """
+        forms = {form["variable"].removeprefix("$").lower(): form for form in self.form["variables"]}
+        return {name: form for name, form in forms.items() if self.named_groups.get(name, -1) < form["node"]}
+
+    @cached_property
+    def named_groups(self) -> dict[str, int]:
+        """The names of the groups of all patterns, with the node of the last directive that has it."""
+        named: dict[str, int] = {}
+        script = (statement for number in range(len(self.form["levels"])) for statement in self.script(number))
+        for name, node in named_groups(self.form, script):
+            named[name] = max(node, named.get(name, node))
+        return named
+
+    @cached_property
+    def taken(self) -> frozenset[str]:
+        """The variables of nginx itself that it no longer looks up, as named groups have their names."""
+        return frozenset(filter(is_own, self.named_groups))
+
+    @cached_property
+    def stated_in_locations(self) -> frozenset[str]:
+        """The directives of locations, and of the blocks inside them."""
+        inner = (level for level, form in zip(self.site.levels, self.form["levels"], strict=True) if _is_inner(form))
+        return frozenset(str(directive.name) for level in inner for directive in level.directives)
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether its variables have other names than those that are written, which code knows."""
+        return self.form is not self.site.site
+
+    @property
+    def has_opaque(self) -> bool:
+        """Return whether a script or the http block has something that is not understood."""
+        scripts = (self.script(number) for number in range(len(self.form["levels"])))
+        return bool(self.form["opaque"]) or any(item["kind"] == "opaque" for script in scripts for item in script)
+
+    @cached_property
+    def upstreams(self) -> dict[str, tuple[Words, ...]]:
+        """What each upstream says that counts, by its name; a zone counts where a limit of connections is one of all
+        workers.
+        """
+        return {name: tuple(_counted(content)) for name, content in self._contents.items()}
+
+    @cached_property
+    def _contents(self) -> dict[str, list[Words]]:
+        """What each upstream says, by its name."""
+        return {
+            upstream["name"]: [(str(item.name), *self._whole(item)) for item in self._content(upstream["node"])]
+            for upstream in self.form["upstreams"]
+        }
+
+    def _content(self, node: int) -> Iterator[Directive]:
+        """Return the directives of a block that is no level of the site, with those of included files."""
+        directive = self.site.nodes.directive(node)
+        level = None if directive is None else self._blocks.get(directive)
+        return iter(()) if level is None else self._content_of(level)
+
+    def _content_of(self, level: Level) -> Iterator[Directive]:
+        return (item for item in level.directives if item.name != "include" or self.site.nodes.is_missing(item))
+
+    @cached_property
+    def _blocks(self) -> dict[Directive, Level]:
+        """The blocks that are no levels of the site, by the directives that open them."""
+        inner = (inner for level in self.site.levels for inner in level.levels)
+        return {level.opener: level for each in inner for level in each.walk() if level.opener is not None}
+
+    @cached_property
+    def all_upstreams(self) -> tuple[tuple[str, tuple[Words, ...]], ...]:
+        """The upstreams with what they say, by name."""
+        return tuple(sorted(self.upstreams.items()))
+
+    def upstreams_in(self, words: Iterable[str]) -> tuple[tuple[str, tuple[Words, ...]], ...]:
+        """Return those upstreams that words without variables may name, in any case of letters."""
+        text = "\0".join(words).lower()
+        by_name, others = self._upstream_names
+        names = {name for host in set(_HOST.findall(text)) for name in by_name.get(host, ())}
+        names.update(name for name in others if name.lower() in text)
+        return tuple((name, self.upstreams[name]) for name in sorted(names))
+
+    @cached_property
+    def _upstream_names(self) -> tuple[dict[str, list[str]], list[str]]:
+        """The names of upstreams as they may stand in words: those that are hosts, in lower case, and the others."""
+        by_host: dict[str, list[str]] = {}
+        others = []
+        for name in self.upstreams:
+            if _HOST.fullmatch(name.lower()):
+                by_host.setdefault(name.lower(), []).append(name)
+            else:
+                others.append(name)
+        return by_host, others
+
+    def open_servers(self) -> list[int]:
+        """Return the servers with something that is missing or not understood, which may say where they listen."""
+        levels = ((number, server["level"]) for number, server in enumerate(self.form["servers"]))
+        return [number for number, level in levels if self.level(level)["opaque"]]
+
+    def server_name(self, server: int) -> str:
+        """Return the first name of a server, as `$server_name` has it."""
+        names = self.server(server)["names"]
+        return names[0]["text"] if names else ""
+
+    def server_name_of(self, level: int) -> str:
+        """Return the first name of the server around a block."""
+        number: int | None = level
+        while number is not None and self.level(number)["kind"] != "server":
+            number = self.level(number)["parent"]
+        server = self._server_at.get(number if number is not None else -1)
+        return "" if server is None else self.server_name(server)
+
+    @cached_property
+    def _server_at(self) -> dict[int, int]:
+        return {server["level"]: number for number, server in enumerate(self.form["servers"])}
+
+    def location_name(self, number: int) -> LocationName:
+        """Return the name of a location."""
+        args = self.level(number)["args"]
+        word = args[0] if args else ""
+        if len(args) > 1:
+            return LocationName(word, args[1].encode("latin-1"))
+        modifier = next((sign for sign in ("~*", "^~", "=", "~", "@") if word.startswith(sign)), "")
+        text = word if modifier == "@" else word.removeprefix(modifier)
+        return LocationName(modifier, text.encode("latin-1"))
+
+
+def _with_inherited(inherit: Words, around: Headers, own: Headers) -> Headers:
+    """Return the headers of a block by the `add_header_inherit` in force there (`ngx_http_headers_merge`)."""
+    match inherit[0].lower():
+        case "off":
+            return own
+        case "merge":
+            return own + around
+        case _:
+            return own or around
+
+
+def _around(level: Level | None) -> Iterator[str]:
+    """Yield the words of a block and of those around it, with the names of a server."""
+    while level is not None:
+        yield level.kind
+        if level.opener is not None:
+            yield from map(str, level.opener.args)
+        if level.kind == "server":
+            yield from sorted(str(word) for names in level.own("server_name") for word in names.args)
+        level = level.parent
+
+
+def _counted(content: Sequence[Words]) -> Iterator[Words]:
+    """Yield what an upstream says that counts."""
+    is_limited = any(word.startswith("max_conns=") for words in content for word in words)
+    for words in content:
+        if not words[0].startswith("keepalive") and (words[0] != "zone" or is_limited):
+            yield words
+
+
+def _with_trailers(inherit: Value, around: Value, own: Value) -> Value:
+    """Return the trailers of a block, as `_with_inherited`, if all of it was read."""
+    value = inherit[-1]
+    if isinstance(value, Unread) or any(isinstance(part, Unread) for part in (*around, *own)):
+        return Unread("", inherit), Unread("", around), Unread("", own)
+    return _with_inherited(value, around, own)
+
+
+def _is_inner(form: LevelForm) -> bool:
+    return form["kind"] in ("location", "if", "limit_except")
+
+
+def unlike_settings(old: Side, level: int, new: Side, other: int) -> list[str]:
+    """Return the names of the settings that are in force at only one of two blocks, or otherwise, and the files that
+    were not read and may state further ones.
+    """
+    mine: dict[str, Value] = {**old.others(level), **old.settings(level)}
+    theirs: dict[str, Value] = {**new.others(other), **new.settings(other)}
+    unlike = {name: (mine.get(name, ()), theirs.get(name, ())) for name in mine.keys() | theirs.keys()}
+    unlike = {name: values for name, values in unlike.items() if values[0] != values[1]}
+    unread = {name for name, values in unlike.items() if any(map(is_only_unread, values))}
+    files = {part.what for name in unread for value in unlike[name] for part in value if isinstance(part, Unread)}
+    return [*sorted(unlike.keys() - unread), *sorted(f"those of {file}" for file in files if file)]

@@ -1,0 +1,337 @@
+"""What an operation does to the state of a request, as the rewrite module and the choice of a location do it.
+
+Sources: ngx_http_rewrite_module.c, ngx_http_script.c and `ngx_http_core_find_location`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from nginxopt.verify.index import ProgramIndex
+from nginxopt.verify.patterns import equal_to, group_names
+from nginxopt.verify.program import Operation, Program
+from nginxopt.verify.region import FALSE, Atom, Fact, Matches, Region
+from nginxopt.verify.state import State
+from nginxopt.verify.symbols import (
+    ARGS,
+    METHOD,
+    Derived,
+    Join,
+    Match,
+    Symbol,
+    Text,
+    Variable,
+    derived,
+    join,
+    may_be_empty,
+)
+from nginxopt.verify.values import Values
+
+_URL = ("http://", "https://", "$scheme")
+_MANY = 16  # operations, among which it pays to look for the next one that a request may meet
+_REDIRECTS = {"301", "302", "303", "307", "308"}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The end of a script.
+
+    Attributes:
+        kind: `return`, `redirect`, `slash`, `locating` (a location is chosen), `last` (it is chosen again), `end` (a
+            handler answers), `exit` (of a part of a program) or `opaque`.
+        what: What is answered: a status, a text, a target.
+        state: The state then.
+        node: The directive that decides.
+    """
+
+    kind: str
+    what: tuple[Hashable, ...]
+    state: State
+    node: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An operation that asks: where each answer leads, found out if there are requests with it."""
+
+    atom: Atom
+    true: Callable[[], Place]
+    false: Callable[[], Place]
+
+
+class Cursor(NamedTuple):
+    """A program, and which of its operations is the next."""
+
+    program: Program
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in programs, and the state of the request there: what is left to do, innermost first."""
+
+    rest: tuple[Cursor, ...]
+    state: State
+
+    def then(self, program: Program) -> Place:
+        """Return the place at the start of a program that comes before the rest."""
+        return Place((Cursor(program), *self.rest), self.state)
+
+    def with_state(self, state: State) -> Place:
+        """Return the place with another state."""
+        return Place(self.rest, state)
+
+
+class Steps:
+    """Steps of the programs of one server of a side, whose settings are those of `level`; `locating` chooses a location
+    of it.
+    """
+
+    def __init__(self, values: Values, level: int, locating: Program) -> None:
+        self.values = values
+        self._level = level
+        self._locating = locating
+        self._indexes: dict[int, ProgramIndex] = {}
+
+    def step(self, place: Place) -> Place | Question | Leaf:
+        """Do the next operation of a place."""
+        rest = place.rest
+        while rest and rest[0].at == len(rest[0].program):
+            rest = rest[1:]
+        if not rest:
+            return Leaf("end", (), place.state, None)
+        program, at = rest[0]
+        return self.do(program[at], Place((Cursor(program, at + 1), *rest[1:]), place.state))
+
+    def passed(self, place: Place, region: Region) -> Place:
+        """Return the place behind tests of the URI that no request of a region meets, as a glance tells."""
+        if not place.rest or len(place.rest[0].program) < _MANY:
+            return place
+        program, at = place.rest[0]
+        uri = place.state.uri
+        known = uri.value.lower() if isinstance(uri, Text) else region.known(uri).beginning
+        if known is None:
+            return place
+        index = self._indexes.get(id(program))
+        if index is None:
+            index = self._indexes[id(program)] = ProgramIndex(program)  # which keeps it, so that its id stays its own
+        behind = index.first(at, known)
+        is_tried = any(operation.kind == "rewrite" for operation in program[at:behind])
+        state = place.state.without_match() if is_tried else place.state
+        return Place((Cursor(program, behind), *place.rest[1:]), state)
+
+    def do(self, operation: Operation, after: Place) -> Place | Question | Leaf:
+        """Do an operation, with what comes after it."""
+        state = after.state
+        match operation.kind:
+            case "enter":
+                assert operation.level is not None
+                entered = state.entered | self.values.entering(operation.level, is_internal=state.is_changed is True)
+                state = replace(state, entered=entered)
+                return after.with_state(state.at(operation.level, self.values.handler(operation.level)))
+            case "locating":
+                return Leaf("locating", (), replace(state, is_rewritten=False), operation.node)
+            case "length":
+                return self._length(operation, after)
+            case "leaf":
+                assert isinstance(operation.key, Leaf)
+                return operation.key
+            case "exit":
+                return Leaf("exit", (), state, None)
+            case "locate":
+                return self._locate(operation, after)
+            case "except":
+                return self._except(operation, after)
+            case "set":
+                return after.with_state(self._set(operation, state))
+            case "if":
+                return self._if(operation, after)
+            case "rewrite":
+                return self._rewrite(operation, after)
+            case "break":
+                return self._over(after.with_state(state.stopped()))
+            case "return":
+                return self._return(operation, state)
+            case "slash":
+                return Leaf("slash", (operation.words[0], state.args), state, operation.node)
+            case "end":
+                return (
+                    self._chosen_again(state) if state.is_rewritten is True else Leaf("end", (), state, operation.node)
+                )
+        return Leaf("opaque", (operation.key,), state, operation.node)
+
+    def locating(self, state: State) -> Place:
+        """Return the place at which a location is chosen, for the first time or again."""
+        chosen = replace(state, level=self._level, was_matched=False, is_rewritten=False, handler=None)
+        return Place((Cursor(self._locating),), chosen)
+
+    def _over(self, after: Place) -> Place:
+        """Return the place behind the script: the choice of a location, or the handler."""
+        return _at(after, ("locating", "end"), after.state) or Place((), after.state)
+
+    def _locate(self, operation: Operation, after: Place) -> Question:
+        sign, text = operation.words
+        assert text is not None
+        pattern, state = text.encode("latin-1"), after.state
+
+        def inside() -> Place:
+            matched = state.with_match(Match(state.uri, pattern), group_names(pattern)) if sign == "~" else state
+            return Place((Cursor(operation.body),), matched)
+
+        return Question(Matches(state.uri, pattern), inside, lambda: after)
+
+    def _except(self, operation: Operation, after: Place) -> Question:
+        methods = operation.words[0]
+        assert methods is not None
+        excluded = Place((Cursor(operation.body),), after.state)
+        return Question(Matches(Variable(METHOD), methods.encode("latin-1")), lambda: after, lambda: excluded)
+
+    def _set(self, operation: Operation, state: State) -> State:
+        name, text = operation.words
+        assert name is not None
+        assert text is not None
+        value, state = self.values.value_in_script(text.encode("latin-1"), state, "set")
+        return state.with_value(name.removeprefix("$"), value)
+
+    def _if(self, operation: Operation, after: Place) -> Place | Question:
+        words = [word.encode("latin-1") for word in operation.words if word is not None]
+        test = words[1].decode("latin-1") if len(words) == 3 else ""
+        if test in ("~", "~*", "!~", "!~*"):
+            return self._matching(operation, after, words[0], words[2], test)
+        if len(words) == 2:
+            value, state = self.values.value_in_script(words[1], after.state, "if")
+            return self._asking(Fact(words[0].decode().removeprefix("!"), (value,)), operation, after, state, words[0])
+        left, state = self.values.value(words[0], after.state, "if")
+        if test not in ("=", "!="):
+            return self._asking(Matches(left, FALSE), operation, after, state, b"!")
+        right, state = self.values.value_in_script(words[2], state, "if")
+        if left == right:
+            return after.with_state(state).then(operation.body) if test == "=" else after.with_state(state)
+        if isinstance(right, Text):
+            return self._asking(Matches(left, equal_to(right.value)), operation, after, state, words[1])
+        if isinstance(left, Text):
+            return self._asking(Matches(right, equal_to(left.value)), operation, after, state, words[1])
+        return self._asking(Fact("=", (left, right)), operation, after, state, words[1])
+
+    def _asking(self, atom: Atom, operation: Operation, after: Place, state: State, test: bytes) -> Question:
+        """Return a question whose positive answer leads into a block, or past it if the test is negated."""
+        behind = after.with_state(state)
+        if test.startswith(b"!"):
+            return Question(atom, lambda: behind, lambda: behind.then(operation.body))
+        return Question(atom, lambda: behind.then(operation.body), lambda: behind)
+
+    def _matching(self, operation: Operation, after: Place, value: bytes, pattern: bytes, test: str) -> Question:
+        subject, state = self.values.value(value, after.state, "if")
+        if test.endswith("*"):
+            pattern = b"(?i)" + pattern
+        hit = after.with_state(state.with_match(Match(subject, pattern), group_names(pattern)))
+        miss = after.with_state(state.without_match())
+        if test.startswith("!"):
+            return Question(Matches(subject, pattern), lambda: hit, lambda: miss.then(operation.body))
+        return Question(Matches(subject, pattern), lambda: hit.then(operation.body), lambda: miss)
+
+    def _rewrite(self, operation: Operation, after: Place) -> Question:
+        assert operation.words[0] is not None
+        pattern, state = operation.words[0].encode("latin-1"), after.state
+        return Question(
+            Matches(state.uri, pattern),
+            lambda: self._rewritten(operation, pattern, after),
+            lambda: after.with_state(state.without_match()),
+        )
+
+    def _rewritten(self, operation: Operation, pattern: bytes, after: Place) -> Place:
+        """Return the place behind a rewrite whose pattern matched."""
+        _, replacement, flag = operation.words
+        assert replacement is not None
+        matched = after.state.with_match(Match(after.state.uri, pattern), group_names(pattern))
+        matched = replace(matched, was_matched=True)
+        if flag in ("redirect", "permanent") or is_url(replacement):
+            target, args, matched = self._location(replacement, matched)
+            code = "301" if flag == "permanent" else "302"
+            return self._end(Leaf("redirect", (code, target, args), matched, operation.node))
+        uri, args, matched = self._target(replacement, matched)
+        behind = after.with_state(replace(matched, uri=uri, args=args, is_changed=True, is_rewritten=True))
+        if flag == "break":
+            behind = self._over(behind.with_state(behind.state.stopped()))
+        elif flag == "last":
+            behind = self._last(behind)
+        return behind.then((_length_of(operation, uri),)) if may_be_empty(uri) else behind
+
+    def _length(self, operation: Operation, after: Place) -> Question:
+        """Return the question whether the URI of a rewrite is empty, which ends with 500."""
+        assert isinstance(operation.key, tuple)
+        _, uri = operation.key
+        fault = self._end(Leaf("return", ("500", None), after.state, operation.node))
+        return Question(Matches(uri, equal_to(b"")), lambda: fault, lambda: after)
+
+    def _end(self, leaf: Leaf) -> Place:
+        return Place((Cursor((Operation("leaf", (), None, (), leaf.node, leaf, None),)),), leaf.state)
+
+    def _last(self, after: Place) -> Place:
+        """Return the choice of a location: behind the script of a server, or again."""
+        return _at(after, ("locating",), after.state) or self._end(self._chosen_again(after.state))
+
+    def _chosen_again(self, state: State) -> Leaf:
+        """Return the choice of a location by the URI as the script of one has left it."""
+        return Leaf("last", (), replace(state, is_rewritten=False, handler=None, choices=state.choices + 1), None)
+
+    def _target(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
+        """Return the URI and the arguments that a rewrite leads to (`ngx_http_script_regex_end_code`)."""
+        path, mark, query = replacement.partition("?")
+        parts = ((path.encode("latin-1"), "rewrite"), (query.removesuffix("?").encode("latin-1"), "rewrite args"))
+        (uri, args), state = self.values.values_in_script(parts, state)
+        if not mark:
+            return uri, state.args, state
+        if query.endswith("?") or not query:
+            return uri, args, state
+        return uri, join([args, Derived("more", (state.args,))]), state
+
+    def _location(self, replacement: str, state: State) -> tuple[Symbol, Symbol, State]:
+        """Return where a rewrite redirects to, and the arguments that are appended."""
+        path, mark, query = replacement.removesuffix("?").partition("?")
+        parts = ((path.encode("latin-1"), "redirect"), (query.encode("latin-1"), "redirect args"))
+        (uri, more), state = self.values.values_in_script(parts, state)
+        target = derived("redirect", (join([uri, Text(mark.encode()), more]),))  # decoded up to its first `?`
+        if replacement.endswith("?"):
+            return target, Text(b""), state
+        return target, Derived("more", (state.args,)) if mark else state.args, state
+
+    def _return(self, operation: Operation, state: State) -> Leaf:
+        code, *text = (word for word in operation.words if word is not None)
+        if not text and not code.isdecimal():
+            code, text = "302", [code]
+        if not text:
+            return Leaf("return", (code, None), state, operation.node)
+        value, state = self.values.value(text[0].encode("latin-1"), state, "return")
+        if code not in _REDIRECTS:
+            return Leaf("return", (code, value), state, operation.node)
+        return Leaf("redirect", (code, *_split(value)), state, operation.node)
+
+
+def _at(place: Place, kinds: tuple[str, ...], state: State) -> Place | None:
+    """Return the place at the first operation of some kinds; None if there is none."""
+    for number, (program, start) in enumerate(place.rest):
+        for at in range(start, len(program)):
+            if program[at].kind in kinds:
+                return Place((Cursor(program, at), *place.rest[number + 1 :]), state)
+    return None
+
+
+def _length_of(operation: Operation, uri: Symbol) -> Operation:
+    """Return what nginx does with the URI of a rewrite (`ngx_http_script_regex_end_code`)."""
+    return Operation("length", (), None, (), operation.node, ("length", uri), None)
+
+
+def is_url(replacement: str) -> bool:
+    """Return whether a rewrite redirects to its replacement without a flag (`ngx_http_rewrite`)."""
+    return replacement.startswith(_URL)
+
+
+def _split(target: Symbol) -> tuple[Symbol, Symbol | None]:
+    """Return the target of a `return` as that of a rewrite: with its arguments apart, if they are the client's."""
+    is_args, args = Derived("is_args", (Variable(ARGS),)), Variable(ARGS)
+    if isinstance(target, Join) and target.parts[-2:] == (is_args, args):
+        return join(target.parts[:-2]), args
+    return target, Text(b"")

@@ -1,0 +1,388 @@
+"""Divides requests by the rows of the maps that answer them, so that what is looked up becomes what a row says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from nginxopt.verify.patterns import Group, beginnings, equal_to, escaped, group, only_value
+from nginxopt.verify.region import Atom, Fact, Known, Matches, Region, matches
+from nginxopt.verify.state import State
+from nginxopt.verify.steps import Leaf
+from nginxopt.verify.substitution import Substitution, is_raw, replaced
+from nginxopt.verify.symbols import Capture, Derived, Match, Symbol, Text, may_be_empty, parts_of
+from nginxopt.verify.tables import Table, Tables, key_pattern
+
+_EMPTY = equal_to(b"")
+_WALKED = 4  # parts of values that take as long to look at as an operation
+_COMPARED = 12  # patterns outside of a region that take as long to compare with another
+_MOST_ASKED = 1000
+"""The most parts that requests are divided into before a question about a map is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The ends of both scripts for the requests of a region.
+
+    Attributes:
+        kept: A map whose value may have been looked up earlier, so that its rows do not decide.
+    """
+
+    old: Leaf
+    new: Leaf
+    region: Region
+    kept: Symbol | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A pair by the rows of a map, or by what a group holds.
+
+    Attributes:
+        symbol: The value that is known in the parts.
+        parts: Those that hold requests.
+        is_complete: Whether these are all parts: a map may also have been looked up earlier.
+    """
+
+    symbol: Symbol
+    parts: list[Pair]
+    is_complete: bool
+
+
+class Unfolding:
+    """Divides requests by the rows of maps. `work` is what that has cost, in operations of a script."""
+
+    def __init__(self, tables: Tables) -> None:
+        self._tables = tables
+        self._walked = 0
+        self._tried = 0
+
+    @property
+    def work(self) -> int:
+        """Return what was done so far."""
+        return self._walked // _WALKED + self._tried
+
+    def divided(self, pair: Pair) -> Division | None:
+        """Return the parts of a pair by the rows of one map, or by what one group holds; None if nothing is left."""
+        symbol = None if pair.kept is not None else next(self._looked_up(pair), None)
+        if symbol is None:
+            return _with_only_values(pair)
+        put = Substitution(symbol)
+        parts = [_in(region, pair, symbol, put) for region in self._parts(symbol, pair.region, put)]
+        self._tried += put.work
+        return Division(symbol, parts, is_complete=not self._is_kept(symbol))
+
+    def asked(self, atom: Atom, region: Region) -> list[Region] | None:
+        """Return the parts of a region by the rows of one map that a question depends on; each knows the value.
+
+        None if it depends on none, or if they are too many to go on with each by itself, as they may be where nothing
+        is known of what is looked up. `atom` is as of `atom_now`.
+        """
+        values = (atom.subject,) if isinstance(atom, Matches) else atom.values
+        symbol = next((symbol for value in values for symbol in self._within(value, region.found)), None)
+        if symbol is None or self._is_kept(symbol) or not _is_known(symbol, region):
+            return None
+        put = Substitution(symbol)
+        parts = list(islice(self._parts(symbol, region, put), _MOST_ASKED + 1))
+        self._tried += put.work
+        return parts if len(parts) <= _MOST_ASKED else None
+
+    def _parts(self, symbol: Derived | Capture, region: Region, put: Substitution) -> Iterator[Region]:
+        """Yield the parts of a region that hold requests, by the row that answers or by what a group holds."""
+        for within, looked_up in self._cases(symbol, region):
+            part = _with_value(within, symbol, looked_up, put)
+            if part is not None:
+                yield part
+
+    def _is_kept(self, symbol: Derived | Capture) -> bool:
+        return isinstance(symbol, Derived) and self._tables.is_kept(symbol)
+
+    def _looked_up(self, pair: Pair) -> Iterator[Derived | Capture]:
+        """Yield the maps and groups in a pair, those that its requests depend on first."""
+        found = pair.region.found
+        for subject in pair.region.values:
+            yield from self._within(subject, found)
+        for fact in pair.region.facts:
+            for value in fact.values:
+                yield from self._within(value, found)
+        for leaf in (pair.old, pair.new):
+            for item in leaf.what:
+                if isinstance(item, Symbol):
+                    yield from self._within(item, found)
+            for value in (leaf.state.uri, leaf.state.args, *(leaf.state.values or {}).values()):
+                yield from self._within(value, found)
+
+    def _within(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Iterator[Derived | Capture]:
+        """Yield the maps and groups that a value comes from and that are not known, what they come from before them."""
+        seen: set[Symbol] = set()
+        waiting: list[tuple[Symbol, bool]] = [(symbol, False)]
+        while waiting:
+            here, is_behind = waiting.pop()
+            if is_behind:
+                assert isinstance(here, Derived | Capture)
+                yield here
+            elif here not in found and here not in seen:
+                self._walked += 1
+                seen.add(here)
+                if self._is_divided(here, found):
+                    waiting.append((here, True))
+                waiting += [(part, False) for part in reversed(self._sources(here, found))]
+
+    def _sources(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> tuple[Symbol, ...]:
+        """Return what a value comes from: of a map, what it looks up."""
+        table = self._tables.table(symbol) if isinstance(symbol, Derived) else None
+        if table is None:
+            return parts_of(symbol)
+        assert isinstance(symbol, Derived)
+        return (self._source(symbol, table, found),)
+
+    def _is_divided(self, symbol: Symbol, found: Mapping[Symbol, Symbol]) -> bool:
+        """Return whether a value is that of a map or of a group of which it is known what it may hold."""
+        match symbol:
+            case Derived():
+                return self._tables.table(symbol) is not None
+            case Capture(Match(subject, _)) if subject is not None:
+                return subject not in found and _is_one_of_some(symbol)
+        return False
+
+    def _source(self, symbol: Derived, table: Table, found: Mapping[Symbol, Symbol]) -> Symbol:
+        return known_now(self._tables.source(symbol, table), found)
+
+    def _cases(self, symbol: Derived | Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
+        """Yield the parts of a region by the row that answers, or by what a group holds, with that value."""
+        if isinstance(symbol, Capture):
+            for case in _held(symbol, region):
+                self._tried += 1
+                yield case
+            return
+        table = self._tables.table(symbol)
+        assert table is not None
+        source, left = self._source(symbol, table, region.found), region
+        if isinstance(source, Text):
+            yield left, self._found(symbol, table, source)
+            return
+        for key in _keys(table, source, left):
+            self._tried += 1
+            within = _equal(region, source, key_pattern(key), True)
+            if not within.is_empty:
+                yield within, self._tables.value(symbol, table.exact[key], None)
+                left = _equal(left, source, key_pattern(key), False)
+        atom = Matches(source, _EMPTY)
+        if table.rows and b"" not in table.exact and left.answer(atom) is not False:
+            yield with_answer(left, atom, True), self._tables.value(symbol, table.default, None)
+            left = with_answer(left, atom, False)
+        for row in table.rows:
+            self._tried += 1 + len(left.known(source).outside) // _COMPARED
+            hit, miss = _tried(row.pattern, source, left)
+            if hit is not None:
+                yield hit, self._tables.value(symbol, row.value, Match(source, row.pattern))
+            if miss is None:
+                return
+            left = miss
+        yield left, self._tables.value(symbol, table.default, None)
+
+    def _found(self, symbol: Derived, table: Table, source: Text) -> Symbol:
+        """Return what is found for a value that is known."""
+        value = table.exact.get(source.value.lower())
+        if value is not None:
+            return self._tables.value(symbol, value, None)
+        for row in table.rows if source.value else ():
+            answer = matches(row.pattern, source.value)
+            if answer is None:
+                return Derived(f"{symbol.name} of", (source,))  # PCRE gives up
+            if answer:
+                return self._tables.value(symbol, row.value, Match(source, row.pattern))
+        return self._tables.value(symbol, table.default, None)
+
+
+def _is_known(symbol: Derived | Capture, region: Region) -> bool:
+    """Return whether a region knows something of a value that a map or a group depends on."""
+    sources = symbol.sources if isinstance(symbol, Derived) else (symbol.match.subject,)
+    return any(source in region.values for source in sources)
+
+
+def with_found(pair: Pair) -> Pair:
+    """Return a pair whose ends have the values that are known in its region."""
+    old, new = pair.old, pair.new
+    for looked_up, value in pair.region.found.items():
+        put = Substitution(looked_up)
+        old, new = _end(old, value, put), _end(new, value, put)
+    return replace(pair, old=old, new=new)
+
+
+def _in(region: Region, pair: Pair, symbol: Symbol, put: Substitution) -> Pair:
+    """Return the part of a pair in a region where a value is known."""
+    value = region.found[symbol]
+    return Pair(_end(pair.old, value, put), _end(pair.new, value, put), region)
+
+
+def _with_only_values(pair: Pair) -> Division | None:
+    """Return a pair with a value for which its region leaves only one; None if there is no other such value."""
+    for subject, known in pair.region.values.items():
+        only = known.only
+        if only is not None and subject not in pair.region.found:
+            region = pair.region.with_found(subject, Text(only))
+            return Division(subject, [_in(region, pair, subject, Substitution(subject))], is_complete=True)
+    return None
+
+
+def atom_now(atom: Atom, found: Mapping[Symbol, Symbol]) -> Atom | bool:
+    """Return a question about values as they are known, or the answer."""
+    if isinstance(atom, Matches):
+        subject = known_now(atom.subject, found)
+        is_never = atom.pattern == _EMPTY and not may_be_empty(subject)
+        return False if is_never else Matches(subject, atom.pattern)
+    values = tuple(known_now(value, found) for value in atom.values)
+    return _comparison(*values) if atom.name == "=" else Fact(atom.name, values)
+
+
+def _comparison(first: Symbol, second: Symbol) -> Atom | bool:
+    """Return the question whether two values are equal, or the answer."""
+    if first == second:
+        return True
+    match first, second:
+        case Text(), Text():
+            return False
+        case (Text(text), other) | (other, Text(text)):
+            return Matches(other, equal_to(text))
+    return Fact("=", (first, second))
+
+
+def known_now(symbol: Symbol, found: Mapping[Symbol, Symbol]) -> Symbol:
+    """Return a value in which that of lookups is known."""
+    if isinstance(symbol, Text):
+        return symbol
+    for looked_up, value in found.items():
+        symbol = replaced(symbol, looked_up, value)
+    return symbol
+
+
+def _keys(table: Table, source: Symbol, region: Region) -> Iterator[bytes]:
+    """Return the keys that a value may be equal to, as far as a glance tells."""
+    known = region.known(source)
+    only = known.only
+    if only is not None:
+        return iter([only.lower()] if only.lower() in table.exact else [])
+    own = _group(source) if isinstance(source, Capture) else None
+    if own is None or not own.is_first:
+        return iter(table.keys if known.beginning is None else table.keys.starting_with(known.beginning))
+    assert isinstance(source, Capture)
+    assert source.match.subject is not None
+    beginning = region.known(source.match.subject).beginning
+    return iter(table.keys if beginning is None else table.keys.near(beginning))
+
+
+def _tried(pattern: bytes, source: Symbol, region: Region) -> tuple[Region | None, Region | None]:
+    """Return the parts of a region that a pattern matches and that it does not; None where nothing is left."""
+    first = beginnings(pattern)
+    if first is not None:  # which one it is, or that it is none, is easier to see than what all together match
+        near = first.near(region.known(source).beginning)
+        none = Known(outside=dict.fromkeys(first.holding(escaped(text)) for text in near))
+        return (region if near else None), region.with_known(source, none)
+    atom = Matches(source, pattern)
+    answer = region.answer(atom)
+    hit = None if answer is False else region.with_answer(atom, True)
+    return hit, None if answer else region.with_answer(atom, False)
+
+
+def _group(capture: Capture) -> Group | None:
+    """Return the group of a capture, if it is used as it was matched."""
+    match = capture.match
+    if not is_raw(capture) or match.pattern is None or match.subject is None:
+        return None
+    return group(match.pattern, capture.group)
+
+
+def _is_one_of_some(capture: Capture) -> bool:
+    own = _group(capture)
+    return own is not None and own.strings is not None
+
+
+def with_answer(region: Region, atom: Atom, answer: bool) -> Region:
+    """Return the part of a region with an answer, which also says something of what a capture comes from."""
+    if isinstance(atom, Matches) and isinstance(atom.subject, Text):
+        return region  # says nothing of a request
+    if isinstance(atom, Matches) and only_value(atom.pattern) is not None:
+        return _equal(region, atom.subject, atom.pattern, answer)
+    return region.with_answer(atom, answer)
+
+
+def _equal(region: Region, value: Symbol, pattern: bytes, answer: bool) -> Region:
+    """Return the part of a region in which a value is equal to a text, or not. `pattern` is as of `key_pattern`."""
+    region = region.with_answer(Matches(value, pattern), answer)
+    own = _group(value) if isinstance(value, Capture) else None
+    plain = pattern.removeprefix(b"(?i)")
+    if own is None or not (answer or own.determines(only_value(plain) or b"")):
+        return region
+    assert isinstance(value, Capture)
+    assert value.match.subject is not None
+    text = plain.removeprefix(b"^").removesuffix(rb"\z")
+    held = b"(?i:" + text + b")" if pattern.startswith(b"(?i)") else text
+    return region.with_answer(Matches(value.match.subject, own.holding(held)), answer)
+
+
+def _held(capture: Capture, region: Region) -> Iterator[tuple[Region, Symbol]]:
+    """Yield the parts of a region by what a capture holds."""
+    own, subject = _group(capture), capture.match.subject
+    assert own is not None
+    assert subject is not None
+    near = own.near(region.known(subject).beginning)
+    for text in near:
+        others = (own.holding(escaped(other)) for other in own.tried_before(text, near))
+        held = Known({own.holding(escaped(text)): None}, dict.fromkeys(others))
+        yield region.with_known(subject, held), Text(text)
+
+
+def _with_value(region: Region, symbol: Symbol, looked_up: Symbol, put: Substitution) -> Region | None:
+    """Return a region in which a value is known now; None if no request is left in it."""
+    value = known_now(looked_up, region.found)
+    result = Region(found={**region.found, symbol: value})
+    for subject, known in region.values.items():
+        now = put.into(subject, value)
+        if isinstance(now, Text):
+            if not known.may_be(now.value):
+                return None
+        elif _EMPTY in known.inside and not may_be_empty(now):
+            return None
+        else:
+            result = result.with_known(now, known)
+    for fact, answer in region.facts.items():
+        changed = _fact(fact, tuple(put.into(part, value) for part in fact.values), result, answer)
+        if changed is None:
+            return None
+        result = changed
+    return None if result.is_empty else result
+
+
+def _fact(fact: Fact, values: tuple[Symbol, ...], region: Region, answer: bool) -> Region | None:
+    """Return a region with the answer to a question about these values; None if it cannot be."""
+    atom = _comparison(*values) if fact.name == "=" else Fact(fact.name, values)
+    if isinstance(atom, bool):
+        return region if atom is answer else None
+    if region.answer(atom) not in (None, answer):
+        return None
+    return with_answer(region, atom, answer)
+
+
+def _end(leaf: Leaf, value: Symbol, put: Substitution) -> Leaf:
+    """Return the end of a script in which a value is known now."""
+    what = tuple(put.into(item, value) if isinstance(item, Symbol) else item for item in leaf.what)
+    return replace(leaf, what=what, state=_state(leaf.state, value, put))
+
+
+def _state(state: State, value: Symbol, put: Substitution) -> State:
+    def now(part: Symbol) -> Symbol:
+        return put.into(part, value)
+
+    captures = state.captures
+    if captures is not None and captures.subject is not None:
+        captures = Match(now(captures.subject), captures.pattern)
+    return replace(
+        state,
+        uri=now(state.uri),
+        args=now(state.args),
+        values=None if state.values is None else {name: now(part) for name, part in state.values.items()},
+        cached=None if state.cached is None else {name: now(part) for name, part in state.cached.items()},
+        captures=captures,
+    )

@@ -1,0 +1,227 @@
+"""What `verify` reads off a pattern holds for whatever PCRE matches with it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nginxopt._native import captures
+from nginxopt.verify.branches import branches
+from nginxopt.verify.index import ProgramIndex
+from nginxopt.verify.patterns import (
+    beginnings,
+    equal_to,
+    escaped,
+    group,
+    group_names,
+    only_value,
+    starts_with,
+    without,
+)
+from nginxopt.verify.program import Operation
+from nginxopt.verify.region import beginning, is_empty, may_begin
+
+SUBJECTS = st.text("/abA-.\n", max_size=7).map(str.encode)
+
+_PIECES = (
+    "a",
+    "b",
+    "/",
+    "-",
+    r"\.",
+    ".",
+    "[ab]",
+    "[^/]",
+    "a?",
+    "b*",
+    "(?:a|b)",
+    "(?:ab|a|)",
+    "(a|b)",
+    "(?<k>ab|a|/a)",
+    "(?<k>/[^/b]*/)",
+    "(?<k>.*)",
+    "|",
+)
+
+
+@st.composite
+def patterns(draw: st.DrawFn) -> bytes:
+    """Patterns of a few pieces."""
+    pieces = draw(st.lists(st.sampled_from(_PIECES), min_size=1, max_size=4))
+    named = sum("?<k>" in piece for piece in pieces)
+    text = "".join(pieces) if named < 2 else "a"
+    return "".join(
+        [draw(st.sampled_from(("", "(?i)", "(?s)"))), "^", text, draw(st.sampled_from(("", "$", r"\z")))]
+    ).encode()
+
+
+@given(patterns(), SUBJECTS)
+def test_what_a_group_holds(pattern: bytes, subject: bytes) -> None:
+    """A group holds one of its strings, and none that is tried before; where it holds a text, `holding` matches."""
+    found = captures(pattern, subject)
+    own = group(pattern, "1")
+    if found is None or own is None:
+        return
+    held = found[0][1]
+    assert held is not None
+    assert captures(own.holding(escaped(held)), subject) is not None
+    if own.strings is not None:
+        assert held in own.strings
+        assert held in own.near(subject.lower())
+        assert not any(captures(own.holding(escaped(text)), subject) for text in own.tried_before(held, own.strings))
+    others = (text for text in (b"", b"a", b"A", b"ab", b"/a", b"/a/", b"/A/", b"//", b"/a/a/") if text != held)
+    for text in others:
+        if own.determines(text):
+            assert captures(own.holding(escaped(text)), subject) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "determines"),
+    [
+        (rb"^(.*)\z", b"/a", True),
+        (rb"(?s)^(.*)\n\z", b"/a", True),
+        (rb"(?i)^(.*)\z", b"/a", False),
+        (rb"^(.*)$", b"/a", False),
+        (rb"^(/[^/A-Z\x0a]*/x/)(.*)$", b"/a/x/", True),
+        (rb"^(/[^/A-Z\x0a]*/x/)(.*)$", b"/A/x/", False),
+        (rb"^(/[^/]*/)(.*)$", b"/a/b/", False),
+        (rb"^(/[^/]*/)(.*)$", b"", False),
+        (rb"^(/[^a]*/)(.*)$", b"/b/", False),
+        (rb"^(/[^/]*)(.*)$", b"/a", False),
+        (rb"(?i)^(/[^/]*/)(.*)$", b"/a/", False),
+    ],
+)
+def test_a_group_that_the_subject_determines(pattern: bytes, text: bytes, determines: bool) -> None:
+    """Whatever ignores case, may end elsewhere, or cannot hold a text is not."""
+    own = group(pattern, "1")
+    assert own is not None
+    assert own.determines(text) == determines
+
+
+@pytest.mark.parametrize("pattern", ["^(?i:/a)(?#)*/b", "^/\\x61(?#)*b", "^/a(?#c)*b", r"^/a\E*b", r"^/a\Q\E?b"])
+def test_what_stands_before_a_quantifier(pattern: str) -> None:
+    """PCRE passes over a comment and an empty quotation: the quantifier is that of what stands before."""
+    assert beginning(pattern.encode()) in (b"", b"/")
+
+
+@given(patterns(), SUBJECTS)
+def test_what_a_pattern_begins_with(pattern: bytes, subject: bytes) -> None:
+    """What a pattern matches starts with its beginning, and is matched by one of its beginnings."""
+    is_match = captures(pattern, subject) is not None
+    own, first = beginning(pattern), beginnings(pattern)
+    if is_match:
+        assert own is None or subject.lower().startswith(own)
+        assert all(may_begin(pattern, subject[:end].lower()) for end in range(len(subject) + 1))
+    if first is not None:
+        assert first.strings is not None
+        assert is_match == any(map(subject.startswith, first.strings))
+
+
+@given(patterns(), SUBJECTS)
+def test_the_negation_of_a_look_ahead(pattern: bytes, subject: bytes) -> None:
+    """A pattern that is a negative look-ahead matches what the pattern inside does not."""
+    inside = without(b"^(?!" + pattern.removeprefix(b"^") + b")")
+    if inside is not None and not pattern.startswith(b"(?"):
+        negated = captures(b"^(?!" + pattern.removeprefix(b"^") + b")", subject)
+        assert (negated is None) == (captures(inside, subject) is not None)
+
+
+@given(st.binary(max_size=5), st.binary(max_size=5))
+def test_plain_text(text: bytes, subject: bytes) -> None:
+    """A text as a pattern matches that text, wherever it is asked to."""
+    assert only_value(equal_to(text)) == text
+    assert (captures(equal_to(text), subject) is not None) == (text == subject)
+    assert (captures(starts_with(text), subject) is not None) == subject.startswith(text)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "^/(a)*", "^/(a|b)?", "^/((a)b)", "^(?:/(a))", "^/(a)|b", "^/(?=a)(b)", r"^/(a)\1", "^/(?>a)(b)", "^/a++(b)",
+        r"^/\Qa\E(b)", "^/(?i)(a)", "^/[(a)", "^/(a", "^/a)", "^/(?#(a))", r"^/\K(a)", "^/(*SKIP)(a)",
+    ],
+)  # fmt: skip
+def test_a_group_that_is_not_clear(pattern: str) -> None:
+    """Of a group that may take no part, or in a pattern with anything unusual, nothing is said."""
+    assert group(pattern.encode(), "1") is None
+
+
+def test_strings_in_their_order() -> None:
+    """The strings are those of nested alternatives, the first that is tried first."""
+    own = group(rb"^(?<k>/(?:b(?:log|)|a\.b|))/x$", "k")
+    assert own is not None
+    assert own.strings == (b"/blog", b"/b", b"/a.b", b"/")
+    short = group(b"^(/a/b|/a|/)", "1")
+    assert short is not None
+    assert short.strings is not None
+    assert short.tried_before(b"/a", short.strings) == (b"/a/b",)
+    assert set(short.tried_before(b"/", short.strings)) == {b"/a/b", b"/a"}
+
+
+def _program(tests: list[bytes | None]) -> tuple[Operation, ...]:
+    """A program of rewrites with these patterns; None for another operation."""
+    return tuple(
+        Operation("set", ("$x", "1"), None, (), None, at, None)
+        if text is None
+        else Operation("rewrite", (text.decode(), "/", None), None, (), None, at, None)
+        for at, text in enumerate(tests)
+    )
+
+
+@given(st.lists(st.one_of(st.none(), patterns()), max_size=8), SUBJECTS, st.integers(0, 8), st.integers(0, 7))
+def test_nothing_is_passed_over_that_matches(tests: list[bytes | None], subject: bytes, at: int, length: int) -> None:
+    """From a place on, the index leads to no operation behind one that a URI may meet."""
+    at = min(at, len(tests))
+    behind = ProgramIndex(_program(tests)).first(at, subject[:length].lower())
+    assert at <= behind <= len(tests)
+    for text in tests[at:behind]:
+        assert text is not None
+        assert captures(text, subject) is None
+
+
+_LOOKS = (*_PIECES, "^", "$", "(?!a)", "(?<=/)", "((?!b)a|b)", r"\b", "(?:a|(?!/)b)*")
+
+
+@given(st.lists(st.sampled_from(_LOOKS), min_size=1, max_size=7).map("".join), SUBJECTS)
+def test_branches(pattern: str, subject: bytes) -> None:
+    """A subject matches a pattern just if it matches one of its branches."""
+    text = (pattern if pattern.count("?<k>") < 2 else "a|b").encode()
+    found = branches(text)
+    assert len(found) > 1 or "|" not in _outside_groups(text.decode())
+    assert (captures(text, subject) is not None) is any(captures(branch, subject) is not None for branch in found)
+
+
+def _outside_groups(pattern: str) -> str:
+    depth, outside = 0, ""
+    for byte in pattern:
+        depth += {"(": 1, ")": -1}.get(byte, 0)
+        outside += byte if depth == 0 else ""
+    return outside
+
+
+def test_patterns_that_are_not_divided() -> None:
+    """What reaches from one branch to another keeps a pattern whole."""
+    for pattern in (
+        *(b"(?i)a|b", rb"(a)|\1b", rb"a\|b", b"[|]a", b"(?|a|b)|c", rb"a\Q|\Eb", b"(*COMMIT)a|b", b"a|(?>b)c"),
+        *(rb"a|b\Kc", b"(?i:a)|b", b"a|(?R)b", b"(a)|(?1)b", b"a|(b", b"a|b)", rb"a|\xAB", rb"(?<n>a)|\k<n>"),
+    ):
+        assert branches(pattern) == (pattern,)
+
+
+def test_regions_of_patterns_with_look_arounds() -> None:
+    """A pattern for several, of which some have a look-around, and none of these have no value in common."""
+    inner = (b"^/a/(.*)$", rb"^/x(/((?!(7\.6|6\.2)).*))?$", b"^/b(?<!c)")
+    union = rb"^/a/.*$|^/x(?:/(?:(?!(?:7\.6|6\.2)).*))?$|^/b(?<!c)"
+    assert is_empty((union,), inner)
+    assert all(is_empty((pattern,), (union,)) for pattern in inner)
+    for at in range(3):
+        assert not is_empty((union,), inner[:at] + inner[at + 1 :])
+        assert not is_empty((inner[at],), (union.replace(b"/" + b"axb"[at : at + 1], b"/q"),))
+
+
+def test_names_of_groups() -> None:
+    """The names of groups are in lower case; what is escaped, quoted, a comment or in a class is no group."""
+    assert group_names(rb"^/(?<k>a)(?P<Q>[^]/]+)(?'z'c)$") == ("k", "q", "z")
+    for text in (rb"\(?<k>a", rb"\Q(?<k>a\E", rb"(?#(?<k>)", rb"[(?<k>]", rb"(?<=a)"):
+        assert group_names(text) == ()
