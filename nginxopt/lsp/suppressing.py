@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nginxopt.config.reader import parsed
 from nginxopt.errors import InputError
-from nginxopt.lint.comments import Kind, suppressions
+from nginxopt.lint.comments import SuppressionScope, suppressions
 from nginxopt.text import Edit, Source, Span, apply
 
 REASON = "TODO: the reason"
@@ -20,7 +20,7 @@ def line_edit(source: Source, span: Span, rule: str) -> Edit | None:
 
     Tries a comment above the line, and one at its end, because the line may be inside quotes or Lua.
     """
-    comment = f"# nginxopt: {Kind.LINE.value}[{rule}] {REASON}".encode()
+    comment = f"# nginxopt: {SuppressionScope.LINE.value}[{rule}] {REASON}".encode()
     return next(
         (edit for edit in _line_edits(source.data, span, comment) if _suppresses(source, edit, span, rule)), None
     )
@@ -28,7 +28,7 @@ def line_edit(source: Source, span: Span, rule: str) -> Edit | None:
 
 def file_edit(source: Source, span: Span, rule: str) -> Edit | None:
     """Return the edit that suppresses the findings of a rule in a file; None if no comment can."""
-    comment = f"# nginxopt: {Kind.FILE.value}[{rule}] {REASON}".encode()
+    comment = f"# nginxopt: {SuppressionScope.FILE.value}[{rule}] {REASON}".encode()
     edit = Edit(Span(0, 0), comment + _line_end(source.data))
     return edit if _suppresses(source, edit, span, rule) else None
 

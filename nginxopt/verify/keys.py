@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 
-class Keys:
+class Interner:
     """Numbers things."""
 
     def __init__(self) -> None:

@@ -13,6 +13,6 @@ Files, names, certificates and what the build has are not looked at.
 """
 
 from nginxopt.semantics.refusals.patterns import refused_patterns
-from nginxopt.semantics.refusals.walk import Refusal, Stage, refusals
+from nginxopt.semantics.refusals.walk import Refusal, RefusalStage, refusals
 
-__all__ = ["Refusal", "Stage", "refusals", "refused_patterns"]
+__all__ = ["Refusal", "RefusalStage", "refusals", "refused_patterns"]
