@@ -24,8 +24,8 @@ from nginxopt.config import roots
 from nginxopt.config.filesystem import STDIN
 from nginxopt.errors import InputError
 from nginxopt.lint.diagnostic import Diagnostic
-from nginxopt.lint.recorded import beside_recorded
 from nginxopt.lint.report.fingerprint import fingerprints
+from nginxopt.lint.withheld import beside_recorded
 from nginxopt.system.files import write_all
 from nginxopt.text import Source, Span
 from nginxopt.text.json import loads

@@ -12,11 +12,11 @@ from nginxopt.config import Config
 from nginxopt.config.tree import collector_paused
 from nginxopt.errors import InputError, InternalError
 from nginxopt.faults import collecting, isolated
-from nginxopt.lint.beside import shared_level
 from nginxopt.lint.declare import Rule
 from nginxopt.lint.diagnostic import Diagnostic, Finding, Fix, Grade, Safety
 from nginxopt.lint.queries.model import Model
 from nginxopt.lint.queries.whole import with_premise
+from nginxopt.lint.shared_level import shared_level
 from nginxopt.semantics import Level, levels
 from nginxopt.settings.selecting import Severity
 from nginxopt.text import Change, ChangeSet, Source, Span

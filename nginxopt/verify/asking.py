@@ -10,10 +10,10 @@ from nginxopt.request.connection import RequestForm
 from nginxopt.request.model import SiteModel
 from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.world import World
+from nginxopt.verify.candidate import Candidate
+from nginxopt.verify.observation import ObservedOutcome
 from nginxopt.verify.part import ListenAddress
-from nginxopt.verify.seen import ObservedOutcome
 from nginxopt.verify.verdict import RequestWitness
-from nginxopt.verify.witness import Candidate
 
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 

@@ -8,20 +8,20 @@ from itertools import islice
 
 from nginxopt.request.model import SiteModel
 from nginxopt.verify.asking import Asking, request_of
+from nginxopt.verify.candidate import Candidate, candidates
 from nginxopt.verify.explore import Divergence
 from nginxopt.verify.given import given_unread, is_whole
 from nginxopt.verify.hosts import Hosts, addresses, pairs, taken, unlike, unlike_hosts
 from nginxopt.verify.influences import counting
 from nginxopt.verify.outside import unlike_outside
 from nginxopt.verify.part import ListenAddress, Part
+from nginxopt.verify.path_condition import PathCondition
 from nginxopt.verify.probes import of_locations, probes
-from nginxopt.verify.region import PathCondition
 from nginxopt.verify.renaming import renamed
 from nginxopt.verify.servers import ServerComparison
 from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.symbols import CUT
 from nginxopt.verify.verdict import Doubt, RequestWitness, Verification
-from nginxopt.verify.witness import Candidate, candidates
 
 MOST_DOUBTS = 20
 """How many doubts are told."""

@@ -11,7 +11,7 @@ from nginxopt.request.real import differences
 from nginxopt.request.world import World
 from nginxopt.system.echo import EchoedRequest
 from nginxopt.system.nginx import Binary
-from nginxopt.verify.seen import ObservedOutcome
+from nginxopt.verify.observation import ObservedOutcome
 from nginxopt.verify.verdict import Confirmation, RequestWitness
 
 _Observed = dict[str, object]

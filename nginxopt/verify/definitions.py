@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 from nginxopt.budget import meter
 from nginxopt.verify.code import Reads, reads_as_definition
-from nginxopt.verify.keys import Interner
+from nginxopt.verify.interner import Interner
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.side import Definition, VerifiedSide
 from nginxopt.verify.symbols import variables

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from nginxopt.verify.canonical import canonical
+from nginxopt.verify.executor import Leaf, ProgramCursor, ProgramPoint, Question, SymbolicExecutor
 from nginxopt.verify.live import Live
 from nginxopt.verify.passing import (
     after_opaque,
@@ -23,11 +24,10 @@ from nginxopt.verify.passing import (
     pattern_of,
     takes_all,
 )
+from nginxopt.verify.path_condition import Matches, PathCondition, overlap, searches
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.program import Compiler, Operation, Program
-from nginxopt.verify.region import Matches, PathCondition, overlap, searches
 from nginxopt.verify.state import State, TooMuchError
-from nginxopt.verify.steps import Leaf, ProgramCursor, ProgramPoint, Question, SymbolicExecutor
 from nginxopt.verify.symbols import Match
 from nginxopt.verify.unfold import Pair, Unfolding, atom_now, with_answer, with_found
 

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from nginxopt.request.urls import Url
+from nginxopt.verify.candidate import Candidate
+from nginxopt.verify.path_condition import Matches, PathCondition
 from nginxopt.verify.patterns import starts_with
-from nginxopt.verify.region import Matches, PathCondition
 from nginxopt.verify.symbols import URI, Variable
-from nginxopt.verify.witness import Candidate
 
 _UNRESOLVED = re.compile(rb"//|/\.\.?(?:/|\Z)|\0")
 

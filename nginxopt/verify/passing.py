@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from nginxopt.verify.definitions import SideDefinitions
+from nginxopt.verify.executor import is_url
 from nginxopt.verify.patterns import group_names
 from nginxopt.verify.program import Operation, Program
 from nginxopt.verify.state import State
-from nginxopt.verify.steps import is_url
 from nginxopt.verify.symbols import ARGS, PERHAPS, Derived, Match, Symbol, Variable, variables
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from nginxopt.verify.region import example
+from nginxopt.verify.candidate import Candidate, with_value
+from nginxopt.verify.path_condition import example
 from nginxopt.verify.side import VerifiedSide
 from nginxopt.verify.symbols import URI, Variable, pieces
-from nginxopt.verify.witness import Candidate, with_value
 
 MOST = 500
 """How many are made."""

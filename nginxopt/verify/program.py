@@ -16,7 +16,7 @@ from nginxopt.semantics.site.form import StatementForm
 from nginxopt.verify.code import Reads, reads
 from nginxopt.verify.definitions import SideDefinitions
 from nginxopt.verify.influences import SETTINGS
-from nginxopt.verify.keys import Interner
+from nginxopt.verify.interner import Interner
 from nginxopt.verify.patterns import equal_to, starts_with
 from nginxopt.verify.side import LocationName, VerifiedSide
 from nginxopt.verify.symbols import variables

@@ -12,16 +12,16 @@ from operator import or_
 from nginxopt.budget import limit
 from nginxopt.verify.code import Reads
 from nginxopt.verify.definitions import groups_of
+from nginxopt.verify.executor import SymbolicExecutor
 from nginxopt.verify.explore import Divergence, Explorer, SideRunner
 from nginxopt.verify.hosts import Hosts
-from nginxopt.verify.keys import Interner
+from nginxopt.verify.interner import Interner
 from nginxopt.verify.live import Live, splitting
+from nginxopt.verify.path_condition import PathCondition
 from nginxopt.verify.program import Compiler, Program
-from nginxopt.verify.region import PathCondition
 from nginxopt.verify.renaming import defined
 from nginxopt.verify.side import VerifiedSide, unlike_settings
 from nginxopt.verify.state import State, TooMuchError
-from nginxopt.verify.steps import SymbolicExecutor
 from nginxopt.verify.tables import Tables
 from nginxopt.verify.unfold import Unfolding
 from nginxopt.verify.values import Values

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from nginxopt.verify.executor import Leaf
+from nginxopt.verify.path_condition import Atom, Fact, Known, Matches, PathCondition, matches
 from nginxopt.verify.patterns import CertainGroup, beginnings, equal_to, escaped, group, only_value
-from nginxopt.verify.region import Atom, Fact, Known, Matches, PathCondition, matches
 from nginxopt.verify.state import State
-from nginxopt.verify.steps import Leaf
 from nginxopt.verify.substitution import Substitution, is_raw, replaced
 from nginxopt.verify.symbols import Capture, Derived, KnownBytes, Match, Symbol, may_be_empty, parts_of
 from nginxopt.verify.tables import MapTable, Tables, key_pattern

@@ -16,8 +16,8 @@ from nginxopt.semantics.site import Build
 from nginxopt.system import nginx
 from nginxopt.system.exchange import certificate, exchange
 from nginxopt.verify.asking import request_of
+from nginxopt.verify.candidate import Candidate
 from nginxopt.verify.part import ListenAddress
-from nginxopt.verify.witness import Candidate
 from nginxopt.version import Version
 from tests.nginx.running import running
 from tests.support import NGINXES, nginx_verdict

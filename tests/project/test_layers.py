@@ -37,7 +37,7 @@ NATIVE = {
     "request.batch": {"RequestTally"},
     "request.connection": {"Patterns"},
     "verify.hosts": {"common_subject"},
-    "verify.region": {"Patterns", "common_subject"},
+    "verify.path_condition": {"Patterns", "common_subject"},
     "verify.side": {"request_settings"},
     "verify.substitution": {"captures"},
     "request.model": {"RequestModel", "SiteRefusedError"},

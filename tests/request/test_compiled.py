@@ -14,8 +14,8 @@ from nginxopt.request.outcomes import OutcomeForm
 from nginxopt.request.world import World
 from nginxopt.semantics.site import Build
 from nginxopt.verify.asking import request_of
+from nginxopt.verify.candidate import Candidate
 from nginxopt.verify.part import ListenAddress
-from nginxopt.verify.witness import Candidate
 from tests.lintcheck import TARGET
 
 SERVER = b"events {}\nhttp {\n%s\nserver {\nlisten 80;\n%s\nlocation / { return 200 $uri; }\n}\n}\n"

@@ -22,8 +22,8 @@ from nginxopt.semantics import Address
 from nginxopt.semantics.site import Build
 from nginxopt.verify import confirm, verify
 from nginxopt.verify.asking import request_of
+from nginxopt.verify.candidate import Candidate
 from nginxopt.verify.part import ListenAddress
-from nginxopt.verify.witness import Candidate
 from nginxopt.version import Version
 from tests.support import needs_nginx, the_nginx
 

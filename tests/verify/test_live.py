@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nginxopt.verify.keys import Interner
+from nginxopt.verify.interner import Interner
 from nginxopt.verify.live import Live
 from nginxopt.verify.program import Compiler
 from nginxopt.verify.side import VerifiedSide

@@ -1,15 +1,85 @@
-"""Fixes beside a baseline: none changes a recorded finding, or its lines, by which the baseline recognizes it."""
+"""Fixes that are withheld: the user declined them, or a baseline records a finding that they change.
+
+A fix that also belongs to a suppressed or recorded finding is declined with it (`undeclined`). Beside a baseline, only
+findings that it does not record are fixed, through all rounds of fixes (`unaccepted`), and no fix changes lines of a
+recorded one, by which the baseline recognizes it (`beside_recorded`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from nginxopt.lint.declined import undeclined
 from nginxopt.lint.diagnostic import Diagnostic
+from nginxopt.lint.fix import Wanted, everything
 from nginxopt.lint.report.fingerprint import lines
 from nginxopt.text import Change, ChangeSet, Edit, Source, Span, apply
+
+if TYPE_CHECKING:
+    from nginxopt.lint.baseline import Baseline
+    from nginxopt.text import Draft
+
+
+def unaccepted(known: Baseline | None, on_host: Container[str] = ()) -> Wanted:
+    """Return the filter that keeps the findings to fix, for one run of `nginxopt.lint.fix.fix`.
+
+    `on_host` are the paths of files on another machine.
+    """
+    return everything if known is None else _Accepted(known, on_host).unrecorded
+
+
+class _Accepted:
+    """The findings that a baseline records, and where they are in the original text.
+
+    A fix may change how many findings there are on equal lines, and with that their fingerprints. So a finding that was
+    recorded in one round is known by its place in the later ones.
+    """
+
+    def __init__(self, known: Baseline, on_host: Container[str]) -> None:
+        self._known = known
+        self._on_host = on_host
+        self._places: set[tuple[str, str, int]] = set()
+
+    def unrecorded(self, diagnostics: tuple[Diagnostic, ...], drafts: Mapping[str, Draft]) -> tuple[Diagnostic, ...]:
+        """Return the findings that are not recorded, without fixes that change recorded ones or their lines."""
+        from nginxopt.lint.baseline import unrecorded
+
+        places = [_place(diagnostic, drafts) for diagnostic in diagnostics]
+        new = {id(diagnostic) for diagnostic in unrecorded(self._known, diagnostics, self._on_host)}
+        self._places |= {
+            place for diagnostic, place in zip(diagnostics, places, strict=True) if id(diagnostic) not in new
+        }
+        left = [diagnostic for diagnostic, place in zip(diagnostics, places, strict=True) if place not in self._places]
+        return beside_recorded(diagnostics, left)
+
+
+def _place(diagnostic: Diagnostic, drafts: Mapping[str, Draft]) -> tuple[str, str, int]:
+    start = diagnostic.finding.span.start
+    draft = drafts.get(diagnostic.path)
+    return diagnostic.rule, diagnostic.path, start if draft is None else draft.origin(start)
+
+
+def undeclined(before: Iterable[Diagnostic], reported: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return the reported diagnostics, without fixes that also belong to a hidden finding: the user declined those."""
+    remaining = tuple(reported)
+    kept = set(map(id, remaining))
+    declined = {
+        diagnostic.fix.changes: diagnostic for diagnostic in before if diagnostic.fix and id(diagnostic) not in kept
+    }
+    return tuple(
+        _without_declined(diagnostic, declined.get(diagnostic.fix.changes)) if diagnostic.fix else diagnostic
+        for diagnostic in remaining
+    )
+
+
+def _without_declined(diagnostic: Diagnostic, declined: Diagnostic | None) -> Diagnostic:
+    if declined is None or diagnostic.fix is None:
+        return diagnostic
+    place = f"{declined.path}:{declined.start.line}"
+    why = f"{diagnostic.fix.title} by hand: {declined.rule}, part of the same fix, is suppressed or recorded at {place}"
+    return diagnostic.without_fix(why)
 
 
 def beside_recorded(every: Sequence[Diagnostic], new: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -17,12 +87,14 @@ def beside_recorded(every: Sequence[Diagnostic], new: Sequence[Diagnostic]) -> t
     is_new = set(map(id, new))
     recorded = _Lines(diagnostic for diagnostic in every if id(diagnostic) not in is_new)
     return tuple(
-        _without(diagnostic, recorded.changed_by(diagnostic.fix.changes)) if diagnostic.fix else diagnostic
+        _without_recorded_line(diagnostic, recorded.changed_by(diagnostic.fix.changes))
+        if diagnostic.fix
+        else diagnostic
         for diagnostic in undeclined(every, new)
     )
 
 
-def _without(diagnostic: Diagnostic, recorded: Diagnostic | None) -> Diagnostic:
+def _without_recorded_line(diagnostic: Diagnostic, recorded: Diagnostic | None) -> Diagnostic:
     if recorded is None or diagnostic.fix is None:
         return diagnostic
     place = f"{recorded.path}:{recorded.start.line}"

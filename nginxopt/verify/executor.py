@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from nginxopt.verify.index import ProgramIndex
+from nginxopt.verify.path_condition import FALSE, Atom, Fact, Matches, PathCondition
 from nginxopt.verify.patterns import equal_to, group_names
 from nginxopt.verify.program import Operation, Program
-from nginxopt.verify.region import FALSE, Atom, Fact, Matches, PathCondition
 from nginxopt.verify.state import State
 from nginxopt.verify.symbols import (
     ARGS,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from urllib.parse import quote_from_bytes
 
-from nginxopt.verify.region import Known, PathCondition, example, matches
+from nginxopt.verify.path_condition import Known, PathCondition, example, matches
 from nginxopt.verify.symbols import ARGS, METHOD, URI, Derived, Variable
 
 _METHODS = (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PATCH", b"PROPFIND")
