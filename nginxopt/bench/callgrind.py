@@ -14,13 +14,14 @@ from pathlib import Path
 
 from nginxopt.errors import MissingError, RunError
 from nginxopt.system import process
+from nginxopt.system.confinement import Confinement
 from nginxopt.system.interrupts import temporary_folder
 
 FEW, MANY = 4, 36
 START_SECONDS = 120.0
 ANSWER_SECONDS = 120.0
-_VGDB_SECONDS = 60.0
-_IDLE_SECONDS, _PAUSE_SECONDS = 60.0, 0.05
+_VGDB_SECONDS = 300.0
+_IDLE_SECONDS, _PAUSE_SECONDS = 300.0, 0.05
 
 Ask = Callable[[Sequence[str], int, Path], None]
 """A function that runs a single-process nginx under a wrapper command, which writes to a folder, and sends a number of
@@ -66,7 +67,12 @@ def _dump(pid: int, folder: Path) -> None:
     if vgdb is None:
         raise MissingError("--metric instructions over TLS needs vgdb", hint="install all of the package valgrind")
     _wait_until_idle(pid)  # vgdb interrupts its waiting for events, which takes instructions: as many each time
-    dumped = process.run([vgdb, _pipes(folder), f"--pid={pid}", "dump"], cwd=folder, seconds=_VGDB_SECONDS)
+    dumped = process.run(
+        [vgdb, _pipes(folder), f"--pid={pid}", "dump"],
+        cwd=folder,
+        seconds=_VGDB_SECONDS,
+        confinement=Confinement(folder, traces=True),  # valgrind hangs if another user traces it, even root
+    )
     if dumped.status:
         raise RunError(
             f"vgdb {process.how_it_ended(dumped.status)}: {dumped.last()}",

@@ -73,6 +73,8 @@ class Confinement:
         alone: Whether it has a network of its own.
         hosts: Host names that are 127.0.0.1 in its own network.
         processor_seconds: The processor time after which it is ended; None for any.
+        traces: Whether it traces another confined process. It may then write wherever its user may, as Landlock lets no
+            process trace one that it confines otherwise.
     """
 
     folder: Path
@@ -80,6 +82,7 @@ class Confinement:
     alone: bool = False
     hosts: tuple[str, ...] = ()
     processor_seconds: int | None = None
+    traces: bool = False
 
     def prepare(self) -> Callable[[], None]:
         """Prepare the folder, and return what the process does before its program; see `nginxopt.system.process`.
@@ -92,7 +95,7 @@ class Confinement:
                 _refuse_unreachable(folder, *user)
                 _give(folder, *user)
         hosts = self._hosts_file() if self.alone else None
-        rights = _writes()
+        rights = 0 if self.traces else _writes()
         limits = self._limits()
         folders = [*map(os.fsencode, (self.folder, *self.also))]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
-import shutil
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -95,12 +96,12 @@ def http(origin: Origin, extra: str = "", valid: str = "1h") -> str:
 
 
 def served(
-    binary: nginx.Binary, text: str, files: Mapping[str, bytes] = nginx.NO_FILES, wrapper: Sequence[str] = ()
+    binary: nginx.Binary, text: str, files: Mapping[str, bytes] = nginx.NO_FILES, also: tuple[Path, ...] = ()
 ) -> nginx.Instance:
     """An nginx with what stands in http, its server at a port."""
     path, _, server = text.partition("server {\nlisten 127.0.0.1:1;\n")
     servers = [server.rpartition("}")[0].encode()]
-    return nginx.Instance(binary, servers=servers, http=path.encode(), files=files, wrapper=wrapper)
+    return nginx.Instance(binary, servers=servers, http=path.encode(), files=files, also=also)
 
 
 def test_a_stampede_and_the_lock(binary: nginx.Binary, origin: Origin) -> None:
@@ -198,17 +199,23 @@ def page_example(kind: str) -> Example:
     return next(example for example in examples(catalogue()["cacheable-uncached"].page) if example.kind == kind)
 
 
-SMALL = ["unshare", "-rm", "sh", "-c", 'mkdir -p cache && mount -t tmpfs -o size=8m none cache && exec "$@"', "sh"]
-"""A command that has a file system of 8 MB for the cache, and no more rights than whoever runs the tests."""
-
-
-def test_a_response_that_the_cache_has_no_room_for(each_binary: nginx.Binary) -> None:
-    """Received elsewhere it is complete, though not cached; after the fix it is cut off, which needs a premise."""
-    if shutil.which("unshare") is None or subprocess.run([*SMALL, "true"], cwd="/tmp", check=False).returncode:
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 8 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(folder)]
+    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
         pytest.skip("no file system may be mounted here")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_response_that_the_cache_has_no_room_for(each_binary: nginx.Binary, small: Path) -> None:
+    """Received elsewhere it is complete, though not cached; after the fix it is cut off, which needs a premise."""
     size = 20_000_000
     before = (
-        "server { listen unix:origin.sock; root html; }\nproxy_cache_path cache keys_zone=pages:1m;\n"
+        f"server {{ listen unix:origin.sock; root html; }}\nproxy_cache_path {small} keys_zone=pages:1m;\n"
         "server {\nlisten 127.0.0.1:1;\nlocation / { proxy_pass http://unix:origin.sock:; proxy_cache pages; "
         "proxy_cache_valid 1m; } }\n"
     )
@@ -217,7 +224,10 @@ def test_a_response_that_the_cache_has_no_room_for(each_binary: nginx.Binary) ->
     assert after != before
     lengths = []
     for text in (before, after):
-        with served(each_binary, text, {"html/big": b"x" * size}, SMALL) as instance, instance.client() as client:
+        with (
+            served(each_binary, text, {"html/big": b"x" * size}, also=(small,)) as instance,
+            instance.client() as client,
+        ):
             (answer,) = client.ask(
                 [RequestBytes(b"GET /big HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", alone=True)]
             )

@@ -9,6 +9,7 @@ from nginxopt.lint.examples import wrapped
 from nginxopt.system import nginx
 from nginxopt.version import Version
 from tests.lintcheck import diagnose, judge
+from tests.nginx.example import verdict_on
 
 _RULES = (
     *("misplaced-directive", "wrong-arguments", "removed-directive", "newer-directive"),
@@ -109,14 +110,14 @@ def test_a_version_before_the_removal_warns(binary: nginx.Binary) -> None:
     """The nginx that still has a directive which `removed-directive` flags later only warns of it."""
     if Version.of(binary.version) >= Version.parse("1.25.1"):
         pytest.skip("this nginx has no ssl directive")
-    verdict = binary.test(wrapped("ssl off;", "http"))
+    verdict = verdict_on(binary, wrapped("ssl off;", "http"))
     assert verdict.ok
     assert 'the "ssl" directive is deprecated' in str(verdict)
 
 
 def test_nginx_warns_of_what_does_nothing(each_binary: nginx.Binary) -> None:
     """nginx warns of an obsolete directive and starts."""
-    verdict = each_binary.test(wrapped("http2_max_field_size 8k;", "http"))
+    verdict = verdict_on(each_binary, wrapped("http2_max_field_size 8k;", "http"))
     assert verdict.ok
     assert "obsolete" in str(verdict)
     target = Version.of(each_binary.version)

@@ -11,6 +11,7 @@ from nginxopt.semantics import levels
 from nginxopt.system import nginx
 from nginxopt.system.http import RequestBytes
 from tests.lintcheck import TARGET, diagnose, fix_text, fixed, read
+from tests.nginx.example import verdict_on
 from tests.nginx.raw import answers, get, location
 from tests.support import needs_nginx, the_nginx
 
@@ -183,9 +184,9 @@ def test_map_sizes(keys: list[str], sizes: str) -> None:
     """A map is found exactly if nginx complains of it, and after the fix nginx is content."""
     rows = "\n".join(f"{key} 1;" for key in keys)
     text = f"events {{}}\nhttp {{\n{sizes}\nmap $uri $x {{\n{rows}\n}}\n}}\n".encode()
-    complains = "map_hash" in str(the_nginx().test(text))
+    complains = "map_hash" in str(verdict_on(the_nginx(), text))
     assert bool(diagnose("map-hash-size", text)) == complains
-    after = the_nginx().test(fix_text("map-hash-size", text, unsafe=False))
+    after = verdict_on(the_nginx(), fix_text("map-hash-size", text, unsafe=False))
     assert after.ok
     assert "map_hash" not in str(after)
 

@@ -38,7 +38,7 @@ class Stage:
         with contextlib.ExitStack() as stack:
             # Deeper by one, as a site may list the folder above, where others come and go.
             prefix = stack.enter_context(private_prefix())
-            prefix.chmod(0o711)  # nginx runs as another user where this process is root
+            prefix.chmod(0o755)  # nginx runs as another user where this process is root, and a site may look there
             self.root = prefix / "site"
             for name in ("", "html", "temp"):
                 (self.root / name).mkdir()

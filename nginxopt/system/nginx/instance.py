@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PID_FILE = "nginx.pid"
 """The `pid` file of configurations, relative to the prefix."""
 
-_START_SECONDS = 20.0
+_START_SECONDS = 120.0
 _POLL_SECONDS = 0.002
 
 
@@ -87,7 +87,7 @@ class Instance:
         log_level: str = "crit",
         wrapper: Sequence[str] = (),
         also: tuple[Path, ...] = (),
-        start_seconds: float = 20.0,
+        start_seconds: float = _START_SECONDS,
         avoid: bytes = b"",
     ) -> None:
         self.binary = binary
@@ -115,7 +115,7 @@ class Instance:
         """The process id of nginx, or of the wrapper if there is one."""
         return self._running.pid
 
-    def client(self, server: int = 0, *, timeout: float = 10.0) -> Client:
+    def client(self, server: int = 0, *, timeout: float = 60.0) -> Client:
         """Return a new client of the server with that index."""
         from nginxopt.system.http import Client
 
