@@ -4,38 +4,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from nginxopt.cli import faulty, options, overwriting, results, stdout
 from nginxopt.errors import DefectError
 from nginxopt.faults import collecting
-from nginxopt.records import record
 
 if TYPE_CHECKING:
+    from nginxopt.cli.call import Call
     from nginxopt.config.surroundings import Alone, Surroundings
     from nginxopt.rewrite import Emission, Options, Proof
     from nginxopt.rewrite.comparison import Differential
-
-Mode = Literal["print", "folder", "write", "diff", "check", "plan", "bench"]
-
-
-@record(eq=True)
-class Call:
-    """The options of the command for one file, except those of the compilation."""
-
-    file: str
-    mode: Mode
-    folder: str | None
-    report: str | None
-    nginx: str | None
-    verify: bool
-    quiet: bool
-    verbose: bool
-    at_least: int
-    bench: bool
-    main: str | None
-    prefix: str | None
-    context: str | None
 
 
 def run(call: Call, compile_options: Options) -> int:

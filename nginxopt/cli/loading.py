@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from nginxopt.cli.compiling import Call
+from nginxopt.cli.call import Call
 from nginxopt.config import Config, File, surroundings
 from nginxopt.config import load as load_file
 from nginxopt.config.context import parse_context

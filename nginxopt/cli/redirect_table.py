@@ -10,7 +10,7 @@ from nginxopt.errors import DefectError, UsageError
 from nginxopt.records import record
 
 if TYPE_CHECKING:
-    from nginxopt.cli.compiling import Call
+    from nginxopt.cli.call import Call
     from nginxopt.rewrite import Options
     from nginxopt.rewrite.sizes import Sizes
     from nginxopt.rewrite.tables import CheckedTable, TableEmission, TableProof

@@ -13,7 +13,7 @@ from nginxopt.cli import overwriting, stdout
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from nginxopt.cli.compiling import Call
+    from nginxopt.cli.call import Call
     from nginxopt.rewrite import Emission, Plan, Proof
     from nginxopt.rewrite.comparison import Differential
 

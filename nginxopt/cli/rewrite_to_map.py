@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nginxopt.cli import faulty, options, redirect_table, stdout
-from nginxopt.cli.compiling import Call, Mode, run
+from nginxopt.cli.call import Call, Mode
+from nginxopt.cli.compiling import run
 from nginxopt.cli.redirect_table import TableOptions
 from nginxopt.errors import NginxoptError, UsageError
 from nginxopt.faults import collecting, isolated

@@ -28,8 +28,6 @@ pub use error::{LexError, LexErrorKind};
 
 use std::borrow::Cow;
 
-use word::Terminator;
-
 /// The size of nginx's buffer for a file (`NGX_CONF_BUFFER`). A word that does not fit into it is refused.
 pub const CONF_BUFFER: usize = 4096;
 
@@ -46,6 +44,14 @@ pub struct Word<'a> {
     pub quoted: bool,
     /// The value nginx works with: without quotes, unescaped. Borrowed unless an escape was replaced.
     pub value: Cow<'a, [u8]>,
+}
+
+/// What ends a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Terminator {
+    Blank,
+    Semicolon,
+    Brace,
 }
 
 /// The parts of a file, in order. A comment between the words of a statement precedes that statement.

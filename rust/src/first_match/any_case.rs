@@ -3,7 +3,7 @@
 use regex_automata::meta::{Config, Regex};
 
 use super::effort;
-use super::matcher::is_anchored;
+use super::effort::is_anchored;
 use crate::syntax::{self, Translation};
 
 /// Decides whether a pattern matches some spelling (ASCII) of a string.

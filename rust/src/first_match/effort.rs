@@ -5,7 +5,8 @@
 //! PCRE2 cannot reach the limit, by a bound on its backtracking. The bound is computed on the syntax tree, because the
 //! `Hir` is simplified: it has `a*` for `(a|a)*`, of which PCRE2 tries every way.
 
-use super::matcher::is_anchored;
+use regex_syntax::hir::Look;
+
 use super::paths::calls_at_a_place;
 use crate::syntax::{Ast, ByteSet, Hir, Pattern};
 
@@ -255,6 +256,11 @@ fn repeated(round: Effort, min: f64, max: f64) -> Effort {
     let last = round.ways.powf(max);
     let rounds = ((last - 1.0) / (round.ways - 1.0)).min(f64::MAX);
     Effort { ways: (rounds + last).min(f64::MAX), calls: rounds * (round.calls + 1.0) + 1.0 }
+}
+
+/// Whether each match starts where the subject starts.
+pub(super) fn is_anchored(hir: &Hir) -> bool {
+    hir.properties().look_set_prefix().contains(Look::Start)
 }
 
 #[cfg(test)]

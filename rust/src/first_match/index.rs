@@ -1,15 +1,28 @@
 //! Finds the patterns that a subject may match, by the literals it contains.
 
+use std::fmt;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use hashbrown::HashMap;
 
-use super::TooManyLiterals;
 use super::requirement::{RequiredLiterals, Requirement};
 use super::trie::PrefixTrie;
 use crate::parallel;
 
 /// From this many literals on, the parts of an index are built in parallel.
 const MANY: usize = 512;
+
+/// The literals of the patterns do not fit an index.
+#[derive(Debug)]
+pub struct TooManyLiterals(aho_corasick::BuildError);
+
+impl fmt::Display for TooManyLiterals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the patterns hold too many literals for an index: {}", self.0)
+    }
+}
+
+impl std::error::Error for TooManyLiterals {}
 
 /// An index over patterns by the literals that each of their matches contains. The literals are in lower case, so the
 /// index can also be asked about all spellings of a subject. Few patterns differ only in the case of their literals.

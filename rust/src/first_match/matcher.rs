@@ -4,11 +4,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use regex_automata::meta;
-use regex_syntax::hir::Look;
 
-use super::effort;
+use super::effort::{self, is_anchored};
 use crate::pcre::{MatchOutcome, Regex};
-use crate::syntax::{self, Ast, Hir, Pattern, Refusal};
+use crate::syntax::{self, Ast, Pattern, Refusal};
 
 /// Reads a pattern that means the same to every PCRE: [`syntax::parse`], or [`syntax::parse_to_match`].
 pub(super) type Parse = fn(&[u8]) -> Result<Pattern, Refusal>;
@@ -132,11 +131,6 @@ impl LinearMatcher {
             false => Answer::No,
         }
     }
-}
-
-/// Whether each match starts where the subject starts.
-pub(super) fn is_anchored(hir: &Hir) -> bool {
-    hir.properties().look_set_prefix().contains(Look::Start)
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::thread;
 
-use super::{Bounds, FirstMatch, PatternTexts, Required};
+use super::effort::Bounds;
+use super::first::{FirstMatch, Required};
+use super::texts::PatternTexts;
 use crate::parallel;
 use crate::pattern_text::most;
 use crate::syntax::{self, Ast, Pattern, Translation};
@@ -59,6 +61,15 @@ fn certain_head(pattern: &Pattern) -> Option<ReadPattern> {
         bounds.always_answers.then(|| ReadPattern { pattern: head, translation, bounds, head: OnceLock::new() })
     };
     if regular == 0 { None } else { read(most(regular, |count| read(count).is_some())) }
+}
+
+/// Literals in lower case: each match of an exactly known pattern contains one of them, in any case of letters. The set
+/// with the longest literals is taken; empty if none is known.
+pub(crate) fn needed_literals(pattern: &ReadPattern) -> Vec<Vec<u8>> {
+    let shortest = |literals: &&[Vec<u8>]| literals.iter().map(Vec::len).min().unwrap_or(0);
+    let Required(requirements) = Required::of_read(&pattern.pattern, &pattern.translation);
+    let sets = requirements.iter().map(|requirement| requirement.need.literals());
+    sets.max_by_key(shortest).unwrap_or_default().to_vec()
 }
 
 /// A list of patterns that have been read, and an index over all of them.

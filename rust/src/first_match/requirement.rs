@@ -6,7 +6,7 @@ use regex_syntax::hir::literal::{ExtractKind, Extractor};
 use regex_syntax::hir::{Capture, Class, ClassBytes, ClassBytesRange, Hir, HirKind, Repetition};
 
 use super::effort;
-use super::matcher::is_anchored;
+use super::effort::is_anchored;
 use crate::syntax::{self, Pattern, Translation};
 
 /// The most literals in a set. A pattern that needs more is indexed by another set, or always tried.

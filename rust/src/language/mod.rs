@@ -11,9 +11,11 @@ mod dead;
 mod finite;
 mod fragments;
 mod lazy;
+mod limits;
 mod product;
 
 pub use conjunction::{common_subject, witness_of_all};
 pub use dead::{Liveness, liveness};
 pub use finite::{Finite, finite, finite_spelled};
-pub use product::{Limits, Question, Subjects, Witness, counted_witness, witness, witness_among};
+pub use limits::Limits;
+pub use product::{Question, Subjects, Witness, counted_witness, witness, witness_among};

@@ -9,25 +9,8 @@ use hashbrown::HashSet;
 use regex_syntax::hir::Hir;
 
 use super::lazy::{Automaton, State, TooLarge};
+use super::limits::Limits;
 use crate::work::spend;
-
-/// The bounds of a search.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The most pairs of states.
-    pub states: usize,
-    /// The most memory of each automaton, in bytes. The limit applies to its NFA and to its lazy states.
-    pub automaton_bytes: usize,
-    /// The most earlier rules that may cover a rule together ([`super::liveness`]).
-    pub covers: usize,
-}
-
-impl Default for Limits {
-    /// 100,000 pairs, 16 MiB, 64 rules: under a tenth of a second for the worst question.
-    fn default() -> Limits {
-        Limits { states: 100_000, automaton_bytes: 16 << 20, covers: 64 }
-    }
-}
 
 /// The strings among which a witness is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,16 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{CONF_BUFFER, LexError, LexErrorKind, Lexer, Word};
+use super::{CONF_BUFFER, LexError, LexErrorKind, Lexer, Terminator, Word};
 use crate::bytes::all_but;
-
-/// What ends a word.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Terminator {
-    Blank,
-    Semicolon,
-    Brace,
-}
 
 /// The bytes that stand for themselves in an unquoted word, wherever they are in it.
 const IS_PLAIN: [bool; 256] = all_but(b" \t\r\n;{\\$");

@@ -1,25 +1,13 @@
 //! The trie of the keys, divided into chunks that are each small enough for a pattern.
 
-use std::cmp::Reverse;
-
-use hashbrown::HashMap;
-
-use crate::maps::cut::Cut;
+use crate::maps::cut::{Chunk, Cut};
 use crate::maps::entry::PathEntry;
+use crate::maps::labels::Labels;
 use crate::maps::large::LargeForms;
 use crate::maps::trie::Trie;
 
 /// The most levels below the first. Each costs every request a map, and a tree of more would be too deep.
 pub const MOST_LEVELS: usize = 16;
-
-/// A part of the trie: the keys at and below its roots. One map finds the longest of them.
-pub struct Chunk {
-    /// Nodes whose paths are keys of the level above and lead to this chunk. No root begins with another.
-    pub roots: Vec<usize>,
-    /// The patterns, without anchors, in the order in which they are tried. The first one that matches finds the
-    /// longest key of the chunk that a subject begins with.
-    pub patterns: Vec<Vec<u8>>,
-}
 
 /// A trie with its keys, divided into levels of chunks.
 ///
@@ -35,46 +23,6 @@ pub struct Chunks<'k> {
     is_key: Vec<bool>,
     /// Whether there is a key at the node or further down.
     has_keys: Vec<bool>,
-}
-
-/// A trie with the strings that its nodes refer to.
-pub struct Labels<'k> {
-    pub trie: Trie,
-    pub entries: Vec<PathEntry<'k>>,
-}
-
-impl<'k> Labels<'k> {
-    pub fn label(&self, at: usize) -> &'k [u8] {
-        let node = &self.trie.nodes[at];
-        &self.entries[node.under.start].sequence.bytes[node.above..node.depth]
-    }
-
-    pub fn path(&self, at: usize) -> &'k [u8] {
-        let node = &self.trie.nodes[at];
-        &self.entries[node.under.start].sequence.bytes[..node.depth]
-    }
-
-    /// Of keys that differ only in case, keeps the one that more rows begin with.
-    fn settle_spellings(&self, is_key: &mut [bool]) -> Spellings<'k> {
-        let mut spellings = Spellings::default();
-        let mut keys: Vec<usize> = (0..is_key.len()).filter(|at| is_key[*at]).collect();
-        keys.sort_by_key(|at| Reverse(self.trie.nodes[*at].under.len()));
-        for at in keys {
-            is_key[at] = spellings.take(self.path(at));
-        }
-        spellings
-    }
-}
-
-/// The spelling of each key. A hash table of nginx can hold only one of the keys that differ only in case.
-#[derive(Default)]
-pub struct Spellings<'k>(HashMap<Vec<u8>, &'k [u8]>);
-
-impl<'k> Spellings<'k> {
-    /// Reserves the spelling of a key; `false` if another spelling of it is taken.
-    pub fn take(&mut self, key: &'k [u8]) -> bool {
-        *self.0.entry(key.to_ascii_lowercase()).or_insert(key) == key
-    }
 }
 
 impl<'k> Chunks<'k> {
@@ -116,7 +64,8 @@ impl<'k> Chunks<'k> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Chunk, Chunks};
+    use super::Chunks;
+    use crate::maps::cut::Chunk;
     use crate::maps::entry::entries;
     use crate::maps::example::with_rows;
     use crate::maps::keys::KeyChoice;

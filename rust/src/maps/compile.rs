@@ -84,12 +84,12 @@ fn compiled(
     let has_no_newline = variables::has_no_newline(&map.source);
     if keeps_captures {
         let parts = Parts::chained(&rows, Exact::none(rows.len()), has_no_newline);
-        let compiled = write_keeping(&parts, Writer::new(map, &rows, stem, folded, (&parts, large)))?;
+        let compiled = write_keeping(&parts, Writer::new(map, &rows, stem, parts.form(folded, large)))?;
         return checked(compiled, &rows, (first, others), &map.source);
     }
     let exact = if map.hostnames { Exact::none(rows.len()) } else { Exact::choose(&rows, first) };
     let plan = |parts: Parts| {
-        let compiled = write(&parts, Writer::new(map, &rows, stem, folded, (&parts, large)));
+        let compiled = write(&parts, Writer::new(map, &rows, stem, parts.form(folded, large)));
         checked(compiled, &rows, (first, others), &map.source)
             .map(|compiled| compiled.with_guard_in_place(map.fallback()))
     };
@@ -125,7 +125,7 @@ fn checked(
     if compiled.depth() > DEEPEST {
         return Err(Stays::TooDeep);
     }
-    let measure = || Cost::of(&compiled, rows, indexes, source);
+    let measure = || Cost::of((&compiled.maps, &compiled.default), rows, indexes, source);
     let (read, cost) =
         if rows.len() < MANY { (check(&compiled), measure()) } else { parallel::both(|| check(&compiled), measure) };
     read?;

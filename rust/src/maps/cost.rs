@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use crate::first_match::{First, FirstMatch};
 use crate::map_block::MapBlock;
 use crate::map_machine::{Machine, Request};
-use crate::maps::compiled::Compiled;
 use crate::maps::row::RowFacts;
 use crate::maps::text::EmittedMap;
 use crate::parallel;
@@ -52,19 +51,19 @@ impl Cost {
         Cost { far: rows, near: rows, worst: rows, hit: rows.div_ceil(2) }
     }
 
-    /// The cost of a compiled map, measured by running it on sample subjects. `others` are patterns that are tried
+    /// The cost of compiled maps and the default that leads to them, measured by running it on sample subjects. `others` are patterns that are tried
     /// beside the map; a subject that one of them matches does not count as a miss.
     pub fn of(
-        compiled: &Compiled,
+        (maps, default): (&[EmittedMap], &[u8]),
         rows: &[RowFacts],
         (first, others): (&FirstMatch, Option<&FirstMatch>),
         source: &[u8],
     ) -> Cost {
-        let blocks: Vec<MapBlock> = compiled.maps.iter().map(|map| block(map, source)).collect();
+        let blocks: Vec<MapBlock> = maps.iter().map(|map| block(map, source)).collect();
         let machine = Machine::new(&blocks);
         let tried = |subject: &[u8]| {
             let mut request = Request::with(SUBJECT, subject);
-            machine.value(&mut request, &compiled.default);
+            machine.value(&mut request, default);
             request.tried
         };
         let far = tried(&far(rows));

@@ -4,7 +4,7 @@
 
 use std::cmp::Reverse;
 
-use crate::maps::chunk::{Chunk, Labels, Spellings};
+use crate::maps::labels::{Labels, Spellings};
 use crate::maps::large::LargeForms;
 use crate::maps::pattern::escaped_length;
 use crate::pattern_text::{DEEPEST, LONGEST, escape};
@@ -19,6 +19,15 @@ const LEAST_TEXT: usize = MOST_TEXT / 8;
 
 /// The length of `(?:|)`.
 const GROUP_TEXT: usize = 5;
+
+/// A part of the trie: the keys at and below its roots. One map finds the longest of them.
+pub struct Chunk {
+    /// Nodes whose paths are keys of the level above and lead to this chunk. No root begins with another.
+    pub roots: Vec<usize>,
+    /// The patterns, without anchors, in the order in which they are tried. The first one that matches finds the
+    /// longest key of the chunk that a subject begins with.
+    pub patterns: Vec<Vec<u8>>,
+}
 
 /// A trie from which chunks are cut off. The roots of the chunks stay in the rest as keys.
 pub struct Cut<'c, 'k> {

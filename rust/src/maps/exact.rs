@@ -188,7 +188,7 @@ mod tests {
             let patterns: Vec<&[u8]> = rows.iter().map(|row| row.text).collect();
             let exact = Exact::choose(rows, &FirstMatch::new(&patterns).unwrap());
             let parts = Parts::chained(rows, exact.clone(), false);
-            let mut writer = Writer::new(map, rows, "m_", false, (&parts, LargeForms::USUAL));
+            let mut writer = Writer::new(map, rows, "m_", parts.form(false, LargeForms::USUAL));
             assert_eq!(exact.write(&mut writer, b"next"), b"$m_found");
             let map = |name: &[u8]| writer.maps.iter().find(|map| map.name == name).expect("a map");
             let keys = |name| map(name).rows.iter().filter(|(key, _)| key.exact().is_some()).count();

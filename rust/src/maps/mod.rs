@@ -18,7 +18,7 @@
 //!
 //! The modules, in the order of the data: [`row`] collects what is known of a row, such as its beginnings
 //! ([`sequence`]) and whether its value uses [`captures`]. [`entry`] places rows in a [`trie`], [`keys`] chooses the
-//! paths of the trie that become keys, [`cut`] cuts the trie into [`chunk`]s whose patterns find the longest key, and
+//! paths of the trie that become keys, [`cut`] cuts the trie with its [`labels`] into [`chunk`]s whose patterns find the longest key, and
 //! [`bucket`] lists the rows of each key. For [`front`], [`symbols`] finds rows that begin alike, and [`alternatives`]
 //! writes the pieces of each [`front_row`]. [`segment`] writes a guard for [`chain`]. [`pattern`] writes new patterns,
 //! [`writer`] collects the maps, and [`text`] writes them.
@@ -42,6 +42,7 @@ pub mod family;
 pub mod front;
 pub mod front_row;
 pub mod keys;
+pub mod labels;
 pub mod large;
 pub mod lines;
 pub mod parts;

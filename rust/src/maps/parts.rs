@@ -11,6 +11,7 @@ use crate::maps::row::RowFacts;
 use crate::maps::sequence::Tail;
 use crate::maps::stays::Stays;
 use crate::maps::tree::Tree;
+use crate::maps::writer::Form;
 use crate::variables;
 
 /// If at least this many rows match all single-line subjects that have their beginning, subjects with an inner newline
@@ -91,6 +92,11 @@ impl<'r> Parts<'r> {
     pub fn chained(rows: &'r [RowFacts<'r>], exact: Exact, has_no_newline: bool) -> Parts<'r> {
         let (exact, floating) = Parts::left(rows, exact);
         Parts { exact, floating, in_lines: has_no_newline, ..Parts::default() }
+    }
+
+    /// The form of the maps of these parts.
+    pub fn form(&self, folded: bool, large: LargeForms) -> Form {
+        Form { folded, in_lines: self.in_lines, is_picked: self.order == FloatingOrder::Picked, large }
     }
 
     /// Returns the table, if it has enough rows, and the rows that are not in it.

@@ -6,7 +6,6 @@ use hashbrown::HashSet;
 
 use crate::map_block::MapBlock;
 use crate::maps::large::LargeForms;
-use crate::maps::parts::{FloatingOrder, Parts};
 use crate::maps::row::RowFacts;
 use crate::maps::text::{EmittedMap, Key};
 
@@ -24,6 +23,18 @@ pub enum Numbers {
     Added,
     /// The values of the original already begin with such numbers, followed by a space.
     Own,
+}
+
+/// What holds for all maps of a compilation.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// Whether beginnings are in lower case and stand for both cases.
+    pub folded: bool,
+    /// Whether subjects have no inner newline.
+    pub in_lines: bool,
+    /// Whether numbers in values decide which of two rows comes first.
+    pub is_picked: bool,
+    pub large: LargeForms,
 }
 
 /// Collects the maps of a compilation.
@@ -46,17 +57,12 @@ pub struct Writer<'m> {
 }
 
 impl<'m> Writer<'m> {
-    pub fn new(
-        map: &'m MapBlock<'m>,
-        rows: &'m [RowFacts<'m>],
-        stem: &'m str,
-        folded: bool,
-        (parts, large): (&Parts, LargeForms),
-    ) -> Writer<'m> {
-        let numbers = match parts.order {
-            FloatingOrder::Picked if have_own_numbers(map) => Numbers::Own,
-            FloatingOrder::Picked => Numbers::Added,
-            _ => Numbers::None,
+    pub fn new(map: &'m MapBlock<'m>, rows: &'m [RowFacts<'m>], stem: &'m str, form: Form) -> Writer<'m> {
+        let Form { folded, in_lines, large, .. } = form;
+        let numbers = match form.is_picked {
+            true if have_own_numbers(map) => Numbers::Own,
+            true => Numbers::Added,
+            false => Numbers::None,
         };
         Writer {
             map,
@@ -64,7 +70,7 @@ impl<'m> Writer<'m> {
             stem,
             folded,
             numbers,
-            in_lines: parts.in_lines,
+            in_lines,
             large,
             maps: Vec::new(),
             states_left: MOST_STATES,

@@ -4,28 +4,15 @@
 use std::collections::HashSet;
 
 use crate::phase::{Entering, Phase};
-use crate::prove::groups::{Flat, Trees};
+use crate::prove::groups::{self, Flat};
+use crate::prove::known::Known;
 use crate::prove::maps::Maps;
 use crate::prove::names::{self, Used};
 use crate::prove::node::Node;
 use crate::prove::run::{self, CompiledForm};
 use crate::prove::surroundings;
 use crate::prove::tables::{self, Behind, Include};
-use crate::prove::{Checked, Discharged, Facts, Pair, Refutation};
-
-/// What the comparison of the files needs to know.
-pub struct Known<'t, 'f> {
-    pub maps: &'t Maps<'t>,
-    /// The maps that look up groups of rules.
-    pub trees: &'f Trees<'t>,
-    pub facts: &'f Facts,
-    /// All variables of the original.
-    pub used: &'f Used,
-    /// Whether `$1` to `$9` may be read after rules.
-    pub captures_matter: bool,
-    /// Whether every block that adds no headers inherits those of the block around it.
-    pub headers_inherited: bool,
-}
+use crate::prove::{Checked, Discharged, Pair, Refutation};
 
 /// Compares a file before and after. Exactly one of all files contains `include`.
 pub fn file<'t>(
@@ -136,7 +123,7 @@ impl<'t> Alignment<'t, '_> {
         let mut checked = Checked::default();
         let maps = self.known.maps;
         let flat = match phase {
-            Some(_) => self.known.trees.flatten(after, self.known, entering, before)?,
+            Some(_) => groups::flatten(after, self.known, entering, before)?,
             None => Flat { statements: after.to_vec(), grouping: Vec::new() },
         };
         let after = &flat.statements;

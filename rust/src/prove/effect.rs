@@ -8,6 +8,7 @@ use crate::pcre::{MatchOutcome, Regex};
 use crate::prove::enumerate::{self, Enumeration, Letters};
 use crate::prove::gone::LIMIT;
 use crate::prove::maps::{Maps, Near};
+use crate::prove::oracle::Matches;
 use crate::prove::target::{End, Target, TargetPart, variable};
 use crate::syntax::{self, Ast};
 
@@ -71,17 +72,6 @@ pub struct Rewrite<'t> {
     pub groups: u32,
     target: Target<'t>,
     regex: OnceLock<Option<Regex>>,
-}
-
-/// Whether a pattern matches a URI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Matches {
-    /// It matches in every PCRE.
-    Yes,
-    /// It matches in no PCRE, and none gives up on it.
-    No,
-    /// Versions of PCRE may differ or give up, or the answer depends on the spelling.
-    Unknown,
 }
 
 impl<'t> Rewrite<'t> {

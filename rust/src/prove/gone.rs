@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use crate::pcre::{MatchOutcome, Regex};
-use crate::prove::effect::Matches;
 use crate::prove::enumerate::{self, Enumeration, Letters};
+use crate::prove::oracle::Matches;
 use crate::prove::residual::Residual;
 use crate::prove::strings::{NOBODY, Owners};
 use crate::prove::work;

@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 
-use crate::prove::effect::{Behaviour, Matches, Rewrite, Uri};
+use crate::prove::effect::{Behaviour, Rewrite, Uri};
 use crate::prove::maps::{Maps, UriMap};
 use crate::prove::node::Node;
+use crate::prove::oracle::Matches;
 use crate::prove::residual::Residual;
 use crate::prove::{Discharged, Refutation};
 use crate::syntax;

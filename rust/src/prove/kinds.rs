@@ -36,11 +36,11 @@ use std::sync::Arc;
 use crate::first_match::{ReadPattern, ReadPatterns};
 use crate::map_block::MapBlock;
 use crate::phase::Entering;
-use crate::prove::align::Known;
-use crate::prove::groups::{Replaced, Trees, number};
-use crate::prove::node::Node;
+use crate::prove::known::Known;
+use crate::prove::node::{Node, number};
 use crate::prove::residual::Residual;
 use crate::prove::target::Target;
+use crate::prove::trees::Trees;
 use crate::prove::{Discharged, Facts, Refutation, gone, surroundings};
 use crate::syntax::{Ast, Pattern};
 
@@ -52,6 +52,13 @@ pub struct KindLookUp<'l, 't> {
     pub kind: &'t [u8],
     /// The variable that holds a part of the rule's target.
     pub target: &'t [u8],
+}
+
+/// The rules that the statements after a lookup stand for, in order.
+pub struct Replaced<'t> {
+    pub rules: Vec<&'t Node<'t>>,
+    /// The number of the statements.
+    pub length: usize,
 }
 
 /// What a lookup finds for a rule.

@@ -28,125 +28,41 @@ pub mod align;
 pub mod captures;
 pub mod effect;
 pub mod enumerate;
+pub mod facts;
 pub mod filters;
 pub mod gone;
 pub mod groups;
 pub mod guards;
 pub mod head;
 pub mod kinds;
+pub mod known;
 pub mod listed;
 pub mod maps;
 pub mod names;
 pub mod needs;
 pub mod node;
 pub mod oracle;
+pub mod refutation;
 pub mod residual;
 pub mod run;
 pub mod strings;
 pub mod surroundings;
 pub mod tables;
 pub mod target;
+pub mod trees;
 pub mod trie;
 pub mod work;
 
-use std::collections::HashSet;
-use std::sync::Arc;
+pub use facts::{Facts, Other, Pair};
+pub use refutation::{Checked, Discharged, Refutation};
 
-use crate::first_match::ReadPatterns;
 use crate::parallel;
-use crate::prove::align::Known;
-use crate::prove::groups::Trees;
+use crate::prove::known::Known;
 use crate::prove::names::Used;
 use crate::prove::node::Node;
 use crate::prove::surroundings::has_header_inheritance;
 use crate::prove::tables::{Include, TableSizes};
-use crate::syntax::Readings;
-
-/// What is known of all files.
-#[derive(Clone, Debug, Default)]
-pub struct Facts {
-    /// The declared differences.
-    pub readings: Readings,
-    /// The directives that add nothing to the script of the rewrite module. Rules before and after one form one run.
-    pub transparent: HashSet<Vec<u8>>,
-    /// The directives that read captures only in their text.
-    pub harmless: HashSet<Vec<u8>>,
-    /// The directives of a location that an `if` in it inherits, or that have no effect once the location is found.
-    pub inherited: HashSet<Vec<u8>>,
-    /// Whether no file that requests depend on is missing.
-    pub is_complete: bool,
-    /// The words of the statement that includes the maps, if it belongs in an http block of these files.
-    pub include: Option<Vec<Vec<u8>>>,
-    /// If a file of the http block is missing: the paths of includes that may lead to sizes of the maps' tables.
-    pub may_set_sizes: Option<HashSet<Vec<u8>>>,
-    /// Patterns that have been read already. They are used for patterns with the same text.
-    pub patterns: Vec<Arc<ReadPatterns>>,
-}
-
-/// One file, before and after, and where it stands.
-#[derive(Clone, Debug, Default)]
-pub struct Pair<'t> {
-    pub before: &'t [u8],
-    pub after: &'t [u8],
-    /// Whether its top level may be inside a location, where `break` from an `if` differs.
-    pub in_location: bool,
-    /// Whether its top level is the http block's.
-    pub in_http: bool,
-    /// Whether its statements are the rows of a block such as `map`.
-    pub holds_rows: bool,
-    /// Whether its top level is that of a server or a location, where rules may stand, and an `if` in place of a rule.
-    pub takes_rules: bool,
-}
-
-/// An unchanged file.
-#[derive(Clone, Copy, Debug)]
-pub struct Other<'t> {
-    pub text: &'t [u8],
-    /// Whether its statements are the rows of a block such as `map`.
-    pub holds_rows: bool,
-}
-
-/// What was checked, in numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Checked {
-    pub rules: usize,
-    pub gone: usize,
-    /// The number of strings on which both texts were run.
-    pub strings: usize,
-    /// The number of these that stand for all spellings of their letters.
-    pub any_case: usize,
-}
-
-impl std::ops::AddAssign for Checked {
-    fn add_assign(&mut self, other: Checked) {
-        self.rules += other.rules;
-        self.gone += other.gone;
-        self.strings += other.strings;
-        self.any_case += other.any_case;
-    }
-}
-
-/// An obligation that does not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refutation {
-    /// What does not hold, as a sentence without a full stop.
-    pub what: String,
-    /// A URI on which the two texts differ, if one was found.
-    pub counterexample: Option<Vec<u8>>,
-}
-
-impl Refutation {
-    pub fn new(what: impl Into<String>) -> Refutation {
-        Refutation { what: what.into(), counterexample: None }
-    }
-
-    pub fn on(what: impl Into<String>, uri: &[u8]) -> Refutation {
-        Refutation { what: what.into(), counterexample: Some(uri.to_vec()) }
-    }
-}
-
-/// The result of an obligation that holds, or why it does not hold.
-pub type Discharged<T> = Result<T, Refutation>;
+use crate::prove::trees::Trees;
 
 /// Proves that the changed files, with `maps` and then `trees` in the http block, do what the files did before.
 /// `others` are the unchanged files of the configuration.

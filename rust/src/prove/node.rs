@@ -55,6 +55,14 @@ impl<'t> Node<'t> {
     }
 }
 
+/// The number of a group or kind: `if ($group = 7) { ... }`.
+pub fn number<'t>(node: &'t Node<'t>, variable: &[u8]) -> Option<&'t [u8]> {
+    let is_equality = node.block.is_some() && node.words().len() == 4 && node.word(0) == b"if" && node.word(2) == b"=";
+    let name = node.word(1).strip_prefix(b"($").filter(|_| is_equality)?;
+    let number = node.word(3).strip_suffix(b")")?;
+    (name == variable && !number.is_empty() && number.iter().all(u8::is_ascii_digit)).then_some(number)
+}
+
 /// Reads a text into statements.
 pub fn parse<'t>(text: &'t [u8], what: &str) -> Discharged<Vec<Node<'t>>> {
     let mut open: Vec<(Node, Vec<Node>)> = Vec::new();

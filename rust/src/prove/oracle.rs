@@ -7,9 +7,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use regex_automata::meta;
 
 use crate::pcre::{MatchOutcome, Regex};
-use crate::prove::effect::Matches;
 use crate::prove::work;
 use crate::syntax::{self, Pattern};
+
+/// Whether a pattern matches a URI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matches {
+    /// It matches in every PCRE.
+    Yes,
+    /// It matches in no PCRE, and none gives up on it.
+    No,
+    /// Versions of PCRE may differ or give up, or the answer depends on the spelling.
+    Unknown,
+}
 
 /// What is known of a pattern.
 pub enum Oracle {

@@ -8,8 +8,8 @@ use aho_corasick::AhoCorasick;
 use hashbrown::HashMap;
 use regex_automata::meta;
 
-use crate::prove::effect::Matches;
 use crate::prove::needs::{Need, Needs};
+use crate::prove::oracle::Matches;
 use crate::prove::oracle::Oracle;
 use crate::prove::{head, work};
 use crate::syntax::{self, Pattern};
@@ -216,7 +216,7 @@ impl Bytes {
 #[cfg(test)]
 mod tests {
     use super::Residual;
-    use crate::prove::effect::Matches;
+    use crate::prove::oracle::Matches;
 
     fn residual<'t>(patterns: &[&'t str]) -> Residual<'t> {
         Residual::new(patterns.iter().map(|pattern| pattern.as_bytes()).enumerate())

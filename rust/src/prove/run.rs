@@ -5,12 +5,13 @@ use std::collections::HashMap;
 
 use crate::parallel;
 use crate::phase::Phase;
-use crate::prove::effect::{Behaviour, Matches, Rewrite, Uri};
+use crate::prove::effect::{Behaviour, Rewrite, Uri};
 use crate::prove::gone::{self, GoneStrings};
 use crate::prove::guards::{Guards, Key};
 use crate::prove::listed::Listed;
 use crate::prove::maps::{Maps, Near};
 use crate::prove::node::Node;
+use crate::prove::oracle::Matches;
 use crate::prove::residual::Residual;
 use crate::prove::strings::NOBODY;
 use crate::prove::{Checked, Discharged, Refutation};

@@ -7,7 +7,8 @@ use crate::language::{Finite, finite};
 use crate::map_block::MapBlock;
 use crate::parallel;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
-use crate::prove_map::prover::{Numbers, Place, Prover};
+use crate::prove_map::prover::{Place, Prover};
+use crate::prove_map::row::Numbers;
 use crate::prove_map::row::Rows;
 use crate::variables;
 

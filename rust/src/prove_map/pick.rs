@@ -5,7 +5,8 @@
 
 use crate::map_block::{MapBlock, PatternRow};
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
-use crate::prove_map::prover::{Numbers, Place, Prover, Split};
+use crate::prove_map::prover::{Place, Prover, Split};
+use crate::prove_map::row::Numbers;
 use crate::prove_map::text::variables_in;
 use crate::variables;
 

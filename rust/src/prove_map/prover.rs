@@ -11,7 +11,7 @@ use crate::pcre::Regex;
 use crate::prove_map::ask::{self, Questions};
 use crate::prove_map::guard::Guarding;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
-use crate::prove_map::row::{Heads, Rows, as_text, group_names};
+use crate::prove_map::row::{Heads, Numbers, Rows, as_text, group_names};
 use crate::prove_map::segment::SegmentGuard;
 use crate::syntax::Hir;
 
@@ -39,12 +39,6 @@ pub struct Place<'b> {
     pub left_out: Option<Arc<Hir>>,
     /// If values start with the number of their row, counted from 0: how these numbers are written.
     pub numbers: Option<Numbers>,
-}
-
-/// How numbers are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Numbers {
-    pub digits: usize,
 }
 
 /// Rows in the order in which they are tried, and the value if none matches.
@@ -325,7 +319,7 @@ impl<'b> Prover<'b> {
 
     /// Checks that the pattern of a guard or filter lets pass all subjects on which something happens to the rows.
     fn check_implied(&self, row: &PatternRow, rows: &[usize]) -> Result<(), MapRefutation> {
-        if let Some(guard) = self.segment_guard(row)? {
+        if let Some(guard) = SegmentGuard::read(row, |branch| self.own_pattern(branch))? {
             return self.check_segments(&guard, rows);
         }
         let language = self.own_pattern(row)?;
@@ -434,13 +428,4 @@ pub struct Split<'b> {
 /// The inside of a pattern `^(?!...)`: what a subject must not begin with.
 fn negated(pattern: &[u8]) -> Option<&[u8]> {
     pattern.strip_prefix(b"^(?!")?.strip_suffix(b")")
-}
-
-impl Numbers {
-    /// Splits a value into the number of its row and the rest.
-    pub fn split<'v>(&self, value: &'v [u8]) -> Option<(usize, &'v [u8])> {
-        let number = value.get(..self.digits).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
-        let number: usize = std::str::from_utf8(number).ok()?.parse().ok()?;
-        Some((number, value[self.digits..].strip_prefix(b"|")?))
-    }
 }

@@ -9,7 +9,6 @@ use crate::parallel;
 use crate::prove_map::guard::Reach;
 use crate::prove_map::heads::heads;
 use crate::prove_map::obligation::{MapRefutation, Obligation, Proved, refute};
-use crate::prove_map::prover::Numbers;
 use crate::syntax::{self, Translation};
 
 /// A regex row of the original.
@@ -210,6 +209,21 @@ impl<'b> Rows<'b> {
     pub fn is_first_of_its_text(&self, place: usize) -> bool {
         let row = &self.list[place];
         self.with_text(row.caseless, row.pattern).first() == Some(&place)
+    }
+}
+
+/// How numbers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbers {
+    pub digits: usize,
+}
+
+impl Numbers {
+    /// Splits a value into the number of its row and the rest.
+    pub fn split<'v>(&self, value: &'v [u8]) -> Option<(usize, &'v [u8])> {
+        let number = value.get(..self.digits).filter(|digits| digits.iter().all(u8::is_ascii_digit))?;
+        let number: usize = std::str::from_utf8(number).ok()?.parse().ok()?;
+        Some((number, value[self.digits..].strip_prefix(b"|")?))
     }
 }
 

@@ -11,11 +11,11 @@
 //! end, and has a slash at the place of xk. So the last slash of u is there or at the place of a later xi that allows
 //! one. Behind it u goes on as `xi+1...xn$` says, which B matches.
 
+use crate::first_match::ReadPattern;
 use crate::map_block::PatternRow;
 use crate::pcre::Regex;
 use crate::prove_map::guard::Guarding;
 use crate::prove_map::obligation::{MapRefutation, Obligation, refute};
-use crate::prove_map::prover::Prover;
 use crate::prove_map::row::OriginalRow;
 use crate::syntax::Ast;
 
@@ -30,9 +30,12 @@ pub struct SegmentGuard {
     segment: Guarding,
 }
 
-impl Prover<'_> {
-    /// Reads the pattern of a guard, if it looks at the last slash.
-    pub fn segment_guard(&self, row: &PatternRow) -> Result<Option<SegmentGuard>, MapRefutation> {
+impl SegmentGuard {
+    /// Reads the pattern of a guard, if it looks at the last slash. `own_pattern` reads a pattern of its own.
+    pub fn read(
+        row: &PatternRow,
+        own_pattern: impl Fn(&PatternRow) -> Result<ReadPattern, MapRefutation>,
+    ) -> Result<Option<SegmentGuard>, MapRefutation> {
         let Some((beginning, segment)) = parts(&row.pattern) else { return Ok(None) };
         let escaped = row.pattern.escape_ascii();
         let groups = [beginning, Some(segment)].into_iter().flatten().all(has_plain_groups);
@@ -46,14 +49,12 @@ impl Prover<'_> {
         // bytes.
         let read = |inside: &[u8]| {
             let pattern = [b"^(?!", inside, b")"].concat();
-            let language = self.own_pattern(&PatternRow { pattern: pattern.into(), ..row.clone() })?;
+            let language = own_pattern(&PatternRow { pattern: pattern.into(), ..row.clone() })?;
             Ok(Guarding::new(&language.pattern.ast))
         };
         Ok(Some(SegmentGuard { beginning: beginning.map(read).transpose()?, segment: read(segment)? }))
     }
-}
 
-impl SegmentGuard {
     /// The branch that lets subjects pass by their beginning.
     pub fn beginning(&self) -> Option<&Guarding> {
         self.beginning.as_ref()

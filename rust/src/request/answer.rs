@@ -9,8 +9,7 @@ use crate::request::names::Choice;
 use crate::request::outcome::{Outcome, OutcomeKind, StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Flow, Phase, Run};
-use crate::request::setting::{Own, argument, is_on, number, size};
-use crate::request::site::{Family, LevelId, Node, ServerId, Site, Socket, Stated};
+use crate::request::site::{Family, Node, ServerId, Socket};
 use crate::request::state::State;
 use crate::request::wire::{self, Head, Settings, Stop};
 use crate::request::world::{Request, World};
@@ -154,36 +153,6 @@ impl Model {
         };
         let choice = choice.ok().flatten();
         self.wire[choice.map_or(self.site.sockets[socket].default, |choice| choice.server)]
-    }
-}
-
-/// The settings of a server with which nginx reads requests.
-pub fn wire_settings(site: &Site, server: LevelId) -> Settings {
-    let first = |name: &str| {
-        let mut level = Some(server);
-        while let Some(id) = level {
-            let own = Own { site, level: &site.levels[id] };
-            if let Ok(Some(directive)) = own.last(name) {
-                return Some(directive);
-            }
-            level = own.level.parent;
-        }
-        None
-    };
-    let defaults = Settings::default();
-    let flag = |name: &str, default: bool| first(name).map_or(default, is_on);
-    let bytes = |directive: &Stated, place: usize| usize::try_from(size(argument(directive, place))?).ok();
-    let count = |directive: &Stated| usize::try_from(number(argument(directive, 0))?).ok();
-    let large_buffers =
-        first("large_client_header_buffers").and_then(|directive| Some((count(directive)?, bytes(directive, 1)?)));
-    let header_buffer = first("client_header_buffer_size").and_then(|directive| bytes(directive, 0));
-    Settings {
-        merge_slashes: flag("merge_slashes", defaults.merge_slashes),
-        underscores_in_headers: flag("underscores_in_headers", defaults.underscores_in_headers),
-        ignore_invalid_headers: flag("ignore_invalid_headers", defaults.ignore_invalid_headers),
-        header_buffer: header_buffer.unwrap_or(defaults.header_buffer),
-        large_buffers: large_buffers.unwrap_or(defaults.large_buffers),
-        max_headers: first("max_headers").and_then(count).unwrap_or(defaults.max_headers),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Checks the values of settings and names as nginx does, as far as reading them does not check them.
 
-use crate::request::access::Address;
 use crate::request::bytes::Bytes;
+use crate::request::directives::access::Address;
+use crate::request::directives::headers;
 use crate::request::handler::Handler;
-use crate::request::headers;
 use crate::request::refused::Refused;
 use crate::request::servers;
 use crate::request::setting::{argument, number, rate, size};

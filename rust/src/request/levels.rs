@@ -4,17 +4,17 @@ mod settings;
 
 use std::sync::Arc;
 
-use crate::request::access::{self, Address};
-use crate::request::errors::ErrorPage;
-use crate::request::fastcgi;
+use crate::request::directives::access::{self, Address};
+use crate::request::directives::error_page::ErrorPage;
+use crate::request::directives::fastcgi;
+use crate::request::directives::headers::{AddHeader, Expires};
+use crate::request::directives::root::Root;
+use crate::request::directives::try_files::TryFiles;
 use crate::request::handler::{Handler, Pass};
-use crate::request::headers::{AddHeader, Expires};
 use crate::request::outcome::Unknown;
-use crate::request::paths::Root;
 use crate::request::refused::Refused;
 use crate::request::setting::{self, Own, Setting};
 use crate::request::site::{Kind, LevelId, Site, Stated};
-use crate::request::try_files::TryFiles;
 use crate::request::value::Value;
 use crate::request::variables::Variables;
 

@@ -1,7 +1,9 @@
 //! Finds the location of a URI (`ngx_http_core_find_location`).
 
+mod location;
 mod name;
 mod reasons;
+mod siblings;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -9,56 +11,17 @@ mod tree;
 use hashbrown::HashMap;
 
 use crate::request::outcome::{PassedOver, Unknown};
-use crate::request::patterns::{Captures, Pattern, Patterns};
 use crate::request::refused::Refused;
-use crate::request::site::{Kind, LevelId, Node, Site};
+use crate::request::site::{LevelId, Site};
 
-use name::Name;
-use tree::{Found, Tree};
+pub use siblings::Selection;
+
+use siblings::Siblings;
 
 /// The locations of a server.
 pub struct Locations {
     top: Siblings,
     named: HashMap<Vec<u8>, LevelId>,
-}
-
-/// The locations directly in a server or a location.
-#[derive(Default)]
-struct Siblings {
-    tree: Tree,
-    regexes: Vec<Location>,
-    patterns: Option<Patterns>,
-    /// The locations nested in each of these.
-    inner: HashMap<LevelId, Siblings>,
-    /// The prefix and exact locations.
-    statics: Vec<Location>,
-    /// Whether nginx never finds the prefix and exact locations, because they are in a location with a pattern.
-    is_dead: bool,
-}
-
-/// A location among its siblings.
-#[derive(Clone, Debug)]
-struct Location {
-    level: LevelId,
-    node: Node,
-    name: Vec<u8>,
-    is_exact: bool,
-    /// Whether patterns of the same level are not tried if it is chosen (`^~`).
-    no_regex: bool,
-    /// Whether nginx redirects to its name if the URI lacks only the final slash.
-    redirects: bool,
-}
-
-/// The location that nginx chooses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// The level of the location. `None` if no location matches, so that the settings of the server are in force.
-    pub location: Option<LevelId>,
-    /// Whether nginx redirects to the name of the location, which is the URI with a slash.
-    pub redirect: bool,
-    /// The captures of the patterns that matched, in this order. The numbered captures are those of the last pattern;
-    /// named captures are kept from all. These are the pattern that is chosen and those around the chosen location.
-    pub captures: Vec<Captures>,
 }
 
 impl Locations {
@@ -89,88 +52,5 @@ impl Locations {
     /// longer than [`Locations::select`].
     pub fn passed_over(&self, uri: &[u8]) -> Vec<PassedOver> {
         reasons::of(&self.top, uri)
-    }
-}
-
-/// Whether the search continues in the enclosing levels.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Search {
-    Over,
-    Open,
-}
-
-impl Siblings {
-    fn new(
-        site: &Site,
-        level: LevelId,
-        around: Option<&Name>,
-        is_dead: bool,
-        named: &mut Vec<Location>,
-    ) -> Result<Siblings, Refused> {
-        let mut siblings = Siblings { is_dead, ..Siblings::default() };
-        let mut patterns = Vec::new();
-        let locations = site.levels[level].locations.iter().map(|id| (*id, &site.levels[*id]));
-        for (id, inner) in locations.filter(|(_, inner)| inner.kind == Kind::Location) {
-            let name = Name::read(inner)?;
-            name.check(inner.node, around)?;
-            let location = name.location(id, inner);
-            match name.caseless() {
-                Some(caseless) => {
-                    patterns.push(Pattern { node: inner.node, text: name.text.clone(), caseless });
-                    siblings.regexes.push(location);
-                }
-                None if name.is_named() => named.push(location),
-                None => siblings.statics.push(location),
-            }
-            let within = Siblings::new(site, id, Some(&name), is_dead || name.caseless().is_some(), named)?;
-            if !within.is_empty() {
-                siblings.inner.insert(id, within);
-            }
-        }
-        if !is_dead {
-            siblings.tree = Tree::new(&siblings.statics, site.build.version)?;
-        }
-        siblings.patterns = if patterns.is_empty() { None } else { Some(Patterns::new(patterns)?) };
-        Ok(siblings)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.statics.is_empty() && self.regexes.is_empty()
-    }
-
-    /// Finds a location for a URI among these. If none matches, the location chosen so far stays.
-    fn find(&self, uri: &[u8], selection: &mut Selection) -> Result<Search, Unknown> {
-        let mut search = Search::Open;
-        let mut no_regex = false;
-        match self.tree.find(uri) {
-            Found::None => {}
-            Found::Exact(level) => {
-                selection.location = Some(level);
-                return Ok(Search::Over);
-            }
-            Found::Redirect(level) => {
-                (selection.location, selection.redirect) = (Some(level), true);
-                return Ok(Search::Over);
-            }
-            Found::Prefix { level, no_regex: is_last } => {
-                selection.location = Some(level);
-                no_regex = is_last;
-                search = self.find_within(level, uri, selection)?;
-            }
-        }
-        if search == Search::Over || no_regex {
-            return Ok(search);
-        }
-        let Some(patterns) = &self.patterns else { return Ok(search) };
-        let Some(index) = patterns.first(uri, 0..patterns.len())? else { return Ok(search) };
-        let level = self.regexes[index].level;
-        selection.captures.push(patterns.captures(index, uri)?);
-        selection.location = Some(level);
-        self.find_within(level, uri, selection)?;
-        Ok(Search::Over)
-    }
-
-    fn find_within(&self, level: LevelId, uri: &[u8], selection: &mut Selection) -> Result<Search, Unknown> {
-        self.inner.get(&level).map_or(Ok(Search::Open), |inner| inner.find(uri, selection))
     }
 }

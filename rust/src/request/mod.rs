@@ -14,6 +14,7 @@ pub mod bytes;
 pub mod checks;
 pub mod conditional;
 pub mod content;
+pub mod directives;
 pub mod errors;
 pub mod evaluate;
 pub mod fastcgi;

@@ -1,13 +1,13 @@
 //! The model of a site. It is read once and can then answer many requests.
 
-use crate::request::answer;
 use crate::request::bytes::Bytes;
 use crate::request::checks;
+use crate::request::directives::limit_except::LimitExcept;
+use crate::request::directives::wire::wire_settings;
 use crate::request::levels::{self, Settings};
 use crate::request::locations::Locations;
 use crate::request::names::Names;
 use crate::request::outcome::Unknown;
-use crate::request::redirects::LimitExcept;
 use crate::request::refused::Refused;
 use crate::request::rules;
 use crate::request::script::Script;
@@ -62,7 +62,7 @@ impl Model {
         for server in &site.servers {
             locations.push(Locations::new(&site, server.level)?);
         }
-        let wire = site.servers.iter().map(|server| answer::wire_settings(&site, server.level)).collect();
+        let wire = site.servers.iter().map(|server| wire_settings(&site, server.level)).collect();
         let mut names = Vec::new();
         for socket in &site.sockets {
             names.push(Names::new(socket, &site.servers)?);

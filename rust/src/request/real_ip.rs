@@ -2,8 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::request::access::Address;
 use crate::request::bytes::Bytes;
+use crate::request::directives::access::Address;
 use crate::request::outcome::Unknown;
 use crate::request::record::Recorder;
 use crate::request::run::Run;

@@ -1,6 +1,5 @@
 //! Enters the location of a URI, and follows internal redirects.
 
-use crate::request::bytes::Bytes;
 use crate::request::outcome::{StepKind, Unknown};
 use crate::request::record::Recorder;
 use crate::request::run::{Flow, Phase, Run};
@@ -132,22 +131,5 @@ impl<R: Recorder> Run<'_, R> {
         self.note(StepKind::Internal, Some(node), || name.to_vec());
         self.update_location();
         Flow::To(Phase::Rewrite)
-    }
-}
-
-/// The block of a `limit_except`, and the methods that it names, for which the block does not apply.
-#[derive(Clone, Debug)]
-pub struct LimitExcept {
-    pub level: LevelId,
-    pub except: Vec<Bytes>,
-}
-
-impl LimitExcept {
-    /// `GET` stands for `HEAD`, too.
-    fn applies_to(&self, method: &[u8]) -> bool {
-        let is_except = |except: &Bytes| {
-            except.eq_ignore_ascii_case(method) || (except.eq_ignore_ascii_case(b"GET") && method == b"HEAD")
-        };
-        !self.except.iter().any(is_except)
     }
 }

@@ -2,40 +2,23 @@
 
 mod geo;
 mod map;
+mod row;
 mod split;
 
-use crate::request::bytes::Bytes;
 use crate::request::outcome::Unknown;
-use crate::request::patterns::Captures;
 use crate::request::refused::Refused;
-use crate::request::site::{Defined, Node};
+use crate::request::site::Defined;
 
 pub use geo::Geo;
 pub use map::Map;
+pub use row::{Answer, Row};
 pub use split::SplitClients;
-
-/// A row of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    pub node: Node,
-    /// The value as written. In a map it may contain variables and captures; in other tables it is plain text.
-    pub value: Bytes,
-}
 
 /// A variable and the table of its values.
 pub enum Table {
     Map(Box<Map>),
     Geo(Geo),
     SplitClients(SplitClients),
-}
-
-/// The result of a lookup.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// The index of the row in [`Table::rows`]. `None` if no row answers, so that the value is empty.
-    pub row: Option<usize>,
-    /// What the row's pattern captured.
-    pub captures: Option<Captures>,
 }
 
 impl Table {

@@ -1,66 +1,13 @@
 //! `try_files` (`ngx_http_try_files_handler`).
 
-use crate::request::errors::split_args;
+use crate::request::directives::root::Alias;
+use crate::request::directives::try_files::Last;
 use crate::request::files::Found;
 use crate::request::outcome::{StepKind, Unknown};
-use crate::request::paths::Alias;
 use crate::request::record::Recorder;
-use crate::request::refused::Refused;
 use crate::request::run::{Flow, Run};
-use crate::request::setting;
-use crate::request::site::{Node, Stated};
+use crate::request::uri::split_args;
 use crate::request::value::Value;
-use crate::request::variables::Variables;
-
-/// A `try_files`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TryFiles {
-    node: Node,
-    files: Vec<Candidate>,
-    last: Last,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Candidate {
-    value: Value,
-    /// Whether it is written with a final slash.
-    is_folder: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Last {
-    Status(u16),
-    Target(Value),
-}
-
-impl TryFiles {
-    pub fn read(directive: &Stated, variables: &mut Variables) -> Result<TryFiles, Refused> {
-        let refused = |message: String| Refused::new(directive.node, message);
-        let Some((last, files)) = directive.args.split_last() else {
-            return Err(refused("invalid number of arguments in \"try_files\" directive".to_owned()));
-        };
-        let mut candidates = Vec::new();
-        for text in files {
-            let folder = text.strip_suffix(b"/");
-            let value = Value::parse(folder.unwrap_or(text), variables).map_err(refused)?;
-            candidates.push(Candidate { value, is_folder: folder.is_some() });
-        }
-        let status = match last.strip_prefix(b"=") {
-            Some(code) => {
-                let status = setting::number(code).and_then(|code| u16::try_from(code).ok());
-                let invalid = || refused(format!("invalid code \"{}\"", last.escape_ascii()));
-                status.filter(|status| *status <= 999).ok_or_else(invalid)?
-            }
-            None => 0,
-        };
-        // nginx takes `=0` for a URI.
-        let last = match status {
-            1.. => Last::Status(status),
-            0 => Last::Target(Value::parse(last, variables).map_err(refused)?),
-        };
-        Ok(TryFiles { node: directive.node, files: candidates, last })
-    }
-}
 
 impl<R: Recorder> Run<'_, R> {
     pub fn try_files(&mut self) -> Result<Flow, Unknown> {

@@ -23,6 +23,18 @@ pub fn argument<'a>(args: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     })
 }
 
+/// Cuts the arguments off a URI (`ngx_http_split_args`).
+pub fn split_args(uri: &mut Vec<u8>) -> Vec<u8> {
+    match uri.iter().position(|byte| *byte == b'?') {
+        Some(question) => {
+            let args = uri.split_off(question + 1);
+            uri.pop();
+            args
+        }
+        None => Vec::new(),
+    }
+}
+
 /// Splits a URI from a response or the configuration into path and arguments, and decodes the path if it has a `%`
 /// (`ngx_http_parse_unsafe_uri`). `None` if nginx refuses the URI as unsafe.
 pub fn decode_unsafe(uri: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {

@@ -4,6 +4,7 @@
 mod buffers;
 mod headers;
 mod host;
+mod refusal;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use crate::request::site::Build;
 use crate::request::uri::{self, Decoded};
 use crate::request::world::Request;
 
+use refusal::{BAD_REQUEST, Refusal};
 use target::Target;
 
 /// The settings of a server with which nginx reads requests.
@@ -105,18 +107,6 @@ struct Reader<'r> {
     /// The settings of the server known by now, if they were needed.
     known: Option<Settings>,
     head: Head,
-}
-
-/// Why reading stops.
-enum Refusal {
-    Status(u16),
-    Unknown(Unknown),
-}
-
-const BAD_REQUEST: Refusal = Refusal::Status(400);
-
-fn unknown(reason: &str) -> Refusal {
-    Refusal::Unknown(Unknown { reason: reason.to_owned(), node: None, question: None })
 }
 
 impl Reader<'_> {

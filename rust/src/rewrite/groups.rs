@@ -15,22 +15,14 @@ use crate::maps::cost::Cost;
 use crate::maps::text::{EmittedMap, Key};
 use crate::maps::{self, Compiled};
 use crate::rewrite::kinds::Kinds;
-use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM, quoted_pattern};
+use crate::rewrite::look_up::{group_size, write_look_up};
+use crate::rewrite::text::{GroupNames, Names, UNKNOWN_STEM};
 
 /// The fewest rules for groups. Fewer are faster to try in order.
 const FEWEST: usize = 5;
 
 /// From this many rules on, the maps of a lookup do not depend on the patterns beside the rules.
 const MANY: usize = 1_000;
-
-/// The fewest rules of a group. A request compares its group with the number of each group.
-pub const SMALLEST: usize = 8;
-
-/// The number of rules in each group: about as many as there are groups, because a miss compares the numbers of all
-/// groups, and a hit tries the rules of one.
-pub fn group_size(rules: usize) -> usize {
-    SMALLEST.max((rules as f64).sqrt().ceil() as usize)
-}
 
 /// Rules behind a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,14 +187,6 @@ impl Groups {
             ..MapBlock::default()
         })
     }
-}
-
-/// Writes statements that read a map once, by a pattern with named groups. `result` is one of the groups.
-pub fn write_look_up(map: &str, result: &str, pattern: &str, text: &mut Vec<u8>) {
-    let pattern = quoted_pattern(pattern.as_bytes());
-    text.extend_from_slice(format!("set ${result} \"\";\n").as_bytes());
-    text.extend_from_slice(b"# A `set` would look it up twice: for the length, and for the text.\n");
-    text.extend_from_slice(&[format!("if (${map} ~ ").as_bytes(), &pattern, b") {\n}\n"].concat());
 }
 
 /// Writes groups of statements, each in an `if` that compares the number of the group.

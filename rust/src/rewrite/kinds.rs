@@ -14,7 +14,7 @@ use crate::maps::writer::DIGITS;
 use crate::pcre::Regex;
 use crate::quote::{escape, quoted_length};
 use crate::rewrite::candidate::MAX_TOKEN;
-use crate::rewrite::groups::{SMALLEST, group_size, write_look_up};
+use crate::rewrite::look_up::{SMALLEST, group_size, write_look_up};
 use crate::rewrite::runs::Rule;
 use crate::rewrite::shared_pattern::with_any_segments;
 use crate::rewrite::target::{self, Action, Part, Target};

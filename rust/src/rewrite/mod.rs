@@ -14,6 +14,7 @@ pub mod groups;
 pub mod kept;
 pub mod kinds;
 pub mod lines;
+pub mod look_up;
 pub mod options;
 pub mod plan;
 pub mod planner;

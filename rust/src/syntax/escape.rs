@@ -1,6 +1,6 @@
 //! Escapes.
 
-use super::class::named;
+use super::named::{self, VERTICAL_TAB};
 use super::parse::{Flags, Item, Parser, literal};
 use super::{Ast, ByteSet, Refusal};
 
@@ -11,9 +11,6 @@ pub(super) enum Escaped {
     /// `\s` or `\S`, with the vertical tab, which it may or may not contain.
     Spaces(ByteSet),
 }
-
-/// The vertical tab.
-pub(super) const VERTICAL_TAB: u8 = 0x0b;
 
 impl Parser<'_> {
     /// Reads an escape outside a class. The next byte is the backslash.

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::request::access::Address;
 use crate::request::bytes::Bytes;
-use crate::request::errors::ErrorPage;
+use crate::request::directives::access::Address;
+use crate::request::directives::error_page::ErrorPage;
+use crate::request::directives::headers::{AddHeader, Expires};
+use crate::request::directives::root::Root;
+use crate::request::directives::try_files::TryFiles;
 use crate::request::handler::{Handler, Pass};
-use crate::request::headers::{AddHeader, Expires};
 use crate::request::outcome::Unknown;
-use crate::request::paths::Root;
 use crate::request::patterns::Patterns;
 use crate::request::setting::Setting;
 use crate::request::site::{Kind, Node};
-use crate::request::try_files::TryFiles;
 use crate::request::value::Value;
 
 /// A directive with a value; `None` if it is off.

@@ -1,6 +1,6 @@
 //! The name of a location: its modifier, and the path or pattern that follows (`ngx_http_core_location`).
 
-use super::Location;
+use super::location::Location;
 use crate::request::bytes::Bytes;
 use crate::request::refused::Refused;
 use crate::request::site::{Level, LevelId, Node};

@@ -1,7 +1,8 @@
 //! Explains why locations that match a URI are not chosen for it.
 
+use super::location::Location;
+use super::siblings::{Search, Selection, Siblings};
 use super::tree::Found;
-use super::{Location, Search, Selection, Siblings};
 use crate::request::outcome::PassedOver;
 
 /// The reasons for these locations and those nested in them, in the order in which nginx tries them.

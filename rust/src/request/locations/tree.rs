@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use super::Location;
+use super::location::Location;
 use crate::request::refused::Refused;
 use crate::request::site::LevelId;
 

@@ -1,6 +1,7 @@
 //! The buffers into which nginx reads a request (`ngx_http_alloc_large_header_buffer`). Each line must fit into one.
 
-use super::{Reader, Refusal, Settings};
+use super::refusal::Refusal;
+use super::{Reader, Settings};
 
 /// A request of up to this many bytes always fits, unless the first buffer is set to less than its default.
 const SMALL: usize = 1024;

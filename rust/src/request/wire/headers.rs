@@ -1,6 +1,7 @@
 //! Reads the headers of a request (`ngx_http_parse_header_line`, `ngx_http_process_request_header`).
 
-use super::{BAD_REQUEST, Head, Reader, Refusal, unknown, valid_host};
+use super::refusal::{BAD_REQUEST, Refusal, unknown};
+use super::{Head, Reader, valid_host};
 use crate::request::bytes::Bytes;
 use crate::request::site::Build;
 

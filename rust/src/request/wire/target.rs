@@ -1,7 +1,7 @@
 //! Splits the target in a request line: a path with arguments, an absolute URI, or `host:port` for CONNECT
 //! (`ngx_http_parse_request_line`).
 
-use super::{BAD_REQUEST, Refusal, unknown};
+use super::refusal::{BAD_REQUEST, Refusal, unknown};
 use crate::request::site::Build;
 
 /// The parts of a target.
