@@ -29,7 +29,8 @@ def confirm(witness: Witness, old: tuple[Config, Model], new: tuple[Config, Mode
 
 
 def _is_hidden(witness: Witness, old: Model, new: Model) -> bool:
-    """Return whether the private nginx hides what differs: echoes stand for all servers, and read no gRPC."""
+    """Return whether the private nginx cannot show the difference: all servers are echoes there, which do not
+    understand gRPC."""
     outcomes = witness.old["outcome"], witness.new["outcome"]
     mine, theirs = (Seen.of(outcome, model.site) for outcome, model in zip(outcomes, (old, new), strict=True))
     return mine.is_elsewhere(theirs) or any(outcome["kind"] == "grpc" for outcome in outcomes)
@@ -38,7 +39,7 @@ def _is_hidden(witness: Witness, old: Model, new: Model) -> bool:
 def _ask(
     witness: Witness, side: tuple[Config, Model], world: World, binary: Binary
 ) -> tuple[tuple[str, ...], tuple[_Observed, _Observed]]:
-    """Return how nginx differs from the model, and what it answered twice."""
+    """Return how nginx differs from the model, and its answers to the same request sent twice."""
     config, model = side
     prefix, tls = model.site.site["build"]["prefix"], witness.request["connection"]["tls"]
     with PrivateNginx(config, prefix, world, binary, tls=tls) as nginx:
@@ -74,9 +75,8 @@ def _passed(asked: Asked, nginx: PrivateNginx) -> Iterator[tuple[str, object]]:
 
 
 def _are_alike(old: tuple[_Observed, _Observed], new: tuple[_Observed, _Observed]) -> bool:
-    """Return whether both sides certainly answered alike: what changes from one answer to the next of a side, such as
-    `$request_id`, tells nothing.
-    """
+    """Return whether both sides certainly answered alike. Parts that change from one answer of a side to the next, such
+    as `$request_id`, are left out."""
     names = {name for answer in (*old, *new) for name in answer}
     steady = {name for name in names if all(first.get(name) == second.get(name) for first, second in (old, new))}
     is_known = all(name.startswith("header ") for name in names - steady)
